@@ -1,0 +1,148 @@
+// A simulated device: its memory, the images loaded on it, and launches. The engine's front door.
+//
+//   Device device(h100());
+//   auto x = device.allocate(80, {.label = "x"});
+//   device.copy_to_device(x, host, 80);
+//   auto image = device.load(kernel_image);
+//   LaunchResult result = device.launch(image, "kernel", {{1}, {32}}, parameters, {});
+//
+// Safe to use from several host threads; launches of one device from several threads run one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/execution/device_profile.h"
+#include "simulator/findings/finding.h"
+#include "simulator/image/kernel_image.h"
+#include "simulator/jit/compiler.h"
+
+namespace cudasim::execution {
+
+/// What the CUDA driver would have answered (CUDA Driver API, enum CUresult). The user's error.
+struct CudaError : std::runtime_error {
+    CudaError(int code, std::string name, const std::string& message)
+        : std::runtime_error(message), code(code), name(std::move(name)) {}
+    int code;          ///< e.g. 2
+    std::string name;  ///< e.g. "CUDA_ERROR_OUT_OF_MEMORY"
+};
+
+using DevicePointer = std::uint64_t;
+
+struct AllocateOptions {
+    std::string label = {};  ///< what reports call the allocation
+    bool poison = true;      ///< fill with the poison pattern (V3); false when the caller overwrites all of it
+};
+
+struct MemoryInfo {
+    std::uint64_t free = 0, total = 0;  ///< bytes
+};
+
+/// The order in which threads and blocks get their turn (E6).
+enum class Policy { forward, reverse };
+/// automatic: a runner passes over threads until one waits; fiber: every thread on a fiber of its own (E1).
+enum class Carrier { automatic, fiber };
+
+struct LaunchConfiguration {
+    Dim3 grid, block;
+    std::uint64_t dynamic_shared_bytes = 0;
+};
+
+struct LaunchOptions {
+    Policy policy = Policy::forward;
+    Carrier carrier = Carrier::automatic;
+    unsigned workers = 0;              ///< host threads; 0: as many as the machine has cores (E7)
+    double time_limit_seconds = 0;     ///< 0: none
+    bool raise_float_division = false; ///< C3
+    bool strict = false;               ///< C4: early exits at barriers are errors
+    std::uint64_t max_faults = 1000;   ///< threads that may fault before the launch ends
+    jit::CompileOptions compile;
+    /// Called about every 50 ms on the launching thread, without locks; true stops the launch ("interrupted").
+    std::function<bool()> poll_host = {};
+};
+
+struct LaunchResult {
+    /// Errors before warnings; errors in order of (block, thread), so the first is what is raised.
+    std::vector<findings::Finding> findings;
+    std::uint64_t blocks_run = 0;
+    [[nodiscard]] const findings::Finding* error() const {
+        return !findings.empty() && findings.front().severity == findings::Severity::error ? &findings.front() : nullptr;
+    }
+};
+
+class LoadedImage;
+
+class Device {
+  public:
+    explicit Device(const DeviceProfile& profile);
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
+    [[nodiscard]] const DeviceProfile& profile() const;
+
+    /// 256-byte aligned. @throws CudaError 2 out of memory (naming the limit), 1 for zero bytes.
+    [[nodiscard]] DevicePointer allocate(std::uint64_t bytes, const AllocateOptions& options = {});
+    /// @throws CudaError 1 for what is not the start of a live allocation (double free, invalid free)
+    void free(DevicePointer pointer);
+    /// Ranges must lie in one live allocation. @throws CudaError 1
+    void copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes);
+    void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes);
+    void copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes);
+    void fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes);
+    [[nodiscard]] MemoryInfo memory_info() const;
+
+    /// The globals of an image get their memory here, once; loading an equal image again returns the same.
+    [[nodiscard]] std::shared_ptr<LoadedImage> load(const image::KernelImage& image);
+
+    /// Compiles the kernel now (else the first launch does). @throws jit::CompileError
+    std::shared_ptr<const jit::CompiledKernel> compile(LoadedImage& image, std::string_view kernel,
+                                                       const jit::CompileOptions& options);
+
+    /// Runs the kernel to its end. Eager (V7). @param parameters laid out as image::Kernel::parameters says.
+    /// @throws CudaError for what the profile forbids, jit::CompileError. Kernel faults are in the result.
+    [[nodiscard]] LaunchResult launch(LoadedImage& image, std::string_view kernel,
+                                      const LaunchConfiguration& configuration,
+                                      std::span<const std::byte> parameters, const LaunchOptions& options);
+
+    /// A C++ callable as a kernel: runs once per thread on the same fibers, with the same barriers and findings.
+    using HostKernel = std::function<void(class ThreadHandle&)>;
+    [[nodiscard]] LaunchResult launch(const HostKernel& kernel, const LaunchConfiguration& configuration,
+                                      const LaunchOptions& options);
+
+    /// Address of a global or constant variable of a loaded image. @throws CudaError 500 not found
+    [[nodiscard]] DevicePointer global_address(const LoadedImage& image, std::string_view name) const;
+
+    struct State;
+
+  private:
+    std::unique_ptr<State> state_;
+};
+
+/// What a C++ kernel sees of its thread.
+class ThreadHandle {
+  public:
+    explicit ThreadHandle(jit::ThreadContext* context) : context_(context) {}
+    [[nodiscard]] Dim3 tid() const { return {context_->tid[0], context_->tid[1], context_->tid[2]}; }
+    [[nodiscard]] Dim3 ctaid() const { return dim(context_->block->ctaid); }
+    [[nodiscard]] Dim3 ntid() const { return dim(context_->block->ntid); }
+    [[nodiscard]] Dim3 nctaid() const { return dim(context_->block->nctaid); }
+    [[nodiscard]] std::byte* shared() const { return context_->block->shared_base; }
+    /// site: any number; threads that wait at different sites diverge.
+    std::int32_t barrier(std::uint32_t site = 0, jit::BarrierKind kind = jit::BarrierKind::plain, std::int32_t value = 0);
+    void yield();
+    [[noreturn]] void fault(findings::FindingKind kind);
+
+  private:
+    static Dim3 dim(const std::uint32_t (&v)[3]) { return {v[0], v[1], v[2]}; }
+    jit::ThreadContext* context_;
+};
+
+}  // namespace cudasim::execution

@@ -1,0 +1,20 @@
+// Findings as text for people and as JSON for programs. Writers only format.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "simulator/findings/finding.h"
+#include "simulator/image/kernel_image.h"
+
+namespace cudasim::findings {
+
+/// One finding as a report of several lines: kind, coordinates, message, the source line with a caret,
+/// the call chain, the memory object, waiting threads, the command that repeats it. Ends with a newline.
+/// @param sources source texts to quote from; a file not among them is read from disk if it is there.
+[[nodiscard]] std::string text_report(const Finding& finding, std::span<const image::SourceFile> sources);
+
+/// {"findings": [...]} with every field of every finding; documented in docs/findings.md.
+[[nodiscard]] std::string json_report(std::span<const Finding> findings);
+
+}  // namespace cudasim::findings

@@ -1,0 +1,68 @@
+// The layout that compiled kernels and the engine share. Compiled code addresses these structs by
+// offset (simulator/jit lowers special registers to loads from them), so every field is pinned below.
+//
+//   compiled entry(ThreadContext*) ──► runs threads [context.thread, context.end) of one block, one after
+//                                      another; re-reads context.end after each thread, so the engine
+//                                      can cut the range short when a thread waits (E1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cudasim::jit {
+
+/// Constant while its block runs: compiled code may treat loads from it as invariant.
+struct BlockContext {
+    std::uint32_t ctaid[3];              // 0
+    std::uint32_t ntid[3];               // 12
+    std::uint32_t nctaid[3];             // 24
+    std::uint32_t thread_count;          // 36  ntid.x * ntid.y * ntid.z
+    std::byte* shared_base;              // 40  static variables first, then dynamic shared memory
+    std::uint32_t dynamic_shared_bytes;  // 48
+    std::uint32_t reserved;              // 52
+    const std::byte* parameters;         // 56  kernel parameter buffer, one for the whole launch
+    std::byte* globals_base;             // 64  the image's global and constant variables (E2b)
+    const std::int8_t* shadow_base;      // 72  shadow byte of address a: shadow_base[a >> 3] (C1)
+    std::uint64_t grid_id;               // 80
+};
+
+/// One per runner: the thread it is running now. Parameter 0 of every compiled function (E2).
+struct ThreadContext {
+    std::uint32_t tid[3];       // 0   compiled code writes it before each thread
+    std::uint32_t thread;       // 12  linear index; written before each thread
+    std::uint32_t end;          // 16  first linear index this runner must not run
+    std::int32_t fuel;          // 20  burnt at entries of recursive functions (E11)
+    const BlockContext* block;  // 24
+    std::uintptr_t stack_limit; // 32  recursive functions fault when the stack pointer is below it
+};
+
+using EntryFunction = void (*)(ThreadContext*);
+
+static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext, parameters) == 56 &&
+              offsetof(BlockContext, globals_base) == 64 && offsetof(BlockContext, shadow_base) == 72);
+static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
+              offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
+              offsetof(ThreadContext, stack_limit) == 32);
+
+/// Shadow: one byte for each 8 bytes of the whole address space (C1). 0: nothing here may be accessed;
+/// n in 1..8: the first n bytes may be read and written; -n: the first n bytes may be read only.
+/// Inline test for an access of `bytes` (1, 2, 4, 8) at `a`:
+///     (a & 7) + bytes <= shadow_base[a >> 3]   and   (a & (bytes - 1)) == 0
+/// and hook access_check decides when it fails (it returns when the access is legal after all).
+inline constexpr unsigned shadow_granule_log2 = 3;
+
+/// Loop iterations between two calls of hook `yield` (E5, E11): long enough to cost nothing, short
+/// enough (about 20 µs of simple loop) that a spinning thread lets the others run soon.
+inline constexpr std::int32_t fuel_per_slice = 1 << 14;
+/// What one iteration burns in a loop that contains an atomic, a volatile access or a fence (E5).
+inline constexpr std::int32_t fuel_per_spin = 1 << 9;
+
+/// Function pointers in device memory are handles: function_handle_base + 16 * index (E2b).
+inline constexpr std::uint64_t function_handle_base = 0x0000'00F0'0000'0000ULL;
+
+enum class BarrierKind : std::int32_t { plain = 0, count = 1, all = 2, any = 3 };
+
+/// Flags of hook access_check; the required alignment in bytes is in bits 8 and up.
+enum AccessFlags : std::uint32_t { access_read = 0, access_write = 1, access_atomic = 2 };
+
+}  // namespace cudasim::jit

@@ -1,0 +1,106 @@
+// KernelImage → machine code for this CPU. Entry point: compile_kernel(). The passes, in order:
+//
+//   parse → layout of globals → verify → early instrumentation (before any pass, C0) → lowering (context
+//   parameter, special registers, address spaces, globals, parameters, libdevice) → inline + SROA → late
+//   instrumentation (memory checks, C0) → optimise → site numbering → object code → ORC
+//
+// Nothing here runs a kernel; simulator/execution does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/findings/finding.h"
+#include "simulator/image/kernel_image.h"
+#include "simulator/jit/abi.h"
+
+namespace cudasim::jit {
+
+/// The user's program asks for something that cannot be compiled; names what and where.
+struct CompileError : std::runtime_error {
+    CompileError(const std::string& message, findings::CallChain where)
+        : std::runtime_error(message), location(std::move(where)) {}
+    findings::CallChain location;
+};
+
+/// A variable of the image in global or constant memory, at base + offset in its globals segment.
+struct GlobalVariable {
+    std::string name;  ///< source name where debug info has one
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    bool constant = false;     ///< kernels may not write it
+    bool initialised = false;  ///< false: filled with the poison pattern (V3)
+    findings::SourceLocation location;
+};
+
+/// Eight bytes at `offset` receive the address of `base + target` (E2b).
+struct Relocation {
+    std::uint64_t offset = 0;
+    std::uint64_t target = 0;
+};
+
+/// The same for every kernel and every compiled variant of an image: one state per image and device.
+struct GlobalsLayout {
+    std::vector<GlobalVariable> variables;  ///< ascending offsets, at least 32 bytes apart (redzones)
+    std::vector<std::byte> initial;         ///< function handles already in place
+    std::vector<Relocation> relocations;
+    std::uint64_t bytes = 0;
+};
+
+/// A __shared__ variable, at shared_base + offset.
+struct SharedVariable {
+    std::string name;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct ExceptionText {
+    std::string type;
+    std::string message;
+};
+
+struct CompileOptions {
+    bool memory_checks = true;   ///< shadow lookups on accesses that are not index-checked already
+    bool fma_contraction = false;  ///< fuse where the IR carries `contract` (V5)
+    unsigned optimisation = 2;   ///< 0 or 2
+    bool operator==(const CompileOptions&) const = default;
+};
+
+/// Owns its machine code. Immutable.
+class CompiledKernel {
+  public:
+    virtual ~CompiledKernel() = default;
+    std::string name;
+    EntryFunction entry = nullptr;
+    bool waits = false;      ///< contains a barrier
+    bool recursive = false;  ///< needs the large stack class and the stack limit
+    std::uint64_t frame_bytes = 0;  ///< bound on the stack of one activation of every function
+    std::uint32_t parameter_bytes = 0;
+    std::uint64_t static_shared_bytes = 0;
+    std::uint64_t dynamic_shared_offset = 0;  ///< from shared_base; multiple of 16
+    std::vector<SharedVariable> shared_variables;
+    std::vector<findings::CallChain> sites;
+    std::vector<ExceptionText> exceptions;
+    std::shared_ptr<const GlobalsLayout> globals;
+    /// Where a program counter inside this kernel's code is, for faults that only the CPU noticed.
+    [[nodiscard]] virtual findings::CallChain locate(std::uintptr_t program_counter) const = 0;
+    /// Code bytes as [first, last) ranges.
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> code;
+};
+
+/// @throws CompileError (the user's fault)
+[[nodiscard]] std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image,
+                                                                   std::string_view kernel,
+                                                                   const CompileOptions& options);
+
+/// The module as text after instrumentation and lowering, before optimisation (`cudasim ir --stage instrumented`).
+[[nodiscard]] std::string instrumented_ir(const image::KernelImage& image, std::string_view kernel,
+                                          const CompileOptions& options);
+
+}  // namespace cudasim::jit
