@@ -1,0 +1,55 @@
+// Merging of findings.
+#include "simulator/execution/finding_collector.h"
+
+#include <algorithm>
+
+namespace cudasim::execution {
+
+using findings::Finding;
+using findings::Severity;
+
+namespace {
+
+std::string place_of(const Finding& finding) {
+    std::string place;
+    for (const auto& frame : finding.location)
+        place += frame.file + ':' + std::to_string(frame.line) + ':' + std::to_string(frame.column) + ';';
+    return place + finding.exception_type;
+}
+
+}  // namespace
+
+void FindingCollector::add(Finding finding) {
+    std::lock_guard lock(mutex_);
+    if (finding.severity == Severity::error) faults_ += finding.threads;
+    Key key{finding.kind, place_of(finding)};
+    auto [it, inserted] = merged_.try_emplace(std::move(key), finding);
+    if (inserted) return;
+    Finding& known = it->second;
+    const std::uint64_t count = known.count + finding.count, threads = known.threads + finding.threads;
+    if (finding.thread < known.thread) {
+        std::swap(known, finding);
+    }
+    known.count = count;
+    known.threads = threads;
+    known.waiting.insert(known.waiting.end(), finding.waiting.begin(), finding.waiting.end());
+}
+
+std::uint64_t FindingCollector::faults() const {
+    std::lock_guard lock(mutex_);
+    return faults_;
+}
+
+std::vector<Finding> FindingCollector::take() {
+    std::lock_guard lock(mutex_);
+    std::vector<Finding> all;
+    for (auto& [key, finding] : merged_) all.push_back(std::move(finding));
+    std::stable_sort(all.begin(), all.end(), [](const Finding& a, const Finding& b) {
+        if (a.severity != b.severity) return a.severity > b.severity;
+        return a.thread < b.thread;
+    });
+    merged_.clear();
+    return all;
+}
+
+}  // namespace cudasim::execution

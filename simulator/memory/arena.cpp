@@ -1,0 +1,167 @@
+// Placement, quarantine and look-up of device allocations.
+#include "simulator/memory/arena.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <new>
+
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::memory {
+
+namespace {
+
+/// Freed bytes kept back so that a use after free is recognised; a larger allocation is released at once,
+/// because keeping hundreds of megabytes from reuse costs page faults in every launch.
+constexpr std::uint64_t quarantine_limit = 32 << 20;
+constexpr std::uint64_t smallest_arena = 64 << 20;
+/// A freed allocation larger than this gives its pages back to the system.
+constexpr std::uint64_t release_pages_above = 256 << 20;
+
+std::uint64_t footprint_of(std::uint64_t bytes) {
+    return (bytes + Arena::alignment - 1) / Arena::alignment * Arena::alignment + Arena::alignment;
+}
+
+/// Whole pages inside [address, address + bytes).
+void give_pages_back(std::uint64_t address, std::uint64_t bytes) {
+    constexpr std::uint64_t page = 4096;
+    const std::uint64_t first = (address + page - 1) & ~(page - 1), last = (address + bytes) & ~(page - 1);
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+}  // namespace
+
+void fill_poison(std::byte* first, std::uint64_t bytes) {
+    auto* words = reinterpret_cast<std::uint16_t*>(first);
+    std::fill_n(words, bytes / 2, poison_pattern);
+    if (bytes % 2 != 0) first[bytes - 1] = static_cast<std::byte>(poison_pattern & 0xFF);
+}
+
+std::uint64_t host_memory_limit() {
+    std::uint64_t limit = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+        std::ifstream file(path);
+        std::uint64_t value = 0;
+        if (file >> value && value > 0) limit = std::min(limit, value);
+    }
+    return limit;
+}
+
+Arena::Arena(std::uint64_t capacity) : capacity_(capacity) {
+    // Twice the capacity, so that redzones, quarantine and fragmentation never run out of address space first.
+    for (reserved_ = 2 * capacity + smallest_arena; reserved_ >= smallest_arena; reserved_ /= 2) {
+        void* base = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (base == MAP_FAILED) continue;
+        madvise(base, reserved_, MADV_DONTDUMP);
+        base_ = reinterpret_cast<std::uint64_t>(base);
+        capacity_ = std::min(capacity_, reserved_);
+        free_[base_ + alignment] = reserved_ - alignment;
+        return;
+    }
+    throw std::bad_alloc();
+}
+
+Arena::~Arena() {
+    for (const auto& [address, allocation] : live_) Shadow::instance().set(address, allocation.bytes, Access::none);
+    munmap(reinterpret_cast<void*>(base_), reserved_);
+}
+
+std::optional<std::uint64_t> Arena::place(std::uint64_t footprint) {
+    for (auto it = free_.begin(); it != free_.end(); ++it) {
+        auto [address, bytes] = *it;
+        if (bytes < footprint) continue;
+        free_.erase(it);
+        if (bytes > footprint) free_[address + footprint] = bytes - footprint;
+        return address;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string label, bool poison, bool read_only) {
+    if (bytes > capacity_ - std::min(in_use_, capacity_)) return std::nullopt;
+    const std::uint64_t footprint = footprint_of(bytes);
+    auto address = place(footprint);
+    if (!address) {
+        flush_quarantine(0);
+        address = place(footprint);
+    }
+    if (!address) return std::nullopt;
+    in_use_ += bytes;
+    if (poison) fill_poison(reinterpret_cast<std::byte*>(*address), bytes);
+    Shadow::instance().set(*address, bytes, read_only ? Access::read_only : Access::read_write);
+    live_.emplace(*address, Allocation{*address, bytes, std::move(label), read_only});
+    return address;
+}
+
+bool Arena::free(std::uint64_t address) {
+    auto it = live_.find(address);
+    if (it == live_.end()) return false;
+    Allocation allocation = std::move(it->second);
+    live_.erase(it);
+    in_use_ -= allocation.bytes;
+    Shadow::instance().set(address, allocation.bytes, Access::none);
+    const std::uint64_t footprint = footprint_of(allocation.bytes);
+    if (footprint > quarantine_limit) {
+        if (footprint > release_pages_above)
+            give_pages_back(address, footprint);
+        release(address, footprint);
+    } else {
+        quarantined_ += footprint;
+        quarantine_.push_back(std::move(allocation));
+        flush_quarantine(quarantine_limit);
+    }
+    return true;
+}
+
+void Arena::release(std::uint64_t address, std::uint64_t footprint) {
+    auto next = free_.upper_bound(address);
+    if (next != free_.end() && next->first == address + footprint) {
+        footprint += next->second;
+        next = free_.erase(next);
+    }
+    if (next != free_.begin()) {
+        auto previous = std::prev(next);
+        if (previous->first + previous->second == address) {
+            previous->second += footprint;
+            address = 0;
+        }
+    }
+    if (address != 0) free_[address] = footprint;
+}
+
+void Arena::flush_quarantine(std::uint64_t keep_bytes) {
+    while (!quarantine_.empty() && quarantined_ > keep_bytes) {
+        const Allocation& oldest = quarantine_.front();
+        const std::uint64_t footprint = footprint_of(oldest.bytes);
+        quarantined_ -= footprint;
+        release(oldest.address, footprint);
+        quarantine_.pop_front();
+    }
+}
+
+const Allocation* Arena::at_or_before(std::uint64_t address) const {
+    auto it = live_.upper_bound(address);
+    return it == live_.begin() ? nullptr : &std::prev(it)->second;
+}
+
+const Allocation* Arena::containing(std::uint64_t address, std::uint64_t bytes) const {
+    const Allocation* allocation = at_or_before(address);
+    if (!allocation || bytes > allocation->bytes || address - allocation->address > allocation->bytes - bytes) return nullptr;
+    return allocation;
+}
+
+const Allocation* Arena::after(std::uint64_t address) const {
+    auto it = live_.upper_bound(address);
+    return it == live_.end() ? nullptr : &it->second;
+}
+
+const Allocation* Arena::freed_at(std::uint64_t address) const {
+    for (auto it = quarantine_.rbegin(); it != quarantine_.rend(); ++it)
+        if (address >= it->address && address - it->address < it->bytes) return &*it;
+    return nullptr;
+}
+
+}  // namespace cudasim::memory

@@ -1,0 +1,75 @@
+// Device memory (E9): one address range per simulated device, separate from all host memory.
+//
+//   | redzone | allocation | pad to 256 + redzone | allocation | ... | free ... |
+//
+// Freed memory waits in a bounded quarantine before it is handed out again, so that a use after free is
+// still recognised as one. Not thread-safe: Device guards it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace cudasim::memory {
+
+/// Bytes of V3's poison: a quiet NaN as half, float and double, a large negative integer in every width of 16 up.
+inline constexpr std::uint16_t poison_pattern = 0xFFFB;
+void fill_poison(std::byte* first, std::uint64_t bytes);
+
+struct Allocation {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    std::string label;
+    bool read_only = false;
+};
+
+class Arena {
+  public:
+    /// cudaMalloc's alignment (CUDA C++ Programming Guide, "Device Memory Accesses": at least 256 bytes).
+    static constexpr std::uint64_t alignment = 256;
+
+    /// @param capacity bytes that may be allocated at the same time; the reservation is a little larger.
+    explicit Arena(std::uint64_t capacity);
+    ~Arena();
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+
+    /// nullopt when `bytes` (> 0) do not fit.
+    [[nodiscard]] std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::string label, bool poison,
+                                                        bool read_only = false);
+    /// False when `address` is not the start of a live allocation.
+    [[nodiscard]] bool free(std::uint64_t address);
+
+    /// The live allocation that contains or precedes `address`; nullptr when there is none.
+    [[nodiscard]] const Allocation* at_or_before(std::uint64_t address) const;
+    /// The live allocation that contains all of [address, address + bytes).
+    [[nodiscard]] const Allocation* containing(std::uint64_t address, std::uint64_t bytes) const;
+    /// The first live allocation that starts after `address`.
+    [[nodiscard]] const Allocation* after(std::uint64_t address) const;
+    /// The most recently freed allocation, still in quarantine, that contained `address`.
+    [[nodiscard]] const Allocation* freed_at(std::uint64_t address) const;
+
+    [[nodiscard]] bool owns(std::uint64_t address) const { return address >= base_ && address < base_ + reserved_; }
+    [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
+    [[nodiscard]] std::uint64_t in_use() const { return in_use_; }
+    [[nodiscard]] std::size_t live_allocations() const { return live_.size(); }
+
+  private:
+    [[nodiscard]] std::optional<std::uint64_t> place(std::uint64_t footprint);
+    void release(std::uint64_t address, std::uint64_t footprint);
+    void flush_quarantine(std::uint64_t keep_bytes);
+
+    std::uint64_t base_ = 0, reserved_ = 0, capacity_ = 0;
+    std::uint64_t in_use_ = 0, quarantined_ = 0;
+    std::map<std::uint64_t, Allocation> live_;         // by address
+    std::map<std::uint64_t, std::uint64_t> free_;      // address → bytes, coalesced
+    std::deque<Allocation> quarantine_;                // oldest first
+};
+
+/// Physical memory this process may use: the machine's, or its control group's limit when that is lower. Bytes.
+[[nodiscard]] std::uint64_t host_memory_limit();
+
+}  // namespace cudasim::memory
