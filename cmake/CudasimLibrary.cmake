@@ -4,7 +4,7 @@
 # extension links the static archives with hidden symbols. Test programs link the shared library, which
 # links in seconds; nothing else lives in their process.
 
-find_package(LLVM 19 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
+find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
 find_package(Boost 1.74 REQUIRED COMPONENTS context)
 find_package(Threads REQUIRED)
 
@@ -16,7 +16,8 @@ function(cudasim_library name)
   target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS})
   separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
   target_compile_definitions(${name} PUBLIC ${llvm_definitions})
-  target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -ffunction-sections -fdata-sections)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
   cudasim_sanitize(${name})
 endfunction()

@@ -1,0 +1,38 @@
+// The table of kinds, and how coordinates and ranges are written everywhere (C2).
+
+#include "simulator/findings/finding.h"
+
+#include <array>
+
+namespace cudasim::findings {
+namespace {
+
+constexpr std::array kinds{
+#define FINDING(identifier, name, severity, exception, code) KindInfo{name, Severity::severity, exception, code},
+#include "simulator/findings/finding_kinds.def"
+#undef FINDING
+};
+
+std::string triple(const Dim3& value) {
+    return "[" + std::to_string(value.x) + ", " + std::to_string(value.y) + ", " + std::to_string(value.z) + "]";
+}
+
+}  // namespace
+
+const KindInfo& info(FindingKind kind) { return kinds.at(static_cast<std::size_t>(kind)); }
+
+std::string coordinates(const ThreadCoordinate& thread) {
+    return "tid=" + triple(thread.tid) + " ctaid=" + triple(thread.ctaid);
+}
+
+std::string ranges(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& threads) {
+    std::string text;
+    for (const auto& [first, last] : threads) {
+        if (!text.empty()) text += ", ";
+        text += std::to_string(first);
+        if (last != first) text += "-" + std::to_string(last);
+    }
+    return text;
+}
+
+}  // namespace cudasim::findings
