@@ -1,0 +1,58 @@
+// The parts of the Python extension cudasim._native. Each converts between Python and one C++ interface and
+// does nothing else: what a user sees is written in Python, what runs is written in simulator/.
+//
+//   module.cpp             the module, its functions that belong to no class
+//   engine_bindings.cpp    KernelImage, Device, Allocation, LoadedImage
+//   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
+//   findings_bindings.cpp  LaunchReport; findings as dictionaries
+//   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
+//   pykernel_bindings.cpp  the Python kernel compiler
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/bindings/simulated_device.h"
+#include "simulator/execution/device.h"
+#include "simulator/findings/finding.h"
+#include "simulator/image/kernel_image.h"
+
+namespace cudasim::bindings {
+
+void bind_engine(pybind11::module_& module);
+void bind_launch(pybind11::module_& module);
+void bind_findings(pybind11::module_& module);
+void bind_frameless_call(pybind11::module_& module);
+void bind_pykernel(pybind11::module_& module);
+
+/// An engine error together with the driver call that a CUDA program would have seen it from.
+struct CudaCallError {
+    std::string call;  ///< e.g. "cuMemAlloc"
+    execution::CudaError error;
+};
+
+/// Runs `body`; a CudaError leaves it as one that names the driver call.
+template <typename Body>
+decltype(auto) as_driver_call(const char* call, Body&& body) {
+    try {
+        return body();
+    } catch (const execution::CudaError& error) {
+        throw CudaCallError{call, error};
+    }
+}
+
+/// What a launch had to say; made only when it had something to say.
+struct LaunchReport {
+    std::vector<findings::Finding> findings;
+    std::vector<image::SourceFile> sources;
+    std::uint64_t blocks_run = 0;
+    pybind11::object host_exception;  ///< what a signal handler raised while the kernel ran, or None
+};
+
+[[nodiscard]] pybind11::list call_chain_to_python(const findings::CallChain& chain);
+
+}  // namespace cudasim::bindings

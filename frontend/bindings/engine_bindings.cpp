@@ -1,0 +1,246 @@
+// Images, devices and device memory. Every call that may take long or take an engine lock releases the GIL.
+#include <pybind11/stl.h>
+
+#include <bit>
+
+#include "frontend/bindings/bindings.h"
+#include "gpu_backend/ptx.h"
+#include "simulator/jit/compiler.h"
+
+namespace py = pybind11;
+
+namespace cudasim::bindings {
+namespace {
+
+using execution::DevicePointer;
+
+/// A contiguous Python buffer (C or Fortran order), held while it lives.
+class ContiguousBuffer {
+  public:
+    ContiguousBuffer(py::handle object, bool writable) {
+        const int flags = PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
+        if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw py::error_already_set();
+    }
+    ~ContiguousBuffer() { PyBuffer_Release(&view_); }
+    ContiguousBuffer(const ContiguousBuffer&) = delete;
+    ContiguousBuffer& operator=(const ContiguousBuffer&) = delete;
+    [[nodiscard]] void* data() const { return view_.buf; }
+    [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(view_.len); }
+
+  private:
+    Py_buffer view_{};
+};
+
+/// Device memory that is freed when Python lets go of it.
+struct Allocation {
+    std::shared_ptr<SimulatedDevice> owner;
+    DevicePointer address = 0;
+    std::uint64_t bytes = 0;
+    Allocation(std::shared_ptr<SimulatedDevice> device, DevicePointer pointer, std::uint64_t size)
+        : owner(std::move(device)), address(pointer), bytes(size) {}
+    Allocation(const Allocation&) = delete;
+    Allocation& operator=(const Allocation&) = delete;
+    ~Allocation() {
+        const py::gil_scoped_release release;
+        owner->release(address);
+    }
+};
+
+std::shared_ptr<SimulatedDevice> make_device(const std::string& profile_name, std::uint64_t total_memory) {
+    if (profile_name != "h100") {
+        throw py::value_error("no device profile is called '" + profile_name + "'; there is: h100");
+    }
+    execution::DeviceProfile profile = execution::h100();
+    if (total_memory != 0) profile.total_memory = total_memory;
+    return std::make_shared<SimulatedDevice>(profile);
+}
+
+py::dict profile_to_python(const execution::DeviceProfile& profile) {
+    const auto dim = [](const execution::Dim3& d) { return py::make_tuple(d.x, d.y, d.z); };
+    py::dict result;
+    result["name"] = profile.name;
+    result["compute_capability"] =
+        py::make_tuple(profile.compute_capability_major, profile.compute_capability_minor);
+    result["total_memory"] = profile.total_memory;
+    result["multiprocessors"] = profile.multiprocessors;
+    result["warp_size"] = profile.warp_size;
+    result["max_threads_per_block"] = profile.max_threads_per_block;
+    result["max_threads_per_multiprocessor"] = profile.max_threads_per_multiprocessor;
+    result["max_blocks_per_multiprocessor"] = profile.max_blocks_per_multiprocessor;
+    result["max_block"] = dim(profile.max_block);
+    result["max_grid"] = dim(profile.max_grid);
+    result["shared_per_block"] = profile.shared_per_block;
+    result["shared_per_block_optin"] = profile.shared_per_block_optin;
+    result["shared_per_multiprocessor"] = profile.shared_per_multiprocessor;
+    result["constant_memory"] = profile.constant_memory;
+    result["registers_per_block"] = profile.registers_per_block;
+    result["clock_khz"] = profile.clock_khz;
+    return result;
+}
+
+std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& self, std::uint64_t bytes,
+                                     const std::string& label, bool poison) {
+    DevicePointer pointer = 0;
+    {
+        const py::gil_scoped_release release;
+        pointer = as_driver_call("cuMemAlloc", [&] {
+            return self->device.allocate(bytes, {.label = label, .poison = poison});
+        });
+    }
+    return std::make_unique<Allocation>(self, pointer, bytes);
+}
+
+void copy_to_device(SimulatedDevice& self, DevicePointer target, const py::object& source) {
+    const ContiguousBuffer buffer(source, false);
+    const py::gil_scoped_release release;
+    as_driver_call("cuMemcpyHtoD",
+                   [&] { self.device.copy_to_device(target, buffer.data(), buffer.size()); });
+}
+
+void copy_from_device(SimulatedDevice& self, const py::object& target, DevicePointer source) {
+    const ContiguousBuffer buffer(target, true);
+    const py::gil_scoped_release release;
+    as_driver_call("cuMemcpyDtoH",
+                   [&] { self.device.copy_from_device(buffer.data(), source, buffer.size()); });
+}
+
+std::vector<image::SourceFile> sources_from_python(const std::vector<std::pair<std::string, std::string>>& sources) {
+    std::vector<image::SourceFile> result;
+    for (const auto& [path, text] : sources) result.push_back({path, text});
+    return result;
+}
+
+py::bytes serialise(const image::KernelImage& image) {
+    const auto bytes = image.serialise();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+image::KernelImage deserialise(std::string_view bytes) {
+    return image::KernelImage::deserialise(std::as_bytes(std::span(bytes.data(), bytes.size())));
+}
+
+py::list kernels_to_python(const image::KernelImage& image) {
+    py::list result;
+    for (const auto& kernel : image.kernels()) {
+        py::list parameters;
+        for (const auto& parameter : kernel.parameters) {
+            parameters.append(
+                py::make_tuple(parameter.name, parameter.offset, parameter.size, parameter.alignment));
+        }
+        py::dict entry;
+        entry["name"] = kernel.name;
+        entry["parameters"] = parameters;
+        entry["parameter_bytes"] = kernel.parameter_bytes;
+        result.append(entry);
+    }
+    return result;
+}
+
+void bind_image(py::module_& module) {
+    using image::KernelImage;
+    py::class_<KernelImage>(module, "KernelImage", "Kernels as NVVM IR with their source texts; immutable.")
+        .def_static("from_bitcode",
+                    [](const py::bytes& bitcode, const std::vector<std::pair<std::string, std::string>>& sources) {
+                        return KernelImage::from_bitcode(std::string(bitcode), sources_from_python(sources));
+                    },
+                    py::arg("bitcode"), py::arg("sources") = py::list())
+        .def_static("from_ir_text",
+                    [](const std::string& text, const std::vector<std::pair<std::string, std::string>>& sources) {
+                        return KernelImage::from_ir_text(text, sources_from_python(sources));
+                    },
+                    py::arg("text"), py::arg("sources") = py::list())
+        .def_static("deserialise", &deserialise)
+        .def("serialise", &serialise)
+        .def_property_readonly("bitcode", [](const KernelImage& image) { return py::bytes(image.bitcode()); })
+        .def_property_readonly("kernels", &kernels_to_python)
+        .def_property_readonly("sources",
+                               [](const KernelImage& image) {
+                                   py::list result;
+                                   for (const auto& file : image.sources()) {
+                                       result.append(py::make_tuple(file.path, file.text));
+                                   }
+                                   return result;
+                               })
+        .def_property_readonly("hash", &KernelImage::hash)
+        .def("ir_text", &KernelImage::ir_text);
+}
+
+void bind_device(py::module_& module) {
+    py::class_<Allocation>(module, "Allocation", "Device memory, freed when nothing refers to it.")
+        .def_readonly("address", &Allocation::address)
+        .def_readonly("bytes", &Allocation::bytes);
+
+    py::class_<execution::LoadedImage, std::shared_ptr<execution::LoadedImage>>(
+        module, "LoadedImage", "An image whose globals have their memory on a device.");
+
+    py::class_<SimulatedDevice, std::shared_ptr<SimulatedDevice>>(module, "Device")
+        .def(py::init(&make_device), py::arg("profile") = "h100", py::arg("total_memory") = 0)
+        .def_property_readonly("profile",
+                               [](SimulatedDevice& self) { return profile_to_python(self.device.profile()); })
+        .def("allocate", &allocate, py::arg("bytes"), py::arg("label") = "", py::arg("poison") = true)
+        .def("copy_to_device", &copy_to_device, py::arg("target"), py::arg("source"))
+        .def("copy_from_device", &copy_from_device, py::arg("target"), py::arg("source"))
+        .def("copy_within_device",
+             [](SimulatedDevice& self, DevicePointer target, DevicePointer source, std::uint64_t bytes) {
+                 const py::gil_scoped_release release;
+                 as_driver_call("cuMemcpyDtoD",
+                                [&] { self.device.copy_within_device(target, source, bytes); });
+             })
+        .def("fill",
+             [](SimulatedDevice& self, DevicePointer target, std::uint8_t value, std::uint64_t bytes) {
+                 const py::gil_scoped_release release;
+                 as_driver_call("cuMemsetD8", [&] { self.device.fill(target, value, bytes); });
+             })
+        .def("memory_info",
+             [](SimulatedDevice& self) {
+                 const auto info = self.device.memory_info();
+                 return py::make_tuple(info.free, info.total);
+             },
+             py::call_guard<py::gil_scoped_release>())
+        .def("load",
+             [](SimulatedDevice& self, const image::KernelImage& image) {
+                 const py::gil_scoped_release release;
+                 return as_driver_call("cuModuleLoadData", [&] { return self.device.load(image); });
+             })
+        .def("global_address", [](SimulatedDevice& self, const execution::LoadedImage& image, const std::string& name) {
+            return as_driver_call("cuModuleGetGlobal", [&] { return self.device.global_address(image, name); });
+        });
+}
+
+void bind_stages(py::module_& module) {
+    module.def("instrumented_ir",
+               [](const image::KernelImage& image, const std::string& kernel, bool memory_checks) {
+                   const py::gil_scoped_release release;
+                   return jit::instrumented_ir(image, kernel, {.memory_checks = memory_checks});
+               },
+               py::arg("image"), py::arg("kernel"), py::arg("memory_checks") = true,
+               "The kernel's IR after instrumentation and lowering, as text.");
+}
+
+/// Engine errors become the package's own exception classes (cudasim.errors.from_native_* build them).
+void translate(std::exception_ptr pointer) {
+    try {
+        if (pointer) std::rethrow_exception(pointer);
+    } catch (const CudaCallError& failure) {
+        const auto make = py::module_::import("cudasim.errors").attr("from_native_cuda_error");
+        const py::object error = make(failure.call, failure.error.code, failure.error.name, failure.error.what());
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+    } catch (const jit::CompileError& failure) {
+        const auto make = py::module_::import("cudasim.errors").attr("from_native_compile_error");
+        const py::object error = make(failure.what(), call_chain_to_python(failure.location));
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+    } catch (const image::ImageError& failure) {
+        PyErr_SetString(PyExc_ValueError, failure.what());
+    }
+}
+
+}  // namespace
+
+void bind_engine(py::module_& module) {
+    bind_image(module);
+    bind_device(module);
+    bind_stages(module);
+    py::register_exception_translator(&translate);
+}
+
+}  // namespace cudasim::bindings

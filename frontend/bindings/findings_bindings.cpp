@@ -1,0 +1,102 @@
+// Findings as Python dictionaries (cudasim.findings gives them their class), and whole reports.
+#include <pybind11/stl.h>
+
+#include "frontend/bindings/bindings.h"
+#include "simulator/findings/writers.h"
+
+namespace py = pybind11;
+
+namespace cudasim::bindings {
+namespace {
+
+py::tuple to_python(const findings::Dim3& dim) { return py::make_tuple(dim.x, dim.y, dim.z); }
+
+const char* to_python(findings::Severity severity) {
+    switch (severity) {
+        case findings::Severity::note: return "note";
+        case findings::Severity::warning: return "warning";
+        case findings::Severity::error: return "error";
+    }
+    return "error";
+}
+
+py::dict to_python(const findings::MemoryObject& object) {
+    py::dict result;
+    result["name"] = object.name;
+    result["space"] = object.space;
+    result["address"] = object.address;
+    result["bytes"] = object.bytes;
+    result["offset"] = object.offset;
+    return result;
+}
+
+py::dict to_python(const findings::WaitingGroup& group) {
+    py::dict result;
+    result["state"] = group.state;
+    result["location"] = call_chain_to_python(group.location);
+    result["block"] = group.block;
+    result["ctaid"] = to_python(group.ctaid);
+    result["threads"] = group.threads;
+    result["thread_ranges"] = findings::ranges(group.threads);
+    return result;
+}
+
+py::dict to_python(const findings::Finding& finding) {
+    const auto& kind = findings::info(finding.kind);
+    py::dict result;
+    result["kind"] = std::string(kind.name);
+    result["severity"] = to_python(finding.severity);
+    result["message"] = finding.message;
+    result["exception_type"] =
+        finding.exception_type.empty() ? std::string(kind.python_exception) : finding.exception_type;
+    result["cuda_error_code"] = kind.cuda_error_code;
+    result["kernel"] = finding.kernel;
+    result["tid"] = to_python(finding.thread.tid);
+    result["ctaid"] = to_python(finding.thread.ctaid);
+    result["coordinates"] = findings::coordinates(finding.thread);
+    result["location"] = call_chain_to_python(finding.location);
+    result["count"] = finding.count;
+    result["threads"] = finding.threads;
+    result["object"] = finding.object ? py::object(to_python(*finding.object)) : py::object(py::none());
+    py::list waiting;
+    for (const auto& group : finding.waiting) waiting.append(to_python(group));
+    result["waiting"] = waiting;
+    result["reproduce"] = finding.reproduce;
+    return result;
+}
+
+std::string text(const LaunchReport& report) {
+    std::string result;
+    for (const auto& finding : report.findings) {
+        if (!result.empty()) result += '\n';
+        result += findings::text_report(finding, report.sources);
+    }
+    return result;
+}
+
+}  // namespace
+
+py::list call_chain_to_python(const findings::CallChain& chain) {
+    py::list result;
+    for (const auto& place : chain) {
+        result.append(py::make_tuple(place.file, place.function, place.line, place.column));
+    }
+    return result;
+}
+
+void bind_findings(py::module_& module) {
+    py::class_<LaunchReport>(module, "LaunchReport", "What one launch had to say, errors first.")
+        .def_property_readonly("findings",
+                               [](const LaunchReport& report) {
+                                   py::list result;
+                                   for (const auto& finding : report.findings) result.append(to_python(finding));
+                                   return result;
+                               })
+        .def_readonly("blocks_run", &LaunchReport::blocks_run)
+        .def_readonly("host_exception", &LaunchReport::host_exception)
+        .def("text", &text, "All findings for people to read.")
+        .def("json", [](const LaunchReport& report) { return findings::json_report(report.findings); },
+             "All findings as JSON (docs/findings.md).");
+}
+
+}  // namespace cudasim::bindings

@@ -1,0 +1,117 @@
+// LaunchPlan: everything about a launch that does not change from call to call, worked out once, so that a
+// call converts a bytes object and nothing else.
+#include <pybind11/stl.h>
+
+#include <bit>
+
+#include "frontend/bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace cudasim::bindings {
+namespace {
+
+using Extents = std::array<std::uint32_t, 3>;
+
+/// Runs pending signal handlers (E11). What a handler raised is kept for the end of the launch.
+class HostPoll {
+  public:
+    bool operator()() {
+        const py::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() == 0) return false;
+        const py::error_already_set error;
+        raised_ = error.value();
+        return true;
+    }
+    [[nodiscard]] py::object take() {
+        return raised_ ? std::exchange(raised_, py::object()) : py::object(py::none());
+    }
+
+  private:
+    py::object raised_;
+};
+
+struct LaunchPlan {
+    std::shared_ptr<SimulatedDevice> device;
+    std::shared_ptr<execution::LoadedImage> loaded;
+    image::KernelImage image;
+    std::string kernel;
+    std::uint32_t parameter_bytes;
+    execution::LaunchConfiguration configuration;
+    execution::LaunchOptions options;
+};
+
+LaunchPlan make_plan(std::shared_ptr<SimulatedDevice> device, std::shared_ptr<execution::LoadedImage> loaded,
+                     const image::KernelImage& image, const std::string& kernel, Extents grid, Extents block,
+                     std::uint64_t dynamic_shared_bytes, const std::string& policy, const std::string& carrier,
+                     unsigned workers, double time_limit_seconds, bool raise_float_division, bool strict,
+                     std::uint64_t max_faults, bool memory_checks, bool fma_contraction, unsigned optimisation) {
+    const image::Kernel* found = image.find(kernel);
+    if (found == nullptr) throw py::value_error("the image has no kernel called '" + kernel + "'");
+    execution::LaunchOptions options;
+    if (policy == "reverse") options.policy = execution::Policy::reverse;
+    if (carrier == "fiber") options.carrier = execution::Carrier::fiber;
+    options.workers = workers;
+    options.time_limit_seconds = time_limit_seconds;
+    options.raise_float_division = raise_float_division;
+    options.strict = strict;
+    options.max_faults = max_faults;
+    options.compile = {.memory_checks = memory_checks,
+                       .fma_contraction = fma_contraction,
+                       .optimisation = optimisation};
+    return {std::move(device),
+            std::move(loaded),
+            image,
+            kernel,
+            found->parameter_bytes,
+            {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
+            std::move(options)};
+}
+
+/// None when there is nothing to say.
+py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(parameters.ptr(), &data, &size) != 0) throw py::error_already_set();
+    if (static_cast<std::uint64_t>(size) != plan.parameter_bytes) {
+        throw py::value_error("kernel '" + plan.kernel + "' takes " + std::to_string(plan.parameter_bytes) +
+                              " bytes of parameters, got " + std::to_string(size));
+    }
+    HostPoll poll;
+    execution::LaunchOptions options = plan.options;
+    options.poll_host = [&poll] { return poll(); };
+    execution::LaunchResult result;
+    {
+        const py::gil_scoped_release release;
+        const SimulatedDevice::LaunchScope scope(*plan.device);
+        result = as_driver_call("cuLaunchKernel", [&] {
+            return plan.device->device.launch(*plan.loaded, plan.kernel, plan.configuration,
+                                              std::as_bytes(std::span(data, static_cast<std::size_t>(size))),
+                                              options);
+        });
+    }
+    if (result.findings.empty()) return py::none();
+    return py::cast(LaunchReport{std::move(result.findings), plan.image.sources(), result.blocks_run, poll.take()});
+}
+
+void compile(LaunchPlan& plan) {
+    const py::gil_scoped_release release;
+    as_driver_call("cuModuleLoadData",
+                   [&] { plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile); });
+}
+
+}  // namespace
+
+void bind_launch(py::module_& module) {
+    py::class_<LaunchPlan>(module, "LaunchPlan", "A kernel, a configuration and options, ready to launch.")
+        .def(py::init(&make_plan), py::arg("device"), py::arg("loaded"), py::arg("image"), py::arg("kernel"),
+             py::arg("grid"), py::arg("block"), py::arg("dynamic_shared_bytes") = 0, py::kw_only(),
+             py::arg("policy") = "forward", py::arg("carrier") = "automatic", py::arg("workers") = 0,
+             py::arg("time_limit_seconds") = 0.0, py::arg("raise_float_division") = false,
+             py::arg("strict") = false, py::arg("max_faults") = 1000, py::arg("memory_checks") = true,
+             py::arg("fma_contraction") = false, py::arg("optimisation") = 2)
+        .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
+        .def("compile", &compile, "Compiles the kernel now.");
+}
+
+}  // namespace cudasim::bindings

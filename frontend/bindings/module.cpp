@@ -1,0 +1,17 @@
+// cudasim._native: the engine, as Python sees it. See bindings.h for the parts.
+#include <pybind11/stl.h>
+
+#include <llvm/Config/llvm-config.h>
+
+#include "frontend/bindings/bindings.h"
+
+PYBIND11_MODULE(_native, module) {
+    module.doc() = "The compiled part of cudasim. Its interface is private to the package.";
+    module.attr("version") = CUDASIM_VERSION;
+    module.attr("llvm_version") = LLVM_VERSION_STRING;
+    cudasim::bindings::bind_findings(module);
+    cudasim::bindings::bind_engine(module);
+    cudasim::bindings::bind_launch(module);
+    cudasim::bindings::bind_frameless_call(module);
+    cudasim::bindings::bind_pykernel(module);
+}
