@@ -49,7 +49,9 @@ struct ImageError : std::runtime_error {
 
 class KernelImage {
   public:
-    /// @param bitcode an LLVM module; is parsed and verified. @throws ImageError
+    /// @param bitcode an LLVM module straight from a compiler; is parsed and verified. Bits flipped inside
+    ///     valid bitcode can crash LLVM's own reader (4 in 1,000 single flips), so what is stored or sent is
+    ///     the serialised form, which has a checksum. @throws ImageError
     [[nodiscard]] static KernelImage from_bitcode(std::string bitcode, std::vector<SourceFile> sources = {});
     /// @param text textual LLVM IR (.ll). @throws ImageError with line and column
     [[nodiscard]] static KernelImage from_ir_text(std::string_view text, std::vector<SourceFile> sources = {});

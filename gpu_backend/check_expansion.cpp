@@ -1,0 +1,78 @@
+// One action per row of simulator/image/checks.def. A GPU neither reports nor counts: an index is wrapped
+// as Python's negative indices ask, a raise becomes a trap, the rest disappears.
+
+#include "gpu_backend/check_expansion.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <array>
+#include <string_view>
+
+namespace cudasim::gpu_backend {
+namespace {
+
+enum class Action { drop, wrap, keep, trap };
+
+struct Check {
+    std::string_view symbol;
+    Action action;
+};
+
+constexpr std::array checks{
+#define CHECK(identifier, symbol, type, gpu) Check{symbol, Action::gpu},
+#include "simulator/image/checks.def"
+#undef CHECK
+};
+
+void replace(llvm::CallInst& call, Action action) {
+    llvm::IRBuilder<> builder(&call);
+    switch (action) {
+        case Action::drop: break;
+        case Action::keep: call.replaceAllUsesWith(call.getArgOperand(0)); break;
+        case Action::wrap: {
+            llvm::Value* index = call.getArgOperand(0);
+            llvm::Value* negative = builder.CreateICmpSLT(index, llvm::ConstantInt::get(index->getType(), 0));
+            llvm::Value* wrapped = builder.CreateAdd(index, call.getArgOperand(1));
+            call.replaceAllUsesWith(builder.CreateSelect(negative, wrapped, index));
+            break;
+        }
+        case Action::trap: builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {}); break;
+    }
+    call.eraseFromParent();
+}
+
+}  // namespace
+
+void expand_checks(llvm::Module& module) {
+    for (const Check& check : checks) {
+        llvm::Function* declared = module.getFunction(llvm::StringRef(check.symbol.data(), check.symbol.size()));
+        if (!declared) continue;
+        for (llvm::User* user : llvm::make_early_inc_range(declared->users())) {
+            if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) replace(*call, check.action);
+        }
+        if (declared->use_empty()) declared->eraseFromParent();
+    }
+}
+
+void strip_simulator_metadata(llvm::Module& module) {
+    for (llvm::NamedMDNode& node : llvm::make_early_inc_range(module.named_metadata())) {
+        if (node.getName().starts_with("cudasim.")) module.eraseNamedMetadata(&node);
+    }
+    llvm::SmallVector<llvm::StringRef> kinds;
+    module.getContext().getMDKindNames(kinds);
+    for (unsigned kind = 0; kind < kinds.size(); ++kind) {
+        if (!kinds[kind].starts_with("cudasim.")) continue;
+        for (auto& function : module) {
+            for (auto& block : function) {
+                for (auto& instruction : block) instruction.setMetadata(kind, nullptr);
+            }
+        }
+    }
+}
+
+}  // namespace cudasim::gpu_backend

@@ -1,0 +1,250 @@
+// to_ptx(): parse → replace checks → keep one kernel → refuse what the back end would abort on → link
+// libdevice → optimise → NVPTX code generation. LLVM ends the process on code it cannot select, hence the
+// refusals before it.
+
+#include "gpu_backend/ptx.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/IPO/Internalize.h>
+
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "gpu_backend/check_expansion.h"
+#include "gpu_backend/toolkit.h"
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace cudasim::gpu_backend {
+namespace {
+
+using Code = PtxError::Code;
+
+llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
+
+/// Keeps the first error; LLVM's own handler would print and exit.
+struct RecordingHandler : llvm::DiagnosticHandler {
+    explicit RecordingHandler(std::string& first_error) : first_error(first_error) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+        if (info.getSeverity() == llvm::DS_Error && first_error.empty()) {
+            llvm::raw_string_ostream stream(first_error);
+            llvm::DiagnosticPrinterRawOStream printer(stream);
+            info.print(printer);
+        }
+        return true;
+    }
+    std::string& first_error;
+};
+
+std::unique_ptr<llvm::TargetMachine> target_machine(const PtxOptions& options) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        LLVMInitializeNVPTXTargetInfo();
+        LLVMInitializeNVPTXTarget();
+        LLVMInitializeNVPTXTargetMC();
+        LLVMInitializeNVPTXAsmPrinter();
+    });
+    std::string error;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(std::string(image::target_triple), error);
+    if (!target) throw PtxError(Code::unknown_architecture, "this LLVM has no NVPTX back end: " + error);
+    // LLVM answers an unknown processor with a message on stderr, so ask first.
+    std::unique_ptr<llvm::MCSubtargetInfo> known(
+        target->createMCSubtargetInfo(ref(image::target_triple), "", ""));
+    if (!options.architecture.starts_with("sm_") || !known->isCPUStringValid(options.architecture)) {
+        throw PtxError(Code::unknown_architecture, "unknown GPU architecture '" + options.architecture +
+                                                       "'; name one like sm_75, sm_80 or sm_90");
+    }
+    // PTX 7.5 and up allow the debug information of variables; LLVM writes older PTX for older processors
+    // by itself. 7.8 is what CUDA 11.8 and up read. Newer processors than sm_90 need, and get, more.
+    const bool up_to_hopper = options.architecture.size() == 5 && options.architecture <= "sm_90";
+    return std::unique_ptr<llvm::TargetMachine>(
+        target->createTargetMachine(ref(image::target_triple), options.architecture, up_to_hopper ? "+ptx78" : "",
+                                    llvm::TargetOptions(), std::nullopt));
+}
+
+/// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination.
+void keep_only(llvm::Module& module, llvm::Function& kernel) {
+    if (auto* annotations = module.getNamedMetadata("nvvm.annotations")) {
+        std::vector<llvm::MDNode*> kept;
+        for (auto* node : annotations->operands()) {
+            const bool has_value = node->getNumOperands() > 0 && node->getOperand(0);
+            if (has_value && llvm::mdconst::dyn_extract<llvm::Function>(node->getOperand(0)) == &kernel) {
+                kept.push_back(node);
+            }
+        }
+        annotations->clearOperands();
+        for (auto* node : kept) annotations->addOperand(node);
+    }
+    for (auto& function : module) {
+        if (&function != &kernel && function.getCallingConv() == llvm::CallingConv::PTX_Kernel) {
+            function.setCallingConv(llvm::CallingConv::PTX_Device);
+        }
+    }
+    // Not by name alone: the kernel's name may be changed for PTX.
+    llvm::internalizeModule(module, [&kernel](const llvm::GlobalValue& value) {
+        return &value == &kernel || value.isDeclaration();
+    });
+    llvm::ModuleAnalysisManager analyses;
+    llvm::GlobalDCEPass().run(module, analyses);
+}
+
+std::string where(const llvm::Instruction& instruction) {
+    const auto& location = instruction.getDebugLoc();
+    if (!location) return "in function " + instruction.getFunction()->getName().str();
+    return location->getFilename().str() + ":" + std::to_string(location.getLine());
+}
+
+/// What the NVPTX back end answers with the end of the process.
+void refuse_unsupported(const llvm::Module& module) {
+    for (const auto& function : module) {
+        for (const auto& instruction : llvm::instructions(function)) {
+            std::string what;
+            const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+            if (llvm::isa<llvm::InvokeInst, llvm::LandingPadInst, llvm::ResumeInst>(instruction)) {
+                what = "exception handling";
+            } else if (llvm::isa<llvm::IndirectBrInst, llvm::VAArgInst, llvm::CallBrInst>(instruction)) {
+                what = std::string("the instruction '") + instruction.getOpcodeName() + "'";
+            } else if (const auto* callee = call ? call->getCalledFunction() : nullptr;
+                       callee && callee->getName().starts_with("llvm.") &&
+                       (callee->getIntrinsicID() == llvm::Intrinsic::not_intrinsic ||
+                        (llvm::Function::isTargetIntrinsic(callee->getIntrinsicID()) &&
+                         !callee->getName().starts_with("llvm.nvvm.")))) {
+                what = "the intrinsic '" + callee->getName().str() + "'";
+            }
+            if (!what.empty()) {
+                throw PtxError(Code::unsupported_code, where(instruction) + ": " + what + " cannot run on a GPU");
+            }
+        }
+    }
+}
+
+void strip_contraction(llvm::Module& module) {
+    for (auto& function : module) {
+        for (auto& instruction : llvm::instructions(function)) {
+            if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction.setHasAllowContract(false);
+        }
+    }
+}
+
+bool calls_libdevice(const llvm::Module& module) {
+    return llvm::any_of(module, [](const llvm::Function& function) {
+        return function.isDeclaration() && function.getName().starts_with("__nv_");
+    });
+}
+
+void link_libdevice(llvm::Module& module) {
+    const auto path = find_libdevice();
+    if (!path) return;
+    auto buffer = llvm::MemoryBuffer::getFile(path->string());
+    if (!buffer) throw PtxError(Code::libdevice, path->string() + ": " + buffer.getError().message());
+    auto library = llvm::parseBitcodeFile(**buffer, module.getContext());
+    if (!library) {
+        throw PtxError(Code::libdevice, path->string() + ": " + llvm::toString(library.takeError()));
+    }
+    (*library)->setTargetTriple(module.getTargetTriple());
+    (*library)->setDataLayout(module.getDataLayout());
+    std::set<std::string> wanted;
+    for (const auto& function : module) {
+        if (function.isDeclaration()) wanted.insert(function.getName().str());
+    }
+    const bool failed = llvm::Linker::linkModules(
+        module, std::move(*library), llvm::Linker::LinkOnlyNeeded,
+        [](llvm::Module& linked, const llvm::StringSet<>& added) {
+            llvm::internalizeModule(linked, [&added](const llvm::GlobalValue& value) {
+                return !value.hasName() || !added.contains(value.getName());
+            });
+        });
+    if (failed) throw PtxError(Code::libdevice, path->string() + " does not link with the kernel");
+    // Read by libdevice through __nvvm_reflect: 0 keeps subnormals, as the simulator does.
+    module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager components;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PassBuilder builder(&machine);
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
+    llvm::SmallString<0> text;
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+        throw PtxError(Code::unknown_architecture, "this LLVM cannot write PTX");
+    }
+    passes.run(module);
+    return text.str().str();
+}
+
+}  // namespace
+
+std::string ptx_name(std::string_view kernel) {
+    std::string name;
+    for (const char c : kernel) name += llvm::isAlnum(c) || c == '_' || c == '$' ? c : '_';
+    if (!name.empty() && (llvm::isDigit(name.front()) || name == "_" || name == "$")) name.insert(0, "_$");
+    return name;
+}
+
+std::string to_ptx(const image::KernelImage& image, std::string_view kernel, const PtxOptions& options) {
+    if (!image.find(kernel)) {
+        std::string known;
+        for (const auto& other : image.kernels()) known += (known.empty() ? "" : ", ") + other.name;
+        throw PtxError(Code::unknown_kernel, "the image has no kernel '" + std::string(kernel) +
+                                                 "'; it has: " + (known.empty() ? "none" : known));
+    }
+    const auto machine = target_machine(options);
+    std::string diagnostic;
+    llvm::LLVMContext context;
+    context.setDiagnosticHandler(std::make_unique<RecordingHandler>(diagnostic), /*RespectFilters=*/false);
+    auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(image.bitcode(), "kernel image"), context);
+    if (!parsed) throw image::ImageError("kernel image: " + llvm::toString(parsed.takeError()));
+    llvm::Module& module = **parsed;
+    module.setTargetTriple(ref(image::target_triple));
+    module.setDataLayout(machine->createDataLayout());
+    expand_checks(module);
+    strip_simulator_metadata(module);
+    llvm::Function& function = *module.getFunction(ref(kernel));
+    keep_only(module, function);
+    if (!options.fma_contraction) strip_contraction(module);
+    refuse_unsupported(module);
+    if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
+    function.setName(ptx_name(kernel));
+    optimise(module, *machine);
+    std::string ptx = generate(module, *machine);
+    if (!diagnostic.empty()) throw PtxError(Code::unsupported_code, diagnostic);
+    return ptx;
+}
+
+}  // namespace cudasim::gpu_backend

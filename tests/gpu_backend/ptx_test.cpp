@@ -1,0 +1,202 @@
+// PTX from an image: the entry, the declared checks, libdevice, refusals; and, wherever a CUDA toolkit is,
+// ptxas has the last word.
+
+#include "gpu_backend/ptx.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "gpu_backend/toolkit.h"
+
+namespace cudasim::gpu_backend {
+namespace {
+
+const std::string header = R"(target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+)";
+
+// Every declared check, shared memory, a barrier, an atomic, a maths function, debug info with a variable.
+const std::string everything = header + R"(
+@tile = internal addrspace(3) global [32 x double] undef, align 16
+@dynamic = external addrspace(3) global [0 x i8], align 16
+define void @scale(ptr addrspace(1) %data, i64 %size, i64 %i, double %f) !dbg !5 {
+entry:
+  %local = alloca double, align 8
+  call void @llvm.dbg.declare(metadata ptr %local, metadata !9, metadata !DIExpression()), !dbg !10
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !10
+  %index = call i64 @__cudasim_check_index(i64 %i, i64 %size, i32 0), !dbg !10
+  %other = call i64 @__cudasim_check_unsigned_index(i64 %index, i64 %size, i32 0), !dbg !10
+  %zero = fcmp oeq double %f, 0.0, !dbg !10
+  call void @__cudasim_check_float_division(i1 %zero), !dbg !10
+  br i1 %zero, label %bad, label %good, !dbg !10
+bad:
+  call void @__cudasim_raise(i32 0), !dbg !11
+  unreachable, !dbg !11
+good:
+  %s = call double @__nv_sin(double %f), !dbg !11
+  store double %s, ptr %local, align 8, !dbg !11
+  %slot = getelementptr [32 x double], ptr addrspace(3) @tile, i64 0, i32 %tid, !dbg !11
+  store double %s, ptr addrspace(3) %slot, align 8, !cudasim.checked !8, !dbg !11
+  call void @llvm.nvvm.barrier0(), !dbg !11
+  %v = load double, ptr addrspace(3) @tile, align 16, !dbg !11
+  %d = load double, ptr addrspace(3) @dynamic, align 16, !dbg !11
+  %product = fmul contract double %v, %d, !dbg !11
+  %sum = fadd contract double %product, %f, !dbg !11
+  %place = getelementptr double, ptr addrspace(1) %data, i64 %other, !dbg !11
+  %old = atomicrmw fadd ptr addrspace(1) %place, double %sum monotonic, align 8, !dbg !11
+  ret void, !dbg !11
+}
+define void @unused_kernel() {
+  ret void
+}
+declare i64 @__cudasim_check_index(i64, i64, i32)
+declare i64 @__cudasim_check_unsigned_index(i64, i64, i32)
+declare void @__cudasim_check_float_division(i1)
+declare void @__cudasim_raise(i32)
+declare double @__nv_sin(double)
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier0()
+declare void @llvm.dbg.declare(metadata, metadata, metadata)
+!nvvm.annotations = !{!0, !1}
+!cudasim.exceptions = !{!2}
+!llvm.dbg.cu = !{!3}
+!llvm.module.flags = !{!12}
+!0 = !{ptr @scale, !"kernel", i32 1}
+!1 = !{ptr @unused_kernel, !"kernel", i32 1}
+!2 = !{!"ValueError", !"message"}
+!3 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !4, isOptimized: false, emissionKind: FullDebug)
+!4 = !DIFile(filename: "scale.py", directory: "/somewhere")
+!5 = distinct !DISubprogram(name: "scale", file: !4, line: 3, type: !6, unit: !3, spFlags: DISPFlagDefinition)
+!6 = !DISubroutineType(types: !7)
+!7 = !{null}
+!8 = !{}
+!9 = !DILocalVariable(name: "local", scope: !5, file: !4, line: 4, type: !13)
+!10 = !DILocation(line: 4, column: 5, scope: !5)
+!11 = !DILocation(line: 5, column: 5, scope: !5)
+!12 = !{i32 2, !"Debug Info Version", i32 3}
+!13 = !DIBasicType(name: "double", size: 64, encoding: DW_ATE_float)
+)";
+
+std::string ptx_of(const std::string& text, const std::string& kernel, const PtxOptions& options = {}) {
+    return to_ptx(image::KernelImage::from_ir_text(text), kernel, options);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+PtxError refusal(const std::string& text, const std::string& kernel, const PtxOptions& options = {}) {
+    try {
+        (void)ptx_of(text, kernel, options);
+    } catch (const PtxError& error) {
+        return error;
+    }
+    ADD_FAILURE() << "no PtxError";
+    return {PtxError::Code::libdevice, ""};
+}
+
+TEST(Ptx, has_the_kernel_as_its_only_entry) {
+    const auto ptx = ptx_of(everything, "scale");
+    EXPECT_TRUE(contains(ptx, ".target sm_75")) << ptx;
+    EXPECT_TRUE(contains(ptx, ".entry scale(")) << ptx;
+    EXPECT_FALSE(contains(ptx, "unused_kernel")) << ptx;
+}
+
+TEST(Ptx, declared_checks_are_replaced_as_their_table_says) {
+    const auto ptx = ptx_of(everything, "scale");
+    EXPECT_FALSE(contains(ptx, "__cudasim")) << ptx;
+    EXPECT_TRUE(contains(ptx, "trap;")) << ptx;
+    EXPECT_TRUE(contains(ptx, "setp.lt.s64") || contains(ptx, "setp.gt.s64") || contains(ptx, "shr.s64")) << ptx;
+}
+
+TEST(Ptx, an_unsigned_index_is_not_wrapped) {
+    const auto ptx = ptx_of(header + R"(
+define void @k(ptr addrspace(1) %data, i64 %i) {
+  %index = call i64 @__cudasim_check_unsigned_index(i64 %i, i64 9, i32 0)
+  store i64 %index, ptr addrspace(1) %data
+  ret void
+}
+declare i64 @__cudasim_check_unsigned_index(i64, i64, i32)
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"kernel", i32 1}
+)", "k");
+    EXPECT_FALSE(contains(ptx, "add.s64")) << ptx;
+    EXPECT_TRUE(contains(ptx, "st.global.u64")) << ptx;
+}
+
+TEST(Ptx, names_source_lines) { EXPECT_TRUE(contains(ptx_of(everything, "scale"), "scale.py")); }
+
+TEST(Ptx, fuses_multiply_add_only_when_asked) {
+    EXPECT_FALSE(contains(ptx_of(everything, "scale", {.link_libdevice = false}), "fma.rn.f64"));
+    EXPECT_TRUE(
+        contains(ptx_of(everything, "scale", {.fma_contraction = true, .link_libdevice = false}), "fma.rn.f64"));
+}
+
+TEST(Ptx, libdevice_is_linked_where_a_toolkit_is) {
+    EXPECT_TRUE(contains(ptx_of(everything, "scale", {.link_libdevice = false}), ".extern .func"));
+    if (!find_libdevice()) GTEST_SKIP() << "no libdevice.10.bc found: CUDA toolkit not installed";
+    const auto ptx = ptx_of(everything, "scale");
+    EXPECT_FALSE(contains(ptx, ".extern .func")) << ptx;
+}
+
+TEST(Ptx, without_a_toolkit_maths_functions_stay_external) {
+    if (find_libdevice()) GTEST_SKIP() << "a CUDA toolkit is installed: " << *find_libdevice();
+    EXPECT_TRUE(contains(ptx_of(everything, "scale"), "__nv_sin"));
+}
+
+TEST(Ptx, names_that_ptx_does_not_allow_are_changed) {
+    EXPECT_EQ(ptx_name("outer.<locals>.k"), "outer__locals__k");
+    EXPECT_EQ(ptx_name("1k"), "_$1k");
+    const auto ptx = ptx_of(header + R"(
+define void @"f.<locals>.k"() {
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{ptr @"f.<locals>.k", !"kernel", i32 1}
+)", "f.<locals>.k");
+    EXPECT_TRUE(contains(ptx, ".entry f__locals__k(")) << ptx;
+}
+
+TEST(Ptx, an_unknown_kernel_is_refused_with_those_there_are) {
+    const auto error = refusal(everything, "skale");
+    EXPECT_EQ(error.code, PtxError::Code::unknown_kernel);
+    EXPECT_STREQ(error.what(), "the image has no kernel 'skale'; it has: scale, unused_kernel");
+}
+
+TEST(Ptx, an_unknown_architecture_is_refused) {
+    EXPECT_EQ(refusal(everything, "scale", {.architecture = "sm_1"}).code, PtxError::Code::unknown_architecture);
+    EXPECT_EQ(refusal(everything, "scale", {.architecture = "pentium"}).code, PtxError::Code::unknown_architecture);
+}
+
+TEST(Ptx, intrinsics_of_another_processor_are_refused_not_fatal) {
+    const auto error = refusal(header + R"(
+define void @k() {
+  call void @llvm.x86.sse2.pause()
+  ret void
+}
+declare void @llvm.x86.sse2.pause()
+!nvvm.annotations = !{!0}
+!0 = !{ptr @k, !"kernel", i32 1}
+)", "k");
+    EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
+    EXPECT_TRUE(contains(error.what(), "llvm.x86.sse2.pause")) << error.what();
+}
+
+class PtxasTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(PtxasTest, accepts_the_ptx) {
+    const auto ptxas = find_ptxas();
+    if (!ptxas) GTEST_SKIP() << "ptxas not found: CUDA toolkit not installed";
+    const std::string stem = "cudasim_ptx_test_" + std::string(GetParam());
+    const auto path = std::filesystem::temp_directory_path() / (stem + ".ptx");
+    std::ofstream(path) << ptx_of(everything, "scale", {.architecture = GetParam()});
+    const std::string command = ptxas->string() + " -arch=" + GetParam() + " -o /dev/null " + path.string();
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    std::filesystem::remove(path);
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, PtxasTest, testing::Values("sm_75", "sm_80", "sm_90"));
+
+}  // namespace
+}  // namespace cudasim::gpu_backend
