@@ -46,6 +46,9 @@ class Fiber {
         after_switch_in();
     }
 
+    /// Of a suspended fiber: the top of its saved stack; [saved_position(), top) is all that its future depends on.
+    [[nodiscard]] const void* saved_position() const { return context_; }
+
   private:
     static void run(boost::context::detail::transfer_t transfer);
 

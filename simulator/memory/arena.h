@@ -52,6 +52,12 @@ class Arena {
     /// The most recently freed allocation, still in quarantine, that contained `address`.
     [[nodiscard]] const Allocation* freed_at(std::uint64_t address) const;
 
+    /// visit(const Allocation&) for every live allocation, by ascending address.
+    template <typename Visit>
+    void for_each_live(Visit visit) const {
+        for (const auto& [address, allocation] : live_) visit(allocation);
+    }
+
     [[nodiscard]] bool owns(std::uint64_t address) const { return address >= base_ && address < base_ + reserved_; }
     [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
     [[nodiscard]] std::uint64_t in_use() const { return in_use_; }

@@ -1,0 +1,163 @@
+// Which memory an illegal access was about: the object nearest to the address, how far off, and what to call it.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+
+#include "simulator/execution/fault_report.h"
+#include "simulator/execution/shared_memory.h"
+#include "simulator/memory/arena.h"
+
+namespace cudasim::execution {
+
+using findings::Finding;
+using findings::FindingKind;
+using findings::MemoryObject;
+
+namespace {
+
+std::string hexadecimal(std::uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+std::string bytes_text(std::uint64_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
+
+std::string called(const MemoryObject& object) {
+    return object.space + " memory" + (object.name.empty() ? "" : " '" + object.name + "'") + " of " +
+           bytes_text(object.bytes);
+}
+
+/// "write of 4 bytes 8 bytes behind the end of global memory 'x' of 40 bytes"
+std::string relation(const Fault& fault, const MemoryObject& object) {
+    std::string text = (fault.flags & jit::access_write) ? "write" : (fault.flags & jit::access_atomic) ? "atomic access" : "read";
+    if (fault.flags & jit::access_atomic) text = "atomic access";
+    if (fault.bytes != 0) text += " of " + bytes_text(fault.bytes);
+    const auto end = static_cast<std::int64_t>(object.bytes);
+    if (object.offset < 0) text += " starting " + bytes_text(static_cast<std::uint64_t>(-object.offset)) + " before the start of ";
+    else if (object.offset >= end) text += " starting " + bytes_text(static_cast<std::uint64_t>(object.offset - end)) + " behind the end of ";
+    else text += " at offset " + std::to_string(object.offset) + " of ";
+    return text + called(object);
+}
+
+bool mapped_on_host(std::uint64_t address) {
+    unsigned char resident = 0;
+    return mincore(reinterpret_cast<void*>(address & ~std::uint64_t{4095}), 1, &resident) == 0;
+}
+
+struct Nearest {
+    MemoryObject object;
+    std::uint64_t distance = ~std::uint64_t{0};
+    bool inside = false;
+
+    void offer(std::uint64_t address, const std::string& name, const char* space, std::uint64_t first, std::uint64_t bytes) {
+        std::uint64_t away = 0;
+        if (address < first) away = first - address;
+        else if (address >= first + bytes) away = address - (first + bytes) + 1;
+        if (away >= distance) return;
+        distance = away;
+        inside = away == 0;
+        object = {name, space, first, bytes, static_cast<std::int64_t>(address - first)};
+    }
+};
+
+void shared_object(const Launch& launch, const BlockRun& block, std::uint64_t address, Nearest& nearest) {
+    const auto base = reinterpret_cast<std::uint64_t>(block.shared());
+    if (launch.kernel)
+        for (const auto& variable : launch.kernel->shared_variables)
+            nearest.offer(address, variable.name, "shared", base + variable.offset, variable.bytes);
+    const std::uint64_t dynamic = launch.configuration.dynamic_shared_bytes;
+    if (dynamic != 0)
+        nearest.offer(address, "dynamic shared memory", "shared",
+                      base + (launch.kernel ? launch.kernel->dynamic_shared_offset : 0), dynamic);
+}
+
+void global_object(const Launch& launch, std::uint64_t address, Nearest& nearest) {
+    if (launch.kernel && launch.kernel->globals && launch.globals_base != 0) {
+        const auto& layout = *launch.kernel->globals;
+        if (address + 64 >= launch.globals_base && address < launch.globals_base + layout.bytes + 64) {
+            for (const auto& variable : layout.variables)
+                nearest.offer(address, variable.name, variable.constant ? "constant" : "global",
+                              launch.globals_base + variable.offset, variable.bytes);
+            return;
+        }
+    }
+    if (const auto* before = launch.arena->at_or_before(address)) nearest.offer(address, before->label, "global", before->address, before->bytes);
+    if (const auto* after = launch.arena->after(address)) nearest.offer(address, after->label, "global", after->address, after->bytes);
+}
+
+FindingKind kind_for(const MemoryObject& object) {
+    if (object.space == "shared") return FindingKind::out_of_bounds_shared;
+    if (object.space == "constant") return FindingKind::out_of_bounds_constant;
+    if (object.space == "local") return FindingKind::out_of_bounds_local;
+    return FindingKind::out_of_bounds_global;
+}
+
+/// An access that lies inside its object is wrong for another reason.
+void describe_inside(const Fault& fault, const Nearest& nearest, Finding& finding) {
+    const std::uint32_t alignment = fault.flags >> 8;
+    const bool crosses = nearest.object.offset + static_cast<std::int64_t>(fault.bytes) > static_cast<std::int64_t>(nearest.object.bytes);
+    if (alignment > 1 && fault.address % alignment != 0) {
+        finding.kind = FindingKind::misaligned_access;
+        finding.message = "misaligned address " + hexadecimal(fault.address) + " (needs a multiple of " +
+                          std::to_string(alignment) + "): " + relation(fault, nearest.object);
+    } else if (nearest.object.space == "constant" && !crosses) {
+        finding.kind = FindingKind::write_to_constant;
+        finding.message = "write to " + called(nearest.object);
+    } else {
+        finding.kind = kind_for(nearest.object);
+        finding.message = relation(fault, nearest.object) + (crosses ? ", across its end" : "");
+    }
+}
+
+}  // namespace
+
+void describe_access(const Launch& launch, const BlockRun& block, const Runner& runner, Finding& finding) {
+    const Fault& fault = runner.fault;
+    const std::uint64_t address = fault.address;
+    constexpr std::uint64_t null_page = 4096;
+    if (address < null_page && fault.source == Fault::Source::access) {
+        finding.kind = FindingKind::null_pointer;
+        finding.message = "access through a null pointer (address " + hexadecimal(address) + ")";
+        return;
+    }
+    Nearest nearest;
+    const auto shared = reinterpret_cast<std::uint64_t>(block.shared());
+    const auto stack_low = reinterpret_cast<std::uint64_t>(runner.stack.low);
+    const auto stack_top = reinterpret_cast<std::uint64_t>(runner.stack.top);
+    std::lock_guard lock(*launch.arena_mutex);
+    if (shared != 0 && address >= shared - SharedMemory::redzone && address < shared + SharedMemory::slot_bytes - SharedMemory::redzone) {
+        shared_object(launch, block, address, nearest);
+    } else if (address >= stack_low && address < stack_top) {
+        finding.kind = FindingKind::out_of_bounds_local;
+        finding.message = "access to local memory outside of any of the thread's local arrays";
+        return;
+    } else if (launch.arena->owns(address)) {
+        if (const auto* freed = launch.arena->freed_at(address)) {
+            finding.kind = FindingKind::use_after_free;
+            finding.object = MemoryObject{freed->label, "global", freed->address, freed->bytes, static_cast<std::int64_t>(address - freed->address)};
+            finding.message = relation(fault, *finding.object) + ", which was freed before";
+            return;
+        }
+        global_object(launch, address, nearest);
+    }
+    if (nearest.distance == ~std::uint64_t{0}) {
+        const bool host = mapped_on_host(address);
+        finding.kind = host ? FindingKind::host_pointer : FindingKind::out_of_bounds_global;
+        finding.message = "access to address " + hexadecimal(address) +
+                          (host ? ", which is host memory: kernels can only use device memory"
+                                : ", which is in no memory of the device");
+        return;
+    }
+    finding.object = nearest.object;
+    if (nearest.inside) {
+        describe_inside(fault, nearest, finding);
+    } else {
+        finding.kind = kind_for(nearest.object);
+        finding.message = relation(fault, nearest.object);
+    }
+}
+
+}  // namespace cudasim::execution

@@ -1,0 +1,72 @@
+// One resident block: its threads, who of them runs, waits, spins or is over, and its barriers.
+//
+//   not started ──► running ──► over
+//                   │    ▲
+//         barrier / │    │ all that live have arrived / next turn
+//           yield   ▼    │
+//                  waiting, spinning
+//
+// advance() is the scheduler of a block: it starts threads, resumes them in order, completes barriers (E3), and
+// comes back when the block is over or only spinning threads are left (E5). Everything it says about threads it
+// says as findings.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/execution/launch.h"
+#include "simulator/execution/runner.h"
+
+namespace cudasim::execution {
+
+class Worker;
+
+class BlockRun {
+  public:
+    enum class State { over, spinning };
+
+    /// Takes its place: fresh context, fresh shared memory.
+    void start(Worker& worker, Launch& launch, std::uint64_t block, std::byte* shared);
+    [[nodiscard]] State advance();
+    /// From now on this worker runs it.
+    void move_to(Worker& worker) { worker_ = &worker; }
+    /// Forgets every thread that is not over; `state` says why in the finding's groups.
+    void abandon();
+    /// Where its threads are now, in groups by place.
+    [[nodiscard]] std::vector<findings::WaitingGroup> places() const;
+
+    [[nodiscard]] std::byte* shared() const { return context_.shared_base; }
+    [[nodiscard]] std::uint64_t block() const { return block_; }
+    [[nodiscard]] const jit::BlockContext& context() const { return context_; }
+    /// Rounds of advance() in which every thread only used up its turn.
+    [[nodiscard]] std::uint32_t idle_rounds() const { return idle_rounds_; }
+    [[nodiscard]] const std::vector<Runner*>& spinning() const { return spinning_; }
+    [[nodiscard]] const std::vector<Runner*>& waiting() const { return waiting_; }
+    [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
+
+  private:
+    void start_threads();
+    void resume(Runner* runner);
+    void cut(Runner* runner);
+    bool complete_barrier();
+    void report_divergence();
+    void report_early_exit(std::uint32_t place);
+    [[nodiscard]] std::int32_t barrier_result(jit::BarrierKind kind) const;
+    [[nodiscard]] findings::WaitingGroup group(std::string state, std::uint32_t site) const;
+    void add_groups(std::vector<findings::WaitingGroup>& groups, const std::vector<Runner*>& runners,
+                    const char* state) const;
+
+    jit::BlockContext context_{};
+    Worker* worker_ = nullptr;
+    Launch* launch_ = nullptr;
+    std::uint64_t block_ = 0;
+    std::uint32_t not_started_ = 0;  ///< threads; the next is `next_thread_`
+    std::uint32_t next_thread_ = 0;
+    std::uint32_t over_ = 0;         ///< threads that ended by themselves
+    std::uint32_t faulted_ = 0;
+    std::uint32_t idle_rounds_ = 0;
+    bool progress_ = false;
+    std::vector<Runner*> ready_, waiting_, spinning_;
+};
+
+}  // namespace cudasim::execution

@@ -1,0 +1,222 @@
+// The device: memory calls, loading, and the checks before a launch. A launch itself is a Launch (launch.h)
+// that WorkerPool runs.
+#include "simulator/execution/device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "simulator/execution/fault_signals.h"
+#include "simulator/execution/launch.h"
+#include "simulator/execution/launch_limits.h"
+#include "simulator/execution/loaded_image.h"
+#include "simulator/execution/worker_pool.h"
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::execution {
+
+struct Device::State {
+    explicit State(const DeviceProfile& device_profile)
+        : profile(device_profile),
+          memory(std::make_shared<DeviceMemory>(std::min(device_profile.total_memory, memory::host_memory_limit()))) {}
+
+    DeviceProfile profile;
+    std::shared_ptr<DeviceMemory> memory;
+    std::mutex images_mutex;
+    std::map<std::string, std::weak_ptr<LoadedImage>> images;  // by hash
+    std::mutex launch_mutex;
+    WorkerPool pool;
+};
+
+Device::Device(const DeviceProfile& profile) : state_(std::make_unique<State>(profile)) {}
+Device::~Device() = default;
+
+const DeviceProfile& Device::profile() const { return state_->profile; }
+
+namespace {
+
+std::string mebibytes(std::uint64_t bytes) {
+    if (bytes < (1 << 20)) return std::to_string(bytes) + " bytes";
+    return std::to_string(bytes >> 20) + " MiB";
+}
+
+CudaError invalid_value(const std::string& message) { return {1, "CUDA_ERROR_INVALID_VALUE", message}; }
+
+/// The live allocation [address, address + bytes) lies in, or an error naming the range.
+void require_range(const memory::Arena& arena, DevicePointer address, std::uint64_t bytes, const char* what) {
+    if (bytes == 0 || arena.containing(address, bytes)) return;
+    const memory::Allocation* near = arena.at_or_before(address);
+    std::string message = std::string(what) + " of " + std::to_string(bytes) + " bytes is not inside one device allocation";
+    if (near && address < near->address + near->bytes)
+        message += ": offset " + std::to_string(address - near->address) + " of an allocation of " + std::to_string(near->bytes) + " bytes";
+    throw invalid_value(message);
+}
+
+}  // namespace
+
+DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& options) {
+    if (bytes == 0) throw invalid_value("an allocation needs at least one byte");
+    std::lock_guard lock(state_->memory->mutex);
+    memory::Arena& arena = state_->memory->arena;
+    if (auto address = arena.allocate(bytes, options.label, options.poison)) return *address;
+    throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
+                    mebibytes(bytes) + " asked for, " + mebibytes(arena.capacity() - arena.in_use()) + " of " +
+                        mebibytes(arena.capacity()) + " free (the simulated " + state_->profile.name + " has " +
+                        mebibytes(state_->profile.total_memory) + "; this host can give " +
+                        mebibytes(memory::host_memory_limit()) + ")");
+}
+
+void Device::free(DevicePointer pointer) {
+    std::lock_guard lock(state_->memory->mutex);
+    const memory::Allocation* freed = state_->memory->arena.freed_at(pointer);
+    if (state_->memory->arena.free(pointer)) return;
+    throw invalid_value(freed ? "double free: this device memory was freed before"
+                              : "free of an address that is not the start of a device allocation");
+}
+
+void Device::copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes) {
+    {
+        std::lock_guard lock(state_->memory->mutex);
+        require_range(state_->memory->arena, target, bytes, "the target of a copy");
+    }
+    std::memcpy(reinterpret_cast<void*>(target), source, bytes);
+}
+
+void Device::copy_from_device(void* target, DevicePointer source, std::uint64_t bytes) {
+    {
+        std::lock_guard lock(state_->memory->mutex);
+        require_range(state_->memory->arena, source, bytes, "the source of a copy");
+    }
+    std::memcpy(target, reinterpret_cast<const void*>(source), bytes);
+}
+
+void Device::copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes) {
+    {
+        std::lock_guard lock(state_->memory->mutex);
+        require_range(state_->memory->arena, target, bytes, "the target of a copy");
+        require_range(state_->memory->arena, source, bytes, "the source of a copy");
+    }
+    std::memmove(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), bytes);
+}
+
+void Device::fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes) {
+    {
+        std::lock_guard lock(state_->memory->mutex);
+        require_range(state_->memory->arena, target, bytes, "the target of a fill");
+    }
+    std::memset(reinterpret_cast<void*>(target), value, bytes);
+}
+
+MemoryInfo Device::memory_info() const {
+    std::lock_guard lock(state_->memory->mutex);
+    const memory::Arena& arena = state_->memory->arena;
+    return {arena.capacity() - arena.in_use(), arena.capacity()};
+}
+
+std::shared_ptr<LoadedImage> Device::load(const image::KernelImage& image) {
+    std::lock_guard lock(state_->images_mutex);
+    std::weak_ptr<LoadedImage>& known = state_->images[image.hash()];
+    if (auto loaded = known.lock()) return loaded;
+    auto loaded = std::make_shared<LoadedImage>(image, state_->memory);
+    known = loaded;
+    return loaded;
+}
+
+std::shared_ptr<const jit::CompiledKernel> Device::compile(LoadedImage& image, std::string_view kernel,
+                                                           const jit::CompileOptions& options) {
+    return image.prepare(kernel, options).kernel;
+}
+
+DevicePointer Device::global_address(const LoadedImage& image, std::string_view name) const {
+    return const_cast<LoadedImage&>(image).global_address(name);
+}
+
+namespace {
+
+unsigned worker_count(const LaunchOptions& options) {
+    if (options.workers != 0) return options.workers;
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// Shared by compiled and C++ kernels once `launch` says what runs.
+LaunchResult run(Device::State& state, Launch& launch) {
+    const unsigned workers = worker_count(launch.options);
+    launch.profile = &state.profile;
+    launch.arena = &state.memory->arena;
+    launch.arena_mutex = &state.memory->mutex;
+    launch.block_count = launch.configuration.grid.volume();
+    launch.resident_blocks = std::max(1U, occupancy(state.profile, launch.configuration.block.volume(), launch.shared_bytes) / workers);
+    std::lock_guard lock(state.launch_mutex);
+    launch.start = Clock::now();
+    launch.has_deadline = launch.options.time_limit_seconds > 0;
+    if (launch.has_deadline)
+        launch.deadline = launch.start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(launch.options.time_limit_seconds));
+    {
+        FaultSignals signals;
+        state.pool.run(launch, workers);
+    }
+    LaunchResult result;
+    result.findings = launch.findings.take();
+    result.blocks_run = launch.blocks_run.load();
+    return result;
+}
+
+/// Entry of a C++ kernel: the thread loop that compiled code has built in.
+void host_entry(jit::ThreadContext* context) {
+    auto* runner = static_cast<Runner*>(context);
+    const Dim3 extent{context->block->ntid[0], context->block->ntid[1], context->block->ntid[2]};
+    for (; context->thread < context->end; ++context->thread) {
+        context->tid[0] = context->thread % extent.x;
+        context->tid[1] = context->thread / extent.x % extent.y;
+        context->tid[2] = context->thread / extent.x / extent.y;
+        ThreadHandle handle(context);
+        (*runner->launch->host_kernel)(handle);
+    }
+}
+
+}  // namespace
+
+LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const LaunchConfiguration& configuration,
+                            std::span<const std::byte> parameters, const LaunchOptions& options) {
+    check_configuration(state_->profile, configuration);
+    const PreparedKernel& prepared = image.prepare(kernel, options.compile);
+    check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes, configuration.dynamic_shared_bytes);
+    if (parameters.size() < prepared.kernel->parameter_bytes)
+        throw invalid_value("the kernel takes " + std::to_string(prepared.kernel->parameter_bytes) +
+                            " bytes of parameters, " + std::to_string(parameters.size()) + " were given");
+    Launch launch;
+    launch.kernel = prepared.kernel;
+    launch.entry = prepared.kernel->entry;
+    launch.kernel_name = prepared.kernel->name;
+    launch.configuration = configuration;
+    launch.parameters = parameters;
+    launch.options = options;
+    launch.globals_base = image.globals_base();
+    launch.shared_bytes = prepared.kernel->dynamic_shared_offset + configuration.dynamic_shared_bytes;
+    launch.shared_layout = (prepared.shared_layout_seed << 20) + configuration.dynamic_shared_bytes + 1;
+    launch.barrier_place = prepared.barrier_place;
+    if (prepared.kernel->waits) {
+        launch.early_exit_block = std::vector<std::atomic<std::uint64_t>>(prepared.barrier_place.size());
+        for (auto& block : launch.early_exit_block) block.store(~std::uint64_t{0}, std::memory_order_relaxed);
+    }
+    return run(*state_, launch);
+}
+
+LaunchResult Device::launch(const HostKernel& kernel, const LaunchConfiguration& configuration,
+                            const LaunchOptions& options) {
+    check_configuration(state_->profile, configuration);
+    check_shared_memory(state_->profile, 0, configuration.dynamic_shared_bytes);
+    Launch launch;
+    launch.host_kernel = &kernel;
+    launch.entry = host_entry;
+    launch.kernel_name = "C++ kernel";
+    launch.configuration = configuration;
+    launch.options = options;
+    launch.shared_bytes = configuration.dynamic_shared_bytes;
+    launch.shared_layout = configuration.dynamic_shared_bytes + 1;
+    return run(*state_, launch);
+}
+
+}  // namespace cudasim::execution

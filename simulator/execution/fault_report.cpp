@@ -1,0 +1,134 @@
+// Messages of faults that compiled code or the processor noticed.
+#include "simulator/execution/fault_report.h"
+
+#include <csignal>
+
+namespace cudasim::execution {
+
+using findings::Finding;
+using findings::FindingKind;
+using findings::WaitingGroup;
+
+namespace {
+
+const char* message_of(FindingKind kind) {
+    switch (kind) {
+        case FindingKind::integer_division: return "integer division or modulo by zero";
+        case FindingKind::trap: return "the kernel executed a trap";
+        case FindingKind::unreachable_code: return "the kernel reached code that its compiler was told is unreachable";
+        case FindingKind::illegal_instruction: return "the kernel reached an illegal instruction";
+        case FindingKind::stack_overflow: return "stack overflow: the thread's calls are nested too deeply";
+        case FindingKind::invalid_call: return "call through a null or invalid function pointer";
+        case FindingKind::null_pointer: return "access through a null pointer";
+        default: return "the kernel faulted";
+    }
+}
+
+void describe_signal(const Launch& launch, const BlockRun& block, const Runner& runner, Finding& finding) {
+    const Fault& fault = runner.fault;
+    if (launch.kernel) finding.location = launch.kernel->locate(fault.program_counter);
+    const auto low = reinterpret_cast<std::uint64_t>(runner.stack.low);
+    switch (fault.signal) {
+        case SIGFPE: finding.kind = FindingKind::integer_division; break;
+        case SIGILL: finding.kind = FindingKind::trap; break;
+        default:
+            if (fault.address + 65536 >= low && fault.address < low + 4096) {
+                finding.kind = FindingKind::stack_overflow;
+            } else {
+                describe_access(launch, block, runner, finding);
+                return;
+            }
+    }
+    finding.message = message_of(finding.kind);
+}
+
+void describe_exception(const Launch& launch, std::int32_t exception, Finding& finding) {
+    finding.kind = FindingKind::kernel_exception;
+    const auto& table = launch.kernel->exceptions;
+    if (exception < 0 || static_cast<std::size_t>(exception) >= table.size()) return;
+    finding.exception_type = table[static_cast<std::size_t>(exception)].type;
+    finding.message = table[static_cast<std::size_t>(exception)].message;
+}
+
+std::string place(const findings::CallChain& location) {
+    if (location.empty()) return "an unknown line";
+    const auto& frame = location.front();
+    return frame.file.substr(frame.file.rfind('/') + 1) + ':' + std::to_string(frame.line);
+}
+
+}  // namespace
+
+Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner& runner) {
+    const Fault& fault = runner.fault;
+    Finding finding;
+    finding.kind = fault.kind;
+    finding.kernel = launch.kernel_name;
+    finding.thread = block.coordinate(runner.thread);
+    finding.location = launch.location(runner.site);
+    switch (fault.source) {
+        case Fault::Source::kind: finding.message = message_of(fault.kind); break;
+        case Fault::Source::index:
+            finding.kind = FindingKind::out_of_bounds_index;
+            finding.message = "index " + std::to_string(fault.index) + " is out of bounds for axis " +
+                              std::to_string(fault.axis) + " with size " + std::to_string(fault.size);
+            break;
+        case Fault::Source::access: describe_access(launch, block, runner, finding); break;
+        case Fault::Source::exception: describe_exception(launch, fault.exception, finding); break;
+        case Fault::Source::call:
+            finding.kind = FindingKind::invalid_call;
+            finding.message = fault.address == 0 ? "call through a null function pointer"
+                                                 : "call through a pointer that is not a function of this type";
+            break;
+        case Fault::Source::signal: describe_signal(launch, block, runner, finding); break;
+        case Fault::Source::host_exception: finding.kind = FindingKind::kernel_exception; break;
+    }
+    if (finding.exception_type.empty()) finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.severity = findings::Severity::error;
+    return finding;
+}
+
+Finding describe_float_division(const Launch& launch, std::uint32_t site, const findings::ThreadCoordinate& first,
+                                std::uint64_t count, std::uint64_t threads) {
+    Finding finding;
+    finding.kind = FindingKind::float_division;
+    finding.severity = findings::Severity::warning;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch.kernel_name;
+    finding.thread = first;
+    finding.location = launch.location(site);
+    finding.count = count;
+    finding.threads = threads;
+    finding.message = "float division by zero";
+    return finding;
+}
+
+std::optional<Finding> describe_stop(const Launch& launch, const BlockRun& block) {
+    const Stop reason = launch.stop.load();
+    if (reason != Stop::interrupted && reason != Stop::time_limit) return std::nullopt;
+    Finding finding;
+    finding.kind = reason == Stop::interrupted ? FindingKind::interrupted : FindingKind::time_limit;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch.kernel_name;
+    finding.waiting = block.places();
+    finding.thread = block.coordinate(finding.waiting.empty() ? 0 : finding.waiting.front().threads.front().first);
+    if (!finding.waiting.empty()) finding.location = finding.waiting.front().location;
+    finding.message = reason == Stop::interrupted
+                          ? "the launch was interrupted"
+                          : "the launch ran longer than the time limit of " +
+                                std::to_string(launch.options.time_limit_seconds).substr(0, 6) + " seconds";
+    finding.message += ": " + describe_groups(finding.waiting);
+    return finding;
+}
+
+std::string describe_groups(const std::vector<WaitingGroup>& groups) {
+    std::string text;
+    for (const WaitingGroup& group : groups) {
+        if (!text.empty()) text += "; ";
+        const bool one = group.threads.size() == 1 && group.threads[0].first == group.threads[0].second;
+        text += (one ? "thread " : "threads ") + findings::ranges(group.threads) + ' ' + group.state + " at " +
+                place(group.location);
+    }
+    return text;
+}
+
+}  // namespace cudasim::execution

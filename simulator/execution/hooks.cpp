@@ -1,0 +1,136 @@
+// What compiled code calls (simulator/jit/hooks.def). These run on simulated stacks: leaves that hold no lock,
+// own nothing and allocate nothing; what takes more is left in the Runner for the scheduler.
+#include "simulator/jit/hooks.h"
+
+#include "simulator/execution/device.h"
+#include "simulator/execution/runner.h"
+#include "simulator/execution/worker.h"
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::execution {
+
+using findings::FindingKind;
+using jit::ThreadContext;
+
+namespace {
+
+Runner& runner_of(ThreadContext* context) { return *static_cast<Runner*>(context); }
+
+[[noreturn]] void end(Runner& runner, std::uint32_t site, const Fault& fault) {
+    runner.site = site;
+    runner.fault = fault;
+    runner.end_with_fault();
+}
+
+}  // namespace
+
+extern "C" {
+
+std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std::int32_t value, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    runner.site = site;
+    runner.barrier_kind = static_cast<jit::BarrierKind>(kind);
+    runner.barrier_value = value;
+    runner.event = Event::waiting;
+    runner.fiber.suspend();
+    return runner.barrier_result;
+}
+
+void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    if (++runner.slices < slices_per_turn) return;
+    runner.site = site;
+    runner.event = Event::yielded;
+    runner.fiber.suspend();
+}
+
+void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
+                              std::uint32_t site) {
+    Fault fault;
+    fault.source = Fault::Source::index;
+    fault.index = index;
+    fault.size = size;
+    fault.axis = axis;
+    end(runner_of(context), site, fault);
+}
+
+void cudasim_hook_access_check(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                               std::uint32_t flags, std::uint32_t site) {
+    const std::uint64_t alignment = flags >> 8;
+    const bool aligned = alignment <= 1 || (address & (alignment - 1)) == 0;
+    const bool write = (flags & (jit::access_write | jit::access_atomic)) != 0;
+    if (aligned && memory::Shadow::instance().allows(address, bytes, write)) return;
+    Fault fault;
+    fault.source = Fault::Source::access;
+    fault.address = address;
+    fault.bytes = bytes;
+    fault.flags = flags;
+    end(runner_of(context), site, fault);
+}
+
+void cudasim_hook_fault(ThreadContext* context, std::int32_t kind, std::uint32_t site) {
+    Fault fault;
+    fault.kind = static_cast<FindingKind>(kind);
+    end(runner_of(context), site, fault);
+}
+
+void cudasim_hook_raise(ThreadContext* context, std::int32_t exception, std::uint32_t site) {
+    Fault fault;
+    fault.source = Fault::Source::exception;
+    fault.exception = exception;
+    end(runner_of(context), site, fault);
+}
+
+void cudasim_hook_float_division(ThreadContext* context, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    if (!runner.launch->options.raise_float_division) {
+        Worker::current()->count_float_division(runner, site);
+        return;
+    }
+    Fault fault;
+    fault.kind = FindingKind::float_division;
+    end(runner, site, fault);
+}
+
+void cudasim_hook_stack_overflow(ThreadContext* context, std::uint32_t site) {
+    Fault fault;
+    fault.kind = FindingKind::stack_overflow;
+    end(runner_of(context), site, fault);
+}
+
+void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::uint32_t site) {
+    Fault fault;
+    fault.source = Fault::Source::call;
+    fault.address = handle;
+    end(runner_of(context), site, fault);
+}
+
+void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t) {
+    Runner& runner = runner_of(context);
+    memory::Shadow::instance().set(address, bytes, memory::Access::read_write);
+    if (runner.local_low == 0 || address < runner.local_low) runner.local_low = address & ~std::uint64_t{7};
+}
+
+void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t) {
+    memory::Shadow::instance().set(address, (bytes + 7) & ~std::uint64_t{7}, memory::Access::none);
+}
+
+}  // extern "C"
+
+std::int32_t ThreadHandle::barrier(std::uint32_t site, jit::BarrierKind kind, std::int32_t value) {
+    return jit::cudasim_hook_barrier(context_, static_cast<std::int32_t>(kind), value, site);
+}
+
+void ThreadHandle::yield() {
+    Runner& runner = runner_of(context_);
+    runner.slices = slices_per_turn;
+    jit::cudasim_hook_yield(context_, 0);
+}
+
+void ThreadHandle::fault(FindingKind kind) {
+    Fault fault;
+    fault.kind = kind;
+    end(runner_of(context_), 0, fault);
+}
+
+}  // namespace cudasim::execution

@@ -1,0 +1,83 @@
+// Everything the workers of one launch share.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <span>
+
+#include "simulator/execution/device.h"
+#include "simulator/execution/finding_collector.h"
+
+namespace cudasim::memory {
+class Arena;
+}
+
+namespace cudasim::execution {
+
+enum class Stop : std::uint8_t { none, interrupted, time_limit, too_many_faults, livelock };
+
+class BlockRun;
+
+using Clock = std::chrono::steady_clock;
+
+struct Launch {
+    Launch();
+    ~Launch();
+
+    // What runs.
+    std::shared_ptr<const jit::CompiledKernel> kernel;  ///< null for a C++ kernel
+    const Device::HostKernel* host_kernel = nullptr;
+    jit::EntryFunction entry = nullptr;
+    std::string kernel_name;
+    LaunchConfiguration configuration;
+    std::span<const std::byte> parameters;
+    LaunchOptions options;
+    const DeviceProfile* profile = nullptr;
+    std::uint64_t globals_base = 0;
+    std::uint64_t shared_bytes = 0;        ///< static + padding + dynamic
+    std::uint64_t shared_layout = 0;       ///< equal for launches whose shared memory has the same shadow
+    std::uint32_t resident_blocks = 1;     ///< that one worker may hold at a time (occupancy / workers)
+    std::span<const std::uint32_t> barrier_place;  ///< site → lowest site at the same source place
+
+    std::vector<std::atomic<std::uint64_t>> early_exit_block;  ///< by place: lowest block reported for C4's warning
+
+    // For naming the object of a memory fault.
+    const memory::Arena* arena = nullptr;
+    std::mutex* arena_mutex = nullptr;
+
+    // Other workers (worker_pool.h, livelock.cpp).
+    std::function<void()> wake_helpers;  ///< empty: worker 0 runs alone
+    bool helpers_woken = false;
+    std::atomic<unsigned> helpers{0};    ///< running this launch now
+    std::mutex orphans_mutex;
+    std::vector<std::unique_ptr<BlockRun>> orphans;  ///< spinning blocks handed over to worker 0
+
+    // Progress.
+    std::uint64_t block_count = 0;
+    std::atomic<std::uint64_t> next_block{0};
+    std::atomic<std::uint64_t> blocks_run{0};
+    std::atomic<Stop> stop{Stop::none};
+    Clock::time_point start, deadline;
+    bool has_deadline = false;
+    FindingCollector findings;
+
+    [[nodiscard]] bool stopped() const { return stop.load(std::memory_order_relaxed) != Stop::none; }
+    void request_stop(Stop reason) {
+        Stop expected = Stop::none;
+        stop.compare_exchange_strong(expected, reason);
+    }
+    /// The linear index of the next block to start; false when all have been.
+    [[nodiscard]] bool take_block(std::uint64_t& block) {
+        const std::uint64_t turn = next_block.fetch_add(1, std::memory_order_relaxed);
+        if (turn >= block_count) return false;
+        block = options.policy == Policy::reverse ? block_count - 1 - turn : turn;
+        return true;
+    }
+    [[nodiscard]] bool blocks_left() const { return next_block.load(std::memory_order_relaxed) < block_count; }
+    [[nodiscard]] findings::CallChain location(std::uint32_t site) const {
+        return kernel && site < kernel->sites.size() ? kernel->sites[site] : findings::CallChain{};
+    }
+};
+
+}  // namespace cudasim::execution

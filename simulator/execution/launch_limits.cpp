@@ -1,0 +1,54 @@
+// Limits of a launch, each error with the number asked for and the number allowed.
+#include "simulator/execution/launch_limits.h"
+
+#include <algorithm>
+
+namespace cudasim::execution {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, std::uint64_t asked, const DeviceProfile& profile, std::uint64_t limit) {
+    throw CudaError(1, "CUDA_ERROR_INVALID_VALUE",
+                    what + " of " + std::to_string(asked) + " is more than the limit of " + std::to_string(limit) +
+                        " of " + profile.name);
+}
+
+void check_axis(const DeviceProfile& profile, const std::string& what, std::uint32_t value, std::uint32_t limit) {
+    if (value == 0) throw CudaError(1, "CUDA_ERROR_INVALID_VALUE", "a " + what + " of 0: every dimension must be at least 1");
+    if (value > limit) refuse(what, value, profile, limit);
+}
+
+/// Shared memory the system keeps per block on compute capability 8.x and 9.0 (Programming Guide, "Shared Memory").
+constexpr std::uint64_t reserved_shared_per_block = 1024;
+
+}  // namespace
+
+void check_configuration(const DeviceProfile& profile, const LaunchConfiguration& configuration) {
+    check_axis(profile, "grid dimension x", configuration.grid.x, profile.max_grid.x);
+    check_axis(profile, "grid dimension y", configuration.grid.y, profile.max_grid.y);
+    check_axis(profile, "grid dimension z", configuration.grid.z, profile.max_grid.z);
+    check_axis(profile, "block dimension x", configuration.block.x, profile.max_block.x);
+    check_axis(profile, "block dimension y", configuration.block.y, profile.max_block.y);
+    check_axis(profile, "block dimension z", configuration.block.z, profile.max_block.z);
+    if (configuration.block.volume() > profile.max_threads_per_block)
+        refuse("a block size", configuration.block.volume(), profile, profile.max_threads_per_block);
+}
+
+void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_bytes, std::uint64_t dynamic_bytes) {
+    if (static_bytes > profile.shared_per_block)
+        refuse("static shared memory per block in bytes", static_bytes, profile, profile.shared_per_block);
+    const std::uint64_t limit = std::max(profile.shared_per_block, profile.shared_per_block_optin);
+    if (static_bytes + dynamic_bytes > limit)
+        refuse("shared memory per block in bytes", static_bytes + dynamic_bytes, profile, limit);
+}
+
+unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes) {
+    const std::uint64_t rounded = (block_threads + profile.warp_size - 1) / profile.warp_size * profile.warp_size;
+    std::uint64_t blocks = std::min<std::uint64_t>(profile.max_threads_per_multiprocessor / rounded,
+                                                   profile.max_blocks_per_multiprocessor);
+    if (shared_bytes != 0)
+        blocks = std::min(blocks, profile.shared_per_multiprocessor / (shared_bytes + reserved_shared_per_block));
+    return static_cast<unsigned>(std::max<std::uint64_t>(blocks, 1) * profile.multiprocessors);
+}
+
+}  // namespace cudasim::execution

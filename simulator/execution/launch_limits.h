@@ -1,0 +1,20 @@
+// What a device forbids, and how many blocks it holds at a time (E8).
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/execution/device.h"
+
+namespace cudasim::execution {
+
+/// @throws CudaError 1 (invalid value) naming the limit, for grids and blocks the device cannot run
+void check_configuration(const DeviceProfile& profile, const LaunchConfiguration& configuration);
+
+/// @throws CudaError 1 naming the limit
+void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_bytes, std::uint64_t dynamic_bytes);
+
+/// Blocks that are resident on the whole device at a time. (CUDA C++ Programming Guide, "Hardware
+/// Multithreading": limited by warps, blocks and shared memory of a multiprocessor; registers are not modelled.)
+[[nodiscard]] unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes);
+
+}  // namespace cudasim::execution

@@ -1,0 +1,126 @@
+// Livelock (E5): every thread that is left spins, and one round later the whole machine is in the same state.
+//
+// The state is what the threads' future depends on: their saved stacks and registers, shared memory, device
+// memory. If a round of turns brings it back unchanged, the next round will too, for ever; so this can be said
+// without a time limit and is never wrong. (A spin that counts its own iterations changes its state and is left
+// to the time limit.) Other workers hand their spinning blocks to worker 0 first, so that it sees all of it.
+#include <llvm/Support/xxhash.h>
+
+#include <mutex>
+
+#include "simulator/execution/fault_report.h"
+#include "simulator/execution/worker.h"
+#include "simulator/memory/arena.h"
+
+namespace cudasim::execution {
+
+using findings::Finding;
+using findings::FindingKind;
+
+namespace {
+
+/// Spinning shorter than this is normal waiting and not worth looking at the state.
+constexpr auto patience = std::chrono::milliseconds(100);
+constexpr std::size_t most_groups = 16;
+
+class StateHash {
+  public:
+    void add(const void* first, std::size_t bytes) {
+        value_ = (value_ ^ llvm::xxh3_64bits({static_cast<const std::uint8_t*>(first), bytes})) * 0x9E3779B97F4A7C15ULL;
+    }
+    void add(const std::vector<Runner*>& runners) {
+        for (const Runner* runner : runners) {
+            const auto* position = static_cast<const std::byte*>(runner->fiber.saved_position());
+            add(position, static_cast<std::size_t>(runner->stack.top - position));
+            add(static_cast<const jit::ThreadContext*>(runner), sizeof(jit::ThreadContext));
+        }
+    }
+    [[nodiscard]] std::uint64_t value() const { return value_; }
+
+  private:
+    std::uint64_t value_ = 1;
+};
+
+}  // namespace
+
+std::uint64_t Worker::state_hash(const Launch& launch) const {
+    StateHash hash;
+    for (const auto& block : resident_) {
+        hash.add(block->spinning());
+        hash.add(block->waiting());
+        if (launch.shared_bytes != 0) hash.add(block->shared(), launch.shared_bytes);
+    }
+    std::lock_guard lock(*launch.arena_mutex);
+    launch.arena->for_each_live([&](const memory::Allocation& allocation) {
+        hash.add(reinterpret_cast<const void*>(allocation.address), allocation.bytes);
+    });
+    return hash.value();
+}
+
+void Worker::detect_livelock(Launch& launch) {
+    const Clock::time_point now = Clock::now();
+    if (!spinning_) {
+        spinning_ = true;
+        livelock_hash_ = 0;
+        next_look_ = now + patience;
+    }
+    if (now < next_look_) return;
+    if (index_ != 0) {
+        hand_over(launch);
+        return;
+    }
+    adopt_orphans(launch);
+    if (launch.helpers.load() != 0) return;
+    const std::uint64_t hash = state_hash(launch);
+    if (livelock_hash_ == hash) {
+        report_livelock(launch);
+        return;
+    }
+    // Looking costs time when there is much memory: the second look of a pair follows at once, the next pair
+    // only after ten times as long.
+    const bool second_look = livelock_hash_ != 0;
+    livelock_hash_ = second_look ? 0 : hash;
+    if (second_look) next_look_ = now + patience + 10 * (Clock::now() - now);
+}
+
+void Worker::report_livelock(Launch& launch) {
+    Finding finding;
+    finding.kind = FindingKind::livelock;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch.kernel_name;
+    const BlockRun* lowest = resident_.front().get();
+    for (const auto& block : resident_) {
+        if (block->block() < lowest->block()) lowest = block.get();
+        for (auto& group : block->places())
+            if (finding.waiting.size() < most_groups) finding.waiting.push_back(std::move(group));
+    }
+    const Runner* spinner = lowest->spinning().front();
+    finding.thread = lowest->coordinate(spinner->thread);
+    finding.location = launch.location(spinner->site);
+    finding.message = "no thread can ever go on: every thread left waits in a loop for a change that nothing can make: " +
+                      describe_groups(finding.waiting);
+    launch.findings.add(std::move(finding));
+    launch.request_stop(Stop::livelock);
+}
+
+void Worker::hand_over(Launch& launch) {
+    std::lock_guard lock(launch.orphans_mutex);
+    for (auto& block : resident_) {
+        if (launch.shared_bytes != 0) slot_layouts_.erase(block->shared());
+        launch.orphans.push_back(std::move(block));
+    }
+    resident_.clear();
+}
+
+void Worker::adopt_orphans(Launch& launch) {
+    std::lock_guard lock(launch.orphans_mutex);
+    for (auto& block : launch.orphans) {
+        if (launch.shared_bytes != 0) slot_layouts_[block->shared()] = launch.shared_layout;
+        block->move_to(*this);
+        resident_.push_back(std::move(block));
+        spinning_ = false;
+    }
+    launch.orphans.clear();
+}
+
+}  // namespace cudasim::execution

@@ -1,0 +1,85 @@
+// Compilation on demand and the placing of globals.
+#include "simulator/execution/loaded_image.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::execution {
+
+namespace {
+
+std::vector<std::uint32_t> barrier_places(const jit::CompiledKernel& kernel) {
+    std::vector<std::uint32_t> places(kernel.sites.size());
+    std::map<std::string, std::uint32_t> first_at;
+    for (std::uint32_t site = 0; site < places.size(); ++site) {
+        std::string key;
+        for (const auto& frame : kernel.sites[site])
+            key += frame.file + ':' + std::to_string(frame.line) + ':' + std::to_string(frame.column) + ';';
+        places[site] = key.empty() ? site : first_at.try_emplace(std::move(key), site).first->second;
+    }
+    return places;
+}
+
+std::atomic<std::uint64_t> next_layout_seed{1};
+
+}  // namespace
+
+LoadedImage::~LoadedImage() {
+    if (globals_base_ == 0) return;
+    std::lock_guard lock(memory_->mutex);
+    (void)memory_->arena.free(globals_base_);
+}
+
+const PreparedKernel& LoadedImage::prepare(std::string_view kernel, const jit::CompileOptions& options) {
+    Variant variant{std::string(kernel), options.memory_checks, options.fma_contraction, options.optimisation};
+    std::lock_guard lock(mutex_);
+    auto it = kernels_.find(variant);
+    if (it != kernels_.end()) return it->second;
+    if (!image_.find(kernel)) {
+        std::string known;
+        for (const auto& each : image_.kernels()) known += (known.empty() ? "" : ", ") + each.name;
+        throw CudaError(500, "CUDA_ERROR_NOT_FOUND",
+                        "no kernel '" + std::string(kernel) + "' in the image; it has: " + (known.empty() ? "none" : known));
+    }
+    PreparedKernel prepared;
+    prepared.kernel = jit::compile_kernel(image_, kernel, options);
+    prepared.barrier_place = barrier_places(*prepared.kernel);
+    prepared.shared_layout_seed = next_layout_seed.fetch_add(1);
+    if (!layout_ && prepared.kernel->globals) {
+        place_globals(*prepared.kernel->globals);
+        layout_ = prepared.kernel->globals;
+    }
+    return kernels_.emplace(std::move(variant), std::move(prepared)).first->second;
+}
+
+void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
+    if (layout.bytes == 0) return;
+    std::lock_guard lock(memory_->mutex);
+    auto base = memory_->arena.allocate(layout.bytes, "global variables of the image", true);
+    if (!base) throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY", "no device memory is left for the image's " + std::to_string(layout.bytes) + " bytes of global variables");
+    memory::Shadow& shadow = memory::Shadow::instance();
+    shadow.set(*base, layout.bytes, memory::Access::none);
+    auto* bytes = reinterpret_cast<std::byte*>(*base);
+    for (const auto& variable : layout.variables) {
+        if (variable.initialised) std::memcpy(bytes + variable.offset, layout.initial.data() + variable.offset, variable.bytes);
+        shadow.set(*base + variable.offset, variable.bytes,
+                   variable.constant ? memory::Access::read_only : memory::Access::read_write);
+    }
+    for (const auto& relocation : layout.relocations) {
+        const std::uint64_t address = *base + relocation.target;
+        std::memcpy(bytes + relocation.offset, &address, sizeof address);
+    }
+    globals_base_ = *base;
+}
+
+DevicePointer LoadedImage::global_address(std::string_view name) {
+    if (!layout_ && !image_.kernels().empty()) (void)prepare(image_.kernels().front().name, {});
+    if (layout_)
+        for (const auto& variable : layout_->variables)
+            if (variable.name == name) return globals_base_ + variable.offset;
+    throw CudaError(500, "CUDA_ERROR_NOT_FOUND", "no global variable '" + std::string(name) + "' in the image");
+}
+
+}  // namespace cudasim::execution

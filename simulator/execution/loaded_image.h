@@ -1,0 +1,59 @@
+// An image on a device: its kernels as compiled so far and the one state of its global variables (E2b).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "simulator/execution/device.h"
+#include "simulator/memory/arena.h"
+
+namespace cudasim::execution {
+
+/// A device's memory and the lock that guards it.
+struct DeviceMemory {
+    explicit DeviceMemory(std::uint64_t capacity) : arena(capacity) {}
+    std::mutex mutex;
+    memory::Arena arena;
+};
+
+struct PreparedKernel {
+    std::shared_ptr<const jit::CompiledKernel> kernel;
+    /// For each site the lowest site at the same source place: LLVM clones barrier calls, and threads at two
+    /// clones of one barrier wait at the same barrier (C4).
+    std::vector<std::uint32_t> barrier_place;
+    std::uint64_t shared_layout_seed = 0;  ///< unique in the process
+};
+
+class LoadedImage {
+  public:
+    LoadedImage(image::KernelImage image, std::shared_ptr<DeviceMemory> memory)
+        : image_(std::move(image)), memory_(std::move(memory)) {}
+    ~LoadedImage();
+    LoadedImage(const LoadedImage&) = delete;
+    LoadedImage& operator=(const LoadedImage&) = delete;
+
+    [[nodiscard]] const image::KernelImage& image() const { return image_; }
+    /// Compiles at the first call with these options. Thread-safe.
+    [[nodiscard]] const PreparedKernel& prepare(std::string_view kernel, const jit::CompileOptions& options);
+    /// First byte of the globals segment; 0 when the image has none or nothing has been compiled yet.
+    [[nodiscard]] DevicePointer globals_base() const { return globals_base_; }
+    /// @throws CudaError 500 (not found) when the image has no such variable
+    [[nodiscard]] DevicePointer global_address(std::string_view name);
+
+  private:
+    void place_globals(const jit::GlobalsLayout& layout);
+
+    using Variant = std::tuple<std::string, bool, bool, unsigned>;  // kernel and compile options
+    image::KernelImage image_;
+    std::shared_ptr<DeviceMemory> memory_;
+    std::mutex mutex_;
+    std::map<Variant, PreparedKernel> kernels_;
+    std::shared_ptr<const jit::GlobalsLayout> layout_;
+    DevicePointer globals_base_ = 0;
+};
+
+}  // namespace cudasim::execution

@@ -1,0 +1,69 @@
+// A runner: one fiber, and the thread of a block that compiled code on it is running now.
+//
+//   stack slab:  | ... frames of compiled code ... | Runner |      the Runner sits at the top of its own stack,
+//                low                                     top       next to the frames it is switched with
+//
+// Compiled code sees only the ThreadContext at its start. What a hook wants the scheduler to know it leaves in
+// `event` and the fields behind it, then suspends (E10: everything else happens on the worker's own stack).
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/fiber/fiber.h"
+#include "simulator/fiber/stack_slab.h"
+#include "simulator/findings/finding.h"
+#include "simulator/jit/abi.h"
+
+namespace cudasim::execution {
+
+class BlockRun;
+struct Launch;
+
+/// Why a runner came back to the scheduler.
+enum class Event : std::uint8_t {
+    finished,  ///< ran every thread up to `end`
+    waiting,   ///< its thread waits at a barrier
+    yielded,   ///< its thread used up its turn
+    faulted,   ///< its thread is over; the stack is to be forgotten
+};
+
+/// What a fault hook knew. Which fields mean something depends on `source`.
+struct Fault {
+    enum class Source : std::uint8_t { kind, index, access, exception, call, signal, host_exception };
+    Source source = Source::kind;
+    findings::FindingKind kind{};
+    std::int64_t index = 0, size = 0;
+    std::int32_t axis = 0;
+    std::int32_t exception = 0;
+    std::uint64_t address = 0, bytes = 0;
+    std::uint32_t flags = 0;
+    std::uintptr_t program_counter = 0;
+    int signal = 0;
+};
+
+struct Runner : jit::ThreadContext {
+    fiber::Fiber fiber;
+    fiber::Stack stack;
+    Launch* launch = nullptr;
+    Event event = Event::finished;
+    jit::BarrierKind barrier_kind{};
+    std::uint32_t site = 0;
+    std::int32_t barrier_value = 0;
+    std::int32_t barrier_result = 0;
+    std::uint32_t slices = 0;       ///< fuel slices used in this turn
+    std::uint64_t local_low = 0;    ///< lowest local array marked addressable since the stack was fresh; 0: none
+    Fault fault;
+
+    /// Suspends for good with `fault` set.
+    [[noreturn]] void end_with_fault() {
+        event = Event::faulted;
+        fiber.suspend();
+        __builtin_unreachable();
+    }
+};
+
+/// Fuel slices a thread runs before another gets a turn: about a millisecond of simple loop, or about 500
+/// iterations of a loop that spins on memory (E5).
+inline constexpr std::uint32_t slices_per_turn = 16;
+
+}  // namespace cudasim::execution

@@ -1,0 +1,41 @@
+// Slots and their shadow.
+#include "simulator/execution/shared_memory.h"
+
+#include <sys/mman.h>
+
+#include <new>
+
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::execution {
+
+using memory::Access;
+using memory::Shadow;
+
+std::byte* SharedMemory::map() {
+    void* base = mmap(nullptr, slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<std::byte*>(base) + redzone;
+}
+
+void SharedMemory::unmap(std::byte* shared_base) {
+    std::byte* base = shared_base - redzone;
+    Shadow::instance().set(reinterpret_cast<std::uint64_t>(base), slot_bytes, Access::none);
+    munmap(base, slot_bytes);
+}
+
+void SharedMemory::mark(std::byte* shared_base, const Launch& launch) {
+    const auto base = reinterpret_cast<std::uint64_t>(shared_base);
+    Shadow& shadow = Shadow::instance();
+    shadow.set(base - redzone, slot_bytes, Access::none);
+    if (!launch.kernel) {
+        shadow.set(base, launch.configuration.dynamic_shared_bytes, Access::read_write);
+        return;
+    }
+    for (const auto& variable : launch.kernel->shared_variables)
+        shadow.set(base + variable.offset, variable.bytes, Access::read_write);
+    shadow.set(base + launch.kernel->dynamic_shared_offset, launch.configuration.dynamic_shared_bytes,
+               Access::read_write);
+}
+
+}  // namespace cudasim::execution

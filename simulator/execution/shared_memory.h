@@ -1,0 +1,27 @@
+// Shared memory of resident blocks: slots of address space, each as large as a multiprocessor's, with
+// redzones around it.
+//
+//   slot:  | redzone 4 KiB | static variables, 16-byte gaps | dynamic | redzone |
+//                          ^ shared_base
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simulator/execution/launch.h"
+
+namespace cudasim::execution {
+
+class SharedMemory {
+  public:
+    static constexpr std::uint64_t redzone = 4096;
+    static constexpr std::uint64_t slot_bytes = 1 << 20;  ///< address space; the largest device has 228 KiB
+
+    /// A new slot; returns its shared_base. @throws std::bad_alloc
+    [[nodiscard]] static std::byte* map();
+    static void unmap(std::byte* shared_base);
+    /// Makes exactly the launch's shared variables and dynamic bytes addressable.
+    static void mark(std::byte* shared_base, const Launch& launch);
+};
+
+}  // namespace cudasim::execution

@@ -1,0 +1,223 @@
+// The loop of a worker, its pools of runners, and polling.
+#include "simulator/execution/worker.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "simulator/execution/fault_report.h"
+#include "simulator/execution/shared_memory.h"
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::execution {
+
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+/// Hooks, libm and a lazily bound call may use this much below compiled frames.
+constexpr std::size_t hook_margin = 12 * 1024;
+constexpr std::size_t smallest_stack = 32 * 1024;
+/// Stack of a thread of a recursive kernel; a GPU's default is 1 KiB (cudaLimitStackSize), x86 frames are larger.
+constexpr std::size_t recursive_stack = 256 * 1024;
+/// C++ kernels are host code with host-sized frames.
+constexpr std::size_t host_kernel_stack = 256 * 1024;
+/// Resident threads of an H100: 132 multiprocessors of 2,048.
+constexpr std::size_t most_stacks = 270'336;
+/// Blocks start beside spinning ones only after this many rounds without any event.
+constexpr std::uint32_t idle_rounds_before_new_block = 4;
+/// Waking another host thread costs about this much.
+constexpr auto helpers_after = std::chrono::microseconds(20);
+constexpr auto poll_interval = std::chrono::milliseconds(50);
+
+std::size_t stack_bytes_for(const Launch& launch) {
+    if (!launch.kernel) return host_kernel_stack;
+    std::size_t needed = launch.kernel->frame_bytes + hook_margin + sizeof(Runner) + page_bytes;
+    if (launch.kernel->recursive) needed += recursive_stack;
+    std::size_t bytes = smallest_stack;
+    while (bytes < needed) bytes *= 2;
+    return bytes;
+}
+
+thread_local Worker* current_worker = nullptr;
+
+void run_entry(void* argument) {
+    auto* runner = static_cast<Runner*>(argument);
+    runner->launch->entry(runner);
+    runner->event = Event::finished;
+}
+
+void clear_locals(Runner& runner) {
+    if (runner.local_low == 0) return;
+    const auto top = reinterpret_cast<std::uint64_t>(runner.stack.top);
+    memory::Shadow::instance().set(runner.local_low, top - runner.local_low, memory::Access::none);
+    runner.local_low = 0;
+}
+
+}  // namespace
+
+Worker* Worker::current() { return current_worker; }
+
+Worker::~Worker() {
+    for (auto& [low, layout] : slot_layouts_) SharedMemory::unmap(low);
+}
+
+Runner* Worker::acquire(Launch& launch, const jit::BlockContext* block) {
+    Runner* runner = nullptr;
+    if (!idle_->empty()) {
+        runner = idle_->back();
+        idle_->pop_back();
+    } else {
+        if (!class_->discarded.empty()) {
+            runner = class_->discarded.back();
+            class_->discarded.pop_back();
+        } else {
+            fiber::Stack stack = class_->slab->take();
+            if (!stack.top) throw std::bad_alloc();
+            auto* place = reinterpret_cast<std::byte*>(
+                (reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(Runner)) & ~std::uintptr_t{63});
+            runner = new (place) Runner;
+            runner->stack = {stack.low, place};
+        }
+        runner->fiber.prepare(runner->stack.low, runner->stack.top, run_entry, runner);
+    }
+    runner->launch = &launch;
+    runner->block = block;
+    runner->fuel = jit::fuel_per_slice;
+    runner->stack_limit = reinterpret_cast<std::uintptr_t>(runner->stack.low) + hook_margin +
+                          (launch.kernel ? launch.kernel->frame_bytes : 0);
+    return runner;
+}
+
+void Worker::discard(Runner* runner) {
+    clear_locals(*runner);
+    class_->discarded.push_back(runner);
+}
+
+void Worker::prepare(Launch& launch) {
+    current_worker = this;
+    shadow_base_ = memory::Shadow::instance().base();
+    const std::size_t bytes = stack_bytes_for(launch);
+    StackClass& stacks = classes_[bytes];
+    if (!stacks.slab) stacks.slab = std::make_unique<fiber::StackSlab>(bytes, most_stacks);
+    class_ = &stacks;
+    idle_ = &stacks.idle;
+    if (launch.kernel) divisions_.assign(launch.kernel->sites.size(), {});
+    last_poll_ = launch.start;
+    spinning_ = false;
+}
+
+void Worker::run(Launch& launch) {
+    prepare(launch);
+    adopt_orphans(launch);
+    while (!launch.stopped()) {
+        run_resident(launch);
+        wake_helpers(launch);
+        const bool all_idle = std::all_of(resident_.begin(), resident_.end(), [](const auto& block) {
+            return block->idle_rounds() >= idle_rounds_before_new_block;
+        });
+        if (all_idle && resident_.size() < launch.resident_blocks && start_block(launch)) continue;
+        if (resident_.empty()) break;
+        if (all_idle) detect_livelock(launch);
+        poll(launch);
+    }
+    if (launch.stopped()) stop_all(launch);
+    merge_division_counts(launch);
+    current_worker = nullptr;
+}
+
+/// Only when the launch proves longer than waking takes, and there are blocks for others.
+void Worker::wake_helpers(Launch& launch) {
+    if (index_ != 0 || launch.helpers_woken || !launch.wake_helpers || !launch.blocks_left()) return;
+    if (Clock::now() - launch.start < helpers_after) return;
+    launch.helpers_woken = true;
+    launch.wake_helpers();
+}
+
+bool Worker::start_block(Launch& launch) {
+    std::uint64_t block = 0;
+    if (!launch.take_block(block)) return false;
+    if (spare_.empty()) spare_.push_back(std::make_unique<BlockRun>());
+    resident_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+    resident_.back()->start(*this, launch, block, shared_slot(launch));
+    return true;
+}
+
+void Worker::run_resident(Launch& launch) {
+    std::uint64_t over = 0;
+    for (std::size_t i = 0; i < resident_.size() && !launch.stopped();) {
+        if (resident_[i]->advance() == BlockRun::State::spinning) {
+            ++i;
+            continue;
+        }
+        if (launch.shared_bytes != 0) free_slots_.push_back({resident_[i]->shared(), launch.shared_layout});
+        spare_.push_back(std::move(resident_[i]));
+        resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
+        ++over;
+    }
+    if (over != 0) {
+        launch.blocks_run.fetch_add(over, std::memory_order_relaxed);
+        spinning_ = false;
+    }
+}
+
+std::byte* Worker::shared_slot(Launch& launch) {
+    if (launch.shared_bytes == 0) return nullptr;
+    SharedSlot slot;
+    if (!free_slots_.empty()) {
+        slot = free_slots_.back();
+        free_slots_.pop_back();
+    } else {
+        slot = {SharedMemory::map(), 0};
+        slot_layouts_[slot.low] = 0;
+    }
+    std::uint64_t& layout = slot_layouts_[slot.low];
+    if (layout != launch.shared_layout) {
+        SharedMemory::mark(slot.low, launch);
+        layout = launch.shared_layout;
+    }
+    return slot.low;
+}
+
+void Worker::poll(Launch& launch) {
+    const Clock::time_point now = Clock::now();
+    if (launch.has_deadline && now >= launch.deadline) launch.request_stop(Stop::time_limit);
+    if (index_ != 0 || now - last_poll_ < poll_interval) return;
+    last_poll_ = now;
+    if (launch.options.poll_host && launch.options.poll_host()) launch.request_stop(Stop::interrupted);
+}
+
+/// The launch is over before its threads are: says where they stand, then forgets them.
+void Worker::stop_all(Launch& launch) {
+    for (auto& block : resident_) {
+        if (auto finding = describe_stop(launch, *block)) launch.findings.add(std::move(*finding));
+        block->abandon();
+        if (launch.shared_bytes != 0) free_slots_.push_back({block->shared(), launch.shared_layout});
+        spare_.push_back(std::move(block));
+    }
+    resident_.clear();
+}
+
+void Worker::count_float_division(const Runner& runner, std::uint32_t site) {
+    if (site >= divisions_.size()) return;
+    DivisionCount& known = divisions_[site];
+    const auto* run = runner.block;
+    const std::uint64_t block = run->ctaid[0] + std::uint64_t{run->nctaid[0]} * (run->ctaid[1] + std::uint64_t{run->nctaid[1]} * run->ctaid[2]);
+    const findings::ThreadCoordinate here{block, runner.thread, {run->ctaid[0], run->ctaid[1], run->ctaid[2]},
+                                          {runner.tid[0], runner.tid[1], runner.tid[2]}};
+    if (known.count == 0 || here < known.first) known.first = here;
+    if (known.count == 0 || !(here == known.last)) ++known.threads;
+    known.last = here;
+    ++known.count;
+}
+
+void Worker::merge_division_counts(Launch& launch) {
+    for (std::uint32_t site = 0; site < divisions_.size(); ++site)
+        if (divisions_[site].count != 0) launch.findings.add(describe_float_division(launch, site, divisions_[site].first,
+                                                             divisions_[site].count, divisions_[site].threads));
+    divisions_.clear();
+}
+
+}  // namespace cudasim::execution

@@ -1,0 +1,99 @@
+// One host thread's share of a launch: the blocks that are resident on it, its runners and its shared memory.
+//
+// A worker lives as long as its device and keeps its pools between launches. It takes a new block only when
+// none of its resident blocks can go on (E5), up to the occupancy of the device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "simulator/execution/block_run.h"
+#include "simulator/execution/launch.h"
+#include "simulator/execution/runner.h"
+#include "simulator/fiber/stack_slab.h"
+
+namespace cudasim::execution {
+
+class Worker {
+  public:
+    explicit Worker(unsigned index) : index_(index) {}
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// Runs blocks until none is left. Called on the launching thread for worker 0, on a pool thread for others.
+    void run(Launch& launch);
+
+    /// A runner with a fresh or idle fiber for this block.
+    [[nodiscard]] Runner* acquire(Launch& launch, const jit::BlockContext* block);
+    /// The runner is idle: its fiber suspended at its entry's end.
+    void release(Runner* runner) { idle_->push_back(runner); }
+    /// The runner's thread is to be forgotten where it stands (E10).
+    void discard(Runner* runner);
+    void switch_to(Runner* runner) {
+        running_ = runner;
+        runner->fiber.resume();
+        running_ = nullptr;
+    }
+    /// Time limit, host's wish to stop. On the worker's own stack.
+    void poll(Launch& launch);
+
+    [[nodiscard]] std::vector<Runner*>& scratch() { return scratch_; }
+    [[nodiscard]] const std::int8_t* shadow_base() const { return shadow_base_; }
+    [[nodiscard]] const Runner* running() const { return running_; }
+    [[nodiscard]] Runner* running() { return running_; }
+    /// The worker of this host thread while it runs a launch, for the fault handler; nullptr otherwise.
+    [[nodiscard]] static Worker* current();
+
+    /// Float divisions by zero (C3), per site; counted by a leaf hook, merged after the launch.
+    struct DivisionCount {
+        std::uint64_t count = 0, threads = 0;
+        findings::ThreadCoordinate first, last;
+    };
+    void count_float_division(const Runner& runner, std::uint32_t site);
+
+  private:
+    struct StackClass {
+        std::unique_ptr<fiber::StackSlab> slab;
+        std::vector<Runner*> idle;
+        std::vector<Runner*> discarded;
+    };
+    struct SharedSlot {
+        std::byte* low = nullptr;
+        std::uint64_t layout = 0;
+    };
+
+    void prepare(Launch& launch);
+    void wake_helpers(Launch& launch);
+    [[nodiscard]] bool start_block(Launch& launch);
+    void run_resident(Launch& launch);
+    void detect_livelock(Launch& launch);
+    void report_livelock(Launch& launch);
+    void hand_over(Launch& launch);
+    void adopt_orphans(Launch& launch);
+    [[nodiscard]] std::uint64_t state_hash(const Launch& launch) const;
+    void stop_all(Launch& launch);
+    void merge_division_counts(Launch& launch);
+    [[nodiscard]] std::byte* shared_slot(Launch& launch);
+
+    unsigned index_;
+    const std::int8_t* shadow_base_ = nullptr;
+    Runner* running_ = nullptr;
+    std::map<std::size_t, StackClass> classes_;  // by stack bytes
+    StackClass* class_ = nullptr;
+    std::vector<Runner*>* idle_ = nullptr;
+    std::vector<Runner*> scratch_;
+    std::vector<std::unique_ptr<BlockRun>> resident_, spare_;
+    std::vector<SharedSlot> free_slots_;
+    std::map<std::byte*, std::uint64_t> slot_layouts_;
+    std::vector<DivisionCount> divisions_;
+    Clock::time_point last_poll_;
+    // Livelock detection: see livelock.cpp.
+    std::uint64_t livelock_hash_ = 0;
+    Clock::time_point next_look_;
+    bool spinning_ = false;
+};
+
+}  // namespace cudasim::execution
