@@ -215,6 +215,15 @@ void bind_stages(py::module_& module) {
                },
                py::arg("image"), py::arg("kernel"), py::arg("memory_checks") = true,
                "The kernel's IR after instrumentation and lowering, as text.");
+    module.def("ptx",
+               [](const image::KernelImage& image, const std::string& kernel, const std::string& architecture,
+                  bool fma_contraction) {
+                   const py::gil_scoped_release release;
+                   return gpu_backend::to_ptx(
+                       image, kernel, {.architecture = architecture, .fma_contraction = fma_contraction});
+               },
+               py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90",
+               py::arg("fma_contraction") = false, "The kernel as PTX for a GPU of the given architecture.");
 }
 
 /// Engine errors become the package's own exception classes (cudasim.errors.from_native_* build them).
@@ -230,6 +239,8 @@ void translate(std::exception_ptr pointer) {
         const py::object error = make(failure.what(), call_chain_to_python(failure.location));
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     } catch (const image::ImageError& failure) {
+        PyErr_SetString(PyExc_ValueError, failure.what());
+    } catch (const gpu_backend::PtxError& failure) {
         PyErr_SetString(PyExc_ValueError, failure.what());
     }
 }

@@ -1,0 +1,30 @@
+"""cudasim: runs, checks and debugs CUDA kernels on a machine without a GPU.
+
+    from cudasim import cuda            the numba.cuda-compatible API, without any switch
+    ENABLE_CUDASIM=1 python script.py   an unchanged numba.cuda script (cudasim.switch)
+    cudasim run | info | ir             the command-line program (cudasim.command_line)
+
+What is cudasim's own lives here (errors, findings, options, types); `cudasim.cuda` holds numba.cuda's names only.
+Nothing is imported before it is used: `import cudasim` costs next to nothing.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+_SUBMODULES = ("cuda", "errors", "findings", "options", "switch", "types")
+_CLASSES = {"CudasimWarning": "errors"}
+
+__all__ = [*_SUBMODULES, *_CLASSES, "__version__"]
+
+
+def __getattr__(name):
+    if name in _SUBMODULES:
+        return importlib.import_module(f"cudasim.{name}")
+    if name in _CLASSES:
+        return getattr(importlib.import_module(f"cudasim.{_CLASSES[name]}"), name)
+    raise AttributeError(f"module 'cudasim' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,60 @@
+"""The errors that the CUDA driver and runtime are reported with; numba.cuda.cudadrv.error's names.
+
+They stand alone so that cudasim.errors and cudasim.cuda can both use them.
+"""
+
+
+class CudaDriverError(Exception):
+    """Base of errors from the (simulated) CUDA driver."""
+
+
+class CudaRuntimeError(Exception):
+    """Base of errors from the (simulated) CUDA runtime."""
+
+
+class CudaSupportError(ImportError):
+    """CUDA cannot be used. cudasim always can, so it never raises this; scripts catch it."""
+
+
+class CudaAPIError(CudaDriverError):
+    """A driver call failed.
+
+    :ivar code: CUDA's error code (enum CUresult)
+    :ivar msg: what failed, and which limit was exceeded
+    """
+
+    def __init__(self, code, msg):
+        super().__init__(code, msg)
+        self.code = code
+        self.msg = msg
+
+    def __str__(self):
+        return f"[{self.code}] {self.msg}"
+
+
+class CudaRuntimeAPIError(CudaRuntimeError):
+    """A runtime call failed."""
+
+    def __init__(self, code, msg):
+        super().__init__(code, msg)
+        self.code = code
+        self.msg = msg
+
+    def __str__(self):
+        return f"[{self.code}] {self.msg}"
+
+
+class NvvmError(Exception):
+    """libNVVM failed; cudasim has its own compiler and never raises this."""
+
+
+class NvvmSupportError(ImportError):
+    """libNVVM is not there; cudasim does not need it and never raises this."""
+
+
+class NvrtcError(Exception):
+    """NVRTC failed; cudasim does not use it and never raises this."""
+
+
+class LinkerError(RuntimeError):
+    """Linking device code failed."""

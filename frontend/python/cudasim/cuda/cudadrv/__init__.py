@@ -1,0 +1,1 @@
+"""numba.cuda.cudadrv's names that scripts import: driver, error, devicearray, devices."""

@@ -1,0 +1,90 @@
+"""Findings as Python sees them: what exceptions carry in `exc.findings` and reports are made from.
+
+The fields are those of simulator/findings/finding.h.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class SourceLocation(NamedTuple):
+    """A line of source; line and column count from 1, 0 is unknown."""
+
+    file: str
+    function: str
+    line: int
+    column: int
+
+    def __str__(self):
+        return f"{self.file}:{self.line}"
+
+
+class MemoryObject(NamedTuple):
+    """The allocation or variable a memory fault is about; offset in bytes, relative to its first byte."""
+
+    name: str
+    space: str
+    address: int
+    bytes: int
+    offset: int
+
+
+class WaitingGroup(NamedTuple):
+    """Threads of one block that stand at the same place; thread ranges are inclusive."""
+
+    state: str
+    location: tuple
+    block: int
+    ctaid: tuple
+    threads: tuple
+    thread_ranges: str
+
+    def __str__(self):
+        place = f" at {self.location[0]}" if self.location else ""
+        return f"ctaid={list(self.ctaid)} threads {self.thread_ranges}: {self.state}{place}"
+
+
+class Finding(NamedTuple):
+    """One thing a launch had to say. Equal findings are counted, not repeated."""
+
+    kind: str
+    severity: str
+    message: str
+    exception_type: str
+    cuda_error_code: int
+    kernel: str
+    tid: tuple
+    ctaid: tuple
+    coordinates: str
+    location: tuple
+    count: int
+    threads: int
+    object: MemoryObject | None
+    waiting: tuple
+    reproduce: str
+
+    @property
+    def place(self):
+        """The innermost source location, or None."""
+        return self.location[0] if self.location else None
+
+    def headline(self):
+        """Coordinates and message, as the exception says them (design rule C2)."""
+        return f"{self.coordinates}: {self.message}"
+
+
+def _chain(native):
+    return tuple(SourceLocation(*place) for place in native)
+
+
+def from_native(native):
+    """A Finding from the dictionary that cudasim._native makes."""
+    memory = native["object"]
+    waiting = tuple(
+        WaitingGroup(group["state"], _chain(group["location"]), group["block"], group["ctaid"],
+                     tuple(map(tuple, group["threads"])), group["thread_ranges"])
+        for group in native["waiting"])
+    fields = {**native, "location": _chain(native["location"]), "waiting": waiting,
+              "object": None if memory is None else MemoryObject(**memory)}
+    return Finding(**fields)

@@ -1,0 +1,223 @@
+"""Type objects with Numba's names: `float32`, `float32[:, ::1]`, `void(float32[:], int32)`.
+
+Their str() is what the kernel compiler reads ("array(float32, 2d, C)"). Numba's own type objects, NumPy dtypes
+and Python's int, float and bool convert by name (`name_of`), without importing numba.
+"""
+
+import re
+
+import numpy as np
+
+_ARRAY_NAME = re.compile(r"array\((\w+), (\d+)d, ([CFA])\)")
+_UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((\w+) x (\d+)\)")
+_TUPLE_NAME = re.compile(r"Tuple\((\w+(?:, \w+)+)\)")
+
+class Type:
+    """A type with a name. Equal names are equal types."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return self.name
+
+    __repr__ = __str__
+
+    def __eq__(self, other):
+        return isinstance(other, Type) and self.name == other.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __call__(self, *args):
+        """A signature with this return type: `int32(int64, float32[:])`."""
+        return Signature(self, args)
+
+    def __getitem__(self, dimensions):
+        """An array type: `float32[:]`, `float32[:, ::1]` (C order), `float32[::1, :]` (Fortran order)."""
+        slices = dimensions if isinstance(dimensions, tuple) else (dimensions,)
+        if not all(isinstance(s, slice) and s.start is None and s.stop is None and s.step in (None, 1)
+                   for s in slices):
+            raise TypeError(f"an array type is written {self}[:], {self}[:, ::1] or {self}[::1, :]")
+        layout = "A"
+        if slices[-1].step == 1:
+            layout = "C"
+        elif slices[0].step == 1:
+            layout = "F"
+        return Array(self, len(slices), layout)
+
+
+class Number(Type):
+    """A scalar that NumPy knows; calling it with a value converts the value."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.dtype = np.dtype("bool" if name == "bool" else name)
+
+    @property
+    def bitwidth(self):
+        return self.dtype.itemsize * 8
+
+    def __call__(self, *args):
+        if len(args) == 1 and not _is_type_like(args[0]):
+            return self.dtype.type(args[0])
+        return super().__call__(*args)
+
+
+class Array(Type):
+    """An array type; layout C, F or A (any strides)."""
+
+    def __init__(self, dtype, ndim, layout):
+        self.dtype, self.ndim, self.layout = dtype, ndim, layout
+        super().__init__(f"array({dtype}, {ndim}d, {layout})")
+
+
+class Tuple(Type):
+    """A tuple type."""
+
+    def __init__(self, types):
+        self.types = tuple(types)
+        super().__init__(tuple_name([name_of(t) for t in self.types]))
+
+
+class UniTuple(Tuple):
+    """A tuple of `count` elements of one type."""
+
+    def __init__(self, dtype, count):
+        super().__init__((dtype,) * count)
+
+
+class Signature:
+    """Return type (None: not said) and argument type names."""
+
+    def __init__(self, return_type, args):
+        self.return_type = return_type
+        self.args = tuple(name_of(argument) for argument in args)
+
+    def __repr__(self):
+        return f"({', '.join(self.args)}) -> {self.return_type}"
+
+    def __eq__(self, other):
+        return isinstance(other, Signature) and (self.args, self.return_type) == (other.args, other.return_type)
+
+    def __hash__(self):
+        return hash(self.args)
+
+
+def tuple_name(names):
+    """The name of the tuple type with elements of these names."""
+    if names and all(name == names[0] for name in names):
+        return f"UniTuple({names[0]} x {len(names)})"
+    return f"Tuple({', '.join(names)})"
+
+
+boolean = bool_ = b1 = Number("bool")
+int8, int16, int32, int64 = (Number(f"int{bits}") for bits in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (Number(f"uint{bits}") for bits in (8, 16, 32, 64))
+float16, float32, float64 = (Number(f"float{bits}") for bits in (16, 32, 64))
+complex64, complex128 = Number("complex64"), Number("complex128")
+void = none = Type("none")
+
+# Numba's other names for them, on 64-bit Linux.
+i1, i2, i4, i8 = char, short, intc, longlong = int8, int16, int32, int64
+u1, u2, u4, u8 = uchar, ushort, uintc, ulonglong = uint8, uint16, uint32, uint64
+f2, f4, f8 = float16, float32, float64
+c8, c16 = complex64, complex128
+byte, int_, uint, long_, ulong, double, float_ = uint8, int64, uint64, int64, uint64, float64, float32
+intp = ssize_t = int64
+uintp = size_t = uint64
+
+ALIASES = {name: value for name, value in list(globals().items()) if isinstance(value, Type)}
+ALIASES["bool"] = boolean
+_PYTHON_TYPES = {int: "int64", float: "float64", bool: "bool", complex: "complex128", type(None): "none"}
+
+
+def _is_numba_type(value):
+    return type(value).__module__.partition(".")[0] in ("numba", "numba_cuda") and hasattr(value, "name")
+
+
+def _is_type_like(value):
+    return (isinstance(value, (Type, np.dtype, type)) or _is_numba_type(value)
+            or (isinstance(value, str) and value in ALIASES))
+
+
+def _numba_type_name(value):
+    if hasattr(value, "layout") and hasattr(value, "ndim"):
+        return f"array({name_of(value.dtype)}, {value.ndim}d, {value.layout})"
+    if hasattr(value, "types") and hasattr(value, "count"):
+        return tuple_name([name_of(element) for element in value.types])
+    if hasattr(value, "dtype") and hasattr(value, "count"):
+        return tuple_name([name_of(value.dtype)] * value.count)
+    return str(value.name)
+
+
+def name_of(value):
+    """Numba's name of a type given in any of the accepted forms.
+
+    :raises TypeError: for what is not a type
+    """
+    if isinstance(value, Type):
+        return value.name
+    if isinstance(value, str):
+        return name_of(parse_type(value))
+    if value in _PYTHON_TYPES if isinstance(value, type) else value is None:
+        return _PYTHON_TYPES[type(None) if value is None else value]
+    if _is_numba_type(value):
+        return _numba_type_name(value)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        dtype = np.dtype(value)
+        if dtype.name in ALIASES:
+            return ALIASES[dtype.name].name
+        raise TypeError(f"cudasim has no type for the NumPy dtype {dtype}")
+    raise TypeError(f"not a type: {value!r}")
+
+
+def _evaluate(text):
+    # The text is the user's own source (a decorator argument); only type names can be reached from it.
+    names = {**ALIASES, "Tuple": Tuple, "UniTuple": UniTuple, "Array": Array}
+    try:
+        return eval(text, {"__builtins__": {}}, names)  # noqa: S307
+    except NameError as error:
+        raise TypeError(f"{text!r} is not a type or signature: {error}") from None
+    except SyntaxError:
+        raise TypeError(f"{text!r} is not a type or signature; write \"void(float32[:], int32)\"") from None
+
+
+def parse_type(text):
+    """The type that a string names: "float32", "float32[:, ::1]", or a type's own str()."""
+    if text in ALIASES:
+        return ALIASES[text]
+    if match := _ARRAY_NAME.fullmatch(text):
+        return Array(parse_type(match[1]), int(match[2]), match[3])
+    if match := _UNIFORM_TUPLE_NAME.fullmatch(text):
+        return UniTuple(parse_type(match[1]), int(match[2]))
+    if match := _TUPLE_NAME.fullmatch(text):
+        return Tuple(match[1].split(", "))
+    return _evaluate(text)
+
+
+def is_signature(value):
+    """Whether a decorator's argument is a signature (or a list of them) and not a function."""
+    if isinstance(value, (str, tuple, Signature, list)):
+        return True
+    return _is_numba_signature(value)
+
+
+def _is_numba_signature(value):
+    return type(value).__name__ == "Signature" and hasattr(value, "return_type") and hasattr(value, "args")
+
+
+def parse_signature(value):
+    """The argument type names and the return type name (or None) of a signature in any form."""
+    if isinstance(value, str):
+        value = _evaluate(value)
+    if isinstance(value, Signature):
+        return value.args, None if value.return_type is None else name_of(value.return_type)
+    if _is_numba_signature(value):
+        returns = value.return_type
+        return tuple(map(name_of, value.args)), None if returns is None else name_of(returns)
+    if isinstance(value, tuple):
+        return tuple(map(name_of, value)), None
+    if isinstance(value, Type):
+        return (name_of(value),), None
+    raise TypeError(f"not a signature: {value!r}; write \"void(float32[:], int32)\" or (float32[:], int32)")
