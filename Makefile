@@ -1,0 +1,65 @@
+# The front door. `make help` lists it. Every target does its own set-up and is quick the second time.
+
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+# The Python that .venv is made from: any CPython >= 3.9 with headers.
+PYTHON ?= python3
+export PYTHON
+VENV := .venv/bin
+JOBS := $(shell nproc)
+
+.PHONY: help build demo test test-cpp test-python test-sanitize bench bench-check wheel format clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
+
+build: ## set up and build; afterwards .venv/bin/python imports cudasim and .venv/bin/cudasim is the program
+	@scripts/set_up.sh build
+	@scripts/build.sh
+
+demo: build ## an unchanged numba.cuda script on a photograph, then the same kernel with a bug
+	@scripts/demo.sh
+
+test: ## all tests: GoogleTest, then pytest
+	@scripts/set_up.sh test
+	@scripts/build.sh tests
+	@$(MAKE) --no-print-directory test-cpp test-python
+
+test-cpp: # (after `make test` built everything)
+	ctest --test-dir build/release --output-on-failure -j $(JOBS) --no-tests=error
+
+test-python: # (after `make test` built everything)
+	CUDASIM_TEST_NUMBA_PYTHON=$(CURDIR)/.venv-numba/bin/python $(VENV)/python -m pytest -q --durations=5 \
+	    tests/python tests/examples tests/architecture tests/docs
+
+test-sanitize: ## the engine's tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/set_up.sh test
+	cmake --preset sanitize
+	cmake --build --preset sanitize -j $(JOBS)
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ctest --preset sanitize -j $(JOBS) --no-tests=error
+
+bench: ## speed, each number beside its peer's in the same run; writes build/bench.json
+	@scripts/set_up.sh bench
+	@scripts/build.sh
+	$(VENV)/python -m bench --numba .venv-numba/bin/python --json build/bench.json
+
+bench-check: ## the same, and fails beyond twice a bar's ratio
+	@scripts/set_up.sh bench
+	@scripts/build.sh
+	$(VENV)/python -m bench --numba .venv-numba/bin/python --json build/bench.json --check
+
+wheel: ## a wheel with LLVM inside in dist/, tested in a fresh virtual environment
+	@scripts/set_up.sh build
+	@scripts/build.sh
+	@scripts/wheel.sh
+
+format: ## clang-format and ruff over the project's own files
+	git ls-files '*.cpp' '*.h' | xargs clang-format -i
+	$(VENV)/python -m pip install -q ruff
+	$(VENV)/ruff format --line-length 110 frontend/python tests bench examples
+	$(VENV)/ruff check --fix frontend/python tests bench examples
+
+clean: ## remove what was built (not .venv and .venv-numba)
+	rm -rf build dist

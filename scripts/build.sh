@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# build.sh [tests] — builds build/release (the extension; with `tests` the GoogleTest programs too) and makes
+# cudasim importable: in .venv as an editable installation, so that Python files are used where they lie, and
+# in .venv-numba, where there is one, from a wheel. Run after set_up.sh.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+folder=build/release
+export CCACHE_NOHASHDIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+mkdir -p $folder
+
+interpreter=$(.venv/bin/python -c 'import sys; print(sys.executable, sys.version)')
+if [[ ! -f $folder/build.ninja || ! -f $folder/.interpreter || $(<$folder/.interpreter) != "$interpreter" ]]; then
+    echo "build: cmake --preset release"
+    rm -f $folder/CMakeCache.txt
+    cmake --preset release >$folder/configure.log 2>&1 || { cat $folder/configure.log; exit 1; }
+    printf '%s\n' "$interpreter" >$folder/.interpreter
+fi
+targets=(cudasim_native)
+if [[ ${1:-} == tests ]]; then targets=(all); fi
+cmake --build $folder --target "${targets[@]}"
+
+# scikit-build-core works in the same build folder, so it finds everything built.
+packaging=(--no-build-isolation --no-deps -C build-dir=$folder -C cmake.define.CUDASIM_BUILD_TESTS=ON)
+
+# An editable installation knows modules by name: made again when packaging or the set of modules changes.
+shape=$( (pwd; cat pyproject.toml frontend/bindings/CMakeLists.txt; find frontend/python -name '*.py' | sort) | sha256sum)
+if [[ ! -f .venv/.cudasim || $(<.venv/.cudasim) != "$shape" ]]; then
+    echo "build: .venv/bin/pip install --editable ."
+    .venv/bin/python -m pip install -q --editable . "${packaging[@]}"
+    printf '%s\n' "$shape" >.venv/.cudasim
+fi
+site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["platlib"])')
+cmake --install $folder --component python --prefix "$site" >/dev/null
+
+if [[ -x .venv-numba/bin/python ]]; then
+    content=$( (cat pyproject.toml "$site"/cudasim/_native*.so; find frontend/python -type f -name '*.p*' -not -name '*.pyc' |
+        sort | xargs cat) | sha256sum)
+    if [[ ! -f .venv-numba/.cudasim || $(<.venv-numba/.cudasim) != "$content" ]]; then
+        echo "build: .venv-numba/bin/pip install a wheel of it"
+        rm -rf build/wheel
+        .venv/bin/python -m pip wheel -q . -w build/wheel "${packaging[@]}"
+        .venv-numba/bin/python -m pip install -q --no-deps --force-reinstall build/wheel/*.whl
+        printf '%s\n' "$content" >.venv-numba/.cudasim
+    fi
+fi

@@ -1,0 +1,102 @@
+"""The dependency rule of docs/architecture.md: which folder may include which, and what each may link.
+
+Dependencies point one way; the simulator knows neither Python nor clang; bindings link everything.
+"""
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# folder -> folders whose headers it may include (besides its own)
+ALLOWED = {
+    "simulator/image": set(),
+    "simulator/findings": {"simulator/image"},
+    "simulator/fiber": set(),
+    "simulator/memory": {"simulator/findings"},
+    "simulator/jit": {"simulator/image", "simulator/findings"},
+    "simulator/execution": {
+        "simulator/image", "simulator/findings", "simulator/fiber", "simulator/memory", "simulator/jit",
+    },
+    "gpu_backend": {"simulator/image", "simulator/findings"},
+    "frontend/pykernel": {"simulator/image", "simulator/findings"},
+    "frontend/bindings": {
+        "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "gpu_backend",
+        "frontend/pykernel",
+    },
+}  # fmt: skip
+
+# a library's headers -> the only folders that may include them
+LIBRARY_USERS = {
+    r"<boost/context": {"simulator/fiber"},
+    r"<(pybind11/|Python\.h)": {"frontend/bindings"},
+    r"<clang/": set(),
+    r"<llvm/.*(OrcJIT|ExecutionEngine)|<llvm/ExecutionEngine": {"simulator/jit"},
+}
+
+
+def sources(folder):
+    return [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".h", ".cpp", ".def"}]
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s+([<"][^>"]+[>"])', path.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("folder", sorted(ALLOWED))
+def test_a_folder_includes_only_what_it_may_know(folder):
+    files = sources(folder)
+    assert files, f"{folder} has no sources: the rule's table is out of date"
+    wrong = []
+    for path in files:
+        for include in includes(path):
+            if not include.startswith('"'):
+                continue
+            target = include.strip('"').rpartition("/")[0]
+            if not (ROOT / include.strip('"')).exists():
+                wrong.append(f"{path.relative_to(ROOT)} includes {include}: not a path from the repository's root")
+            elif target != folder and target not in ALLOWED[folder]:
+                wrong.append(f"{path.relative_to(ROOT)} includes {include}: {folder} may not know {target}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_folder_with_sources_is_in_the_table():
+    found = set()
+    for top in ("simulator", "frontend", "gpu_backend", "debugger"):
+        found |= {str(path.parent.relative_to(ROOT)) for path in sources(top)}
+    unlisted = {folder for folder in found if not any(folder == known for known in ALLOWED)}
+    assert not unlisted
+
+
+@pytest.mark.parametrize("pattern", sorted(LIBRARY_USERS))
+def test_a_library_stays_behind_its_folder(pattern):
+    users = {
+        folder
+        for folder in ALLOWED
+        for path in sources(folder)
+        for include in includes(path)
+        if re.match(pattern, include)
+    }
+    assert users <= LIBRARY_USERS[pattern]
+
+
+def test_the_rule_has_no_cycles():
+    done, waiting = set(), dict(ALLOWED)
+    while waiting:
+        ready = {folder for folder, needs in waiting.items() if needs <= done}
+        assert ready, f"folders that depend on each other: {sorted(waiting)}"
+        done |= ready
+        waiting = {folder: needs for folder, needs in waiting.items() if folder not in ready}
+
+
+def test_no_file_is_longer_than_500_lines():
+    long_files = [
+        f"{path.relative_to(ROOT)}: {count} lines"
+        for top in ("simulator", "frontend", "gpu_backend", "tests", "bench", "examples")
+        for path in sorted((ROOT / top).rglob("*"))
+        if path.suffix in {".h", ".cpp", ".py", ".def", ".cu"}
+        and (count := len(path.read_text().splitlines())) > 500
+    ]
+    assert not long_files, "\n".join(long_files)
