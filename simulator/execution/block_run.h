@@ -47,11 +47,14 @@ class BlockRun {
   private:
     void start_threads();
     void resume(Runner* runner);
+    void handle(Runner* runner, std::uint32_t first);
     void cut(Runner* runner);
     bool complete_barrier();
     void report_divergence();
-    void report_early_exit(std::uint32_t place);
-    [[nodiscard]] std::int32_t barrier_result(jit::BarrierKind kind) const;
+    void report_early_exit();
+    void arrive(Runner* runner);
+    [[nodiscard]] bool same_barrier() const;
+    [[nodiscard]] std::int32_t barrier_result() const;
     [[nodiscard]] findings::WaitingGroup group(std::string state, std::uint32_t site) const;
     void add_groups(std::vector<findings::WaitingGroup>& groups, const std::vector<Runner*>& runners,
                     const char* state) const;
@@ -66,6 +69,8 @@ class BlockRun {
     std::uint32_t faulted_ = 0;
     std::uint32_t idle_rounds_ = 0;
     bool progress_ = false;
+    bool mixed_sites_ = false;       ///< the waiting threads do not all name the site of the first
+    std::uint32_t votes_ = 0;        ///< waiting threads whose predicate holds
     std::vector<Runner*> ready_, waiting_, spinning_;
 };
 

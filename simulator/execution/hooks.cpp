@@ -30,10 +30,10 @@ std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std
     Runner& runner = runner_of(context);
     runner.site = site;
     runner.barrier_kind = static_cast<jit::BarrierKind>(kind);
-    runner.barrier_value = value;
+    runner.barrier_value = value != 0;
     runner.event = Event::waiting;
     runner.fiber.suspend();
-    return runner.barrier_result;
+    return runner.block->barrier_result;
 }
 
 void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {

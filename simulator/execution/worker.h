@@ -32,10 +32,9 @@ class Worker {
     void release(Runner* runner) { idle_->push_back(runner); }
     /// The runner's thread is to be forgotten where it stands (E10).
     void discard(Runner* runner);
-    void switch_to(Runner* runner) {
+    [[gnu::always_inline]] void switch_to(Runner* runner) {
         running_ = runner;
         runner->fiber.resume();
-        running_ = nullptr;
     }
     /// Time limit, host's wish to stop. On the worker's own stack.
     void poll(Launch& launch);

@@ -19,7 +19,7 @@ struct BlockContext {
     std::uint32_t thread_count;          // 36  ntid.x * ntid.y * ntid.z
     std::byte* shared_base;              // 40  static variables first, then dynamic shared memory
     std::uint32_t dynamic_shared_bytes;  // 48
-    std::uint32_t reserved;              // 52
+    std::int32_t barrier_result;         // 52  of the last barrier the block completed; the engine's, not compiled code's
     const std::byte* parameters;         // 56  kernel parameter buffer, one for the whole launch
     std::byte* globals_base;             // 64  the image's global and constant variables (E2b)
     const std::int8_t* shadow_base;      // 72  shadow byte of address a: shadow_base[a >> 3] (C1)
@@ -60,7 +60,7 @@ inline constexpr std::int32_t fuel_per_spin = 1 << 9;
 /// Function pointers in device memory are handles: function_handle_base + 16 * index (E2b).
 inline constexpr std::uint64_t function_handle_base = 0x0000'00F0'0000'0000ULL;
 
-enum class BarrierKind : std::int32_t { plain = 0, count = 1, all = 2, any = 3 };
+enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3 };
 
 /// Flags of hook access_check; the required alignment in bytes is in bits 8 and up.
 enum AccessFlags : std::uint32_t { access_read = 0, access_write = 1, access_atomic = 2 };
