@@ -45,6 +45,12 @@ decltype(auto) as_driver_call(const char* call, Body&& body) {
     }
 }
 
+/// An image on a device; keeps the device. (execution::LoadedImage itself is the engine's own business.)
+struct LoadedImage {
+    std::shared_ptr<SimulatedDevice> owner;
+    std::shared_ptr<execution::LoadedImage> image;
+};
+
 /// What a launch had to say; made only when it had something to say.
 struct LaunchReport {
     std::vector<findings::Finding> findings;

@@ -83,9 +83,8 @@ std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& sel
     DevicePointer pointer = 0;
     {
         const py::gil_scoped_release release;
-        pointer = as_driver_call("cuMemAlloc", [&] {
-            return self->device.allocate(bytes, {.label = label, .poison = poison});
-        });
+        pointer = as_driver_call(
+            "cuMemAlloc", [&] { return self->device.allocate(bytes, {.label = label, .poison = poison}); });
     }
     return std::make_unique<Allocation>(self, pointer, bytes);
 }
@@ -93,8 +92,7 @@ std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& sel
 void copy_to_device(SimulatedDevice& self, DevicePointer target, const py::object& source) {
     const ContiguousBuffer buffer(source, false);
     const py::gil_scoped_release release;
-    as_driver_call("cuMemcpyHtoD",
-                   [&] { self.device.copy_to_device(target, buffer.data(), buffer.size()); });
+    as_driver_call("cuMemcpyHtoD", [&] { self.device.copy_to_device(target, buffer.data(), buffer.size()); });
 }
 
 void copy_from_device(SimulatedDevice& self, const py::object& target, DevicePointer source) {
@@ -104,7 +102,8 @@ void copy_from_device(SimulatedDevice& self, const py::object& target, DevicePoi
                    [&] { self.device.copy_from_device(buffer.data(), source, buffer.size()); });
 }
 
-std::vector<image::SourceFile> sources_from_python(const std::vector<std::pair<std::string, std::string>>& sources) {
+std::vector<image::SourceFile> sources_from_python(
+    const std::vector<std::pair<std::string, std::string>>& sources) {
     std::vector<image::SourceFile> result;
     for (const auto& [path, text] : sources) result.push_back({path, text});
     return result;
@@ -139,16 +138,18 @@ py::list kernels_to_python(const image::KernelImage& image) {
 void bind_image(py::module_& module) {
     using image::KernelImage;
     py::class_<KernelImage>(module, "KernelImage", "Kernels as NVVM IR with their source texts; immutable.")
-        .def_static("from_bitcode",
-                    [](const py::bytes& bitcode, const std::vector<std::pair<std::string, std::string>>& sources) {
-                        return KernelImage::from_bitcode(std::string(bitcode), sources_from_python(sources));
-                    },
-                    py::arg("bitcode"), py::arg("sources") = py::list())
-        .def_static("from_ir_text",
-                    [](const std::string& text, const std::vector<std::pair<std::string, std::string>>& sources) {
-                        return KernelImage::from_ir_text(text, sources_from_python(sources));
-                    },
-                    py::arg("text"), py::arg("sources") = py::list())
+        .def_static(
+            "from_bitcode",
+            [](const py::bytes& bitcode, const std::vector<std::pair<std::string, std::string>>& sources) {
+                return KernelImage::from_bitcode(std::string(bitcode), sources_from_python(sources));
+            },
+            py::arg("bitcode"), py::arg("sources") = py::list())
+        .def_static(
+            "from_ir_text",
+            [](const std::string& text, const std::vector<std::pair<std::string, std::string>>& sources) {
+                return KernelImage::from_ir_text(text, sources_from_python(sources));
+            },
+            py::arg("text"), py::arg("sources") = py::list())
         .def_static("deserialise", &deserialise)
         .def("serialise", &serialise)
         .def_property_readonly("bitcode", [](const KernelImage& image) { return py::bytes(image.bitcode()); })
@@ -170,8 +171,7 @@ void bind_device(py::module_& module) {
         .def_readonly("address", &Allocation::address)
         .def_readonly("bytes", &Allocation::bytes);
 
-    py::class_<execution::LoadedImage, std::shared_ptr<execution::LoadedImage>>(
-        module, "LoadedImage", "An image whose globals have their memory on a device.");
+    py::class_<LoadedImage>(module, "LoadedImage", "An image whose globals have their memory on a device.");
 
     py::class_<SimulatedDevice, std::shared_ptr<SimulatedDevice>>(module, "Device")
         .def(py::init(&make_device), py::arg("profile") = "h100", py::arg("total_memory") = 0)
@@ -191,39 +191,44 @@ void bind_device(py::module_& module) {
                  const py::gil_scoped_release release;
                  as_driver_call("cuMemsetD8", [&] { self.device.fill(target, value, bytes); });
              })
-        .def("memory_info",
-             [](SimulatedDevice& self) {
-                 const auto info = self.device.memory_info();
-                 return py::make_tuple(info.free, info.total);
-             },
-             py::call_guard<py::gil_scoped_release>())
+        .def(
+            "memory_info",
+            [](SimulatedDevice& self) {
+                const auto info = self.device.memory_info();
+                return py::make_tuple(info.free, info.total);
+            },
+            py::call_guard<py::gil_scoped_release>())
         .def("load",
-             [](SimulatedDevice& self, const image::KernelImage& image) {
+             [](const std::shared_ptr<SimulatedDevice>& self, const image::KernelImage& image) {
                  const py::gil_scoped_release release;
-                 return as_driver_call("cuModuleLoadData", [&] { return self.device.load(image); });
+                 return LoadedImage{
+                     self, as_driver_call("cuModuleLoadData", [&] { return self->device.load(image); })};
              })
-        .def("global_address", [](SimulatedDevice& self, const execution::LoadedImage& image, const std::string& name) {
-            return as_driver_call("cuModuleGetGlobal", [&] { return self.device.global_address(image, name); });
+        .def("global_address", [](SimulatedDevice& self, const LoadedImage& loaded, const std::string& name) {
+            return as_driver_call("cuModuleGetGlobal",
+                                  [&] { return self.device.global_address(*loaded.image, name); });
         });
 }
 
 void bind_stages(py::module_& module) {
-    module.def("instrumented_ir",
-               [](const image::KernelImage& image, const std::string& kernel, bool memory_checks) {
-                   const py::gil_scoped_release release;
-                   return jit::instrumented_ir(image, kernel, {.memory_checks = memory_checks});
-               },
-               py::arg("image"), py::arg("kernel"), py::arg("memory_checks") = true,
-               "The kernel's IR after instrumentation and lowering, as text.");
-    module.def("ptx",
-               [](const image::KernelImage& image, const std::string& kernel, const std::string& architecture,
-                  bool fma_contraction) {
-                   const py::gil_scoped_release release;
-                   return gpu_backend::to_ptx(
-                       image, kernel, {.architecture = architecture, .fma_contraction = fma_contraction});
-               },
-               py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90",
-               py::arg("fma_contraction") = false, "The kernel as PTX for a GPU of the given architecture.");
+    module.def(
+        "instrumented_ir",
+        [](const image::KernelImage& image, const std::string& kernel, bool memory_checks) {
+            const py::gil_scoped_release release;
+            return jit::instrumented_ir(image, kernel, {.memory_checks = memory_checks});
+        },
+        py::arg("image"), py::arg("kernel"), py::arg("memory_checks") = true,
+        "The kernel's IR after instrumentation and lowering, as text.");
+    module.def(
+        "ptx",
+        [](const image::KernelImage& image, const std::string& kernel, const std::string& architecture,
+           bool fma_contraction) {
+            const py::gil_scoped_release release;
+            return gpu_backend::to_ptx(image, kernel,
+                                       {.architecture = architecture, .fma_contraction = fma_contraction});
+        },
+        py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90",
+        py::arg("fma_contraction") = false, "The kernel as PTX for a GPU of the given architecture.");
 }
 
 /// Engine errors become the package's own exception classes (cudasim.errors.from_native_* build them).
@@ -232,7 +237,8 @@ void translate(std::exception_ptr pointer) {
         if (pointer) std::rethrow_exception(pointer);
     } catch (const CudaCallError& failure) {
         const auto make = py::module_::import("cudasim.errors").attr("from_native_cuda_error");
-        const py::object error = make(failure.call, failure.error.code, failure.error.name, failure.error.what());
+        const py::object error =
+            make(failure.call, failure.error.code, failure.error.name, failure.error.what());
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     } catch (const jit::CompileError& failure) {
         const auto make = py::module_::import("cudasim.errors").attr("from_native_compile_error");

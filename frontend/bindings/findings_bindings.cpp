@@ -9,13 +9,18 @@ namespace py = pybind11;
 namespace cudasim::bindings {
 namespace {
 
-py::tuple to_python(const findings::Dim3& dim) { return py::make_tuple(dim.x, dim.y, dim.z); }
+py::tuple to_python(const findings::Dim3& dim) {
+    return py::make_tuple(dim.x, dim.y, dim.z);
+}
 
 const char* to_python(findings::Severity severity) {
     switch (severity) {
-        case findings::Severity::note: return "note";
-        case findings::Severity::warning: return "warning";
-        case findings::Severity::error: return "error";
+        case findings::Severity::note:
+            return "note";
+        case findings::Severity::warning:
+            return "warning";
+        case findings::Severity::error:
+            return "error";
     }
     return "error";
 }
@@ -74,6 +79,11 @@ std::string text(const LaunchReport& report) {
     return result;
 }
 
+std::string text_of(const LaunchReport& report, std::size_t index) {
+    if (index >= report.findings.size()) throw py::index_error("no such finding");
+    return findings::text_report(report.findings[index], report.sources);
+}
+
 }  // namespace
 
 py::list call_chain_to_python(const findings::CallChain& chain) {
@@ -89,14 +99,17 @@ void bind_findings(py::module_& module) {
         .def_property_readonly("findings",
                                [](const LaunchReport& report) {
                                    py::list result;
-                                   for (const auto& finding : report.findings) result.append(to_python(finding));
+                                   for (const auto& finding : report.findings)
+                                       result.append(to_python(finding));
                                    return result;
                                })
         .def_readonly("blocks_run", &LaunchReport::blocks_run)
         .def_readonly("host_exception", &LaunchReport::host_exception)
         .def("text", &text, "All findings for people to read.")
-        .def("json", [](const LaunchReport& report) { return findings::json_report(report.findings); },
-             "All findings as JSON (docs/findings.md).");
+        .def("text_of", &text_of, "One finding for people to read.")
+        .def(
+            "json", [](const LaunchReport& report) { return findings::json_report(report.findings); },
+            "All findings as JSON (docs/findings.md).");
 }
 
 }  // namespace cudasim::bindings

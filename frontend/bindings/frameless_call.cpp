@@ -14,7 +14,9 @@ struct FramelessCall {
     PyObject_HEAD PyObject* function;
 };
 
-FramelessCall* as_call(PyObject* object) { return reinterpret_cast<FramelessCall*>(object); }
+FramelessCall* as_call(PyObject* object) {
+    return reinterpret_cast<FramelessCall*>(object);
+}
 
 /// The exception in flight loses the package's frames. Never replaces it by another one.
 void clean_traceback() {

@@ -23,6 +23,7 @@ class HostPoll {
         raised_ = error.value();
         return true;
     }
+    [[nodiscard]] bool raised() const { return static_cast<bool>(raised_); }
     [[nodiscard]] py::object take() {
         return raised_ ? std::exchange(raised_, py::object()) : py::object(py::none());
     }
@@ -41,11 +42,12 @@ struct LaunchPlan {
     execution::LaunchOptions options;
 };
 
-LaunchPlan make_plan(std::shared_ptr<SimulatedDevice> device, std::shared_ptr<execution::LoadedImage> loaded,
-                     const image::KernelImage& image, const std::string& kernel, Extents grid, Extents block,
-                     std::uint64_t dynamic_shared_bytes, const std::string& policy, const std::string& carrier,
-                     unsigned workers, double time_limit_seconds, bool raise_float_division, bool strict,
-                     std::uint64_t max_faults, bool memory_checks, bool fma_contraction, unsigned optimisation) {
+LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image, const std::string& kernel,
+                     Extents grid, Extents block, std::uint64_t dynamic_shared_bytes,
+                     const std::string& policy, const std::string& carrier, unsigned workers,
+                     double time_limit_seconds, bool raise_float_division, bool strict,
+                     std::uint64_t max_faults, bool memory_checks, bool fma_contraction,
+                     unsigned optimisation) {
     const image::Kernel* found = image.find(kernel);
     if (found == nullptr) throw py::value_error("the image has no kernel called '" + kernel + "'");
     execution::LaunchOptions options;
@@ -56,11 +58,10 @@ LaunchPlan make_plan(std::shared_ptr<SimulatedDevice> device, std::shared_ptr<ex
     options.raise_float_division = raise_float_division;
     options.strict = strict;
     options.max_faults = max_faults;
-    options.compile = {.memory_checks = memory_checks,
-                       .fma_contraction = fma_contraction,
-                       .optimisation = optimisation};
-    return {std::move(device),
-            std::move(loaded),
+    options.compile = {
+        .memory_checks = memory_checks, .fma_contraction = fma_contraction, .optimisation = optimisation};
+    return {loaded.owner,
+            loaded.image,
             image,
             kernel,
             found->parameter_bytes,
@@ -90,8 +91,9 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
                                               options);
         });
     }
-    if (result.findings.empty()) return py::none();
-    return py::cast(LaunchReport{std::move(result.findings), plan.image.sources(), result.blocks_run, poll.take()});
+    if (result.findings.empty() && !poll.raised()) return py::none();
+    return py::cast(
+        LaunchReport{std::move(result.findings), plan.image.sources(), result.blocks_run, poll.take()});
 }
 
 void compile(LaunchPlan& plan) {
@@ -104,8 +106,8 @@ void compile(LaunchPlan& plan) {
 
 void bind_launch(py::module_& module) {
     py::class_<LaunchPlan>(module, "LaunchPlan", "A kernel, a configuration and options, ready to launch.")
-        .def(py::init(&make_plan), py::arg("device"), py::arg("loaded"), py::arg("image"), py::arg("kernel"),
-             py::arg("grid"), py::arg("block"), py::arg("dynamic_shared_bytes") = 0, py::kw_only(),
+        .def(py::init(&make_plan), py::arg("loaded"), py::arg("image"), py::arg("kernel"), py::arg("grid"),
+             py::arg("block"), py::arg("dynamic_shared_bytes") = 0, py::kw_only(),
              py::arg("policy") = "forward", py::arg("carrier") = "automatic", py::arg("workers") = 0,
              py::arg("time_limit_seconds") = 0.0, py::arg("raise_float_division") = false,
              py::arg("strict") = false, py::arg("max_faults") = 1000, py::arg("memory_checks") = true,

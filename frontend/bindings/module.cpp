@@ -1,7 +1,6 @@
 // cudasim._native: the engine, as Python sees it. See bindings.h for the parts.
-#include <pybind11/stl.h>
-
 #include <llvm/Config/llvm-config.h>
+#include <pybind11/stl.h>
 
 #include "frontend/bindings/bindings.h"
 

@@ -6,7 +6,6 @@ the last array (or view) on it is collected, also while a launch runs (frontend/
 
 import operator
 import os
-import struct
 import sys
 
 import numpy as np
@@ -15,7 +14,6 @@ from cudasim import types
 from cudasim.cuda.device import native_device
 
 _type_names = {}  # (dtype, ndim, layout) → "array(float64, 1d, C)"
-_packers = {}  # ndim → struct.Struct(...).pack
 
 
 def array_type_name(dtype, ndim, layout):
@@ -29,15 +27,6 @@ def array_type_name(dtype, ndim, layout):
                             "with .astype(a.dtype.newbyteorder('='))") from None
         name = _type_names[key] = f"array({types.name_of(dtype)}, {ndim}d, {layout})"
         return name
-
-
-def packer(ndim):
-    """Packs pointer, shape and strides (in bytes) as kernels take them (docs/architecture.md)."""
-    try:
-        return _packers[ndim]
-    except KeyError:
-        _packers[ndim] = struct.Struct("Q" + "q" * (2 * ndim)).pack
-        return _packers[ndim]
 
 
 def contiguous_strides(shape, itemsize, order):
@@ -105,7 +94,7 @@ class DeviceNDArray:
     """
 
     __slots__ = ("_allocation", "_address", "shape", "strides", "dtype", "ndim", "size", "layout", "stream",
-                 "type_name", "packed", "__weakref__")
+                 "type_name", "parameters", "__weakref__")
 
     __cuda_memory__ = True
     __cuda_ndarray__ = True
@@ -137,7 +126,8 @@ class DeviceNDArray:
             self.type_name = array_type_name(dtype, self.ndim, self.layout)
         except TypeError:
             self.type_name = None  # such an array can be copied; passing it to a kernel is refused
-        self.packed = packer(self.ndim)(address, *shape, *strides)
+        #: what a kernel gets: address, shape, strides in bytes
+        self.parameters = (address, *shape, *strides)
 
     # -- what it is ---------------------------------------------------------------------------------------
 

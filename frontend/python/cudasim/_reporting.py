@@ -1,0 +1,132 @@
+"""What a launch had to say becomes Python exceptions and warnings (design.md section 5, C2 to C4).
+
+The error of the lowest (block, thread) is raised; one line "also: …" is appended for each other kind of error;
+the full reports are the exception's notes; all findings are `exc.findings`. Warnings go through `warnings` with
+the kernel's file and line.
+"""
+
+import builtins
+import sys
+import warnings
+
+from cudasim import errors
+from cudasim._tracebacks import at_kernel_lines
+from cudasim.findings import from_native
+
+#: Error findings of this process, for the exit status of `cudasim run`.
+error_count = 0
+
+
+def deliver(report, kernel_globals, write_back):
+    """Raises or warns what the report says. Results are written back unless there is an error.
+
+    :param write_back: called without arguments when the launch counts as done
+    """
+    found = [from_native(native) for native in report.findings]
+    error_indices = [index for index, finding in enumerate(found) if finding.severity == "error"]
+    failed = bool(error_indices) or report.host_exception is not None
+    if not failed:
+        write_back()
+    exception = _exception(report, found, error_indices, kernel_globals) if failed else None
+    try:
+        for finding in found:
+            if finding.severity == "warning":
+                _warn(finding, kernel_globals)
+    except Warning:
+        # A filter turned the warning into an error; the kernel's own error comes first.
+        if exception is None:
+            raise
+    if exception is not None:
+        raise exception
+
+
+def _exception(report, found, error_indices, kernel_globals):
+    global error_count
+    error_count += len(error_indices)
+    main_index = error_indices[0] if error_indices else None
+    if report.host_exception is not None:
+        interrupted = [index for index in error_indices if found[index].kind == "interrupted"]
+        main_index = interrupted[0] if interrupted else main_index
+        exception = report.host_exception
+    else:
+        exception = make_exception(found[main_index], _also(found, main_index, error_indices), kernel_globals)
+    exception.findings = found
+    shown = [] if main_index is None else [main_index, *_others(found, main_index, error_indices)]
+    for index in shown:
+        _add_note(exception, report.text_of(index).rstrip("\n"))
+    chain = found[main_index].location if main_index is not None else ()
+    return at_kernel_lines(exception, chain, kernel_globals)
+
+
+def _others(found, main_index, error_indices):
+    """The first error of each other kind."""
+    kinds, others = {found[main_index].kind}, []
+    for index in error_indices:
+        if found[index].kind not in kinds:
+            kinds.add(found[index].kind)
+            others.append(index)
+    return others
+
+
+def _also(found, main_index, error_indices):
+    return [found[index] for index in _others(found, main_index, error_indices)]
+
+
+def make_exception(finding, also, kernel_globals):
+    """The exception for a finding, with the other kinds of errors appended to its message."""
+    message = finding.headline() if finding.message else finding.coordinates
+    for other in also:
+        message += f"\nalso: {other.exception_type}: {other.headline()}"
+        if other.place is not None:
+            message += f" ({other.place})"
+    if finding.exception_type == "MemoryError" and finding.cuda_error_code:
+        return errors.KernelMemoryError(message, finding.cuda_error_code)
+    if finding.exception_type == "TimeoutError":
+        return errors.KernelTimeoutError(message, finding.cuda_error_code)
+    if finding.exception_type == "KeyboardInterrupt":
+        return KeyboardInterrupt(message)
+    if finding.exception_type == "RuntimeError" and finding.kind != "kernel-exception":
+        return errors.KernelError(message)
+    return _instance(_named_class(finding, kernel_globals), finding.exception_type, message)
+
+
+def _named_class(finding, kernel_globals):
+    """The class the kernel raised: by its name in the kernel's module, then among the built-in ones."""
+    value = None
+    if finding.kind == "kernel-exception":
+        first, *rest = finding.exception_type.split(".")
+        value = kernel_globals.get(first)
+        for name in rest:
+            value = getattr(value, name, None)
+    if not isinstance(value, type):
+        value = getattr(builtins, finding.exception_type, None)
+    return value if isinstance(value, type) and issubclass(value, Exception) else None
+
+
+def _instance(exception_class, name, message):
+    if exception_class is not None:
+        try:
+            return exception_class(message)
+        except Exception:  # noqa: BLE001 - the user's class may ask for anything
+            pass
+    return errors.KernelError(f"{name}: {message}")
+
+
+def _add_note(exception, text):
+    if sys.version_info >= (3, 11):
+        exception.add_note(text)
+    else:
+        exception.__notes__ = [*getattr(exception, "__notes__", []), text]
+
+
+def _warn(finding, kernel_globals):
+    message = finding.headline()
+    if finding.count > 1:
+        threads = "1 thread" if finding.threads == 1 else f"{finding.threads} threads"
+        message += f" ({finding.count} times, by {threads})"
+    for group in finding.waiting:
+        message += f"\n  {group}"
+    place = finding.place
+    file, line = (place.file, place.line) if place is not None else (kernel_globals.get("__file__", "<kernel>"), 0)
+    warnings.warn_explicit(message, errors.CudasimWarning, file, line, kernel_globals.get("__name__"),
+                           kernel_globals.setdefault("__warningregistry__", {}))

@@ -1,0 +1,77 @@
+"""The numba.cuda-compatible API, on simulated threads: `from cudasim import cuda`, or, with the switch on
+(cudasim.switch), what `from numba import cuda` gives.
+
+Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .findings, .options, .types.
+"""
+
+from cudasim import types
+from cudasim._cuda_errors import CudaSupportError
+from cudasim.cuda import cudadrv
+from cudasim.cuda.arguments import In, InOut, Out
+from cudasim.cuda.decorators import declare_device, jit
+from cudasim.cuda.device import (
+    MemoryInfo,
+    close,
+    cuda_error,
+    current_context,
+    detect,
+    get_current_device,
+    gpus,
+    is_available,
+    is_bfloat16_supported,
+    is_float16_supported,
+    is_supported_version,
+    list_devices,
+    require_context,
+    reset,
+    select_device,
+    synchronize,
+)
+from cudasim.cuda.device_array import (
+    as_cuda_array,
+    device_array,
+    device_array_like,
+    from_cuda_array_interface,
+    is_cuda_array,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+    to_device,
+)
+from cudasim.cuda.intrinsics import TOP_LEVEL as _INTRINSICS
+from cudasim.cuda.stream import (
+    Event,
+    default_stream,
+    defer_cleanup,
+    event,
+    event_elapsed_time,
+    external_stream,
+    legacy_default_stream,
+    per_thread_default_stream,
+    profile_start,
+    profile_stop,
+    profiling,
+    stream,
+)
+
+implementation = "cudasim"
+HAS_NUMBA = True
+
+globals().update(_INTRINSICS)
+# numba.cuda exports the types as well: cuda.float32, cuda.int32, …
+globals().update({name: value for name, value in types.ALIASES.items() if name != "bool"})
+
+__all__ = [
+    "CudaSupportError", "Event", "In", "InOut", "MemoryInfo", "Out", "as_cuda_array", "close", "cuda_error",
+    "cudadrv", "current_context", "declare_device", "default_stream", "defer_cleanup", "detect", "device_array",
+    "device_array_like", "event", "event_elapsed_time", "external_stream", "from_cuda_array_interface",
+    "get_current_device", "gpus", "is_available", "is_bfloat16_supported", "is_cuda_array",
+    "is_float16_supported", "is_supported_version", "jit", "legacy_default_stream", "list_devices",
+    "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start", "profile_stop",
+    "profiling", "require_context", "reset", "select_device", "stream", "synchronize", "to_device",
+    *_INTRINSICS,
+]
+
+
+def __getattr__(name):
+    raise AttributeError(f"cudasim has no cuda.{name} (yet); docs/differences.md lists what is there")

@@ -1,0 +1,258 @@
+"""Kernel arguments: which type a value has (Numba's rules), and what of it goes into the parameter buffer.
+
+Parameter layout: a scalar is one parameter of its own type; an n-dimensional array is its address, n extents and
+n strides in bytes; a tuple is its elements in order. Offsets follow the C rule of natural alignment, so that
+struct's native mode packs them.
+"""
+
+import numbers
+import struct
+
+import numpy as np
+
+from cudasim import types
+from cudasim.cuda.device import native_device
+from cudasim.cuda.device_array import (
+    DeviceNDArray,
+    array_type_name,
+    as_cuda_array,
+    check_contiguous,
+    is_cuda_array,
+)
+
+_FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H",
+            "uint32": "I", "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "none": ""}
+_INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
+
+
+class _Intent:
+    """Wraps a host array to say in which directions it is copied."""
+
+    copies_in = copies_out = True
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.value!r})"
+
+
+class In(_Intent):
+    """Copied to the device only."""
+
+    copies_out = False
+
+
+class Out(_Intent):
+    """Copied back only."""
+
+    copies_in = False
+
+
+class InOut(_Intent):
+    """Copied both ways, as arrays are without a wrapper."""
+
+
+class HostCopies:
+    """The device copies of one launch's host arrays: one per argument, written back in argument order."""
+
+    def __init__(self):
+        self._copies = []  # (host array, allocation, what becomes of it)
+
+    def add(self, host, label, copies_in=True, copies_out=True):
+        """Copies the array in and returns the parameters that the kernel gets for it."""
+        device = native_device()
+        allocation = device.allocate(max(host.nbytes, 1), label, not copies_in)
+        if copies_in and host.nbytes:
+            device.copy_to_device(allocation.address, host)
+        writable = host.flags.writeable
+        self._copies.append((host, allocation, label, copies_out and writable, writable))
+        return (allocation.address, *host.shape, *host.strides)
+
+    def write_back(self):
+        """Copies results to the host arrays."""
+        device = native_device()
+        for host, allocation, label, copies_out, writable in self._copies:
+            if not host.nbytes:
+                continue
+            if copies_out:
+                device.copy_from_device(host, allocation.address)
+            elif not writable:
+                self._check_unwritten(device, host, allocation, label)
+
+    @staticmethod
+    def _check_unwritten(device, host, allocation, label):
+        result = np.empty_like(host)
+        device.copy_from_device(result, allocation.address)
+        if result.tobytes("A") != host.tobytes("A"):
+            raise ValueError(f"the kernel wrote to '{label}', but the array passed for it is read-only "
+                             "(writeable=False); pass a writable array")
+
+
+def type_name(value):
+    """Numba's name of the type of a kernel argument.
+
+    :raises ValueError: for values that no kernel can take, integers that are too large, strided host arrays
+    """
+    kind = type(value)
+    if kind is bool or kind is np.bool_:
+        return "bool"
+    if isinstance(value, DeviceNDArray):
+        return _device_array_type(value)
+    if isinstance(value, np.ndarray):
+        return _host_array_type(value)
+    if isinstance(value, np.generic):
+        return _numpy_scalar_type(value)
+    if isinstance(value, numbers.Integral):
+        return _integer_type(int(value))
+    if isinstance(value, float):
+        return "float64"
+    if isinstance(value, complex):
+        return "complex128"
+    if value is None:
+        return "none"
+    if kind is tuple:
+        return types.tuple_name([_tuple_element_type(element) for element in value])
+    if isinstance(value, _Intent):
+        return type_name(value.value)
+    if is_cuda_array(value):
+        return _device_array_type(as_cuda_array(value))
+    raise ValueError(f"a kernel cannot take a value of {kind}; it takes numbers, NumPy arrays, device arrays "
+                     "and tuples of numbers")
+
+
+def _tuple_element_type(element):
+    name = type_name(element)
+    if name.startswith("array("):
+        raise ValueError("a kernel cannot take a tuple of arrays; pass the arrays one by one")
+    return name
+
+
+def _integer_type(value):
+    if -(1 << 63) <= value < 1 << 63:
+        return "int64"
+    if 0 <= value < 1 << 64:
+        return "uint64"
+    raise ValueError(f"the integer {value} is too large for a kernel argument: it does not fit in 64 bits")
+
+
+def _numpy_scalar_type(value):
+    if value.dtype.name not in types.ALIASES:
+        raise ValueError(f"a kernel cannot take a NumPy scalar of dtype {value.dtype}")
+    return types.ALIASES[value.dtype.name].name
+
+
+def _device_array_type(array):
+    if array.type_name is None:
+        raise ValueError(f"a kernel cannot take an array of dtype {array.dtype}")
+    return array.type_name
+
+
+def _host_array_type(array):
+    flags = array.flags
+    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else None
+    if layout is None:
+        check_contiguous(array)
+    try:
+        return array_type_name(array.dtype, array.ndim, layout)
+    except TypeError as error:
+        raise ValueError(f"a kernel cannot take an array of dtype {array.dtype}: {error}") from None
+
+
+def struct_format(names):
+    """The struct format of a parameter buffer for arguments of these types."""
+    return "".join(map(_format_of, names))
+
+
+def _format_of(name):
+    if name in _FORMATS:
+        return _FORMATS[name]
+    parsed = types.parse_type(name)
+    if isinstance(parsed, types.Array):
+        return "Q" + "q" * (2 * parsed.ndim)
+    if isinstance(parsed, types.Tuple):
+        return struct_format([types.name_of(element) for element in parsed.types])
+    raise ValueError(f"a kernel cannot take an argument of type {name}")
+
+
+def converter(name):
+    """value → number that struct packs for a declared scalar type, or None when it needs no conversion."""
+    if name in _INTEGER_BITS:
+        bits, signed = _INTEGER_BITS[name]
+        mask, sign = (1 << bits) - 1, 1 << (bits - 1)
+
+        def wrap(value):
+            value = int(value) & mask
+            return value - (1 << bits) if signed and value & sign else value
+
+        return wrap
+    if name.startswith("float"):
+        return float
+    return bool if name == "bool" else None
+
+
+def convertible(given, declared):
+    """Whether an argument of one type may be passed for a parameter declared with another; smaller is better,
+    None is no."""
+    if given == declared:
+        return 0
+    given_type, declared_type = types.parse_type(given), types.parse_type(declared)
+    if isinstance(given_type, types.Array) and isinstance(declared_type, types.Array):
+        same = (given_type.dtype, given_type.ndim) == (declared_type.dtype, declared_type.ndim)
+        return 1 if same and declared_type.layout == "A" else None
+    if isinstance(given_type, types.Number) and isinstance(declared_type, types.Number):
+        if given_type.dtype.kind == "c" and declared_type.dtype.kind != "c":
+            return None
+        return 1 if np.can_cast(given_type.dtype, declared_type.dtype, "safe") else 10
+    return None
+
+
+class Packer:
+    """Makes the parameter buffer for arguments of known types."""
+
+    def __init__(self, names, parameter_names, converts):
+        """
+        :param converts: whether arguments may have other types than `names` say (explicit signatures)
+        """
+        self._struct = struct.Struct("@" + struct_format(names))
+        self.size = self._struct.size
+        self.pack = self._struct.pack
+        self._labels = parameter_names
+        self._converters = [converter(name) if converts else None for name in names]
+
+    def flatten(self, args, copies):
+        """The numbers to pack; host arrays are copied to the device on the way."""
+        values = []
+        for index, value in enumerate(args):
+            self._flatten_one(value, index, copies, values)
+        return values
+
+    def _flatten_one(self, value, index, copies, values):
+        if isinstance(value, DeviceNDArray):
+            values += value.parameters
+        elif isinstance(value, np.ndarray):
+            values += copies.add(value, self._labels[index])
+        elif isinstance(value, _Intent):
+            if isinstance(value.value, np.ndarray):
+                values += copies.add(value.value, self._labels[index], value.copies_in, value.copies_out)
+            else:
+                self._flatten_one(value.value, index, copies, values)
+        elif isinstance(value, tuple):
+            values += _tuple_numbers(value)
+        elif value is None:
+            pass
+        elif is_cuda_array(value):
+            values += as_cuda_array(value).parameters
+        else:
+            convert = self._converters[index]
+            values.append(value if convert is None else convert(value))
+
+
+def _tuple_numbers(value):
+    numbers_in_order = []
+    for element in value:
+        if isinstance(element, tuple):
+            numbers_in_order += _tuple_numbers(element)
+        else:
+            numbers_in_order.append(element)
+    return numbers_in_order

@@ -1,0 +1,246 @@
+"""What `@cuda.jit` makes of a function: a dispatcher, which compiles for the types it is called with.
+
+    kernel[grid, block](x, y)
+      Dispatcher.__getitem__        → ConfiguredKernel, cached
+      ConfiguredKernel.__call__     → (C, leaves no frame) → _run: types of the arguments → LaunchEntry, cached
+      LaunchEntry.run               → packs, calls the engine, delivers its report (kernel.py)
+"""
+
+import threading
+
+import numpy as np
+
+from cudasim import _native, options, types
+from cudasim.cuda.arguments import convertible, type_name
+from cudasim.cuda.device_array import DeviceNDArray
+from cudasim.cuda.kernel import CompiledKernel
+from cudasim.cuda.launch_configuration import parse_brackets
+
+_INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
+#: Configurations and array types that one dispatcher remembers; a launch in a loop over sizes must not grow.
+_CACHED_CONFIGURATIONS = 256
+
+
+class ConfiguredKernel(_native.FramelessCall):
+    """A kernel with its launch configuration; calling it launches."""
+
+    def __init__(self, dispatcher, griddim, blockdim, stream, sharedmem):
+        super().__init__(self._run)
+        self.dispatcher = dispatcher
+        self.griddim, self.blockdim, self.stream, self.sharedmem = griddim, blockdim, stream, sharedmem
+        self._entries = {}
+
+    def __repr__(self):
+        return f"<{self.dispatcher!r}[{self.griddim}, {self.blockdim}, {self.stream}, {self.sharedmem}]>"
+
+    def _run(self, *args):
+        key = []
+        for value in args:
+            kind = type(value)
+            if kind is DeviceNDArray and value.type_name is not None:
+                key.append(value.type_name)
+            elif kind is float:
+                key.append("float64")
+            elif kind is int and _INT64_MIN <= value < _INT64_END:
+                key.append("int64")
+            else:
+                key.append(type_name(value))
+        key = tuple(key)
+        entry = self._entries.get(key)
+        if entry is None or entry.generation != options.generation:
+            args = self.dispatcher._with_defaults(args)
+            key = key + tuple(map(type_name, args[len(key):]))
+            entry = self._entries[key] = self.dispatcher._kernel_for(key).entry(
+                self.griddim, self.blockdim, self.sharedmem)
+        entry.run(args)
+
+
+class ForAll:
+    """`kernel.forall(n)`: a one-dimensional launch of at least n threads."""
+
+    def __init__(self, dispatcher, ntasks, tpb, stream, sharedmem):
+        if ntasks < 0:
+            raise ValueError(f"forall() needs a number of tasks of 0 or more, got {ntasks}")
+        self._dispatcher, self._ntasks, self._stream, self._sharedmem = dispatcher, ntasks, stream, sharedmem
+        self._threads_per_block = tpb or 256
+
+    def __call__(self, *args):
+        if self._ntasks == 0:
+            return
+        blocks = -(-self._ntasks // self._threads_per_block)
+        self._dispatcher[blocks, self._threads_per_block, self._stream, self._sharedmem](*args)
+
+
+class CUDADispatcher:
+    """A kernel or device function. `dispatcher.py_func` is the Python function."""
+
+    def __init__(self, py_func, target_options, signatures=(), device=False):
+        self.py_func = py_func
+        self.targetoptions = dict(target_options)
+        self.device = device
+        self.overloads = {}
+        self.specialized = False
+        self._resolved = {}  # types of arguments → CompiledKernel
+        self._configured = {}
+        self._can_compile = True
+        self._lock = threading.RLock()
+        for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
+            setattr(self, attribute, getattr(py_func, attribute, None))
+        self.__wrapped__ = py_func
+        if not device:
+            for argument_types, _ in signatures:
+                self._compile(argument_types, converts=True)
+            self._can_compile = not signatures
+
+    def __repr__(self):
+        return f"CUDADispatcher({self.py_func!r})"
+
+    def __call__(self, *args, **kwargs):
+        if self.device:
+            raise ValueError(f"{self.__name__}() is a device function: it is called from kernels; from the host, "
+                             f"call {self.__name__}.py_func")
+        raise ValueError(f"{self.__name__}() is a kernel: it needs a launch configuration, "
+                         f"{self.__name__}[blocks, threads_per_block](arguments)")
+
+    def __reduce__(self):
+        # By name where the module has it (the usual case), as functions are pickled.
+        import sys
+
+        module = sys.modules.get(self.__module__)
+        if getattr(module, self.__qualname__, None) is self:
+            return self.__qualname__
+        return type(self), (self.py_func, self.targetoptions, (), self.device)
+
+    # -- configuring --------------------------------------------------------------------------------------
+
+    def __getitem__(self, brackets):
+        if type(brackets) is tuple and len(brackets) == 2 and type(brackets[0]) is type(brackets[1]) is int:
+            configured = self._configured.get(brackets)
+            if configured is not None:
+                return configured
+        return self._configure(brackets)
+
+    def configure(self, griddim, blockdim, stream=0, sharedmem=0):
+        """The kernel with a launch configuration: `kernel[griddim, blockdim, stream, sharedmem]`."""
+        return self._configure((griddim, blockdim, stream, sharedmem))
+
+    def _configure(self, brackets):
+        if self.device:
+            raise ValueError(f"{self.__name__} is a device function and cannot be launched")
+        grid, block, stream, shared_bytes = parse_brackets(brackets)
+        key = (grid, block, shared_bytes)
+        if stream in (0, None):
+            configured = self._configured.get(key)
+            if configured is None:
+                configured = ConfiguredKernel(self, grid, block, 0, shared_bytes)
+                if len(self._configured) >= _CACHED_CONFIGURATIONS:
+                    self._configured.clear()
+                self._configured[key] = configured
+            if len(brackets) == 2 and type(brackets[0]) is type(brackets[1]) is int:
+                self._configured[brackets] = configured
+            return configured
+        return ConfiguredKernel(self, grid, block, stream, shared_bytes)
+
+    def forall(self, ntasks, tpb=0, stream=0, sharedmem=0):
+        """A launch configuration for a given number of tasks in one dimension."""
+        return ForAll(self, ntasks, tpb, stream, sharedmem)
+
+    # -- compiling ----------------------------------------------------------------------------------------
+
+    def _with_defaults(self, args):
+        """The arguments, completed by the function's defaults; TypeError when their number is wrong."""
+        code, defaults = self.py_func.__code__, self.py_func.__defaults__ or ()
+        missing = code.co_argcount - len(args)
+        if 0 < missing <= len(defaults):
+            return (*args, *defaults[len(defaults) - missing:])
+        if missing and not code.co_flags & 0x04:  # 0x04: the function takes *args
+            raise TypeError(f"{self.__name__}() takes {code.co_argcount} arguments, got {len(args)}")
+        return args
+
+    def _kernel_for(self, argument_types):
+        """The compiled kernel for arguments of these types."""
+        with self._lock:
+            kernel = self._resolved.get(argument_types)
+            if kernel is None:
+                kernel = self.overloads.get(argument_types) or (
+                    self._compile(argument_types) if self._can_compile else self._best_overload(argument_types))
+                self._resolved[argument_types] = kernel
+            return kernel
+
+    def _compile(self, argument_types, converts=False):
+        kernel = CompiledKernel(self.py_func, argument_types, self.targetoptions, converts)
+        self.overloads[argument_types] = kernel
+        return kernel
+
+    def _best_overload(self, argument_types):
+        candidates = []
+        for declared, kernel in self.overloads.items():
+            if len(declared) != len(argument_types):
+                continue
+            costs = [convertible(given, wanted) for given, wanted in zip(argument_types, declared)]
+            if None not in costs:
+                candidates.append((sum(costs), len(candidates), kernel))
+        if not candidates:
+            known = "; ".join(f"({', '.join(declared)})" for declared in self.overloads)
+            raise TypeError(f"{self.__name__}() is declared for {known}; no declaration fits the arguments "
+                            f"({', '.join(argument_types)})")
+        return min(candidates)[2]
+
+    def compile(self, sig):
+        """Compiles for a signature now and returns the compiled kernel."""
+        argument_types, _ = types.parse_signature(sig)
+        with self._lock:
+            return self.overloads.get(argument_types) or self._compile(argument_types, not self._can_compile)
+
+    def specialize(self, *args):
+        """A dispatcher with one overload, for arguments of the types of these (values or types)."""
+        names = tuple(_type_or_value_name(value) for value in args)
+        specialized = CUDADispatcher(self.py_func, self.targetoptions, [(names, None)], self.device)
+        specialized.specialized = True
+        return specialized
+
+    def disable_compile(self, val=True):
+        """After this the compiled overloads are all there are."""
+        self._can_compile = not val
+
+    # -- what is there ------------------------------------------------------------------------------------
+
+    @property
+    def signatures(self):
+        return list(self.overloads)
+
+    nopython_signatures = signatures
+
+    @property
+    def extensions(self):
+        return []
+
+    def _inspect(self, signature, what):
+        if signature is not None:
+            return what(self.overloads[types.parse_signature(signature)[0]])
+        return {argument_types: what(kernel) for argument_types, kernel in self.overloads.items()}
+
+    def inspect_llvm(self, signature=None):
+        """The NVVM IR of one overload, or of all by their types."""
+        return self._inspect(signature, CompiledKernel.inspect_llvm)
+
+    def inspect_asm(self, signature=None):
+        """The PTX of one overload, or of all by their types."""
+        return self._inspect(signature, CompiledKernel.inspect_asm)
+
+    def inspect_types(self, file=None):
+        """Prints the typed form of every overload."""
+        for kernel in self.overloads.values():
+            kernel.inspect_types(file)
+
+
+def _type_or_value_name(value):
+    if isinstance(value, (types.Type, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return types.name_of(value)
+    try:
+        return type_name(value)
+    except ValueError:
+        return types.name_of(value)
+
+
+Dispatcher = CUDADispatcher

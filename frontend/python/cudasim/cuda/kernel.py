@@ -1,0 +1,117 @@
+"""One kernel compiled for one tuple of argument types, and what prepares and runs its launches.
+
+START HERE for a launch as Python sees it: dispatcher.py finds the CompiledKernel for the arguments' types;
+CompiledKernel.entry() works out once what does not change from launch to launch (a LaunchEntry); a launch then
+packs its arguments and calls the engine.
+"""
+
+import threading
+
+from cudasim import _reporting, options
+from cudasim.cuda.arguments import HostCopies, Packer
+from cudasim.cuda.device import native_device
+from cudasim.cuda.launch_configuration import check_extents
+
+#: Called with each CompiledKernel when it has been compiled; `cudasim ir` listens here.
+compiled_listeners = []
+
+
+class LaunchEntry:
+    """A kernel, a configuration and options, ready to launch."""
+
+    __slots__ = ("kernel", "packer", "pack", "launch", "generation", "padding")
+
+    def __init__(self, kernel, plan, parameter_bytes):
+        self.kernel = kernel
+        self.packer = kernel.packer
+        self.padding = parameter_bytes - kernel.packer.size
+        self.pack = kernel.packer.pack if self.padding == 0 else self._padded_pack
+        self.launch = plan.launch
+        self.generation = options.generation
+
+    def _padded_pack(self, *values):
+        return self.kernel.packer.pack(*values) + bytes(self.padding)
+
+    def run(self, args):
+        """One launch. Results go back to host arrays unless it raised."""
+        copies = HostCopies()
+        report = self.launch(self.pack(*self.packer.flatten(args, copies)))
+        if report is None:
+            copies.write_back()
+        else:
+            _reporting.deliver(report, self.kernel.py_func.__globals__, copies.write_back)
+
+
+class CompiledKernel:
+    """A Python kernel compiled for given argument types."""
+
+    def __init__(self, py_func, argument_types, target_options, converts=False):
+        """
+        :param argument_types: Numba's type names
+        :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
+        """
+        from cudasim import _compiler
+
+        self.py_func = py_func
+        self.argument_types = argument_types
+        self.target_options = target_options
+        self._compiled = _compiler.compile_kernel(
+            py_func, argument_types, debug=target_options.get("debug", False),
+            fastmath=target_options.get("fastmath", False))
+        self.image = self._compiled.image
+        self.kernel_name = self._compiled.kernel_name
+        self.typed_ir = self._compiled.typed_ir
+        code = py_func.__code__
+        self.packer = Packer(argument_types, code.co_varnames[:code.co_argcount], converts)
+        self._parameter_bytes = next(kernel["parameter_bytes"] for kernel in self.image.kernels
+                                     if kernel["name"] == self.kernel_name)
+        self._loaded = None
+        self._lock = threading.Lock()
+        for listener in tuple(compiled_listeners):
+            listener(self)
+
+    @property
+    def signature(self):
+        return self.argument_types
+
+    def _loaded_image(self):
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = native_device().load(self.image)
+            return self._loaded
+
+    def entry(self, grid, block, shared_bytes):
+        """A LaunchEntry for a configuration and the options in force."""
+        from cudasim import _native
+
+        check_extents(grid, "griddim")
+        check_extents(block, "blockdim")
+        if shared_bytes >= 1 << 63:
+            shared_bytes = (1 << 63) - 1
+        debug = self.target_options.get("debug", False)
+        plan = _native.LaunchPlan(
+            native_device(), self._loaded_image(), self.image, self.kernel_name, grid, block, shared_bytes,
+            policy=options.get("policy"), carrier=options.get("carrier"), workers=options.get("workers"),
+            time_limit_seconds=options.get("time_limit"),
+            raise_float_division=bool(debug) or options.get("raise_float_division"),
+            strict=options.get("strict"), max_faults=options.get("max_faults"),
+            memory_checks=options.get("memory_checks"), fma_contraction=options.get("fma"),
+            optimisation=2 if self.target_options.get("opt", True) else 0)
+        return LaunchEntry(self, plan, self._parameter_bytes)
+
+    def inspect_llvm(self):
+        """The NVVM IR, as text."""
+        return self.image.ir_text()
+
+    def inspect_asm(self, architecture=None):
+        """PTX for a GPU of an architecture such as "sm_90" (the simulated device's unless said)."""
+        from cudasim import _native
+        from cudasim.cuda.device import get_current_device
+
+        if architecture is None:
+            architecture = "sm_{}{}".format(*get_current_device().compute_capability)
+        return _native.ptx(self.image, self.kernel_name, architecture, options.get("fma"))
+
+    def inspect_types(self, file=None):
+        """Prints the typed form of the kernel."""
+        print(self.typed_ir, file=file)
