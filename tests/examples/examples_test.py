@@ -1,0 +1,135 @@
+"""Every example is run as a user runs it, and its kernel is compared with NumPy on data of the test's own."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+def run(*arguments, cwd=None):
+    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key}
+    environment["ENABLE_CUDASIM"] = "1"
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def check(code):
+    """Runs code in a Python of its own, with the examples importable and the switch on."""
+    preamble = f"import sys; sys.path.insert(0, {str(EXAMPLES)!r})\nimport numpy as np\n"
+    done = run("-c", preamble + textwrap.dedent(code))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "name, last_line",
+    [
+        ("vector_add", "vector_add: 100000 elements, equal to NumPy's"),
+        ("matmul", "matmul: 100 x 70 times 70 x 130, close to NumPy's"),
+        ("reduction", "reduction: the sum is 49995000, equal to NumPy's"),
+        ("histogram", "histogram: 10000 values in 64 bins, equal to NumPy's"),
+    ],
+)
+def test_script_says_what_it_did(name, last_line):
+    done = run(str(EXAMPLES / f"{name}.py"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == last_line
+
+
+def test_every_example_has_a_test():
+    text = pathlib.Path(__file__).read_text()
+    assert all(path.stem in text for path in EXAMPLES.glob("*.py"))
+
+
+def test_vector_add_equals_numpy():
+    check("""
+        from vector_add import vector_add
+        for size in (1, 255, 256, 257, 5000):
+            x, y = np.random.default_rng(size).random((2, size))
+            assert np.array_equal(vector_add(x, y), x + y), size
+    """)
+
+
+def test_matmul_is_close_to_numpy():
+    check("""
+        from matmul import matmul
+        random = np.random.default_rng(3)
+        for rows, inner, columns in ((1, 1, 1), (16, 16, 16), (33, 47, 21)):
+            a = random.random((rows, inner), dtype=np.float32)
+            b = random.random((inner, columns), dtype=np.float32)
+            np.testing.assert_allclose(matmul(a, b), a @ b, rtol=1e-4)
+    """)
+
+
+def test_reduction_equals_numpy():
+    check("""
+        from reduction import reduce_sum
+        for size in (1, 256, 1000, 70001):
+            x = np.random.default_rng(size).integers(-1000, 1000, size).astype(np.float64)
+            assert reduce_sum(x) == x.sum(), size
+    """)
+
+
+def test_histogram_equals_numpy():
+    check("""
+        from histogram import histogram
+        values = np.random.default_rng(5).normal(size=7777)
+        expected, _ = np.histogram(values, bins=32, range=(-2.0, 2.0))
+        assert np.array_equal(histogram(values, 32, -2.0, 2.0), expected)
+    """)
+
+
+def test_mandelbrot_equals_numpy():
+    check("""
+        from mandelbrot import mandelbrot
+        limit, rows, columns = 60, 40, 50
+        step = 3.0 / columns
+        real = -2.0 + np.arange(columns)[None, :] * step + np.zeros((rows, 1))
+        imaginary = -1.0 + np.arange(rows)[:, None] * step + np.zeros((1, columns))
+        x = np.zeros((rows, columns)); y = np.zeros((rows, columns))
+        expected = np.full((rows, columns), limit)
+        for i in range(limit):
+            out = (expected == limit) & (x * x + y * y > 4.0)
+            expected[out] = i
+            x, y = np.where(expected < limit, (x, y), (x * x - y * y + real, 2.0 * x * y + imaginary))
+        assert np.array_equal(mandelbrot(rows, columns, limit), expected)
+    """)
+
+
+def test_convolution_is_close_to_numpy():
+    pytest.importorskip("matplotlib")
+    check("""
+        from convolution import blur, gaussian, RADIUS
+        picture = np.random.default_rng(7).random((45, 70), dtype=np.float32)
+        padded = np.pad(picture, RADIUS, mode="edge")
+        weights = gaussian()
+        expected = sum(
+            weights[i, j] * padded[i : i + 45, j : j + 70] for i in range(5) for j in range(5)
+        )
+        np.testing.assert_allclose(blur(picture), expected, rtol=1e-5)
+    """)
+
+
+def test_convolution_saves_the_blurred_photograph(tmp_path):
+    image = pytest.importorskip("matplotlib.image")
+    done = run(str(EXAMPLES / "convolution.py"), "--output", str(tmp_path / "out.png"))
+    assert done.returncode == 0, done.stderr
+    assert image.imread(tmp_path / "out.png").shape == (600, 512, 4)
+
+
+def test_the_off_by_one_is_reported_at_its_line(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = run(str(EXAMPLES / "convolution.py"), "--off-by-one", "--output", str(tmp_path / "out.png"))
+    assert done.returncode != 0
+    lines = (EXAMPLES / "convolution.py").read_text().splitlines()
+    faulty = max(number for number, line in enumerate(lines, 1) if line.strip() == "out[row, column] = total")
+    assert f'convolution.py", line {faulty}, in convolve_off_by_one' in done.stderr
+    # The lowest (block, thread) outside the 600 x 512 picture: block [37, 0, 0] reaches row 600.
+    expected = "IndexError: tid=[8, 0, 0] ctaid=[37, 0, 0]: index 600 is out of bounds for axis 0 with size 600"
+    assert expected in done.stderr
+    assert not (tmp_path / "out.png").exists()
