@@ -113,6 +113,7 @@ class Device {
                                       std::span<const std::byte> parameters, const LaunchOptions& options);
 
     /// A C++ callable as a kernel: runs once per thread on the same fibers, with the same barriers and findings.
+    /// State it keeps outside of the device is not seen by the livelock detection; it must not throw.
     using HostKernel = std::function<void(class ThreadHandle&)>;
     [[nodiscard]] LaunchResult launch(const HostKernel& kernel, const LaunchConfiguration& configuration,
                                       const LaunchOptions& options);

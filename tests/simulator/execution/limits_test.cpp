@@ -1,0 +1,61 @@
+// What the device forbids (E8): codes of the CUDA driver, and the limit in the message.
+#include "tests/simulator/execution/engine_fixture.h"
+
+namespace cudasim::execution {
+namespace {
+
+void nothing(ThreadHandle&) {}
+
+void expect_refused(const LaunchConfiguration& configuration, const std::string& limit) {
+    try {
+        (void)device().launch(nothing, configuration, {});
+        FAIL() << "the launch was not refused";
+    } catch (const CudaError& error) {
+        EXPECT_EQ(error.code, 1);
+        EXPECT_EQ(error.name, "CUDA_ERROR_INVALID_VALUE");
+        EXPECT_NE(std::string(error.what()).find(limit), std::string::npos) << error.what();
+    }
+}
+
+TEST(Limits, blocks_of_more_than_1024_threads_are_refused) {
+    expect_refused({{1}, {2048}}, "1024");
+    expect_refused({{1}, {32, 33}}, "1024");
+    expect_refused({{1}, {1, 1, 65}}, "64");
+    EXPECT_EQ(device().launch(nothing, {{1}, {1024}}, {}).blocks_run, 1U);
+}
+
+TEST(Limits, grids_beyond_the_limits_and_zero_extents_are_refused) {
+    expect_refused({{1, 65536}, {1}}, "65535");
+    expect_refused({{0}, {1}}, "at least 1");
+    expect_refused({{1}, {1, 0}}, "at least 1");
+}
+
+TEST(Limits, shared_memory_of_480_kib_is_refused_227_kib_runs) {
+    expect_refused({{1}, {1}, 480 * 1024}, "232448");
+    EXPECT_EQ(device().launch(nothing, {{1}, {1}, 227 * 1024}, {}).blocks_run, 1U);
+}
+
+TEST(Limits, out_of_memory_names_what_was_asked_for_and_what_is_there) {
+    try {
+        (void)device().allocate(std::uint64_t{1} << 50);
+        FAIL();
+    } catch (const CudaError& error) {
+        EXPECT_EQ(error.code, 2);
+        EXPECT_EQ(error.name, "CUDA_ERROR_OUT_OF_MEMORY");
+        EXPECT_NE(std::string(error.what()).find("1073741824 MiB asked for"), std::string::npos) << error.what();
+    }
+}
+
+TEST(Limits, copies_outside_an_allocation_and_double_frees_are_refused) {
+    const DevicePointer pointer = device().allocate(64);
+    char host[128] = {};
+    EXPECT_THROW(device().copy_to_device(pointer, host, 65), CudaError);
+    EXPECT_THROW(device().copy_from_device(host, pointer + 32, 64), CudaError);
+    EXPECT_THROW(device().copy_to_device(pointer - 8, host, 8), CudaError);
+    device().free(pointer);
+    EXPECT_THROW(device().free(pointer), CudaError);
+    EXPECT_THROW(device().copy_to_device(pointer, host, 8), CudaError);
+}
+
+}  // namespace
+}  // namespace cudasim::execution

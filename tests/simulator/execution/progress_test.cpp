@@ -1,0 +1,128 @@
+// Forward progress (E5): spinning threads let others run, within and across blocks; endless spins are reported.
+#include <atomic>
+#include <chrono>
+
+#include "tests/simulator/execution/engine_fixture.h"
+
+namespace cudasim::execution {
+namespace {
+
+using findings::FindingKind;
+
+class Progress : public EngineTest {};
+INSTANTIATE_TEST_SUITE_P(Modes, Progress, all_modes, mode_name);
+
+TEST_P(Progress, a_flag_set_by_another_thread_of_the_block_is_seen) {
+    for (unsigned setter : {0U, 31U}) {
+        std::atomic<int> flag{0}, passed{0};
+        auto result = run({1}, {32}, [&](ThreadHandle& thread) {
+            if (thread.tid().x == setter) flag = 1;
+            while (flag == 0) thread.yield();
+            ++passed;
+        });
+        EXPECT_EQ(messages(result), "");
+        EXPECT_EQ(passed.load(), 32);
+    }
+}
+
+TEST_P(Progress, a_chain_of_blocks_each_waiting_for_its_neighbour_completes) {
+    for (bool upward : {true, false}) {
+        constexpr unsigned blocks = 40;
+        std::vector<std::atomic<int>> done(blocks);
+        auto result = run({blocks}, {2}, [&](ThreadHandle& thread) {
+            const unsigned block = thread.ctaid().x;
+            const unsigned before = upward ? block - 1 : block + 1;
+            if (before < blocks)
+                while (done[before] < 2) thread.yield();
+            ++done[block];
+        });
+        EXPECT_EQ(messages(result), "");
+        for (auto& count : done) EXPECT_EQ(count.load(), 2);
+    }
+}
+
+TEST_P(Progress, a_lock_taken_by_every_thread_is_passed_on) {
+    std::atomic<int> lock{0};
+    int counter = 0;
+    auto result = run({4}, {64}, [&](ThreadHandle& thread) {
+        int expected = 0;
+        while (!lock.compare_exchange_weak(expected, 1)) {
+            expected = 0;
+            thread.yield();
+        }
+        const int seen = counter;
+        thread.yield();
+        counter = seen + 1;
+        lock = 0;
+    });
+    EXPECT_EQ(messages(result), "");
+    EXPECT_EQ(counter, 256);
+}
+
+TEST_P(Progress, threads_spin_while_others_wait_at_a_barrier) {
+    std::atomic<int> flag{0};
+    auto result = run({2}, {16}, [&](ThreadHandle& thread) {
+        if (thread.ctaid().x == 0 && thread.tid().x == 3)
+            while (flag == 0) thread.yield();
+        thread.barrier(1);
+        if (thread.ctaid().x == 1) flag = 1;
+    });
+    EXPECT_EQ(messages(result), "");
+}
+
+TEST_P(Progress, a_spin_that_can_never_end_is_a_livelock_and_names_its_threads) {
+    std::atomic<int> flag{0};
+    auto result = run({3}, {8}, [&](ThreadHandle& thread) {
+        if (thread.tid().x == 5) {
+            while (flag == 0) thread.yield();
+        }
+        thread.barrier(1);
+    });
+    ASSERT_NE(result.error(), nullptr) << messages(result);
+    EXPECT_EQ(result.error()->kind, FindingKind::livelock);
+    EXPECT_EQ(findings::coordinates(result.error()->thread), "tid=[5, 0, 0] ctaid=[0, 0, 0]");
+    EXPECT_NE(result.error()->message.find("threads 0-4, 6-7 waiting at barrier"), std::string::npos) << messages(result);
+}
+
+TEST_P(Progress, a_slow_launch_is_not_a_livelock) {
+    auto result = run({2}, {4}, [&](ThreadHandle& thread) {
+        auto* steps = reinterpret_cast<long*>(thread.shared()) + thread.tid().x;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+        for (*steps = 0; std::chrono::steady_clock::now() < end; ++*steps) thread.yield();
+    }, 64);
+    EXPECT_EQ(messages(result), "");
+}
+
+TEST_P(Progress, the_time_limit_stops_a_launch_and_says_where_its_threads_were) {
+    LaunchOptions limited = options();
+    limited.time_limit_seconds = 0.1;
+    volatile long counter = 0;
+    auto result = device().launch([&](ThreadHandle& thread) {
+        for (;;) {
+            counter = counter + 1;
+            thread.yield();
+        }
+    }, {{4}, {8}}, limited);
+    ASSERT_NE(result.error(), nullptr);
+    EXPECT_EQ(result.error()->kind, FindingKind::time_limit);
+    EXPECT_FALSE(result.error()->waiting.empty());
+}
+
+TEST_P(Progress, the_host_can_stop_a_launch) {
+    LaunchOptions polled = options();
+    int polls = 0;
+    polled.poll_host = [&] { return ++polls == 2; };
+    volatile long counter = 0;
+    auto result = device().launch([&](ThreadHandle& thread) {
+        for (;;) {
+            counter = counter + 1;
+            thread.yield();
+        }
+    }, {{4}, {8}}, polled);
+    EXPECT_EQ(polls, 2);
+    ASSERT_NE(result.error(), nullptr);
+    EXPECT_EQ(result.error()->kind, FindingKind::interrupted);
+}
+
+}  // namespace
+}  // namespace cudasim::execution
