@@ -1,0 +1,43 @@
+"""The rows of the benchmark. A bar compares cudasim with a peer, or with a number of seconds or bytes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bar:
+    name: str  # of the measurement on every side
+    title: str
+    peer: str  # "simulator", "njit", or "" for an absolute bar
+    limit: float  # with a peer: a ratio; else in the measurement's unit
+    unit: str = "s"
+
+    @property
+    def faster(self):
+        """True: cudasim must be at least `limit` times as fast. False: it may take at most `limit`."""
+        return self.peer == "simulator"
+
+    def ratio(self, ours, peer):
+        if self.faster:
+            return peer / ours
+        return ours / peer if self.peer else ours
+
+    def met(self, ours, peer, slack=1.0):
+        ratio = self.ratio(ours, peer)
+        return ratio >= self.limit / slack if self.faster else ratio <= self.limit * slack
+
+
+BARS = (
+    Bar("vector_add_small", "vector add of 100,000", "simulator", 10_000),
+    Bar("vector_add_large", "vector add of 10 million float64, one core", "njit", 3.0),
+    Bar("matmul_naive", "naive matmul 512, float64, one core", "njit", 2.5),
+    Bar("mandelbrot", "Mandelbrot 1024 x 1024, one core", "njit", 1.5),
+    Bar("matmul_tiled_small", "64 x 64 matmul in 16 x 16 tiles", "simulator", 5_000),
+    Bar("reduction", "256-thread tree reduction, 9 barriers", "simulator", 5_000),
+    Bar("matmul_tiled_large", "tiled matmul 1000 x 1000 float32, two cores", "", 3.0),
+    Bar("barrier", "a barrier, per thread, one core", "", 15e-9),
+    Bar("histogram", "histogram of 10,000, global atomics", "simulator", 10_000),
+    Bar("empty_launch", "empty launch, 1 block of 1 thread, compiled", "", 10e-6),
+    Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),
+    Bar("import", "import of cudasim.cuda beyond NumPy's", "", 60e-3),
+    Bar("fiber", "a live fiber, resident", "", 16 * 1024, "B"),
+)

@@ -1,0 +1,248 @@
+"""One side of the comparison in a process of its own: prints {"results": {name: seconds}, "versions": ...}.
+
+    python -m bench.measure cudasim|simulator|njit NAME...
+
+A time is the median of repeated runs after one run that is not counted (Numba's simulator: one run, since it
+takes seconds). A result that differs from NumPy's ends the process with an error.
+"""
+
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from bench import workloads
+
+REPEATS = 7
+ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "barrier", "fiber"}
+
+
+def timed(action, repeats):
+    """Median seconds of `repeats` runs."""
+    times = []
+    gc.disable()
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    gc.enable()
+    return statistics.median(times)
+
+
+def require(condition, name):
+    if not condition:
+        raise SystemExit(f"bench: wrong result of {name}")
+
+
+class Loops:
+    """numba's @njit on the CPU."""
+
+    def __init__(self):
+        from bench import loops
+
+        self.loops = loops
+
+    def measure(self, function, *arguments):
+        action = lambda: function(*arguments)  # noqa: E731
+        action()
+        return timed(action, REPEATS)
+
+    def vector_add_large(self):
+        x, y = workloads.vectors(10_000_000)
+        out = np.empty_like(x)
+        seconds = self.measure(self.loops.add, x, y, out)
+        require(np.array_equal(out, x + y), "vector_add_large")
+        return seconds
+
+    def matmul_naive(self):
+        a, b = workloads.matrices(512, np.float64)
+        out = np.empty_like(a)
+        seconds = self.measure(self.loops.matmul_naive, a, b, out)
+        require(np.allclose(out, a @ b), "matmul_naive")
+        return seconds
+
+    def mandelbrot(self):
+        size = workloads.MANDELBROT_SIZE
+        image = np.zeros((size, size), dtype=np.int32)
+        step, limit = workloads.MANDELBROT_STEP, workloads.MANDELBROT_LIMIT
+        seconds = self.measure(self.loops.mandelbrot, image, -2.0, -1.5, step, limit)
+        require(np.array_equal(image, workloads.mandelbrot_result()), "mandelbrot")
+        return seconds
+
+
+class Kernels:
+    """numba.cuda code, on whichever implementation `numba.cuda` is in this process."""
+
+    def __init__(self, repeats, warm_up):
+        from bench import kernels
+
+        self.kernels = kernels
+        self.cuda = kernels.cuda
+        self.repeats = repeats
+        self.warm_up = warm_up
+
+    def measure(self, kernel, grid, block, *arguments):
+        launch = kernel[grid, block]
+
+        def action():
+            launch(*arguments)
+            self.cuda.synchronize()
+
+        if self.warm_up:
+            action()
+        return timed(action, self.repeats)
+
+    def vector_add(self, size, name):
+        x, y = workloads.vectors(size)
+        out = self.cuda.device_array_like(x)
+        x_device, y_device = self.cuda.to_device(x), self.cuda.to_device(y)
+        seconds = self.measure(self.kernels.add, (size + 255) // 256, 256, x_device, y_device, out)
+        require(np.array_equal(out.copy_to_host(), x + y), name)
+        return seconds
+
+    def vector_add_small(self):
+        return self.vector_add(100_000, "vector_add_small")
+
+    def vector_add_large(self):
+        return self.vector_add(10_000_000, "vector_add_large")
+
+    def matmul(self, kernel, size, dtype, tolerance, name):
+        a, b = workloads.matrices(size, dtype)
+        out = self.cuda.device_array_like(a)
+        blocks = ((size + 15) // 16,) * 2
+        seconds = self.measure(kernel, blocks, (16, 16), self.cuda.to_device(a), self.cuda.to_device(b), out)
+        require(np.allclose(out.copy_to_host(), a @ b, rtol=tolerance), name)
+        return seconds
+
+    def matmul_naive(self):
+        return self.matmul(self.kernels.matmul_naive, 512, np.float64, 1e-10, "matmul_naive")
+
+    def matmul_tiled_small(self):
+        return self.matmul(self.kernels.matmul_tiled, 64, np.float32, 1e-4, "matmul_tiled_small")
+
+    def matmul_tiled_large(self):
+        return self.matmul(self.kernels.matmul_tiled, 1000, np.float32, 1e-3, "matmul_tiled_large")
+
+    def mandelbrot(self):
+        size = workloads.MANDELBROT_SIZE
+        image = self.cuda.device_array((size, size), dtype=np.int32)
+        step, limit = workloads.MANDELBROT_STEP, workloads.MANDELBROT_LIMIT
+        blocks = (size // 16, size // 16)
+        seconds = self.measure(self.kernels.mandelbrot, blocks, (16, 16), image, -2.0, -1.5, step, limit)
+        require(np.array_equal(image.copy_to_host(), workloads.mandelbrot_result()), "mandelbrot")
+        return seconds
+
+    def reduction(self):
+        x = workloads.reduction_input()
+        out = self.cuda.device_array(1, dtype=np.float64)
+        seconds = self.measure(self.kernels.reduce_tree, 1, 256, self.cuda.to_device(x), out)
+        require(out.copy_to_host()[0] == x.sum(), "reduction")
+        return seconds
+
+    def histogram(self):
+        values = workloads.histogram_input()
+        bins = self.cuda.to_device(np.zeros(workloads.HISTOGRAM_BINS, dtype=np.int64))
+        seconds = self.measure(self.kernels.count_values, (values.size + 127) // 128, 128,
+                               self.cuda.to_device(values), bins)  # fmt: skip
+        runs = self.repeats + (1 if self.warm_up else 0)
+        require(np.array_equal(bins.copy_to_host(), runs * workloads.histogram_result(values)), "histogram")
+        return seconds
+
+    def barrier(self):
+        count, threads = 1000, 256
+        out = self.cuda.device_array(threads, dtype=np.int64)
+        seconds = self.measure(self.kernels.barriers, 1, threads, count, out)
+        require((out.copy_to_host() == count).all(), "barrier")
+        return seconds / (count * threads)
+
+    def empty_launch(self):
+        launch = self.kernels.empty[1, 1]
+        launch()
+        runs = 1000
+
+        def action():
+            for _ in range(runs):
+                launch()
+
+        return timed(action, self.repeats) / runs
+
+    def first_launch(self):
+        """From nothing compiled to the end of the launch; measured in a fresh process."""
+        x, y = workloads.matrices(32, np.float64)
+        out = np.empty_like(x)
+        start = time.perf_counter()
+        self.kernels.twenty_lines[(2, 2), (16, 16)](x, y, out, 0.8)
+        seconds = time.perf_counter() - start
+        values = np.minimum(x[:, :, None] * y[None, :, :], 0.8)
+        smallest = np.minimum(values.min(axis=1), x[:, :1])
+        largest = np.maximum(values.max(axis=1), x[:, :1])
+        require(np.allclose(out, values.sum(axis=1) / (largest - smallest)), "first_launch")
+        return seconds
+
+    def fiber(self):
+        """Growth of resident memory over a block of 1,024 threads that all wait at once."""
+        out = self.cuda.device_array(1024, dtype=np.int64)
+        self.kernels.barriers[1, 1](1, out)
+        gc.collect()
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # the peak counts from here (proc(5))
+        before = resident("VmRSS")
+        self.kernels.barriers[1, 1024](1, out)
+        require((out.copy_to_host() == 1).all(), "fiber")
+        return (resident("VmHWM") - before) / 1024
+
+
+def resident(field):
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    raise SystemExit(f"bench: /proc/self/status has no {field}")
+
+
+def import_time():
+    """Median over fresh processes."""
+    code = ("import numpy, time; start = time.perf_counter(); import cudasim.cuda; "
+            "print(time.perf_counter() - start)")  # fmt: skip
+    times = []
+    for _ in range(REPEATS):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        times.append(float(done.stdout))
+    return statistics.median(times)
+
+
+def versions():
+    import importlib.metadata as metadata
+
+    found = {"python": sys.version.split()[0]}
+    for name in ("numpy", "numba", "numba-cuda", "cudasim"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+    return found
+
+
+def main(side, names):
+    if side == "njit" or set(names) <= ONE_CORE:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    if side == "njit":
+        bench = Loops()
+    else:
+        bench = Kernels(1 if side == "simulator" else REPEATS, warm_up=side == "cudasim")
+        implementation = bench.cuda.__file__
+        if ("cudasim" in implementation) != (side == "cudasim"):
+            raise SystemExit(f"bench: {side} wanted, but numba.cuda is {implementation}")
+    results = {}
+    for name in names:
+        results[name] = import_time() if name == "import" else getattr(bench, name)()
+    print(json.dumps({"results": results, "versions": versions()}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

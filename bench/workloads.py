@@ -1,0 +1,45 @@
+"""Input data and NumPy's results. Seeded, so that every side of a comparison works on equal data."""
+
+import numpy as np
+
+
+def vectors(size):
+    return np.random.default_rng(size).random((2, size))
+
+
+def matrices(size, dtype):
+    random = np.random.default_rng(size)
+    return random.random((size, size)).astype(dtype), random.random((size, size)).astype(dtype)
+
+
+def reduction_input():
+    return np.random.default_rng(9).integers(0, 100, 256).astype(np.float64)
+
+
+HISTOGRAM_BINS = 64
+
+
+def histogram_input():
+    return np.random.default_rng(10).integers(0, HISTOGRAM_BINS, 10_000)
+
+
+def histogram_result(values):
+    return np.bincount(values, minlength=HISTOGRAM_BINS)
+
+
+MANDELBROT_SIZE = 1024
+MANDELBROT_LIMIT = 100
+MANDELBROT_STEP = 3.0 / MANDELBROT_SIZE
+
+
+def mandelbrot_result():
+    size, step = MANDELBROT_SIZE, MANDELBROT_STEP
+    real = (-2.0 + np.arange(size) * step)[None, :] + np.zeros((size, 1))
+    imaginary = (-1.5 + np.arange(size) * step)[:, None] + np.zeros((1, size))
+    x, y = np.zeros((size, size)), np.zeros((size, size))
+    result = np.full((size, size), MANDELBROT_LIMIT, dtype=np.int32)
+    for i in range(MANDELBROT_LIMIT):
+        escaped = (result == MANDELBROT_LIMIT) & (x * x + y * y > 4.0)
+        result[escaped] = i
+        x, y = np.where(result < MANDELBROT_LIMIT, (x, y), (x * x - y * y + real, 2.0 * x * y + imaginary))
+    return result
