@@ -9,6 +9,8 @@ Nothing is imported before it is used: `import cudasim` costs next to nothing.
 """
 
 import importlib
+import os as _os
+import sys as _sys
 
 __version__ = "0.1.0"
 
@@ -28,3 +30,12 @@ def __getattr__(name):
 
 def __dir__():
     return sorted(__all__)
+
+
+if _os.environ.get("ENABLE_CUDASIM", "") not in ("", "0"):
+    # Usually the .pth file has done this at the start; not under python -S or from a folder on PYTHONPATH.
+    from cudasim import switch as _switch
+
+    _switch.install()
+    if "numba.cuda" in _sys.modules:
+        _switch.check_real_cuda_absent()

@@ -90,7 +90,7 @@ class CompiledKernel:
             shared_bytes = (1 << 63) - 1
         debug = self.target_options.get("debug", False)
         plan = _native.LaunchPlan(
-            native_device(), self._loaded_image(), self.image, self.kernel_name, grid, block, shared_bytes,
+            self._loaded_image(), self.image, self.kernel_name, grid, block, shared_bytes,
             policy=options.get("policy"), carrier=options.get("carrier"), workers=options.get("workers"),
             time_limit_seconds=options.get("time_limit"),
             raise_float_division=bool(debug) or options.get("raise_float_division"),

@@ -1,0 +1,110 @@
+"""The command-line program `cudasim`.
+
+    cudasim run [options] script.py args…    runs a script with numba.cuda simulated
+    cudasim info [--json]                    versions, the simulated device, options in force
+    cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
+"""
+
+import argparse
+import sys
+
+import cudasim
+
+
+def main(arguments=None):
+    """The program. Returns the exit status: 2 for wrong usage, 1 for errors found, else the script's own."""
+    parser = _parser()
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    parsed = parser.parse_args(given)
+    if parsed.command is None:
+        parser.print_help()
+        return 2
+    from cudasim.options import OptionError
+
+    try:
+        return parsed.command(parsed)
+    except OptionError as error:
+        print(f"cudasim: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser():
+    from cudasim import kernel_stages, options
+
+    parser = argparse.ArgumentParser(
+        prog="cudasim", description="Runs, checks and debugs CUDA kernels on a machine without a GPU.")
+    parser.add_argument("--version", action="version", version=f"cudasim {cudasim.__version__}")
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(title="commands", metavar="command")
+
+    run = commands.add_parser("run", help="run a script with numba.cuda simulated",
+                              description="Runs a script (or -m module) with numba.cuda simulated. The exit status "
+                                          "is the script's; 1 when kernels had errors.")
+    options.add_arguments(run)
+    run.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments] | -m module [arguments]")
+    run.set_defaults(command=_run)
+
+    info = commands.add_parser("info", help="versions, the simulated device, options in force")
+    info.add_argument("--json", action="store_true", help="for programs")
+    info.set_defaults(command=_info)
+
+    ir = commands.add_parser("ir", help="show a kernel at one stage of its compilation",
+                             description="Runs a script until the kernel has been compiled and prints the kernel at "
+                                         "one stage. What the script prints goes to standard error.")
+    ir.add_argument("script", help="the script that launches the kernel")
+    ir.add_argument("--kernel", required=True, metavar="NAME", help="the kernel's Python name")
+    ir.add_argument("--stage", choices=kernel_stages.STAGES, default="nvvm",
+                    help="typed: after type inference; nvvm: the image; instrumented: with checks, lowered; "
+                         "ptx: for a GPU (default: nvvm)")
+    ir.add_argument("--arch", default=None, metavar="sm_NN", help="architecture for --stage ptx")
+    ir.add_argument("arguments", nargs="*", help="arguments of the script, after --")
+    ir.set_defaults(command=_ir)
+    return parser
+
+
+def _run(parsed):
+    from cudasim import options, script_runner
+
+    options.take_arguments(parsed)
+    script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
+    if not script or script == ["-m"]:
+        print("cudasim run: no script given; write: cudasim run script.py [arguments]", file=sys.stderr)
+        return 2
+    for name in options.BY_NAME:
+        options.get(name)  # wrong values in the environment are reported before the script starts
+    status = script_runner.run(script)
+    return status or _status_of_findings()
+
+
+def _status_of_findings():
+    """1 when a kernel had errors that the script caught."""
+    reporting = sys.modules.get("cudasim._reporting")
+    errors = reporting.error_count if reporting is not None else 0
+    if not errors:
+        return 0
+    kinds = "1 error" if errors == 1 else f"{errors} errors"
+    print(f"cudasim: the script ended normally, but kernels had {kinds}; exit status 1", file=sys.stderr)
+    return 1
+
+
+def _info(parsed):
+    from cudasim import info
+
+    print(info.as_json() if parsed.json else info.as_text(), end="")
+    return 0
+
+
+def _ir(parsed):
+    from cudasim import kernel_stages
+
+    try:
+        text = kernel_stages.of_script([parsed.script, *parsed.arguments], parsed.kernel, parsed.stage, parsed.arch)
+    except kernel_stages.KernelNotFoundError as error:
+        print(f"cudasim ir: {error}", file=sys.stderr)
+        return 1
+    print(text, end="" if text.endswith("\n") else "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

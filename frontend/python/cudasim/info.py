@@ -1,0 +1,62 @@
+"""What `cudasim info` shows: versions, the simulated device, options in force and where they come from."""
+
+import importlib.metadata
+import json
+import platform
+import sys
+
+import cudasim
+from cudasim import options
+
+
+def _version_of(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def collect():
+    """Everything, as a dictionary that JSON can express."""
+    from cudasim import _native, switch
+    from cudasim.cuda.device import native_device
+
+    free, total = native_device().memory_info()
+    return {
+        "versions": {"cudasim": cudasim.__version__, "python": platform.python_version(),
+                     "llvm": _native.llvm_version, "numpy": _version_of("numpy"),
+                     "numba": _version_of("numba"), "numba-cuda": _version_of("numba-cuda")},
+        "installation": {"package": cudasim.__path__[0], "python": sys.executable,
+                         "machine": platform.machine(), "switch": "on" if switch.is_on() else "off"},
+        "device": {**native_device().profile, "memory_free": free, "memory_total": total},
+        "options": {option.name: dict(zip(("value", "source"), options.value_and_source(option.name)))
+                    for option in options.TABLE},
+    }
+
+
+def as_json():
+    """For programs."""
+    return json.dumps(collect(), indent=2) + "\n"
+
+
+def _table(rows):
+    width = max(len(str(row[0])) for row in rows)
+    return [f"  {name!s:<{width}}  {value}" for name, value in rows]
+
+
+def _shown(value):
+    if isinstance(value, (list, tuple)):
+        return " x ".join(map(str, value)) if len(value) == 3 else ".".join(map(str, value))
+    return "not installed" if value is None else value
+
+
+def as_text():
+    """For people."""
+    everything = collect()
+    lines = []
+    for section in ("versions", "installation", "device"):
+        lines += [section, *_table([(name.replace("_", " "), _shown(value))
+                                    for name, value in everything[section].items()]), ""]
+    rows = [(f"{name} = {int(entry['value']) if isinstance(entry['value'], bool) else entry['value']}",
+             entry["source"]) for name, entry in everything["options"].items()]
+    return "\n".join([*lines, "options", *_table(rows)]) + "\n"

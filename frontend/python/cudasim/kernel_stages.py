@@ -1,0 +1,67 @@
+"""The stages of a kernel's compilation, for `cudasim ir`: the script runs until the kernel is compiled."""
+
+import contextlib
+import sys
+
+STAGES = ("typed", "nvvm", "instrumented", "ptx")
+
+
+class KernelNotFoundError(Exception):
+    """The script ended without compiling the kernel that was asked for."""
+
+
+class _KernelCompiledSignal(BaseException):
+    """Ends the script: the kernel that was asked for has been compiled."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+
+def text_of(kernel, stage, architecture=None):
+    """A cudasim.cuda.kernel.CompiledKernel at one of STAGES, as text."""
+    from cudasim import _native, options
+
+    if stage == "typed":
+        return kernel.typed_ir
+    if stage == "nvvm":
+        return kernel.inspect_llvm()
+    if stage == "instrumented":
+        return _native.instrumented_ir(kernel.image, kernel.kernel_name, options.get("memory_checks"))
+    return kernel.inspect_asm(architecture)
+
+
+def of_script(arguments, name, stage, architecture=None):
+    """Runs [script, arguments…] until a kernel called `name` is compiled; its text at the stage.
+
+    :raises KernelNotFoundError: naming the kernels that were compiled instead
+    """
+    from cudasim import switch
+    from cudasim.cuda import kernel as kernel_module
+    from cudasim.script_runner import execute
+
+    seen = []
+
+    def listen(kernel):
+        seen.append(kernel.py_func.__name__)
+        if name in (kernel.py_func.__name__, kernel.py_func.__qualname__):
+            raise _KernelCompiledSignal(kernel)
+
+    switch.enable()
+    kernel_module.compiled_listeners.append(listen)
+    ended_with = "ended"
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            execute(arguments)
+    except _KernelCompiledSignal as signal:
+        return text_of(signal.kernel, stage, architecture)
+    except SystemExit as exit_request:
+        if isinstance(exit_request.code, str):
+            raise KernelNotFoundError(exit_request.code.removeprefix("cudasim: ")) from None
+        ended_with = f"exited with status {exit_request.code}"
+    except Exception as error:  # noqa: BLE001 - whatever the script raises
+        ended_with = f"raised {type(error).__name__}: {error}"
+    finally:
+        kernel_module.compiled_listeners.remove(listen)
+    known = ", ".join(dict.fromkeys(seen)) or "none"
+    raise KernelNotFoundError(f"{arguments[0]} {ended_with} before a kernel called '{name}' was compiled; kernels "
+                              f"that were: {known}")

@@ -1,0 +1,98 @@
+"""A small stand-in for numba, for machines that have none: found as `numba` while cudasim's switch is on.
+
+It gives what numba.cuda scripts take from numba: the types, numba.config, numba.core.errors, set_num_threads,
+and njit, jit, vectorize, prange, which run functions as plain Python and say so once.
+"""
+
+import functools as _functools
+import os as _os
+import warnings as _warnings
+
+import numpy as _np
+
+from cudasim import types as _types
+from numba.core import config, errors, types
+
+__cudasim_stand_in__ = True
+# The numba release whose names are mirrored; scripts compare it.
+__version__ = "0.61.2"
+version_info = (0, 61, 2)
+
+globals().update({_name: _value for _name, _value in _types.ALIASES.items() if _name != "bool"})
+prange = range
+
+
+@_functools.lru_cache(maxsize=None)
+def _say_once():
+    from cudasim.errors import CudasimWarning
+
+    _warnings.warn("numba is not installed: functions decorated with @njit or @jit run as plain Python, slowly; "
+                   "kernels (@cuda.jit) are not affected", CudasimWarning, stacklevel=4)
+
+
+def _as_plain_python(function):
+    _say_once()
+    if not hasattr(function, "py_func"):
+        try:
+            function.py_func = function
+        except AttributeError:
+            pass
+    return function
+
+
+def jit(signature_or_function=None, **options):
+    """The function itself, with `.py_func`; options and signatures are accepted and not used."""
+    if callable(signature_or_function) and not isinstance(signature_or_function, _types.Type):
+        return _as_plain_python(signature_or_function)
+    return _as_plain_python
+
+
+njit = generated_jit = jit
+
+
+def vectorize(signatures_or_function=None, **options):
+    """numpy.vectorize."""
+    if options.get("target") == "cuda":
+        raise NotImplementedError("@vectorize(target='cuda') is not there yet")
+    if callable(signatures_or_function):
+        _say_once()
+        return _np.vectorize(signatures_or_function)
+
+    def decorate(function):
+        _say_once()
+        return _np.vectorize(function)
+
+    return decorate
+
+
+def typeof(value):
+    """The type of a value."""
+    from cudasim.cuda.arguments import type_name
+
+    return _types.parse_type(type_name(value))
+
+
+_threads = [_os.cpu_count() or 1]
+
+
+def set_num_threads(count):
+    """Remembered for get_num_threads; kernels run on as many workers as cudasim's option says."""
+    if not 1 <= count <= max(config.NUMBA_NUM_THREADS, 1):
+        raise ValueError(f"the number of threads must be between 1 and {config.NUMBA_NUM_THREADS}, got {count}")
+    _threads[0] = count
+
+
+def get_num_threads():
+    return _threads[0]
+
+
+def get_thread_id():
+    return 0
+
+
+def threading_layer():
+    return "none"
+
+
+__all__ = ["config", "errors", "types", "jit", "njit", "vectorize", "prange", "typeof", "set_num_threads",
+           "get_num_threads", *(_name for _name in _types.ALIASES if _name != "bool")]

@@ -1,0 +1,1 @@
+"""numba.core's parts that scripts import: config, errors, types."""

@@ -1,0 +1,3 @@
+"""numba.core.errors: the classes that cudasim raises where there is no numba."""
+
+from cudasim._numba_error_classes import *  # noqa: F401,F403

@@ -1,0 +1,75 @@
+"""Runs a user's script or module as __main__ with the switch on, as `python script.py` would run it."""
+
+import os
+import runpy
+import sys
+import types
+
+from cudasim import switch
+from cudasim._tracebacks import without_package_frames
+
+
+def run(arguments, enable=True):
+    """Runs [script, arguments…] or ["-m", module, arguments…] to its end; returns the exit status.
+
+    What the script raises is shown as Python shows it, without frames of this package.
+    """
+    try:
+        if enable:
+            switch.enable()
+        execute(arguments)
+    except SystemExit as exit_request:
+        return _status(exit_request.code)
+    except switch.SwitchError as error:
+        print(f"cudasim: {error}", file=sys.stderr)
+        return 2
+    except BaseException as error:  # noqa: B902 - shown as the interpreter shows what nobody catches
+        _show(error)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def execute(arguments):
+    """Runs the script or module in this process; its exceptions pass through."""
+    if arguments[0] == "-m":
+        sys.argv = arguments[1:]
+        sys.path[0:0] = [os.getcwd()] if sys.path[:1] not in ([""], [os.getcwd()]) else []
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return
+    path = arguments[0]
+    sys.argv = list(arguments)
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        raise SystemExit(f"cudasim: cannot read the script {path}: {error.strerror}") from None
+    # Python puts the script's folder first, where `-m cudasim` or the program have put the current one.
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    main = types.ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__
+    sys.modules["__main__"] = main
+    exec(compile(source, path, "exec"), main.__dict__)  # noqa: S102 - that is what running a script is
+
+
+def _status(code):
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _show(error):
+    traceback = _without_launcher(error.__traceback__)
+    error.__traceback__ = traceback
+    sys.excepthook(type(error), error, traceback)
+
+
+def _without_launcher(traceback):
+    """Drops runpy's and our own frames in front of the script's."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in (__file__, runpy.__file__,
+                                                                              "<frozen runpy>"):
+        traceback = traceback.tb_next
+    return without_package_frames(traceback)

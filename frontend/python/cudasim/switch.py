@@ -1,0 +1,166 @@
+"""What the switch does once it is on (the finder itself is _cudasim_switch, imported at interpreter start).
+
+* `numba.cuda` and its submodules are `cudasim.cuda` and its submodules: the same module objects.
+* numba itself is the real one where it is installed, with numba.config.ENABLE_CUDASIM set as the option
+  report-as-simulator says; else a small stand-in (cudasim/numba_stand_in).
+* The real numba.cuda must not be there already: half a script would run on it. That is an error.
+"""
+
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "numba_stand_in")
+
+
+class SwitchError(ImportError):
+    """The switch was turned on too late, or contradicts itself."""
+
+
+def is_on():
+    """Whether numba.cuda means cudasim.cuda now."""
+    return _hook().is_on()
+
+
+def enable():
+    """Turns the switch on for this process and its children.
+
+    :raises SwitchError: when the real numba.cuda has been imported, or ENABLE_CUDASIM=0 forbids it
+    """
+    hook = _hook()
+    if hook.state() is False:
+        raise SwitchError("ENABLE_CUDASIM=0 is set, which keeps cudasim off; unset it, or set it to 1")
+    check_real_cuda_absent()
+    os.environ["ENABLE_CUDASIM"] = "1"
+    config = sys.modules.get("numba.core.config")
+    if config is not None:
+        _report_as_simulator(config)
+
+
+def install():
+    """Makes sure that the finder is there; it acts only while the switch is on."""
+    _hook()
+
+
+def _hook():
+    """_cudasim_switch with its finder installed; loaded from beside the package when no .pth file did it
+    (python -S, or the package on PYTHONPATH)."""
+    import _cudasim_switch
+
+    if _cudasim_switch.finder not in sys.meta_path:
+        _cudasim_switch.finder.come_first()
+    return _cudasim_switch
+
+
+def check_real_cuda_absent():
+    """Raises SwitchError when numba.cuda is there and is not ours."""
+    real = sys.modules.get("numba.cuda")
+    if real is not None and real is not sys.modules.get("cudasim.cuda"):
+        raise SwitchError(
+            "cudasim was switched on after the real numba.cuda had been imported (from "
+            f"{getattr(real, '__file__', 'an unknown place')}), so it cannot take its place any more. Set "
+            "ENABLE_CUDASIM=1 before Python starts, or numba.config.ENABLE_CUDASIM = 1 before the first import "
+            "of numba.cuda.")
+
+
+def find_spec(name, path):
+    """The module spec of numba or one of its modules, or None to leave it to the other finders."""
+    if name == "numba":
+        return None if _real_numba_exists() else _stand_in_spec()
+    if name == "numba.cuda" or name.startswith("numba.cuda."):
+        check_real_cuda_absent()
+        return _cuda_spec(name)
+    if name == "numba.core.config" and not _is_stand_in_loaded():
+        return _config_spec(name, path)
+    if _is_stand_in_loaded() and importlib.machinery.PathFinder.find_spec(name, path) is None:
+        raise ModuleNotFoundError(f"no module named {name!r}: numba is not installed, and cudasim's stand-in for "
+                                  "it has no such part; install numba", name=name)
+    return None
+
+
+# -- numba.cuda -------------------------------------------------------------------------------------------
+
+
+class _AliasLoader:
+    """Loads a module of cudasim under its numba.cuda name: the same module object under both names."""
+
+    def __init__(self, own_name):
+        self._own_name = own_name
+        self._own_spec = None
+
+    def create_module(self, spec):
+        module = importlib.import_module(self._own_name)
+        self._own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        # The import system has put the alias's spec on the module; it keeps its own.
+        module.__spec__ = self._own_spec
+        if self._own_name == "cudasim.cuda" and not _is_stand_in_loaded():
+            _report_as_simulator(sys.modules.get("numba.core.config"))
+
+    def get_code(self, name):
+        return None
+
+    def is_package(self, name):
+        return self._own_spec is not None and self._own_spec.submodule_search_locations is not None
+
+
+def _cuda_spec(name):
+    own_name = "cudasim" + name[len("numba"):]
+    try:
+        own_spec = importlib.util.find_spec(own_name)
+    except ModuleNotFoundError:
+        own_spec = None
+    if own_spec is None:
+        raise ModuleNotFoundError(f"no module named {name!r}: cudasim has no such part of numba.cuda (yet)", name=name)
+    return importlib.machinery.ModuleSpec(name, _AliasLoader(own_name), origin=own_spec.origin,
+                                          is_package=own_spec.submodule_search_locations is not None)
+
+
+# -- the real numba ---------------------------------------------------------------------------------------
+
+
+def _real_numba_exists():
+    for finder in sys.meta_path:
+        if type(finder).__name__ == "NumbaFinder" or not hasattr(finder, "find_spec"):
+            continue
+        if finder.find_spec("numba", None) is not None:
+            return True
+    return False
+
+
+def _report_as_simulator(config):
+    from cudasim import options
+
+    if config is not None:
+        config.ENABLE_CUDASIM = int(options.get("report_as_simulator"))
+
+
+def _config_spec(name, path):
+    """numba.core.config, with ENABLE_CUDASIM set as soon as it has been executed."""
+    spec = importlib.machinery.PathFinder.find_spec(name, path)
+    if spec is None or spec.loader is None:
+        return None
+    execute = spec.loader.exec_module
+
+    def execute_and_set(module):
+        execute(module)
+        _report_as_simulator(module)
+
+    spec.loader.exec_module = execute_and_set
+    return spec
+
+
+# -- the stand-in -----------------------------------------------------------------------------------------
+
+
+def _is_stand_in_loaded():
+    return getattr(sys.modules.get("numba"), "__cudasim_stand_in__", False)
+
+
+def _stand_in_spec():
+    return importlib.util.spec_from_file_location("numba", os.path.join(_STAND_IN, "__init__.py"),
+                                                  submodule_search_locations=[_STAND_IN])
