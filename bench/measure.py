@@ -9,6 +9,7 @@ takes seconds). A result that differs from NumPy's ends the process with an erro
 import gc
 import json
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -236,7 +237,7 @@ def main(side, names):
     else:
         bench = Kernels(1 if side == "simulator" else REPEATS, warm_up=side == "cudasim")
         implementation = bench.cuda.__file__
-        if ("cudasim" in implementation) != (side == "cudasim"):
+        if ("cudasim" in pathlib.Path(implementation).parts[-3:]) != (side == "cudasim"):
             raise SystemExit(f"bench: {side} wanted, but numba.cuda is {implementation}")
     results = {}
     for name in names:
