@@ -1,0 +1,116 @@
+// See claims.h.
+#include "simulator/jit/claims.h"
+
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Operator.h>
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+bool carries_meaning(const Attribute& attribute, bool by_value) {
+    if (attribute.hasAttribute(Attribute::Alignment)) return by_value;
+    for (auto kind : {Attribute::ByVal, Attribute::StructRet, Attribute::ZExt, Attribute::SExt, Attribute::ImmArg}) {
+        if (attribute.hasAttribute(kind)) return true;
+    }
+    return false;
+}
+
+AttributeSet meaningful(LLVMContext& context, AttributeSet set) {
+    AttrBuilder builder(context);
+    const bool by_value = set.hasAttribute(Attribute::ByVal) || set.hasAttribute(Attribute::StructRet);
+    for (const Attribute& attribute : set) {
+        if (carries_meaning(attribute, by_value)) builder.addAttribute(attribute);
+    }
+    return AttributeSet::get(context, builder);
+}
+
+AttributeList meaningful(LLVMContext& context, AttributeList list, unsigned parameters) {
+    SmallVector<AttributeSet, 8> sets;
+    for (unsigned i = 0; i < parameters; ++i) sets.push_back(meaningful(context, list.getParamAttrs(i)));
+    AttrBuilder function(context);
+    return AttributeList::get(context, AttributeSet::get(context, function),
+                              meaningful(context, list.getRetAttrs()), sets);
+}
+
+void strip_function(Function& function) {
+    auto& context = function.getContext();
+    const unsigned parameters = function.arg_size();
+    function.setAttributes(meaningful(context, function.getAttributes(), parameters));
+    function.setDoesNotThrow();
+    function.addFnAttr(Attribute::NullPointerIsValid);
+    function.setComdat(nullptr);
+    function.setPersonalityFn(nullptr);
+    function.setSection("");
+}
+
+bool says_nothing_at_run_time(const Instruction& instruction) {
+    const auto* call = dyn_cast<IntrinsicInst>(&instruction);
+    return call && (call->isLifetimeStartOrEnd() || call->isAssumeLikeIntrinsic()) &&
+           call->getType()->isVoidTy();
+}
+
+bool only_forwards_its_operand(const Instruction& instruction) {
+    const auto* call = dyn_cast<IntrinsicInst>(&instruction);
+    if (!call) return false;
+    switch (call->getIntrinsicID()) {
+        case Intrinsic::expect:
+        case Intrinsic::expect_with_probability:
+        case Intrinsic::launder_invariant_group:
+        case Intrinsic::strip_invariant_group:
+        case Intrinsic::ptr_annotation:
+        case Intrinsic::annotation:
+        case Intrinsic::ssa_copy: return true;
+        default: return false;
+    }
+}
+
+void strip_instruction(Instruction& instruction, const CompileOptions& options) {
+    instruction.dropDbgRecords();
+    const DebugLoc place = instruction.getDebugLoc();
+    MDNode* checked = instruction.getMetadata(marks::checked);
+    instruction.dropUnknownNonDebugMetadata();
+    if (checked) instruction.setMetadata(marks::checked, checked);
+    instruction.setDebugLoc(place);
+    const bool floating = isa<FPMathOperator>(instruction);
+    const FastMathFlags flags = floating ? instruction.getFastMathFlags() : FastMathFlags();
+    instruction.dropPoisonGeneratingFlags();
+    if (floating) {  // fast-math is what was asked for, contraction is an option (V5)
+        FastMathFlags kept = flags;
+        if (!options.fma_contraction) kept.setAllowContract(false);
+        instruction.setFastMathFlags(kept);
+    }
+    if (auto* call = dyn_cast<CallBase>(&instruction); call && !call->isInlineAsm()) {
+        const auto* callee = call->getCalledFunction();
+        call->setAttributes(meaningful(call->getContext(), call->getAttributes(), call->arg_size()));
+        call->setCallingConv(CallingConv::C);
+        if (callee && callee->isIntrinsic()) call->setAttributes(call->getAttributes());
+    }
+}
+
+}  // namespace
+
+void strip_claims(Compilation& compilation) {
+    for (Function& function : *compilation.module) {
+        if (function.isIntrinsic()) continue;
+        strip_function(function);
+        function.setCallingConv(CallingConv::C);
+        for (Instruction& instruction : make_early_inc_range(instructions(function))) {
+            if (says_nothing_at_run_time(instruction)) {
+                instruction.eraseFromParent();
+                continue;
+            }
+            if (only_forwards_its_operand(instruction)) {
+                instruction.replaceAllUsesWith(cast<CallInst>(instruction).getArgOperand(0));
+                instruction.eraseFromParent();
+                continue;
+            }
+            strip_instruction(instruction, compilation.options);
+        }
+    }
+}
+
+}  // namespace cudasim::jit

@@ -1,0 +1,62 @@
+// What the passes of one compilation hand to each other: the module being lowered and what has been learnt
+// about it. Lives from parsing to object code; one per compile_kernel() call, never shared.
+#pragma once
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/jit/compiler.h"
+
+namespace cudasim::jit {
+
+/// Metadata that passes leave for each other. All of it is gone, or ignored, after memory checks.
+namespace marks {
+/// On an access: it needs no memory check (a declared check guards it, or the compiler itself made it).
+inline constexpr const char* checked = "cudasim.checked";
+/// On the address computation of a variable: !{i64 bytes, i32 address space}.
+inline constexpr const char* variable = "cudasim.variable";
+/// On a barrier hook: which barrier of the source it is, so that copies made by the optimiser stay one place.
+inline constexpr const char* barrier = "cudasim.barrier";
+}  // namespace marks
+
+/// NVPTX address spaces (LLVM NVPTX back end user guide, "Address Spaces").
+enum AddressSpace : unsigned { generic = 0, global = 1, shared = 3, constant = 4, local = 5 };
+
+/// Where things of the image are. Computed on the whole module, so equal for all its kernels (E2b).
+struct ImageLayout {
+    std::shared_ptr<GlobalsLayout> globals = std::make_shared<GlobalsLayout>();
+    std::map<const llvm::GlobalVariable*, std::uint64_t> offsets;  ///< into the globals segment
+    std::vector<llvm::Function*> functions;  ///< address-taken, by handle index; null once dropped
+    [[nodiscard]] static std::uint64_t handle(std::size_t index) { return function_handle_base + 16 * index; }
+};
+
+/// The kernel's __shared__ variables.
+struct SharedLayout {
+    std::map<const llvm::GlobalVariable*, std::uint64_t> offsets;  ///< dynamic arrays too
+    std::vector<SharedVariable> variables;
+    std::uint64_t static_bytes = 0;
+    std::uint64_t dynamic_offset = 0;
+};
+
+struct Compilation {
+    CompileOptions options;
+    const image::Kernel* description = nullptr;  ///< parameter layout
+    std::unique_ptr<llvm::LLVMContext> context;
+    std::unique_ptr<llvm::Module> module;
+    llvm::Function* kernel = nullptr;  ///< replaced as lowering rewrites it; the entry function in the end
+    ImageLayout layout;
+    SharedLayout shared;
+    std::vector<bool> by_value;  ///< of the kernel's own parameters: the body gets an address in the buffer
+    std::vector<ExceptionText> exceptions;
+    std::vector<findings::CallChain> sites;
+    std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success
+    bool waits = false;
+    bool recursive = false;
+};
+
+}  // namespace cudasim::jit

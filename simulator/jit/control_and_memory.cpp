@@ -1,0 +1,94 @@
+// Early instrumentation of traps, unreachable code, local variables and loads (C0, V3).
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "simulator/jit/early_instrumentation.h"
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/hook_calls.h"
+#include "simulator/jit/source_places.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+/// Fresh local memory: NaN in every floating-point format, -1 as an integer (V3).
+constexpr std::uint8_t local_poison = 0xFF;
+
+bool follows_a_hook_that_never_returns(const UnreachableInst& end) {
+    const auto* previous = dyn_cast_or_null<CallInst>(end.getPrevNode());
+    const auto* callee = previous ? previous->getCalledFunction() : nullptr;
+    return callee && hook_called_by(*previous) && callee->doesNotReturn();
+}
+
+void fault_before(Instruction& at, findings::FindingKind kind) {
+    IRBuilder<> builder(&at);
+    call_hook(builder, Hook::fault, {builder.getInt32(static_cast<std::uint32_t>(kind))});
+}
+
+void define_control(Instruction& instruction) {
+    if (auto* end = dyn_cast<UnreachableInst>(&instruction)) {
+        if (!follows_a_hook_that_never_returns(*end)) {
+            fault_before(*end, findings::FindingKind::unreachable_code);
+        }
+        return;
+    }
+    auto* call = dyn_cast<IntrinsicInst>(&instruction);
+    if (!call) return;
+    switch (call->getIntrinsicID()) {
+        case Intrinsic::trap:
+        case Intrinsic::debugtrap:
+        case Intrinsic::ubsantrap:
+            fault_before(*call, findings::FindingKind::trap);
+            call->eraseFromParent();
+            break;
+        default: break;
+    }
+}
+
+void poison_local(AllocaInst& local) {
+    if (!local.isStaticAlloca()) refuse(local, "local arrays of variable length are not supported");
+    const auto bytes = local.getAllocationSize(local.getDataLayout());
+    if (!bytes || bytes->isZero()) return;
+    IRBuilder<> builder(local.getNextNode());
+    builder.SetCurrentDebugLocation({});
+    mark_checked(*builder.CreateMemSet(&local, builder.getInt8(local_poison), bytes->getFixedValue(), local.getAlign()));
+}
+
+/// Keeps `load` alive until it was checked: a dead load out of bounds is a finding all the same.
+void keep(LoadInst& load, std::map<Type*, Function*>& keepers) {
+    if (load.getMetadata(marks::checked) || isa<AllocaInst>(getUnderlyingObject(load.getPointerOperand()))) return;
+    auto& keeper = keepers[load.getType()];
+    if (!keeper) {
+        auto& context = load.getContext();
+        auto* type = FunctionType::get(Type::getVoidTy(context), {load.getType()}, false);
+        keeper = Function::Create(type, GlobalValue::ExternalLinkage, keep_prefix + std::to_string(keepers.size()),
+                                  *load.getModule());
+        keeper->setDoesNotThrow();
+        keeper->setWillReturn();
+        keeper->setOnlyAccessesInaccessibleMemory();
+    }
+    IRBuilder<> builder(load.getNextNode());
+    builder.SetCurrentDebugLocation(load.getDebugLoc());
+    builder.CreateCall(keeper, {&load});
+}
+
+}  // namespace
+
+void define_control_and_memory(Compilation& compilation) {
+    std::map<Type*, Function*> keepers;
+    for (Function& function : *compilation.module) {
+        for (Instruction& instruction : make_early_inc_range(instructions(function))) {
+            define_control(instruction);
+        }
+        for (Instruction& instruction : make_early_inc_range(instructions(function))) {
+            if (auto* local = dyn_cast<AllocaInst>(&instruction)) poison_local(*local);
+            auto* load = dyn_cast<LoadInst>(&instruction);
+            if (load && compilation.options.memory_checks) keep(*load, keepers);
+        }
+    }
+}
+
+}  // namespace cudasim::jit

@@ -1,0 +1,205 @@
+// Builds the block runner (E1): the kernel's body inside a loop over threads [context.thread, context.end).
+//
+//   entry ─► first (tid of context.thread) ─► thread ─► body ... ─► next ─► thread (while thread < context.end)
+//                                                                     └──► exit
+//
+// The loop keeps tid in registers and writes it to the context before each thread, tid.y and tid.z only when
+// they change. The body's local variables move to the entry, so all threads of a runner share their slots.
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <array>
+
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/lowering.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+class EntryBuilder {
+  public:
+    explicit EntryBuilder(Compilation& compilation)
+        : compilation_(compilation), body_(*compilation.kernel), builder_(*compilation.context) {}
+
+    Function* build() {
+        declare();
+        load_constants();
+        first_coordinates();
+        open_loop();
+        move_body();
+        close_loop();
+        return entry_;
+    }
+
+  private:
+    BasicBlock* block(const char* name) { return BasicBlock::Create(*compilation_.context, name, entry_); }
+    Value* context_field(unsigned offset) {
+        return builder_.CreateConstGEP1_32(builder_.getInt8Ty(), entry_->getArg(0), offset);
+    }
+    Value* load(unsigned offset) { return builder_.CreateLoad(builder_.getInt32Ty(), context_field(offset)); }
+    void store(Value* value, unsigned offset) { builder_.CreateStore(value, context_field(offset)); }
+
+    void declare() {
+        auto* pointer = PointerType::get(*compilation_.context, 0);
+        auto* type = FunctionType::get(builder_.getVoidTy(), {pointer}, false);
+        entry_ = Function::Create(type, GlobalValue::ExternalLinkage, "cudasim_entry", *compilation_.module);
+        entry_->setDoesNotThrow();
+        entry_->addFnAttr(Attribute::NullPointerIsValid);
+        entry_->addParamAttr(0, Attribute::NoAlias);
+        entry_->addParamAttr(0, Attribute::get(*compilation_.context, Attribute::Dereferenceable, sizeof(ThreadContext)));
+        entry_->addParamAttr(0, Attribute::getWithAlignment(*compilation_.context, Align(8)));
+        entry_->getArg(0)->setName("context");
+        entry_->setSubprogram(body_.getSubprogram());
+        body_.setSubprogram(nullptr);
+        start_ = block("entry");
+    }
+
+    /// Block extents and the kernel's parameters, before the loop.
+    void load_constants() {
+        builder_.SetInsertPoint(start_);
+        builder_.CreateUnreachable();
+        FunctionContext head(*entry_);
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            extent_[axis] = head.block_field(offsetof(BlockContext, ntid) + 4 * axis, builder_.getInt32Ty());
+        }
+        Value* buffer = nullptr;
+        const auto& parameters = compilation_.description->parameters;
+        if (!parameters.empty()) {
+            buffer = head.block_field(offsetof(BlockContext, parameters), PointerType::get(*compilation_.context, 0));
+        }
+        builder_.SetInsertPoint(start_->getTerminator());
+        for (unsigned i = 0; i < parameters.size(); ++i) {
+            Argument* argument = body_.getArg(i + body_parameters);
+            Value* address = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), buffer, parameters[i].offset);
+            argument->replaceAllUsesWith(compilation_.by_value[i] ? address : load_parameter(*argument, address, parameters[i]));
+        }
+        start_->getTerminator()->eraseFromParent();
+    }
+
+    Value* load_parameter(Argument& argument, Value* address, const image::Parameter& parameter) {
+        auto* value = builder_.CreateAlignedLoad(argument.getType(), address, Align(parameter.alignment));
+        value->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(*compilation_.context, {}));
+        value->takeName(&argument);
+        return value;
+    }
+
+    void first_coordinates() {
+        builder_.SetInsertPoint(start_);
+        auto* divide = block("first.divide");
+        auto* first = block("first");
+        exit_ = block("exit");
+        Value* thread = load(offsetof(ThreadContext, thread));
+        auto* any = block("any");
+        builder_.CreateCondBr(builder_.CreateICmpULT(thread, load(offsetof(ThreadContext, end))), any, exit_);
+        builder_.SetInsertPoint(any);
+        builder_.CreateCondBr(builder_.CreateICmpEQ(thread, builder_.getInt32(0)), first, divide);
+        builder_.SetInsertPoint(divide);
+        Value* x = builder_.CreateURem(thread, extent_[0]);
+        Value* row = builder_.CreateUDiv(thread, extent_[0]);
+        Value* y = builder_.CreateURem(row, extent_[1]);
+        Value* z = builder_.CreateUDiv(row, extent_[1]);
+        builder_.CreateBr(first);
+        builder_.SetInsertPoint(first);
+        auto choose = [&](Value* divided) {
+            auto* phi = builder_.CreatePHI(builder_.getInt32Ty(), 2);
+            phi->addIncoming(builder_.getInt32(0), any);
+            phi->addIncoming(divided, divide);
+            return phi;
+        };
+        initial_ = {choose(x), choose(y), choose(z), thread};
+        store(initial_[1], offsetof(ThreadContext, tid) + 4);
+        store(initial_[2], offsetof(ThreadContext, tid) + 8);
+        first_ = first;
+    }
+
+    void open_loop() {
+        loop_ = block("thread");
+        builder_.CreateBr(loop_);
+        builder_.SetInsertPoint(loop_);
+        for (unsigned i = 0; i < 4; ++i) {
+            current_[i] = builder_.CreatePHI(builder_.getInt32Ty(), 2);
+            current_[i]->addIncoming(initial_[i], first_);
+            body_.getArg(i + 1)->replaceAllUsesWith(current_[i]);
+        }
+        store(current_[0], offsetof(ThreadContext, tid));
+        store(current_[3], offsetof(ThreadContext, thread));
+        body_.getArg(0)->replaceAllUsesWith(entry_->getArg(0));
+    }
+
+    void move_body() {
+        next_ = block("next");
+        BasicBlock* body_head = &body_.getEntryBlock();
+        std::vector<AllocaInst*> locals;
+        for (Instruction& instruction : *body_head) {
+            auto* local = dyn_cast<AllocaInst>(&instruction);
+            if (local && local->isStaticAlloca()) locals.push_back(local);
+        }
+        for (auto* local : locals) local->moveBefore(*start_, start_->begin());
+        entry_->splice(next_->getIterator(), &body_);
+        builder_.CreateBr(body_head);
+        for (Instruction& instruction : make_early_inc_range(instructions(*entry_))) {
+            auto* end = dyn_cast<ReturnInst>(&instruction);
+            if (!end) continue;
+            auto* jump = BranchInst::Create(next_, end->getIterator());
+            jump->setDebugLoc(end->getDebugLoc());
+            end->eraseFromParent();
+        }
+        body_.eraseFromParent();
+    }
+
+    void close_loop() {
+        auto* carry = block("carry");
+        auto* again = block("again");
+        builder_.SetInsertPoint(next_);
+        Value* thread = builder_.CreateAdd(current_[3], builder_.getInt32(1));
+        Value* x = builder_.CreateAdd(current_[0], builder_.getInt32(1));
+        auto* step = block("step");
+        builder_.CreateCondBr(builder_.CreateICmpULT(thread, load(offsetof(ThreadContext, end))), step, exit_,
+                              MDBuilder(*compilation_.context).createLikelyBranchWeights());
+        builder_.SetInsertPoint(step);
+        builder_.CreateCondBr(builder_.CreateICmpEQ(x, extent_[0]), carry, again,
+                              MDBuilder(*compilation_.context).createBranchWeights(1, 31));
+        builder_.SetInsertPoint(carry);
+        Value* y = builder_.CreateAdd(current_[1], builder_.getInt32(1));
+        Value* wraps = builder_.CreateICmpEQ(y, extent_[1]);
+        Value* carried_y = builder_.CreateSelect(wraps, builder_.getInt32(0), y);
+        Value* carried_z = builder_.CreateAdd(current_[2], builder_.CreateZExt(wraps, builder_.getInt32Ty()));
+        store(carried_y, offsetof(ThreadContext, tid) + 4);
+        store(carried_z, offsetof(ThreadContext, tid) + 8);
+        builder_.CreateBr(again);
+        builder_.SetInsertPoint(again);
+        auto join = [&](Value* stays, Value* carried) {
+            auto* phi = builder_.CreatePHI(builder_.getInt32Ty(), 2);
+            phi->addIncoming(stays, step);
+            phi->addIncoming(carried, carry);
+            return phi;
+        };
+        current_[0]->addIncoming(join(x, builder_.getInt32(0)), again);
+        current_[1]->addIncoming(join(current_[1], carried_y), again);
+        current_[2]->addIncoming(join(current_[2], carried_z), again);
+        current_[3]->addIncoming(thread, again);
+        builder_.CreateBr(loop_);
+        builder_.SetInsertPoint(exit_);
+        builder_.CreateRetVoid();
+    }
+
+    Compilation& compilation_;
+    Function& body_;
+    IRBuilder<> builder_;
+    Function* entry_ = nullptr;
+    BasicBlock *start_ = nullptr, *first_ = nullptr, *loop_ = nullptr, *next_ = nullptr, *exit_ = nullptr;
+    std::array<Value*, 3> extent_{};
+    std::array<Value*, 4> initial_{};
+    std::array<PHINode*, 4> current_{};
+};
+
+}  // namespace
+
+void build_entry(Compilation& compilation) {
+    compilation.kernel = EntryBuilder(compilation).build();
+}
+
+}  // namespace cudasim::jit

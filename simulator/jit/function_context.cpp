@@ -1,0 +1,47 @@
+// See function_context.h.
+#include "simulator/jit/function_context.h"
+
+#include "simulator/jit/abi.h"
+#include "simulator/jit/compilation.h"
+
+namespace cudasim::jit {
+
+using namespace llvm;
+
+void mark_checked(Instruction& access) {
+    access.setMetadata(marks::checked, MDNode::get(access.getContext(), {}));
+}
+
+Instruction* FunctionContext::head() {
+    return last_ ? last_->getNextNode() : &*function_.getEntryBlock().getFirstInsertionPt();
+}
+
+Value* FunctionContext::field(Value* base, unsigned offset, Type* type, bool invariant) {
+    IRBuilder<> builder(head());
+    builder.SetCurrentDebugLocation({});
+    Value* address = offset == 0 ? base : builder.CreateConstGEP1_32(builder.getInt8Ty(), base, offset);
+    LoadInst* load = builder.CreateLoad(type, address);
+    if (invariant) load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(load->getContext(), {}));
+    mark_checked(*load);
+    last_ = load;
+    return load;
+}
+
+Value* FunctionContext::block_field(unsigned offset, Type* type) {
+    if (!block_) {
+        block_ = field(function_.getArg(0), offsetof(ThreadContext, block),
+                       PointerType::get(function_.getContext(), 0), true);
+        block_->setName("block");
+    }
+    auto& known = block_fields_[offset];
+    if (!known) known = field(block_, offset, type, true);
+    return known;
+}
+
+Value* FunctionContext::thread_field(unsigned offset, Type* type) {
+    auto& known = thread_fields_[offset];
+    if (!known) known = field(function_.getArg(0), offset, type, false);
+    return known;
+}
+
+}  // namespace cudasim::jit

@@ -1,0 +1,98 @@
+// See hook_calls.h.
+#include "simulator/jit/hook_calls.h"
+
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include <array>
+
+#include "simulator/jit/c_types.h"
+#include "simulator/jit/hooks.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+constexpr bool yes = true;
+constexpr bool no = false;
+
+struct Row {
+    std::string_view symbol;
+    void* address;
+    bool returns;
+    FunctionType* (*type)(LLVMContext&);
+};
+
+const std::array rows = {
+#define HOOK(identifier, result, returns, parameters)                          \
+    Row{"cudasim_hook_" #identifier, reinterpret_cast<void*>(&cudasim_hook_##identifier), returns, \
+        &FunctionTypeOf<std::remove_pointer_t<decltype(&cudasim_hook_##identifier)>>::get},
+#include "simulator/jit/hooks.def"
+#undef HOOK
+};
+
+/// Checks that mostly return leave the program's memory alone, but whatever was stored before must be there
+/// when they end the thread: they read everything.
+bool only_reads(Hook hook) { return hook == Hook::access_check || hook == Hook::float_division; }
+
+Function* declare(Module& module, Hook hook) {
+    const Row& row = rows[static_cast<std::size_t>(hook)];
+    if (auto* known = module.getFunction(row.symbol)) return known;
+    auto& context = module.getContext();
+    auto* function = Function::Create(row.type(context), GlobalValue::ExternalLinkage, row.symbol, module);
+    function->setDoesNotThrow();
+    if (!row.returns) function->setDoesNotReturn();
+    if (hook != Hook::barrier) function->addFnAttr(Attribute::Cold);
+    if (only_reads(hook)) {
+        function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::argMemOnly() |
+                                   MemoryEffects::inaccessibleMemOnly());
+    }
+    function->addParamAttr(0, Attribute::NoCapture);
+    return function;
+}
+
+}  // namespace
+
+std::string_view symbol_of(Hook hook) { return rows[static_cast<std::size_t>(hook)].symbol; }
+
+std::optional<Hook> hook_called_by(const Instruction& instruction) {
+    const auto* call = dyn_cast<CallInst>(&instruction);
+    const Function* callee = call ? call->getCalledFunction() : nullptr;
+    if (!callee || !callee->getName().starts_with("cudasim_hook_")) return std::nullopt;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (std::string_view(callee->getName()) == rows[i].symbol) return static_cast<Hook>(i);
+    }
+    return std::nullopt;
+}
+
+const std::vector<std::pair<std::string_view, void*>>& hook_addresses() {
+    static const auto addresses = [] {
+        std::vector<std::pair<std::string_view, void*>> result;
+        for (const Row& row : rows) result.emplace_back(row.symbol, row.address);
+        return result;
+    }();
+    return addresses;
+}
+
+CallInst* call_hook(IRBuilderBase& builder, Hook hook, ArrayRef<Value*> arguments) {
+    Function* caller = builder.GetInsertBlock()->getParent();
+    SmallVector<Value*, 8> all{caller->getArg(0)};
+    all.append(arguments.begin(), arguments.end());
+    all.push_back(builder.getInt32(0));
+    CallInst* call = builder.CreateCall(declare(*caller->getParent(), hook), all);
+    call->addFnAttr(Attribute::NoMerge);
+    return call;
+}
+
+void emit_fault(IRBuilderBase& builder, findings::FindingKind kind) {
+    call_hook(builder, Hook::fault, {builder.getInt32(static_cast<std::uint32_t>(kind))});
+    builder.CreateUnreachable();
+}
+
+Instruction* branch_cold(Value* condition, Instruction* at, bool returns) {
+    auto* weights = MDBuilder(at->getContext()).createUnlikelyBranchWeights();
+    return SplitBlockAndInsertIfThen(condition, at->getIterator(), !returns, weights);
+}
+
+}  // namespace cudasim::jit

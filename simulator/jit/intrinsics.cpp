@@ -1,0 +1,298 @@
+// Lowers calls of intrinsics.def, the scopes of atomics and fences, and refuses whatever is then unknown:
+// LLVM would abort the process over a left-over llvm.nvvm.* and link a stray name to anything.
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <string_view>
+#include <unordered_map>
+
+#include "simulator/jit/c_types.h"
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/hook_calls.h"
+#include "simulator/jit/host_symbols.h"
+#include "simulator/jit/lowering.h"
+#include "simulator/jit/source_places.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+/// One call being lowered.
+struct Site {
+    CallInst& call;
+    IRBuilder<>& builder;
+    Compilation& compilation;
+    [[nodiscard]] Value* argument(unsigned index) const { return call.getArgOperand(index); }
+    [[nodiscard]] Type* type() const { return call.getArgOperand(0)->getType(); }
+};
+
+using Emitter = Value* (*)(Site&);
+
+// Floating point -------------------------------------------------------------------------------------------
+
+/// PTX min/max: a NaN loses against a number, -0 is less than +0.
+Value* choose(Site& at, Intrinsic::ID ordered) {
+    Value* x = at.argument(0);
+    Value* y = at.argument(1);
+    Value* result = at.builder.CreateBinaryIntrinsic(ordered, x, y);
+    result = at.builder.CreateSelect(at.builder.CreateFCmpUNO(y, y), x, result);
+    return at.builder.CreateSelect(at.builder.CreateFCmpUNO(x, x), y, result);
+}
+Value* float_minimum(Site& at) { return choose(at, Intrinsic::minimum); }
+Value* float_maximum(Site& at) { return choose(at, Intrinsic::maximum); }
+
+Value* classify(Site& at, FPClassTest classes) {
+    return at.builder.CreateZExt(at.builder.createIsFPClass(at.argument(0), classes), at.call.getType());
+}
+Value* is_nan(Site& at) { return classify(at, fcNan); }
+Value* is_infinite(Site& at) { return classify(at, fcInf); }
+Value* is_finite(Site& at) { return classify(at, fcFinite); }
+Value* same_bits(Site& at) { return at.builder.CreateBitCast(at.argument(0), at.call.getType()); }
+Value* sign_bit(Site& at) {
+    const unsigned bits = at.type()->getPrimitiveSizeInBits();
+    Value* word = at.builder.CreateBitCast(at.argument(0), at.builder.getIntNTy(bits));
+    Value* negative = at.builder.CreateICmpSLT(word, ConstantInt::get(word->getType(), 0));
+    return at.builder.CreateZExt(negative, at.call.getType());
+}
+/// [0, 1]; NaN gives 0 (PTX .sat).
+Value* saturate(Site& at) {
+    Value* x = at.argument(0);
+    Value* zero = ConstantFP::get(at.type(), 0.0);
+    Value* one = ConstantFP::get(at.type(), 1.0);
+    Value* positive = at.builder.CreateSelect(at.builder.CreateFCmpOGT(x, zero), x, zero);
+    return at.builder.CreateSelect(at.builder.CreateFCmpOGT(positive, one), one, positive);
+}
+Value* sum(Site& at) { return at.builder.CreateFAdd(at.argument(0), at.argument(1)); }
+Value* product(Site& at) { return at.builder.CreateFMul(at.argument(0), at.argument(1)); }
+Value* quotient(Site& at) { return at.builder.CreateFDiv(at.argument(0), at.argument(1)); }
+Value* reciprocal(Site& at) { return at.builder.CreateFDiv(ConstantFP::get(at.type(), 1.0), at.argument(0)); }
+
+Function* declare_host(Module& module, StringRef name, FunctionType* type) {
+    auto* function = cast<Function>(module.getOrInsertFunction(name, type).getCallee());
+    function->setDoesNotThrow();
+    function->setWillReturn();
+    function->setDoesNotAccessMemory();
+    function->setNoSync();
+    return function;
+}
+
+Value* call_host(Site& at, StringRef name, Type* result, Value* argument) {
+    auto* type = FunctionType::get(result, {argument->getType()}, false);
+    return at.builder.CreateCall(declare_host(*at.compilation.module, name, type), {argument});
+}
+
+Value* sine_and_cosine(Site& at) {
+    const bool narrow = at.type()->isFloatTy();
+    at.builder.CreateStore(call_host(at, narrow ? "__nv_sinf" : "__nv_sin", at.type(), at.argument(0)), at.argument(1));
+    at.builder.CreateStore(call_host(at, narrow ? "__nv_cosf" : "__nv_cos", at.type(), at.argument(0)), at.argument(2));
+    return nullptr;
+}
+
+/// modf: both parts have the sign of x; infinity has fraction 0.
+Value* split_fraction(Site& at) {
+    Value* x = at.argument(0);
+    Value* whole = at.builder.CreateUnaryIntrinsic(Intrinsic::trunc, x);
+    at.builder.CreateStore(whole, at.argument(1));
+    Value* infinite = at.builder.createIsFPClass(x, fcInf);
+    Value* fraction = at.builder.CreateSelect(infinite, ConstantFP::get(at.type(), 0.0), at.builder.CreateFSub(x, whole));
+    return at.builder.CreateBinaryIntrinsic(Intrinsic::copysign, fraction, x);
+}
+
+Value* split_exponent(Site& at) {
+    Type* wide = at.builder.getDoubleTy();
+    Value* x = at.builder.CreateFPCast(at.argument(0), wide);
+    at.builder.CreateStore(call_host(at, "cudasim.frexp.exponent", at.builder.getInt32Ty(), x), at.argument(1));
+    return at.builder.CreateFPCast(call_host(at, "cudasim.frexp.mantissa", wide, x), at.type());
+}
+
+// Integers -------------------------------------------------------------------------------------------------
+
+Value* absolute(Site& at) {
+    return at.builder.CreateBinaryIntrinsic(Intrinsic::abs, at.argument(0), at.builder.getFalse());
+}
+Value* population_count(Site& at) {
+    Value* count = at.builder.CreateUnaryIntrinsic(Intrinsic::ctpop, at.argument(0));
+    return at.builder.CreateZExtOrTrunc(count, at.call.getType());
+}
+Value* leading_zeros(Site& at) {
+    Value* count = at.builder.CreateBinaryIntrinsic(Intrinsic::ctlz, at.argument(0), at.builder.getFalse());
+    return at.builder.CreateZExtOrTrunc(count, at.call.getType());
+}
+/// 1 + index of the lowest set bit, 0 when there is none.
+Value* first_set(Site& at) {
+    Value* zeros = at.builder.CreateBinaryIntrinsic(Intrinsic::cttz, at.argument(0), at.builder.getFalse());
+    Value* found = at.builder.CreateAdd(zeros, ConstantInt::get(at.type(), 1));
+    Value* none = at.builder.CreateICmpEQ(at.argument(0), ConstantInt::get(at.type(), 0));
+    Value* result = at.builder.CreateSelect(none, ConstantInt::get(at.type(), 0), found);
+    return at.builder.CreateZExtOrTrunc(result, at.call.getType());
+}
+Value* high_product(Site& at, bool is_signed) {
+    const unsigned bits = at.type()->getIntegerBitWidth();
+    Type* wide = at.builder.getIntNTy(bits * 2);
+    Value* x = at.builder.CreateIntCast(at.argument(0), wide, is_signed);
+    Value* y = at.builder.CreateIntCast(at.argument(1), wide, is_signed);
+    return at.builder.CreateTrunc(at.builder.CreateLShr(at.builder.CreateMul(x, y), bits), at.type());
+}
+Value* signed_high_product(Site& at) { return high_product(at, true); }
+Value* unsigned_high_product(Site& at) { return high_product(at, false); }
+
+// Threads and memory ---------------------------------------------------------------------------------------
+
+Value* barrier(Site& at, BarrierKind kind) {
+    Value* value = at.builder.getInt32(0);
+    if (at.call.arg_size() == 1) {
+        Value* holds = at.builder.CreateICmpNE(at.argument(0), at.builder.getInt32(0));
+        value = at.builder.CreateZExt(holds, at.builder.getInt32Ty());
+    }
+    Value* kind_value = at.builder.getInt32(static_cast<std::uint32_t>(kind));
+    auto* call = call_hook(at.builder, Hook::barrier, {kind_value, value});
+    auto& context = *at.compilation.context;
+    call->setMetadata(marks::barrier, MDNode::getDistinct(context, {}));
+    return call;
+}
+Value* barrier_plain(Site& at) { return barrier(at, BarrierKind::plain), nullptr; }
+Value* barrier_count(Site& at) { return barrier(at, BarrierKind::count); }
+Value* barrier_all(Site& at) { return barrier(at, BarrierKind::all); }
+Value* barrier_any(Site& at) { return barrier(at, BarrierKind::any); }
+Value* barrier_numbered(Site& at) {
+    const auto* number = dyn_cast<ConstantInt>(at.argument(0));
+    if (!number || !number->isZero()) refuse(at.call, "named barriers (other than 0) are not supported");
+    auto* call = call_hook(at.builder, Hook::barrier, {at.builder.getInt32(0), at.builder.getInt32(0)});
+    call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {}));
+    return nullptr;
+}
+
+/// A block's threads share one host thread: keeping the compiler from reordering is enough.
+Value* fence_in_block(Site& at) {
+    at.builder.CreateFence(AtomicOrdering::SequentiallyConsistent, SyncScope::SingleThread);
+    return nullptr;
+}
+Value* fence_everywhere(Site& at) {
+    at.builder.CreateFence(AtomicOrdering::SequentiallyConsistent);
+    return nullptr;
+}
+Value* let_others_run(Site& at) { return call_hook(at.builder, Hook::yield, {}), nullptr; }
+
+/// Inside the block's static and dynamic shared memory.
+Value* is_shared(Site& at) {
+    FunctionContext head(*at.call.getFunction());
+    auto* pointer = at.builder.getPtrTy();
+    Value* base = head.block_field(offsetof(BlockContext, shared_base), pointer);
+    Value* dynamic = head.block_field(offsetof(BlockContext, dynamic_shared_bytes), at.builder.getInt32Ty());
+    Type* word = at.builder.getInt64Ty();
+    Value* distance = at.builder.CreateSub(at.builder.CreatePtrToInt(at.argument(0), word),
+                                           at.builder.CreatePtrToInt(base, word));
+    Value* bytes = at.builder.CreateAdd(at.builder.CreateZExt(dynamic, word),
+                                        at.builder.getInt64(at.compilation.shared.dynamic_offset));
+    return at.builder.CreateICmpULT(distance, bytes);
+}
+Value* atomic(Site& at, AtomicRMWInst::BinOp operation) {
+    return at.builder.CreateAtomicRMW(operation, at.argument(0), at.argument(1), MaybeAlign(), AtomicOrdering::Monotonic);
+}
+Value* atomic_increment(Site& at) { return atomic(at, AtomicRMWInst::UIncWrap); }
+Value* atomic_decrement(Site& at) { return atomic(at, AtomicRMWInst::UDecWrap); }
+
+// The table ------------------------------------------------------------------------------------------------
+
+struct Row {
+    FunctionType* (*type)(LLVMContext&);
+    bool host;
+    Intrinsic::ID intrinsic;
+    Emitter emitter;
+};
+
+const std::unordered_map<std::string_view, Row>& table() {
+    static const std::unordered_map<std::string_view, Row> rows = {
+#define HOST(name, type, function) {name, {&FunctionTypeOf<type>::get, true, Intrinsic::not_intrinsic, nullptr}},
+#define LLVM(name, type, intrinsic) {name, {&FunctionTypeOf<type>::get, false, Intrinsic::intrinsic, nullptr}},
+#define EMIT(name, type, emitter) {name, {&FunctionTypeOf<type>::get, false, Intrinsic::not_intrinsic, &emitter}},
+#include "simulator/jit/intrinsics.def"
+#undef HOST
+#undef LLVM
+#undef EMIT
+    };
+    return rows;
+}
+
+/// llvm.nvvm.ptr.gen.to.shared and the like: address spaces are all one by now.
+bool is_address_space_cast(const Function& function) { return function.getName().starts_with("llvm.nvvm.ptr."); }
+
+void lower_call(CallInst& call, Compilation& compilation) {
+    Function* callee = call.getCalledFunction();
+    IRBuilder<> builder(&call);
+    if (is_address_space_cast(*callee)) {
+        call.replaceAllUsesWith(call.getArgOperand(0));
+        call.eraseFromParent();
+        return;
+    }
+    const auto found = table().find(std::string_view(callee->getName()));
+    if (found == table().end()) return;
+    const Row& row = found->second;
+    if (call.getFunctionType() != row.type(*compilation.context)) {
+        refuse(call, "'" + callee->getName().str() + "' is called with a type that is not its own");
+    }
+    if (row.host) {
+        declare_host(*compilation.module, callee->getName(), callee->getFunctionType());
+        return;
+    }
+    Value* result = nullptr;
+    if (row.emitter) {
+        Site site{call, builder, compilation};
+        result = row.emitter(site);
+    } else {
+        SmallVector<Value*, 3> arguments(call.args());
+        result = builder.CreateIntrinsic(row.intrinsic, {call.getType()}, arguments);
+    }
+    if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(result);
+    call.eraseFromParent();
+}
+
+/// Every scope reaches at least all threads of the simulated device.
+void lower_scopes(Instruction& instruction) {
+    const auto scope = getAtomicSyncScopeID(&instruction);
+    if (!scope || *scope == SyncScope::System || *scope == SyncScope::SingleThread) return;
+    SmallVector<StringRef, 8> names;
+    instruction.getContext().getSyncScopeNames(names);
+    const bool in_block = isa<FenceInst>(instruction) && (names[*scope] == "block" || names[*scope] == "cta");
+    const auto wider = in_block ? SyncScope::SingleThread : SyncScope::System;
+    if (auto* fence = dyn_cast<FenceInst>(&instruction)) fence->setSyncScopeID(wider);
+    if (auto* load = dyn_cast<LoadInst>(&instruction)) load->setSyncScopeID(wider);
+    if (auto* store = dyn_cast<StoreInst>(&instruction)) store->setSyncScopeID(wider);
+    if (auto* update = dyn_cast<AtomicRMWInst>(&instruction)) update->setSyncScopeID(wider);
+    if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) exchange->setSyncScopeID(wider);
+}
+
+/// llvm.fmuladd leaves the choice to the target; ours is an option (V5).
+void lower_multiply_add(IntrinsicInst& call, bool contract) {
+    IRBuilder<> builder(&call);
+    builder.setFastMathFlags(call.getFastMathFlags());
+    Value* result =
+        contract ? builder.CreateIntrinsic(Intrinsic::fma, {call.getType()},
+                                           {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2)})
+                 : builder.CreateFAdd(builder.CreateFMul(call.getArgOperand(0), call.getArgOperand(1)),
+                                      call.getArgOperand(2));
+    call.replaceAllUsesWith(result);
+    call.eraseFromParent();
+}
+
+}  // namespace
+
+void lower_intrinsics(Compilation& compilation) {
+    for (Function& function : *compilation.module) {
+        if (function.isDeclaration()) continue;
+        for (Instruction& instruction : make_early_inc_range(instructions(function))) {
+            lower_scopes(instruction);
+            auto* call = dyn_cast<CallInst>(&instruction);
+            if (!call || !call->getCalledFunction() || !call->getCalledFunction()->isDeclaration()) continue;
+            if (call->getIntrinsicID() == Intrinsic::fmuladd) {
+                lower_multiply_add(cast<IntrinsicInst>(*call), compilation.options.fma_contraction);
+            } else {
+                lower_call(*call, compilation);
+            }
+        }
+    }
+}
+
+}  // namespace cudasim::jit

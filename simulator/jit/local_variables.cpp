@@ -1,0 +1,115 @@
+// See local_variables.h.
+#include "simulator/jit/local_variables.h"
+
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "simulator/jit/compilation.h"
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/hook_calls.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+constexpr std::uint64_t redzone_bytes = 32;
+
+/// Follows a local variable's address as long as every use is one we understand.
+class AddressUses {
+  public:
+    explicit AddressUses(const AllocaInst& local) : local_(local), data_layout_(local.getDataLayout()) {}
+
+    bool all_understood() { return understood(local_, 0); }
+
+  private:
+    /// offset: from the variable's start; nullopt when not constant.
+    bool understood(const Value& address, std::optional<std::int64_t> offset) {
+        return all_of(address.uses(), [&](const Use& use) { return understood(use, offset); });
+    }
+
+    bool understood(const Use& use, std::optional<std::int64_t> offset) {
+        const auto& user = *cast<Instruction>(use.getUser());
+        if (const auto* element = dyn_cast<GetElementPtrInst>(&user)) {
+            APInt distance(64, 0);
+            if (!offset || !element->accumulateConstantOffset(data_layout_, distance)) {
+                return understood(*element, std::nullopt);
+            }
+            return understood(*element, *offset + distance.getSExtValue());
+        }
+        if (isa<ICmpInst>(user)) return true;
+        if (const auto* store = dyn_cast<StoreInst>(&user)) {
+            if (store->getValueOperand() == use.get()) return false;
+        }
+        const bool checked = user.getMetadata(marks::checked) != nullptr;
+        if (const auto* load = dyn_cast<LoadInst>(&user)) {
+            return checked || inside(offset, data_layout_.getTypeStoreSize(load->getType()), load->getAlign());
+        }
+        if (const auto* store = dyn_cast<StoreInst>(&user)) {
+            return checked || inside(offset, data_layout_.getTypeStoreSize(store->getValueOperand()->getType()),
+                                     store->getAlign());
+        }
+        if (const auto* fill = dyn_cast<MemIntrinsic>(&user)) {
+            const auto* bytes = dyn_cast<ConstantInt>(fill->getLength());
+            return checked || (bytes && inside(offset, bytes->getZExtValue(), Align(1)));
+        }
+        return false;
+    }
+
+    bool inside(std::optional<std::int64_t> offset, std::uint64_t bytes, Align alignment) const {
+        return offset && *offset >= 0 &&
+               lies_inside(local_, static_cast<std::uint64_t>(*offset), bytes, alignment.value());
+    }
+
+    const AllocaInst& local_;
+    const DataLayout& data_layout_;
+};
+
+}  // namespace
+
+bool lies_inside(const AllocaInst& local, std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) {
+    const auto size = local.getAllocationSize(local.getDataLayout());
+    return size && offset + bytes <= size->getFixedValue() && local.getAlign().value() >= alignment &&
+           offset % alignment == 0;
+}
+
+void LocalVariables::protect() {
+    std::vector<AllocaInst*> exposed;
+    for (Instruction& instruction : instructions(function_)) {
+        auto* local = dyn_cast<AllocaInst>(&instruction);
+        if (local && !AddressUses(*local).all_understood()) exposed.push_back(local);
+    }
+    for (AllocaInst* local : exposed) protect(*local);
+}
+
+void LocalVariables::protect(AllocaInst& local) {
+    const std::uint64_t bytes = local.getAllocationSize(local.getDataLayout())->getFixedValue();
+    const std::uint64_t padded = (bytes + redzone_bytes - 1) / redzone_bytes * redzone_bytes;
+    IRBuilder<> builder(&local);
+    const auto* subprogram = function_.getSubprogram();
+    const DebugLoc place =
+        subprogram ? DILocation::get(local.getContext(), subprogram->getLine(), 0, const_cast<DISubprogram*>(subprogram))
+                   : nullptr;
+    builder.SetCurrentDebugLocation(place);
+    const Align alignment = std::max(local.getAlign(), Align(redzone_bytes));
+    const std::uint64_t before = std::max<std::uint64_t>(redzone_bytes, alignment.value());
+    auto* area = builder.CreateAlloca(ArrayType::get(builder.getInt8Ty(), before + padded + redzone_bytes));
+    area->setAlignment(alignment);
+    area->takeName(&local);
+    Value* variable = builder.CreateConstGEP1_64(builder.getInt8Ty(), area, before);
+    local.replaceAllUsesWith(variable);
+    Value* address = builder.CreatePtrToInt(variable, builder.getInt64Ty());
+    call_hook(builder, Hook::local_begin, {address, builder.getInt64(bytes)});
+    for (BasicBlock& block : function_) {
+        auto* end = dyn_cast<ReturnInst>(block.getTerminator());
+        if (!end) continue;
+        builder.SetInsertPoint(end);
+        builder.SetCurrentDebugLocation(place);
+        call_hook(builder, Hook::local_end, {address, builder.getInt64(bytes)});
+    }
+    local.eraseFromParent();
+}
+
+}  // namespace cudasim::jit

@@ -1,0 +1,30 @@
+// Local variables that can be accessed out of bounds, or through a pointer that the compiler cannot follow,
+// get redzones and a shadow of their own (C1):
+//
+//   | 32 redzone | variable | padding | 32 redzone |     local_begin ... local_end around the function
+//
+// The others, nearly all, cost nothing.
+#pragma once
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
+
+namespace cudasim::jit {
+
+class LocalVariables {
+  public:
+    explicit LocalVariables(llvm::Function& function) : function_(function) {}
+
+    /// Finds and protects them. Call once, before checks are inserted.
+    void protect();
+
+  private:
+    void protect(llvm::AllocaInst& local);
+    llvm::Function& function_;
+};
+
+/// Does [offset, offset + bytes) with this alignment lie inside the variable?
+[[nodiscard]] bool lies_inside(const llvm::AllocaInst& local, std::uint64_t offset, std::uint64_t bytes,
+                               std::uint64_t alignment);
+
+}  // namespace cudasim::jit

@@ -1,0 +1,36 @@
+// From NVVM IR to IR that a CPU can run: one function per step, called in this order by compiler.cpp.
+#pragma once
+
+#include "simulator/jit/compilation.h"
+
+namespace cudasim::jit {
+
+/// Chooses where the kernel's __shared__ variables lie: static ones first, dynamic ones together at the end.
+void lay_out_shared(Compilation& compilation);
+
+/// Gives every function the context as parameter 0 (E2), turns all address spaces into 0, variables into
+/// addresses off the context's bases and function values into handles (E2b). The kernel becomes a body
+/// function with parameters (context, tid.x, tid.y, tid.z, thread, its own...).
+/// @throws CompileError for inline assembly and for undefined variables
+void lower_functions(Compilation& compilation);
+
+/// Calls through handles: checked against a table of functions and types, then called (E2b).
+void lower_indirect_calls(Compilation& compilation);
+
+/// Barriers, fences, atomics' scopes, libdevice functions, NVVM's arithmetic intrinsics (intrinsics.def).
+/// @throws CompileError for what is unknown
+void lower_intrinsics(Compilation& compilation);
+
+/// Special registers, after inlining: in the kernel they are SSA values, elsewhere loads (E2).
+void lower_special_registers(Compilation& compilation);
+
+/// After all lowering. @throws CompileError naming what the CPU cannot run, and where it is used
+void refuse_unknown_functions(const Compilation& compilation);
+
+/// Wraps the kernel body into the loop over the threads of a block (E1). `kernel` is the entry afterwards.
+void build_entry(Compilation& compilation);
+
+/// Index of the first parameter of the kernel's own in the body function.
+inline constexpr unsigned body_parameters = 5;
+
+}  // namespace cudasim::jit

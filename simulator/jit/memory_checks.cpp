@@ -1,0 +1,234 @@
+// Inline shadow lookups (C1; the test is in abi.h) before each access that is not known to be fine.
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <optional>
+
+#include "simulator/jit/early_instrumentation.h"
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/hook_calls.h"
+#include "simulator/jit/late_instrumentation.h"
+#include "simulator/jit/local_variables.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+/// What an access needs to be legal.
+struct Access {
+    Instruction* at;
+    Value* address;
+    Value* bytes = nullptr;         ///< for memcpy and the like
+    std::uint64_t fixed_bytes = 0;  ///< for everything else
+    std::uint64_t alignment = 1;
+    std::uint32_t flags = access_read;
+};
+
+std::vector<Access> accesses_of(Instruction& instruction, const DataLayout& data_layout) {
+    auto fixed = [&](Value* address, Type* type, Align alignment, std::uint32_t flags) {
+        return Access{&instruction, address, nullptr, data_layout.getTypeStoreSize(type), alignment.value(), flags};
+    };
+    if (auto* load = dyn_cast<LoadInst>(&instruction)) {
+        const std::uint32_t flags = load->isAtomic() ? access_atomic : access_read;
+        return {fixed(load->getPointerOperand(), load->getType(), load->getAlign(), flags)};
+    }
+    if (auto* store = dyn_cast<StoreInst>(&instruction)) {
+        const std::uint32_t flags = access_write | (store->isAtomic() ? access_atomic : 0U);
+        return {fixed(store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(), flags)};
+    }
+    if (auto* update = dyn_cast<AtomicRMWInst>(&instruction)) {
+        return {fixed(update->getPointerOperand(), update->getType(), update->getAlign(), access_write | access_atomic)};
+    }
+    if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
+        return {fixed(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), exchange->getAlign(),
+                      access_write | access_atomic)};
+    }
+    if (auto* fill = dyn_cast<MemIntrinsic>(&instruction)) {
+        std::vector<Access> both{{&instruction, fill->getRawDest(), fill->getLength(), 0,
+                                  fill->getDestAlign().valueOrOne().value(), access_write}};
+        if (auto* copy = dyn_cast<MemTransferInst>(fill)) {
+            both.push_back({&instruction, copy->getRawSource(), copy->getLength(), 0,
+                            copy->getSourceAlign().valueOrOne().value(), access_read});
+        }
+        return both;
+    }
+    return {};
+}
+
+/// Distance from the start of a known object when it is a constant.
+struct Place {
+    Value* object;
+    std::optional<std::int64_t> offset;
+};
+
+Place place_in_object(Value* address, const DataLayout& data_layout) {
+    APInt offset(64, 0);
+    Value* base = address;
+    while (auto* element = dyn_cast<GEPOperator>(base)) {
+        const auto* instruction = dyn_cast<Instruction>(element);
+        if (instruction && instruction->getMetadata(marks::variable)) break;
+        if (!element->accumulateConstantOffset(data_layout, offset)) return {getUnderlyingObject(address, 0), std::nullopt};
+        base = element->getPointerOperand();
+    }
+    return {base, offset.getSExtValue()};
+}
+
+struct Variable {
+    std::uint64_t bytes;
+    unsigned space;
+};
+
+std::optional<Variable> variable_at(const Value* object) {
+    const auto* instruction = dyn_cast<Instruction>(object);
+    const MDNode* node = instruction ? instruction->getMetadata(marks::variable) : nullptr;
+    if (!node) return std::nullopt;
+    return Variable{mdconst::extract<ConstantInt>(node->getOperand(0))->getZExtValue(),
+                    static_cast<unsigned>(mdconst::extract<ConstantInt>(node->getOperand(1))->getZExtValue())};
+}
+
+/// The marked address computation that `address` derives from, through any index.
+std::optional<Variable> variable_behind(Value* address) {
+    while (auto* element = dyn_cast<GEPOperator>(address)) {
+        if (const auto variable = variable_at(element)) return variable;
+        address = element->getPointerOperand();
+    }
+    return std::nullopt;
+}
+
+class MemoryChecks {
+  public:
+    explicit MemoryChecks(Function& function)
+        : function_(function), data_layout_(function.getParent()->getDataLayout()), head_(function),
+          locals_(function) {}
+
+    void run() {
+        std::vector<Access> needed;
+        for (Instruction& instruction : instructions(function_)) {
+            if (instruction.getMetadata(marks::checked)) continue;
+            for (const Access& access : accesses_of(instruction, data_layout_)) {
+                if (!is_known_fine(access)) needed.push_back(access);
+            }
+        }
+        locals_.protect();
+        for (const Access& access : needed) check(access);
+    }
+
+  private:
+    bool is_known_fine(const Access& access) const {
+        const auto bytes = access.bytes ? constant_bytes(*access.bytes) : std::optional(access.fixed_bytes);
+        if (!bytes) return false;
+        if (*bytes == 0) return true;
+        const Place place = place_in_object(access.address, data_layout_);
+        if (!place.offset || *place.offset < 0) return false;
+        const auto offset = static_cast<std::uint64_t>(*place.offset);
+        if (offset % access.alignment != 0) return false;
+        if (const auto* local = dyn_cast<AllocaInst>(place.object)) {
+            return lies_inside(*local, offset, *bytes, access.alignment);
+        }
+        const auto variable = variable_at(place.object);
+        if (!variable || access.alignment > 16) return false;
+        const bool forbidden = variable->space == constant && (access.flags & access_write) != 0;
+        return !forbidden && offset + *bytes <= variable->bytes;
+    }
+
+    static std::optional<std::uint64_t> constant_bytes(const Value& bytes) {
+        const auto* number = dyn_cast<ConstantInt>(&bytes);
+        return number ? std::optional(number->getZExtValue()) : std::nullopt;
+    }
+
+    /// Does it derive from a variable in constant memory? Then read-only shadow is what is expected.
+    static bool reads_constant(const Access& access) {
+        const auto variable = variable_behind(access.address);
+        return variable && variable->space == constant && (access.flags & access_write) == 0;
+    }
+
+    void check(const Access& access) {
+        if (access.bytes) return check_range(access);
+        if (access.fixed_bytes == 0) return;
+        IRBuilder<> builder(access.at);
+        Value* address = builder.CreatePtrToInt(access.address, builder.getInt64Ty());
+        IRBuilder<> cold(branch_cold(failing_test(builder, access, address), access.at, true));
+        cold.SetCurrentDebugLocation(access.at->getDebugLoc());
+        call_check(cold, address, cold.getInt64(access.fixed_bytes), access);
+    }
+
+    /// A copy of any length: the engine looks at all of it.
+    void check_range(const Access& access) {
+        IRBuilder<> builder(access.at);
+        Value* address = builder.CreatePtrToInt(access.address, builder.getInt64Ty());
+        Value* bytes = builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty());
+        IRBuilder<> some(branch_cold(builder.CreateICmpNE(bytes, builder.getInt64(0)), access.at, true));
+        some.SetCurrentDebugLocation(access.at->getDebugLoc());
+        call_check(some, address, bytes, access);
+    }
+
+    static void call_check(IRBuilder<>& builder, Value* address, Value* bytes, const Access& access) {
+        const std::uint32_t flags = access.flags | static_cast<std::uint32_t>(access.alignment << 8);
+        call_hook(builder, Hook::access_check, {address, bytes, builder.getInt32(flags)});
+    }
+
+    /// True when the access may be illegal: shadow of its first and its last granule, and alignment.
+    Value* failing_test(IRBuilder<>& builder, const Access& access, Value* address) {
+        const std::uint64_t bytes = access.fixed_bytes;
+        const bool read_only = reads_constant(access);
+        Value* bad = nullptr;
+        auto or_bad = [&](Value* condition) { bad = bad ? builder.CreateOr(bad, condition) : condition; };
+        // A naturally aligned access of up to 8 bytes lies in one granule.
+        const std::uint64_t last = bytes <= 8 && access.alignment >= bytes ? 0 : bytes - 1;
+        if (last != 0) or_bad(granule_test(builder, address, 1, read_only));
+        Value* end = last == 0 ? address : builder.CreateAdd(address, builder.getInt64(last));
+        or_bad(granule_test(builder, end, last == 0 ? bytes : 1, read_only));
+        // Longer than two granules: those in between could be a hole.
+        for (std::uint64_t middle = 8; middle < last; middle += 8) {
+            or_bad(granule_test(builder, builder.CreateAdd(address, builder.getInt64(middle)), 1, read_only));
+        }
+        if (access.alignment > 1) {
+            Value* low = builder.CreateAnd(address, builder.getInt64(access.alignment - 1));
+            or_bad(builder.CreateICmpNE(low, builder.getInt64(0)));
+        }
+        return bad;
+    }
+
+    /// (address & 7) + bytes > shadow[address >> 3]
+    Value* granule_test(IRBuilder<>& builder, Value* address, std::uint64_t bytes, bool read_only) {
+        Value* shadow = head_.block_field(offsetof(BlockContext, shadow_base), builder.getPtrTy());
+        Value* slot = builder.CreateGEP(builder.getInt8Ty(), shadow, builder.CreateLShr(address, shadow_granule_log2));
+        auto* load = builder.CreateLoad(builder.getInt8Ty(), slot);
+        mark_checked(*load);
+        Value* open = builder.CreateSExt(load, builder.getInt32Ty());
+        if (read_only) open = builder.CreateBinaryIntrinsic(Intrinsic::abs, open, builder.getFalse());
+        Value* first = builder.CreateAnd(builder.CreateTrunc(address, builder.getInt32Ty()), builder.getInt32(7));
+        Value* end = bytes == 8 ? builder.getInt32(8)
+                                : builder.CreateAdd(first, builder.getInt32(static_cast<std::uint32_t>(bytes)));
+        return builder.CreateICmpSGT(end, open);
+    }
+
+    Function& function_;
+    const DataLayout& data_layout_;
+    FunctionContext head_;
+    LocalVariables locals_;
+};
+
+void drop_keepers(Module& module) {
+    for (Function& function : make_early_inc_range(module)) {
+        if (!function.getName().starts_with(keep_prefix)) continue;
+        for (User* user : make_early_inc_range(function.users())) cast<Instruction>(user)->eraseFromParent();
+        function.eraseFromParent();
+    }
+}
+
+}  // namespace
+
+void insert_memory_checks(Compilation& compilation) {
+    if (compilation.options.memory_checks) {
+        for (Function& function : *compilation.module) {
+            if (!function.isDeclaration()) MemoryChecks(function).run();
+        }
+    }
+    drop_keepers(*compilation.module);
+}
+
+}  // namespace cudasim::jit

@@ -1,0 +1,221 @@
+// See object_code.h.
+#include "simulator/jit/object_code.h"
+
+#include <llvm/DebugInfo/DWARF/DWARFContext.h>
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/DataExtractor.h>
+#include <llvm/Support/Process.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <algorithm>
+
+#include "simulator/jit/hook_calls.h"
+#include "simulator/jit/host_symbols.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+/// Ours to fix, not the user's: something LLVM should never answer for lowered IR.
+[[noreturn]] void internal_error(const std::string& what) {
+    throw std::logic_error("simulator/jit: " + what);
+}
+
+template <class T>
+T value_or_die(Expected<T> expected, const char* doing) {
+    if (!expected) internal_error(std::string(doing) + ": " + toString(expected.takeError()));
+    return std::move(*expected);
+}
+
+void succeed_or_die(Error error, const char* doing) {
+    if (error) internal_error(std::string(doing) + ": " + toString(std::move(error)));
+}
+
+std::unique_ptr<TargetMachine> make_machine(bool fma_contraction) {
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
+    const std::string triple = sys::getProcessTriple();
+    std::string error;
+    const Target* target = TargetRegistry::lookupTarget(triple, error);
+    if (!target) internal_error(error);
+    TargetOptions options;
+    options.EmitStackSizeSection = true;
+    options.AllowFPOpFusion = fma_contraction ? FPOpFusion::Standard : FPOpFusion::Strict;
+    std::string features;
+    for (const auto& [name, enabled] : sys::getHostCPUFeatures()) {
+        features += (features.empty() ? "" : ",") + std::string(enabled ? "+" : "-") + name.str();
+    }
+    return std::unique_ptr<TargetMachine>(target->createTargetMachine(
+        triple, sys::getHostCPUName(), features, options, Reloc::PIC_, CodeModel::Small, CodeGenOptLevel::Default, true));
+}
+
+/// Bound on the stack one activation of every function needs: `.stack_sizes` holds, for each function, its
+/// address (8 bytes) and its frame size (ULEB128); 64 more for the return address and what hooks push.
+std::uint64_t total_frame_bytes(const object::ObjectFile& file) {
+    constexpr std::uint64_t call_overhead = 64;
+    std::uint64_t total = 0;
+    for (const auto& section : file.sections()) {
+        auto name = section.getName();
+        if (!name || *name != ".stack_sizes") continue;
+        const StringRef contents = value_or_die(section.getContents(), "stack sizes");
+        DataExtractor extractor(contents, true, 8);
+        std::uint64_t position = 0;
+        while (position + 8 < contents.size()) {
+            position += 8;
+            total += extractor.getULEB128(&position) + call_overhead;
+        }
+    }
+    return total;
+}
+
+struct Text {
+    std::uint64_t index = object::SectionedAddress::UndefSection;
+    std::uint64_t bytes = 0;
+};
+
+Text text_section(const object::ObjectFile& file) {
+    for (const auto& section : file.sections()) {
+        auto name = section.getName();
+        if (name && *name == ".text") return {section.getIndex(), section.getSize()};
+    }
+    return {};
+}
+
+std::uint64_t entry_offset(const object::ObjectFile& file) {
+    for (const auto& symbol : file.symbols()) {
+        if (value_or_die(symbol.getName(), "symbol") == "cudasim_entry") {
+            return value_or_die(symbol.getValue(), "symbol");
+        }
+    }
+    internal_error("the entry function vanished");
+}
+
+/// The process's ORC session: JITLink into this process, a JITDylib per kernel, one for the host's symbols.
+class Session {
+  public:
+    static Session& instance() {
+        static auto* session = new Session;  // never destroyed: kernels may outlive static destruction
+        return *session;
+    }
+
+    EntryFunction link(std::unique_ptr<MemoryBuffer> object, orc::JITDylib*& dylib) {
+        dylib = &session_.createBareJITDylib("kernel" + std::to_string(next_++));
+        dylib->addToLinkOrder(*host_);
+        succeed_or_die(layer_.add(*dylib, std::move(object)), "adding object code");
+        auto entry = value_or_die(session_.lookup({dylib}, "cudasim_entry"), "linking");
+        return entry.getAddress().toPtr<EntryFunction>();
+    }
+
+    void unlink(orc::JITDylib& dylib) { consumeError(session_.removeJITDylib(dylib)); }
+
+  private:
+    Session()
+        : session_(std::make_unique<orc::UnsupportedExecutorProcessControl>(nullptr, nullptr, sys::getProcessTriple(),
+                                                                            4096)),
+          layer_(session_, std::make_unique<jitlink::InProcessMemoryManager>(
+                               value_or_die(sys::Process::getPageSize(), "page size"))),
+          host_(&session_.createBareJITDylib("host")) {
+        orc::SymbolMap symbols;
+        auto define = [&](std::string_view name, void* address) {
+            symbols[session_.intern(StringRef(name.data(), name.size()))] = {orc::ExecutorAddr::fromPtr(address),
+                                                                             JITSymbolFlags::Exported};
+        };
+        for (const auto& [name, address] : hook_addresses()) define(name, address);
+        for (const auto& [name, address] : host_symbols()) define(name, address);
+        succeed_or_die(host_->define(orc::absoluteSymbols(std::move(symbols))), "host symbols");
+    }
+
+    orc::ExecutionSession session_;
+    orc::ObjectLinkingLayer layer_;
+    orc::JITDylib* host_;
+    unsigned next_ = 0;
+};
+
+class LinkedKernel final : public CompiledKernel {
+  public:
+    LinkedKernel(SmallVector<char, 0> object) : object_(std::move(object)) {
+        const MemoryBufferRef buffer(StringRef(object_.data(), object_.size()), "kernel");
+        file_ = value_or_die(object::ObjectFile::createObjectFile(buffer), "object file");
+        frame_bytes = total_frame_bytes(*file_);
+        text_ = text_section(*file_);
+        entry = Session::instance().link(MemoryBuffer::getMemBuffer(buffer, false), dylib_);
+        const auto first = reinterpret_cast<std::uintptr_t>(entry) - entry_offset(*file_);
+        code.emplace_back(first, first + text_.bytes);
+    }
+
+    ~LinkedKernel() override {
+        if (dylib_) {
+            const auto lock = lock_compiler();
+            Session::instance().unlink(*dylib_);
+        }
+    }
+
+    [[nodiscard]] findings::CallChain locate(std::uintptr_t program_counter) const override {
+        const auto [first, last] = code.front();
+        if (program_counter < first || program_counter >= last) return {};
+        const std::lock_guard lock(lines_mutex_);
+        if (!lines_) lines_ = DWARFContext::create(*file_);
+        const auto frames = lines_->getInliningInfoForAddress(
+            {program_counter - first, text_.index},
+            DILineInfoSpecifier(DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath,
+                                DILineInfoSpecifier::FunctionNameKind::ShortName));
+        findings::CallChain chain;
+        for (unsigned i = 0; i < frames.getNumberOfFrames(); ++i) {
+            const auto& frame = frames.getFrame(i);
+            if (frame.Line == 0 && frame.FileName == DILineInfo::BadString) continue;
+            chain.push_back({frame.FileName, frame.FunctionName, frame.Line, frame.Column});
+        }
+        return chain;
+    }
+
+  private:
+    SmallVector<char, 0> object_;
+    std::unique_ptr<object::ObjectFile> file_;
+    orc::JITDylib* dylib_ = nullptr;
+    Text text_;
+    mutable std::mutex lines_mutex_;
+    mutable std::unique_ptr<DWARFContext> lines_;
+};
+
+SmallVector<char, 0> generate(Module& module, TargetMachine& machine) {
+    SmallVector<char, 0> object;
+    raw_svector_ostream stream(object);
+    legacy::PassManager passes;
+    if (machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile)) {
+        internal_error("this target cannot emit object files");
+    }
+    passes.run(module);
+    return object;
+}
+
+}  // namespace
+
+std::unique_lock<std::mutex> lock_compiler() {
+    static auto* mutex = new std::mutex;
+    return std::unique_lock(*mutex);
+}
+
+TargetMachine& host_machine(const CompileOptions& options) {
+    static auto* strict = make_machine(false).release();
+    if (!options.fma_contraction) return *strict;
+    static auto* contracting = make_machine(true).release();
+    return *contracting;
+}
+
+std::shared_ptr<CompiledKernel> emit(Compilation& compilation, TargetMachine& machine) {
+    auto object = generate(*compilation.module, machine);
+    if (!compilation.diagnostics.empty()) {
+        throw CompileError("code generation failed: " + compilation.diagnostics.front(), {});
+    }
+    return std::make_shared<LinkedKernel>(std::move(object));
+}
+
+}  // namespace cudasim::jit

@@ -1,0 +1,61 @@
+// See optimiser.h. Function passes only: after inlining, a kernel is one function.
+#include "simulator/jit/optimiser.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+/// Analyses for one compilation. Library functions are unknown to it: a device function may be called `sin`.
+class Analyses {
+  public:
+    Analyses(Compilation& compilation, TargetMachine& machine, const PipelineTuningOptions& tuning)
+        : builder_(&machine, tuning) {
+        TargetLibraryInfoImpl libraries(Triple(compilation.module->getTargetTriple()));
+        libraries.disableAllFunctions();
+        functions_.registerPass([&] { return TargetLibraryAnalysis(libraries); });
+        builder_.registerModuleAnalyses(modules_);
+        builder_.registerCGSCCAnalyses(graphs_);
+        builder_.registerFunctionAnalyses(functions_);
+        builder_.registerLoopAnalyses(loops_);
+        builder_.crossRegisterProxies(loops_, functions_, graphs_, modules_);
+    }
+
+    PassBuilder& builder() { return builder_; }
+
+    void run(Module& module, FunctionPassManager passes) {
+        for (Function& function : module) {
+            if (!function.isDeclaration()) passes.run(function, functions_);
+        }
+    }
+
+  private:
+    PassBuilder builder_;
+    LoopAnalysisManager loops_;
+    FunctionAnalysisManager functions_;
+    CGSCCAnalysisManager graphs_;
+    ModuleAnalysisManager modules_;
+};
+
+}  // namespace
+
+void promote_locals(Compilation& compilation, TargetMachine& machine) {
+    Analyses analyses(compilation, machine, {});
+    FunctionPassManager passes;
+    passes.addPass(SROAPass(SROAOptions::PreserveCFG));
+    analyses.run(*compilation.module, std::move(passes));
+}
+
+void optimise(Compilation& compilation, TargetMachine& machine) {
+    if (compilation.options.optimisation == 0) return;
+    PipelineTuningOptions tuning;
+    Analyses analyses(compilation, machine, tuning);
+    analyses.run(*compilation.module, analyses.builder().buildFunctionSimplificationPipeline(
+                                          OptimizationLevel::O2, ThinOrFullLTOPhase::None));
+}
+
+}  // namespace cudasim::jit

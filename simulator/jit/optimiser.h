@@ -1,0 +1,20 @@
+// LLVM's passes, in two goes around the late instrumentation point (C0).
+#pragma once
+
+#include <llvm/Target/TargetMachine.h>
+
+#include "simulator/jit/compilation.h"
+
+namespace cudasim::jit {
+
+/// Inlines every device function that is neither recursive nor huge, so that one debug location tells the
+/// whole call chain. Sets Compilation::recursive and guards recursive functions (E11).
+void inline_functions(Compilation& compilation);
+
+/// Before late instrumentation: local variables into registers, nothing that could remove an access.
+void promote_locals(Compilation& compilation, llvm::TargetMachine& machine);
+
+/// After it: the whole pipeline.
+void optimise(Compilation& compilation, llvm::TargetMachine& machine);
+
+}  // namespace cudasim::jit

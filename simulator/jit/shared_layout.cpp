@@ -1,0 +1,61 @@
+// Where __shared__ variables lie in a block's shared memory:
+//
+//   | static 0 | redzone | static 1 | redzone | ... | dynamic, as many bytes as the launch says |
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Instructions.h>
+
+#include "simulator/jit/lowering.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+constexpr std::uint64_t alignment_bytes = 16;
+constexpr std::uint64_t redzone_bytes = 16;
+
+std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+bool is_used(const llvm::GlobalVariable& variable) {
+    return any_of(variable.users(), [](const User* user) { return isa<Instruction>(user); });
+}
+
+std::string source_name(const llvm::GlobalVariable& variable) {
+    SmallVector<DIGlobalVariableExpression*, 1> debug_info;
+    variable.getDebugInfo(debug_info);
+    const bool named = !debug_info.empty() && !debug_info.front()->getVariable()->getName().empty();
+    return (named ? debug_info.front()->getVariable()->getName() : variable.getName()).str();
+}
+
+}  // namespace
+
+void lay_out_shared(Compilation& compilation) {
+    auto& layout = compilation.shared;
+    const auto& data_layout = compilation.module->getDataLayout();
+    std::vector<const llvm::GlobalVariable*> dynamic;
+    std::uint64_t end = 0;
+    std::uint64_t dynamic_alignment = alignment_bytes;
+    for (const auto& variable : compilation.module->globals()) {
+        if (variable.getAddressSpace() != shared || !is_used(variable)) continue;
+        const std::uint64_t alignment = std::max(alignment_bytes, variable.getAlign().valueOrOne().value());
+        const std::uint64_t bytes = data_layout.getTypeAllocSize(variable.getValueType());
+        if (variable.isDeclaration() && bytes == 0) {
+            dynamic.push_back(&variable);
+            dynamic_alignment = std::max(dynamic_alignment, alignment);
+            continue;
+        }
+        const std::uint64_t redzone = end != 0 && compilation.options.memory_checks ? redzone_bytes : 0;
+        const std::uint64_t offset = align_up(end + redzone, alignment);
+        layout.offsets[&variable] = offset;
+        layout.variables.push_back({source_name(variable), offset, bytes});
+        end = offset + bytes;
+    }
+    layout.static_bytes = end;
+    const bool gap = end != 0 && !dynamic.empty() && compilation.options.memory_checks;
+    layout.dynamic_offset = align_up(end + (gap ? redzone_bytes : 0), dynamic_alignment);
+    for (const auto* variable : dynamic) layout.offsets[variable] = layout.dynamic_offset;
+}
+
+}  // namespace cudasim::jit

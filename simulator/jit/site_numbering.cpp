@@ -1,0 +1,41 @@
+// See site_numbering.h.
+#include "simulator/jit/site_numbering.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+
+#include <tuple>
+
+#include "simulator/jit/hook_calls.h"
+#include "simulator/jit/source_places.h"
+
+namespace cudasim::jit {
+
+using namespace llvm;
+
+void number_sites(Compilation& compilation) {
+    std::map<std::tuple<Hook, const DILocation*, const MDNode*, const Function*>, std::uint32_t> known;
+    for (Function& function : *compilation.module) {
+        for (Instruction& instruction : instructions(function)) {
+            const auto hook = hook_called_by(instruction);
+            if (!hook) continue;
+            const DILocation* place = instruction.getDebugLoc().get();
+            // Without a place, copies cannot be told from different calls: then each call is its own.
+            const Function* owner = place ? nullptr : &function;
+            const auto key = std::tuple(*hook, place, instruction.getMetadata(marks::barrier), owner);
+            const auto next = static_cast<std::uint32_t>(compilation.sites.size());
+            const auto [entry, fresh] = known.try_emplace(key, next);
+            if (fresh) {
+                auto chain = call_chain(place);
+                if (chain.empty()) chain.push_back(place_of(function.getSubprogram()));
+                compilation.sites.push_back(std::move(chain));
+            }
+            auto& call = cast<CallInst>(instruction);
+            call.setArgOperand(call.arg_size() - 1,
+                               ConstantInt::get(Type::getInt32Ty(function.getContext()), entry->second));
+        }
+    }
+}
+
+}  // namespace cudasim::jit

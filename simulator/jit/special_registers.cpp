@@ -1,0 +1,93 @@
+// Special registers (PTX ISA, "Special Registers"): tid and the linear thread index are the kernel body's own
+// parameters, elsewhere loads from the context; what is the same for a whole block is an invariant load.
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <functional>
+
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/lowering.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+class Registers {
+  public:
+    Registers(Function& function, bool kernel_body) : function_(function), head_(function), kernel_(kernel_body) {}
+
+    /// The register's value at `builder`; null for a register we do not know.
+    Value* read(Intrinsic::ID id, IRBuilder<>& builder) {
+        switch (id) {
+            case Intrinsic::nvvm_read_ptx_sreg_tid_x: return thread(1, offsetof(ThreadContext, tid));
+            case Intrinsic::nvvm_read_ptx_sreg_tid_y: return thread(2, offsetof(ThreadContext, tid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_tid_z: return thread(3, offsetof(ThreadContext, tid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return block(offsetof(BlockContext, ctaid));
+            case Intrinsic::nvvm_read_ptx_sreg_ctaid_y: return block(offsetof(BlockContext, ctaid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_ctaid_z: return block(offsetof(BlockContext, ctaid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_ntid_x: return block(offsetof(BlockContext, ntid));
+            case Intrinsic::nvvm_read_ptx_sreg_ntid_y: return block(offsetof(BlockContext, ntid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_ntid_z: return block(offsetof(BlockContext, ntid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_nctaid_x: return block(offsetof(BlockContext, nctaid));
+            case Intrinsic::nvvm_read_ptx_sreg_nctaid_y: return block(offsetof(BlockContext, nctaid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_nctaid_z: return block(offsetof(BlockContext, nctaid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_warpsize: return builder.getInt32(32);
+            case Intrinsic::nvvm_read_ptx_sreg_laneid: return lane(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_warpid: return builder.CreateLShr(linear(), 5);
+            case Intrinsic::nvvm_read_ptx_sreg_nwarpid: return warps(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_eq: return bit(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_lt: return below(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_le: return builder.CreateOr(below(builder), bit(builder));
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_ge: return builder.CreateNot(below(builder));
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_gt:
+                return builder.CreateNot(builder.CreateOr(below(builder), bit(builder)));
+            case Intrinsic::nvvm_read_ptx_sreg_clock:
+                return builder.CreateTrunc(cycles(builder), builder.getInt32Ty());
+            case Intrinsic::nvvm_read_ptx_sreg_clock64:
+            case Intrinsic::nvvm_read_ptx_sreg_globaltimer: return cycles(builder);
+            default: return nullptr;
+        }
+    }
+
+  private:
+    Type* word() { return Type::getInt32Ty(function_.getContext()); }
+    Value* thread(unsigned parameter, unsigned offset) {
+        return kernel_ ? function_.getArg(parameter) : head_.thread_field(offset, word());
+    }
+    Value* linear() { return thread(4, offsetof(ThreadContext, thread)); }
+    Value* block(unsigned offset) { return head_.block_field(offset, word()); }
+    Value* lane(IRBuilder<>& builder) { return builder.CreateAnd(linear(), 31); }
+    Value* bit(IRBuilder<>& builder) { return builder.CreateShl(builder.getInt32(1), lane(builder)); }
+    Value* below(IRBuilder<>& builder) { return builder.CreateSub(bit(builder), builder.getInt32(1)); }
+    Value* warps(IRBuilder<>& builder) {
+        Value* threads = block(offsetof(BlockContext, thread_count));
+        return builder.CreateLShr(builder.CreateAdd(threads, builder.getInt32(31)), 5);
+    }
+    Value* cycles(IRBuilder<>& builder) { return builder.CreateIntrinsic(Intrinsic::readcyclecounter, {}, {}); }
+
+    Function& function_;
+    FunctionContext head_;
+    bool kernel_;
+};
+
+}  // namespace
+
+void lower_special_registers(Compilation& compilation) {
+    for (Function& function : *compilation.module) {
+        if (function.isDeclaration()) continue;
+        Registers registers(function, &function == compilation.kernel);
+        for (Instruction& instruction : make_early_inc_range(instructions(function))) {
+            auto* call = dyn_cast<CallInst>(&instruction);
+            if (!call || call->getIntrinsicID() == Intrinsic::not_intrinsic || call->arg_size() != 0) continue;
+            IRBuilder<> builder(call);
+            Value* value = registers.read(call->getIntrinsicID(), builder);
+            if (!value) continue;
+            call->replaceAllUsesWith(value);
+            call->eraseFromParent();
+        }
+    }
+}
+
+}  // namespace cudasim::jit

@@ -1,0 +1,203 @@
+// See machine.h.
+#include "machine.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <stdexcept>
+
+namespace cudasim::jit::testing {
+namespace {
+
+Machine* running = nullptr;
+std::jmp_buf thread_ended;
+std::uint64_t yields = 0;
+
+void record(const char* hook, const ThreadContext* context, std::vector<std::int64_t> values, std::uint32_t site) {
+    running->events.push_back({hook, context->thread, std::move(values), site});
+}
+
+[[noreturn]] void end_thread() { std::longjmp(thread_ended, 1); }
+
+constexpr std::uint64_t address_bits = 47;
+
+}  // namespace
+
+Shadow& Shadow::instance() {
+    static Shadow shadow;
+    return shadow;
+}
+
+Shadow::Shadow() {
+    void* area = mmap(nullptr, std::uint64_t{1} << (address_bits - 3), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (area == MAP_FAILED) throw std::runtime_error("no address space for the shadow");
+    base_ = static_cast<std::int8_t*>(area);
+}
+
+void Shadow::set(const void* address, std::uint64_t bytes, int kind) {
+    auto at = reinterpret_cast<std::uint64_t>(address);
+    for (; bytes > 0; at += 8) {
+        const std::uint64_t part = std::min<std::uint64_t>(bytes, 8);
+        base_[at >> 3] = static_cast<std::int8_t>(static_cast<int>(part) * kind);
+        bytes -= part;
+    }
+}
+
+bool Shadow::allows(std::uint64_t address, std::uint64_t bytes, bool write) const {
+    for (std::uint64_t at = address; at < address + bytes; ++at) {
+        if (at >> address_bits != 0) return false;
+        const int open = base_[at >> 3];
+        const int readable = write ? open : std::abs(open);
+        if (static_cast<int>(at & 7) >= readable) return false;
+    }
+    return true;
+}
+
+Machine::Machine(std::string_view ir, CompileOptions options)
+    : image_(image::KernelImage::from_ir_text(ir)), options_(options) {}
+
+Machine::~Machine() {
+    if (globals_) {
+        Shadow::instance().set(globals_, layout_->bytes, 0);
+        std::free(globals_);
+    }
+}
+
+void Machine::load_globals() {
+    if (globals_ || compiled->globals->bytes == 0) return;
+    layout_ = compiled->globals;
+    globals_ = static_cast<std::byte*>(std::aligned_alloc(256, (layout_->bytes + 255) / 256 * 256));
+    std::memcpy(globals_, layout_->initial.data(), layout_->bytes);
+    for (const auto& relocation : layout_->relocations) {
+        const auto value = reinterpret_cast<std::uint64_t>(globals_) + relocation.target;
+        std::memcpy(globals_ + relocation.offset, &value, sizeof value);
+    }
+    for (const auto& variable : layout_->variables) {
+        Shadow::instance().set(globals_ + variable.offset, variable.bytes, variable.constant ? -1 : 1);
+    }
+}
+
+void Machine::run(std::string_view kernel, const Launch& launch, const std::vector<std::uint64_t>& parameters) {
+    std::vector<std::byte> bytes(parameters.size() * 8);
+    if (!bytes.empty()) std::memcpy(bytes.data(), parameters.data(), bytes.size());
+    run_bytes(kernel, launch, bytes);
+}
+
+void Machine::run_bytes(std::string_view kernel, const Launch& launch, const std::vector<std::byte>& parameters) {
+    compiled = compile(kernel);
+    load_globals();
+    const std::uint64_t shared_bytes = compiled->dynamic_shared_offset + launch.dynamic_shared_bytes;
+    std::vector<std::uint64_t> shared(shared_bytes / 8 + 64, 0xFFFBFFFBFFFBFFFBULL);
+    auto* shared_base = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(shared.data()) + 255) & ~255ULL);
+    for (const auto& variable : compiled->shared_variables) {
+        Shadow::instance().set(shared_base + variable.offset, variable.bytes, 1);
+    }
+    Shadow::instance().set(shared_base + compiled->dynamic_shared_offset, launch.dynamic_shared_bytes, 1);
+    running = this;
+    events.clear();
+    yields = 0;
+    const auto [gx, gy, gz] = launch.grid;
+    for (std::uint32_t index = 0; index < gx * gy * gz; ++index) {
+        BlockContext block{};
+        const std::uint32_t ctaid[3] = {index % gx, index / gx % gy, index / gx / gy};
+        std::copy_n(ctaid, 3, block.ctaid);
+        std::copy_n(launch.block, 3, block.ntid);
+        std::copy_n(launch.grid, 3, block.nctaid);
+        block.thread_count = launch.block[0] * launch.block[1] * launch.block[2];
+        block.shared_base = shared_base;
+        block.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+        block.parameters = parameters.data();
+        block.globals_base = globals_;
+        block.shadow_base = Shadow::instance().base();
+        ThreadContext context{};
+        context.end = block.thread_count;
+        context.fuel = fuel_per_slice;
+        context.block = &block;
+        context.stack_limit = reinterpret_cast<std::uintptr_t>(&context) - 256 * 1024;
+        if (setjmp(thread_ended) != 0) ++context.thread;
+        if (context.thread < context.end) compiled->entry(&context);
+    }
+    running = nullptr;
+    for (const auto& variable : compiled->shared_variables) {
+        Shadow::instance().set(shared_base + variable.offset, variable.bytes, 0);
+    }
+    Shadow::instance().set(shared_base + compiled->dynamic_shared_offset, launch.dynamic_shared_bytes, 0);
+}
+
+std::vector<Event> Machine::of(std::string_view hook) const {
+    std::vector<Event> found;
+    std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+                 [&](const Event& event) { return event.hook == hook; });
+    return found;
+}
+
+std::string Machine::place(const Event& event) const {
+    std::string text;
+    for (const auto& frame : compiled->sites.at(event.site)) {
+        text += (text.empty() ? "" : "; ") + frame.file + ":" + std::to_string(frame.line) + ":" +
+                std::to_string(frame.column) + " in " + frame.function;
+    }
+    return text;
+}
+
+}  // namespace cudasim::jit::testing
+
+namespace cudasim::jit {
+
+using namespace testing;
+
+std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std::int32_t value, std::uint32_t site) {
+    record("barrier", context, {kind, value}, site);
+    return kind == 0 ? 0 : 40 + value;
+}
+void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
+    record("yield", context, {}, site);
+    if (++yields >= running->yields_before_stopping) end_thread();
+}
+void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
+                              std::uint32_t site) {
+    record("index_fault", context, {index, size, axis}, site);
+    end_thread();
+}
+void cudasim_hook_access_check(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t flags,
+                               std::uint32_t site) {
+    const std::uint64_t alignment = flags >> 8;
+    if (address % alignment == 0 && Shadow::instance().allows(address, bytes, (flags & access_write) != 0)) {
+        record("access_allowed", context, {static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes)}, site);
+        return;
+    }
+    record("access_check", context,
+           {static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes), flags & 0xFF, flags >> 8}, site);
+    end_thread();
+}
+void cudasim_hook_fault(ThreadContext* context, std::int32_t kind, std::uint32_t site) {
+    record("fault", context, {kind}, site);
+    end_thread();
+}
+void cudasim_hook_raise(ThreadContext* context, std::int32_t exception, std::uint32_t site) {
+    record("raise", context, {exception}, site);
+    end_thread();
+}
+void cudasim_hook_float_division(ThreadContext* context, std::uint32_t site) {
+    record("float_division", context, {}, site);
+}
+void cudasim_hook_stack_overflow(ThreadContext* context, std::uint32_t site) {
+    record("stack_overflow", context, {}, site);
+    end_thread();
+}
+void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::uint32_t site) {
+    record("bad_call", context, {static_cast<std::int64_t>(handle)}, site);
+    end_thread();
+}
+void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t site) {
+    record("local_begin", context, {static_cast<std::int64_t>(bytes)}, site);
+    Shadow::instance().set(reinterpret_cast<void*>(address), bytes, 1);
+}
+void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t site) {
+    record("local_end", context, {static_cast<std::int64_t>(bytes)}, site);
+    Shadow::instance().set(reinterpret_cast<void*>(address), bytes, 0);
+}
+
+}  // namespace cudasim::jit
