@@ -65,7 +65,7 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
                     mebibytes(bytes) + " asked for, " + mebibytes(arena.capacity() - arena.in_use()) + " of " +
                         mebibytes(arena.capacity()) + " free (the simulated " + state_->profile.name + " has " +
                         mebibytes(state_->profile.total_memory) + "; this host can give " +
-                        mebibytes(memory::host_memory_limit()) + ")");
+                        mebibytes(memory::host_memory_available()) + ")");
 }
 
 void Device::free(DevicePointer pointer) {

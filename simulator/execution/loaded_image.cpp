@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "simulator/jit/hooks.h"
 #include "simulator/memory/shadow.h"
 
 namespace cudasim::execution {
@@ -23,6 +24,10 @@ std::vector<std::uint32_t> barrier_places(const jit::CompiledKernel& kernel) {
 }
 
 std::atomic<std::uint64_t> next_layout_seed{1};
+
+/// simulator/jit refers to the hooks by name and knows nothing of this folder; naming one of them here makes the
+/// linker take hooks.cpp from the static library before it reaches simulator/jit's references.
+[[gnu::used]] const auto link_hooks = &jit::cudasim_hook_barrier;
 
 }  // namespace
 

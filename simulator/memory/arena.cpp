@@ -17,6 +17,8 @@ namespace {
 /// Freed bytes kept back so that a use after free is recognised; a larger allocation is released at once,
 /// because keeping hundreds of megabytes from reuse costs page faults in every launch.
 constexpr std::uint64_t quarantine_limit = 32 << 20;
+/// From this size on an allocation asks the host first, and leaves it this much.
+constexpr std::uint64_t large_allocation = 64 << 20, host_reserve = 512 << 20;
 constexpr std::uint64_t smallest_arena = 64 << 20;
 /// A freed allocation larger than this gives its pages back to the system.
 constexpr std::uint64_t release_pages_above = 256 << 20;
@@ -48,6 +50,14 @@ std::uint64_t host_memory_limit() {
         if (file >> value && value > 0) limit = std::min(limit, value);
     }
     return limit;
+}
+
+std::uint64_t host_memory_available() {
+    std::ifstream file("/proc/meminfo");
+    std::string name, unit;
+    for (std::uint64_t kibibytes = 0; file >> name >> kibibytes && std::getline(file, unit);)
+        if (name == "MemAvailable:") return kibibytes << 10;
+    return host_memory_limit();
 }
 
 Arena::Arena(std::uint64_t capacity) : capacity_(capacity) {
@@ -82,6 +92,8 @@ std::optional<std::uint64_t> Arena::place(std::uint64_t footprint) {
 
 std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string label, bool poison, bool read_only) {
     if (bytes > capacity_ - std::min(in_use_, capacity_)) return std::nullopt;
+    // Simulated memory is real memory: refusing is kinder than driving the host out of memory.
+    if (bytes >= large_allocation && bytes + host_reserve > host_memory_available()) return std::nullopt;
     const std::uint64_t footprint = footprint_of(bytes);
     auto address = place(footprint);
     if (!address) {

@@ -75,6 +75,9 @@ class Arena {
     std::deque<Allocation> quarantine_;                // oldest first
 };
 
+/// What the host could give right now without swapping or killing anybody. Bytes.
+[[nodiscard]] std::uint64_t host_memory_available();
+
 /// Physical memory this process may use: the machine's, or its control group's limit when that is lower. Bytes.
 [[nodiscard]] std::uint64_t host_memory_limit();
 
