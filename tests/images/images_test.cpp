@@ -124,7 +124,9 @@ TEST_F(Images, a_cu_file_has_its_kernels_and_their_parameters) {
 TEST_F(Images, a_cu_file_computes_what_a_gpu_would) {
     const auto values = ramp(150);
     for (const auto carrier : {execution::Carrier::automatic, execution::Carrier::fiber}) {
-        const auto answer = smooth(values, 150, true, {.carrier = carrier});
+        execution::LaunchOptions options;
+        options.carrier = carrier;
+        const auto answer = smooth(values, 150, true, options);
         ASSERT_EQ(answer.launch.error(), nullptr) << answer.launch.error()->message;
         for (int i = 0; i < 150; ++i) {
             const float left = values[std::max(i - 1, 0)], right = values[std::min(i + 1, 149)];
