@@ -191,13 +191,15 @@ void bind_device(py::module_& module) {
                  const py::gil_scoped_release release;
                  as_driver_call("cuMemsetD8", [&] { self.device.fill(target, value, bytes); });
              })
-        .def(
-            "memory_info",
-            [](SimulatedDevice& self) {
-                const auto info = self.device.memory_info();
-                return py::make_tuple(info.free, info.total);
-            },
-            py::call_guard<py::gil_scoped_release>())
+        .def("memory_info",
+             [](SimulatedDevice& self) {
+                 execution::MemoryInfo info;
+                 {
+                     const py::gil_scoped_release release;
+                     info = self.device.memory_info();
+                 }
+                 return py::make_tuple(info.free, info.total);
+             })
         .def("load",
              [](const std::shared_ptr<SimulatedDevice>& self, const image::KernelImage& image) {
                  const py::gil_scoped_release release;

@@ -58,3 +58,9 @@ class NvrtcError(Exception):
 
 class LinkerError(RuntimeError):
     """Linking device code failed."""
+
+
+# Where users find them; tracebacks and pickles name this module.
+for _error in (CudaDriverError, CudaRuntimeError, CudaSupportError, CudaAPIError, CudaRuntimeAPIError):
+    _error.__module__ = "cudasim.errors"
+del _error

@@ -8,8 +8,13 @@
 
 import sys
 
-from cudasim import _numba_error_classes
-from cudasim._cuda_errors import CudaAPIError, CudaDriverError, CudaSupportError
+from cudasim._cuda_errors import (  # noqa: F401
+    CudaAPIError,
+    CudaDriverError,
+    CudaRuntimeAPIError,
+    CudaRuntimeError,
+    CudaSupportError,
+)
 
 
 class CudasimWarning(UserWarning):
@@ -56,6 +61,8 @@ def __getattr__(name):
     numba_errors = _real_numba_errors()
     if numba_errors is not None and hasattr(numba_errors, name):
         return getattr(numba_errors, name)
+    from cudasim import _numba_error_classes
+
     try:
         return getattr(_numba_error_classes, name)
     except AttributeError:
@@ -63,6 +70,8 @@ def __getattr__(name):
 
 
 def __dir__():
+    from cudasim import _numba_error_classes
+
     own = [name for name in globals() if not name.startswith("_")]
     return sorted({*own, *_numba_error_classes.__all__})
 
@@ -92,4 +101,4 @@ def _quote(file, line, function):
 
 
 __all__ = ["CudaAPIError", "CudaDriverError", "CudaSupportError", "CudasimWarning", "KernelError",
-           "KernelMemoryError", "KernelTimeoutError", *_numba_error_classes.__all__]
+           "KernelMemoryError", "KernelTimeoutError"]

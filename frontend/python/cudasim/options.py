@@ -167,15 +167,18 @@ def _changed():
     generation += 1
 
 
-def set(_source="cudasim.options.set", **values):  # noqa: A001 - the word for it
-    """Sets options from now on; None goes back to environment or default."""
+def set(where="cudasim.options.set", **values):  # noqa: A001 - the word for it
+    """Sets options from now on; None goes back to environment or default.
+
+    :param where: what `cudasim info` names as the value's source
+    """
     with _lock:
         for name, value in values.items():
             option = _option(name)
             if value is None:
                 _set.pop(name, None)
             else:
-                _set[name] = (_parsed(option, value, f"cudasim option {name}"), _source)
+                _set[name] = (_parsed(option, value, where), where)
         _changed()
 
 

@@ -5,7 +5,6 @@ There is one device, made at its first use from the options `device` and `device
 
 import functools
 import threading
-import uuid
 from typing import NamedTuple
 
 from cudasim import options
@@ -83,6 +82,8 @@ class Device:
     @property
     def uuid(self):
         """A UUID that depends on the device's name only."""
+        import uuid
+
         return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, 'cudasim:' + self.profile['name'])}"
 
     def __getattr__(self, name):

@@ -1,0 +1,119 @@
+// The Python kernel compiler in Python: compile_python(), and SourceError for what it refuses.
+// The Python side (_compiler.py) prepares a dictionary for each function; see function_source().
+#include <pybind11/stl.h>
+
+#include <stdexcept>
+
+#include "frontend/bindings/bindings.h"
+#include "frontend/bindings/python_syntax.h"
+#include "frontend/pykernel/compile.h"
+
+namespace cudasim::bindings {
+namespace {
+
+namespace py = pybind11;
+using namespace pykernel;
+
+std::int64_t wrapped_integer(py::handle value) {
+    const std::uint64_t bits = PyLong_AsUnsignedLongLongMask(value.ptr());
+    if (PyErr_Occurred()) throw py::error_already_set();
+    return static_cast<std::int64_t>(bits);
+}
+
+/// From the tuples that _resolve.py makes: (kind, fields...).
+GlobalValue global_value(py::handle description) {
+    const auto fields = py::reinterpret_borrow<py::tuple>(description);
+    const auto kind = py::cast<std::string>(fields[0]);
+    auto text = [&](std::size_t i) { return py::cast<std::string>(fields[i]); };
+    if (kind == "integer") return {.kind = GlobalKind::integer, .type_name = text(2), .integer = wrapped_integer(fields[1])};
+    if (kind == "real") return {.kind = GlobalKind::real, .type_name = text(2), .real = py::cast<double>(fields[1])};
+    if (kind == "boolean") return {.kind = GlobalKind::boolean, .integer = py::cast<bool>(fields[1])};
+    if (kind == "none") return {.kind = GlobalKind::none};
+    if (kind == "text") return {.kind = GlobalKind::text, .text = text(1)};
+    if (kind == "data_type") return {.kind = GlobalKind::data_type, .text = text(1), .type_name = text(1)};
+    if (kind == "intrinsic") return {.kind = GlobalKind::intrinsic, .text = text(1)};
+    if (kind == "function") return {.kind = GlobalKind::function, .text = text(2), .integer = py::cast<std::int64_t>(fields[1])};
+    if (kind == "exception") return {.kind = GlobalKind::exception, .text = text(1)};
+    if (kind == "module") return {.kind = GlobalKind::module, .text = text(1)};
+    if (kind == "undefined") return {.kind = GlobalKind::undefined};
+    if (kind == "unsupported") return {.kind = GlobalKind::unsupported, .text = text(1)};
+    if (kind == "tuple") {
+        GlobalValue result{.kind = GlobalKind::tuple};
+        for (py::handle element : fields[1]) result.elements.push_back(global_value(element));
+        return result;
+    }
+    if (kind == "array") {
+        return {.kind = GlobalKind::array,
+                .text = text(1),
+                .type_name = text(2),
+                .shape = py::cast<std::vector<std::int64_t>>(fields[3]),
+                .bytes = py::cast<std::string>(fields[4])};
+    }
+    throw std::invalid_argument("compile_python: unknown kind of global '" + kind + "'");
+}
+
+/// node: ast.FunctionDef or ast.Lambda; line_offset; file; first_line and lines of the source; globals:
+/// dotted name → description; defaults: descriptions.
+FunctionSource function_source(const py::dict& function) {
+    FunctionSource source;
+    source.syntax = function_from_python(function["node"], py::cast<int>(function["line_offset"]));
+    source.file = py::cast<std::string>(function["file"]);
+    source.first_line = py::cast<int>(function["first_line"]);
+    source.lines = py::cast<std::vector<std::string>>(function["lines"]);
+    for (const auto& [name, value] : py::cast<py::dict>(function["globals"])) {
+        source.globals.emplace(py::cast<std::string>(name), global_value(value));
+    }
+    for (py::handle value : function["defaults"]) source.defaults.push_back(global_value(value));
+    return source;
+}
+
+py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
+                        const std::vector<std::pair<std::string, std::string>>& sources, bool fastmath, bool fma) {
+    Request request;
+    for (py::handle function : functions) request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function)));
+    if (request.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
+    request.argument_types = std::move(argument_types);
+    request.fastmath = fastmath;
+    request.fma = fma;
+    std::vector<image::SourceFile> files;
+    for (const auto& [path, text] : sources) files.push_back({path, text});
+    Result result = pykernel::compile(request);
+    py::dict answer;
+    answer["image"] = image::KernelImage::from_bitcode(std::move(result.bitcode), std::move(files));
+    answer["kernel_name"] = result.kernel_name;
+    answer["typed_ir"] = result.typed_ir;
+    return answer;
+}
+
+PyObject* source_error_class = nullptr;
+
+void raise_source_error(const SourceError& error) {
+    py::object exception = py::reinterpret_borrow<py::object>(source_error_class)(error.text());
+    exception.attr("error_class") = error_class_name(error.error_class);
+    exception.attr("reason") = error.what();
+    exception.attr("file") = error.file;
+    exception.attr("line") = error.location.line;
+    exception.attr("column") = error.location.column;
+    PyErr_SetObject(source_error_class, exception.ptr());
+}
+
+}  // namespace
+
+void bind_pykernel(py::module_& module) {
+    source_error_class = PyErr_NewExceptionWithDoc(
+        "cudasim._native.SourceError", "A Python kernel cannot be compiled; _compiler.py turns it into numba's class.",
+        PyExc_ValueError, nullptr);
+    module.add_object("SourceError", py::reinterpret_borrow<py::object>(source_error_class));
+    py::register_local_exception_translator([](std::exception_ptr pointer) {
+        try {
+            if (pointer) std::rethrow_exception(pointer);
+        } catch (const SourceError& error) {
+            raise_source_error(error);
+        }
+    });
+    module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"), py::arg("sources"),
+               py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
+               "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir}. Raises SourceError.");
+}
+
+}  // namespace cudasim::bindings
