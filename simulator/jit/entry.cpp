@@ -4,7 +4,7 @@
 //                                                                     └──► exit
 //
 // The loop keeps tid in registers and writes it to the context before each thread, tid.y and tid.z only when
-// they change. The body's local variables move to the entry, so all threads of a runner share their slots.
+// they change; the optimiser moves all but `thread` to the calls that need them. The body's local variables move to the entry, so all threads of a runner share their slots.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
@@ -125,7 +125,8 @@ class EntryBuilder {
             body_.getArg(i + 1)->replaceAllUsesWith(current_[i]);
         }
         store(current_[0], offsetof(ThreadContext, tid));
-        store(current_[3], offsetof(ThreadContext, thread));
+        // Volatile: a fault that only the CPU notices must find the right thread here.
+        builder_.CreateStore(current_[3], context_field(offsetof(ThreadContext, thread)), true);
         body_.getArg(0)->replaceAllUsesWith(entry_->getArg(0));
     }
 

@@ -80,12 +80,14 @@ class IndirectCalls {
 
 void lower_indirect_calls(Compilation& compilation) {
     IndirectCalls calls(compilation);
+    std::vector<CallInst*> found;
     for (Function& function : *compilation.module) {
-        for (Instruction& instruction : make_early_inc_range(instructions(function))) {
+        for (Instruction& instruction : instructions(function)) {
             auto* call = dyn_cast<CallInst>(&instruction);
-            if (call && !isa<Function>(call->getCalledOperand())) calls.lower(*call);
+            if (call && !isa<Function>(call->getCalledOperand())) found.push_back(call);
         }
     }
+    for (CallInst* call : found) calls.lower(*call);
 }
 
 }  // namespace cudasim::jit
