@@ -6,7 +6,7 @@
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
 //   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
-//   pykernel_bindings.cpp  the Python kernel compiler
+//   pykernel_bindings.cpp  the Python kernel compiler; python_syntax.cpp: ast nodes to its syntax tree
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,0 +1,179 @@
+// len, min, max, abs, int, float, bool, round, pow, divmod, range. Types as Numba's CUDA target gives them.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "frontend/pykernel/callables.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+bool all_numbers(const CallTyping& call) {
+    for (TypeRef type : call.arguments) {
+        if (type && !type->is_number()) return false;
+    }
+    return true;
+}
+
+TypeRef type_len(const CallTyping& call) {
+    const bool array = call[0]->is(TypeKind::array) && call[0]->dimensions > 0;
+    if (!array && !call[0]->is(TypeKind::tuple)) call.no_match();
+    return call.types().int64;
+}
+
+Emitted emit_len(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    if (call[0].type->is(TypeKind::array)) return e.number(call[0].parts[1], e.types().int64);
+    return e.number(e.int64(static_cast<std::int64_t>(call[0].type->elements.size())), e.types().int64);
+}
+
+TypeRef type_extremum(const CallTyping& call) {
+    if (call.size() < 2 || !all_numbers(call)) {
+        if (call.size() == 1) call.refuse("at least two numbers are needed in a kernel");
+        call.no_match();
+    }
+    TypeRef result = call.types().without_literal(call[0]);
+    for (std::size_t i = 1; i < call.size(); ++i) result = call.program.promotion.unify(result, call[i]);
+    return call.types().without_literal(result);
+}
+
+/// A NaN loses against a number, as in PTX's min and max (V2).
+llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
+    if (type->is(TypeKind::floating)) {
+        const std::string name = std::string(want_max ? "__nv_fmax" : "__nv_fmin") + (type->bits == 32 ? "f" : "");
+        return e.call(name, a->getType(), {a, b});
+    }
+    const bool is_signed = type->is(TypeKind::integer) && type->is_signed;
+    llvm::Value* first = want_max ? (is_signed ? e.builder.CreateICmpSGT(a, b) : e.builder.CreateICmpUGT(a, b))
+                                  : (is_signed ? e.builder.CreateICmpSLT(a, b) : e.builder.CreateICmpULT(a, b));
+    return e.builder.CreateSelect(first, a, b);
+}
+
+Emitted emit_extremum(CallEmission& call) {
+    const TypeRef type = call.call.type;
+    const bool want_max = call.callable.name == "max";
+    Emitted result = call.emitter.convert(call[0], type);
+    for (std::size_t i = 1; i < call.arguments.size(); ++i) {
+        result.parts[0] = extremum(call.emitter, result.value(), call.emitter.convert(call[i], type).value(), type, want_max);
+    }
+    return result;
+}
+
+TypeRef type_abs(const CallTyping& call) {
+    if (!call[0]->is_number()) call.no_match();
+    return call[0]->is(TypeKind::boolean) ? call.types().int8 : call.types().without_literal(call[0]);
+}
+
+Emitted emit_abs(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef type = call.call.type;
+    llvm::Value* value = e.convert(call[0], type).value();
+    if (type->is(TypeKind::floating)) return e.number(e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value), type);
+    if (!type->is_signed) return e.number(value, type);
+    llvm::Value* zero = llvm::ConstantInt::get(value->getType(), 0);
+    return e.number(e.builder.CreateSelect(e.builder.CreateICmpSLT(value, zero), e.builder.CreateNeg(value), value), type);
+}
+
+TypeRef type_conversion(const CallTyping& call) {
+    if (!call[0]->is_number()) call.no_match();
+    const TypeRef from = call.types().without_literal(call[0]);
+    if (call.callable.name == "bool") return call.types().boolean;
+    if (call.callable.name == "int") return from->is(TypeKind::integer) ? from : call.types().int64;
+    return from->is(TypeKind::floating) ? from : call.types().float64;
+}
+
+Emitted emit_conversion(CallEmission& call) { return call.emitter.convert(call[0], call.call.type); }
+
+/// round(x) is an int64; round(x, n) stays a float, and a small or 16-bit integer becomes a float32.
+TypeRef type_round(const CallTyping& call) {
+    if (!all_numbers(call)) call.no_match();
+    if (!call[1]) return call.types().int64;
+    const TypeRef x = call[0];
+    if (x->is(TypeKind::floating)) return x;
+    return conversion(x, call.types().float32) <= Conversion::safe ? call.types().float32 : call.types().float64;
+}
+
+/// Half to even. With digits: scale, round, scale back; what overflows when scaled needs no rounding.
+Emitted emit_round(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    if (!call.has(1)) {
+        if (!call[0].type->is(TypeKind::floating)) return e.convert(call[0], e.types().int64);
+        llvm::Value* x = call[0].value();
+        llvm::Value* rounded = e.call(x->getType()->isFloatTy() ? "__nv_rintf" : "__nv_rint", x->getType(), {x});
+        return e.convert(e.number(rounded, call[0].type), e.types().int64);
+    }
+    const TypeRef result = call.call.type;
+    llvm::Type* real = e.builder.getDoubleTy();
+    llvm::Value* x = e.convert(call[0], e.types().float64).value();
+    llvm::Value* digits = e.convert(call[1], e.types().float64).value();
+    llvm::Value* zero = llvm::ConstantFP::get(real, 0.0);
+    llvm::Value* places = e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, digits);
+    llvm::Value* scale = e.call("__nv_pow", real, {llvm::ConstantFP::get(real, 10.0), places});
+    llvm::Value* fraction = e.builder.CreateFCmpOGE(digits, zero);
+    llvm::Value* scaled = e.builder.CreateSelect(fraction, e.builder.CreateFMul(x, scale), e.builder.CreateFDiv(x, scale));
+    llvm::Value* whole = e.call("__nv_rint", real, {scaled});
+    llvm::Value* back = e.builder.CreateSelect(fraction, e.builder.CreateFDiv(whole, scale), e.builder.CreateFMul(whole, scale));
+    llvm::Value* size = e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, scaled);
+    llvm::Value* finite = e.builder.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(real));
+    return e.convert(e.number(e.builder.CreateSelect(finite, back, x), e.types().float64), result);
+}
+
+TypeRef type_operator(const CallTyping& call, Operator op) {
+    const Signature* signature = call.program.promotion.binary(op, call[0], call[1]);
+    if (!signature) call.no_match();
+    return signature->result;
+}
+
+TypeRef type_pow(const CallTyping& call) { return type_operator(call, Operator::power); }
+Emitted emit_pow(CallEmission& call) { return call.emitter.binary(Operator::power, call[0], call[1]); }
+
+TypeRef type_divmod(const CallTyping& call) {
+    const TypeRef element = type_operator(call, Operator::floor_divide);
+    return call.types().tuple({element, element});
+}
+
+Emitted emit_divmod(CallEmission& call) {
+    Emitted result{call.call.type, {}};
+    result.parts.push_back(call.emitter.binary(Operator::floor_divide, call[0], call[1]).value());
+    result.parts.push_back(call.emitter.binary(Operator::modulo, call[0], call[1]).value());
+    return result;
+}
+
+TypeRef type_range(const CallTyping& call) {
+    if (call.size() < 1 || call.size() > 3) call.refuse("takes one to three numbers");
+    const TypeRef element = call.program.promotion.range(call.arguments);
+    if (!element) call.no_match();
+    return call.types().range(element);
+}
+
+Emitted emit_range(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef element = call.call.type->element();
+    auto argument = [&](std::size_t i) { return e.convert(call[i], element).value(); };
+    auto known = [&](std::uint64_t value) { return llvm::ConstantInt::get(e.module.value_type(element), value); };
+    const std::size_t count = call.arguments.size();
+    Emitted result{call.call.type, {}};
+    result.parts.push_back(count == 1 ? known(0) : argument(0));
+    result.parts.push_back(argument(count == 1 ? 0 : 1));
+    result.parts.push_back(count == 3 ? argument(2) : known(1));
+    return result;
+}
+
+constexpr Callable rows[] = {
+    {"len", "obj", type_len, emit_len},
+    {"min", "*", type_extremum, emit_extremum},
+    {"max", "*", type_extremum, emit_extremum},
+    {"abs", "x", type_abs, emit_abs},
+    {"int", "x", type_conversion, emit_conversion},
+    {"float", "x", type_conversion, emit_conversion},
+    {"bool", "x", type_conversion, emit_conversion},
+    {"round", "number ndigits=", type_round, emit_round},
+    {"pow", "base exp", type_pow, emit_pow},
+    {"divmod", "a b", type_divmod, emit_divmod},
+    {"range", "*", type_range, emit_range},
+};
+
+}  // namespace
+
+std::span<const Callable> builtin_callables() { return rows; }
+
+}  // namespace cudasim::pykernel

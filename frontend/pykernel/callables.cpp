@@ -1,0 +1,73 @@
+// Looks up rows and binds arguments to their parameters.
+#include "frontend/pykernel/callables.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace cudasim::pykernel {
+
+const Callable* find_callable(std::string_view name) {
+    static const auto table = [] {
+        std::unordered_map<std::string_view, const Callable*> rows;
+        for (auto family : {builtin_callables(), math_callables(), cuda_callables(), memory_callables(), atomic_callables()}) {
+            for (const Callable& row : family) rows.emplace(row.name, &row);
+        }
+        return rows;
+    }();
+    const auto found = table.find(name);
+    return found != table.end() ? found->second : nullptr;
+}
+
+std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction& call) {
+    const std::size_t given = call.operands.size() - 1;
+    const std::size_t positional = given - call.keywords.size();
+    const std::string shown = std::string(callable.name) + "()";
+    if (callable.parameters == "*") {
+        if (!call.keywords.empty()) refuse_typing(shown + " takes no keyword arguments", call.location);
+        std::vector<std::uint32_t> all(given);
+        for (std::size_t i = 0; i < given; ++i) all[i] = static_cast<std::uint32_t>(i + 1);
+        return all;
+    }
+    std::vector<std::uint32_t> operands;
+    std::size_t used_keywords = 0;
+    std::string_view rest = callable.parameters;
+    while (!rest.empty()) {
+        std::string_view name = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+        const bool optional = name.ends_with('=');
+        if (optional) name.remove_suffix(1);
+        const auto keyword = std::ranges::find(call.keywords, name);
+        const std::size_t index = operands.size();
+        if (keyword != call.keywords.end()) {
+            if (index < positional) refuse_typing(shown + " gets argument '" + std::string(name) + "' twice", call.location);
+            ++used_keywords;
+            operands.push_back(static_cast<std::uint32_t>(positional + 1 + (keyword - call.keywords.begin())));
+        } else if (index < positional) {
+            operands.push_back(static_cast<std::uint32_t>(index + 1));
+        } else if (optional) {
+            operands.push_back(nothing);
+        } else {
+            refuse_typing(shown + " needs an argument '" + std::string(name) + "'", call.location);
+        }
+    }
+    if (positional > operands.size()) {
+        refuse_typing(shown + " takes at most " + std::to_string(operands.size()) + " arguments, but " +
+                          std::to_string(positional) + " are given", call.location);
+    }
+    if (used_keywords != call.keywords.size()) refuse_typing(shown + " does not know one of these keyword arguments", call.location);
+    return operands;
+}
+
+void CallTyping::refuse(const std::string& reason) const {
+    refuse_typing(std::string(callable.name) + ": " + reason, call.location);
+}
+
+void CallTyping::no_match() const {
+    std::string reason = "No implementation of " + std::string(callable.name) + " for argument types (";
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        reason += (i ? ", " : "") + (arguments[i] ? arguments[i]->name : std::string("omitted"));
+    }
+    refuse_typing(reason + ")", call.location);
+}
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,62 @@
+// The functions that kernels may call: each a row with its typing rule beside its code generation.
+// Rows live with their family: builtin_calls.cpp, math_calls.cpp, cuda_calls.cpp, memory_calls.cpp,
+// atomic_calls.cpp.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "frontend/pykernel/emission.h"
+#include "frontend/pykernel/program.h"
+
+namespace cudasim::pykernel {
+
+struct Callable;
+
+/// A call whose argument types are known; `arguments` in the order of the row's parameters, null where
+/// an optional one is left out.
+struct CallTyping {
+    Program& program;
+    const Callable& callable;
+    const Instruction& call;
+    std::vector<TypeRef> arguments;
+
+    [[nodiscard]] TypeTable& types() const { return program.types; }
+    [[nodiscard]] std::size_t size() const { return arguments.size(); }
+    [[nodiscard]] TypeRef operator[](std::size_t i) const { return i < arguments.size() ? arguments[i] : nullptr; }
+    [[noreturn]] void refuse(const std::string& reason) const;
+    /// "No implementation of math.sin for (UniTuple(int64 x 2))".
+    [[noreturn]] void no_match() const;
+};
+
+struct CallEmission {
+    FunctionEmitter& emitter;
+    const Callable& callable;
+    const Instruction& call;
+    std::vector<Emitted> arguments;  ///< type null where left out
+
+    [[nodiscard]] const Emitted& operator[](std::size_t i) const { return arguments[i]; }
+    [[nodiscard]] bool has(std::size_t i) const { return i < arguments.size() && arguments[i].type; }
+};
+
+struct Callable {
+    std::string_view name;        ///< "cuda.grid", "math.sin", "len"
+    std::string_view parameters;  ///< names separated by blanks; "=" after a name: optional; "*": any number
+    TypeRef (*type)(const CallTyping&);
+    Emitted (*emit)(CallEmission&);
+};
+
+/// Null when kernels cannot call it.
+[[nodiscard]] const Callable* find_callable(std::string_view name);
+
+/// Operand number of the call for each parameter of the row; `nothing` where left out. @throws SourceError
+[[nodiscard]] std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction& call);
+
+std::span<const Callable> builtin_callables();
+std::span<const Callable> math_callables();
+std::span<const Callable> cuda_callables();
+std::span<const Callable> memory_callables();
+std::span<const Callable> atomic_callables();
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,64 @@
+// The driver: parse the argument types, infer, emit.
+#include "frontend/pykernel/compile.h"
+
+#include "frontend/pykernel/emission.h"
+#include "frontend/pykernel/program.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+std::vector<TypeRef> parse_arguments(Program& program, const Request& request) {
+    const FunctionSyntax& kernel = request.functions.front().syntax;
+    std::vector<TypeRef> arguments;
+    for (const std::string& name : request.argument_types) {
+        const TypeRef type = program.types.parse(name);
+        if (!type) refuse_unsupported("arguments of type " + name + " are not supported yet", kernel.location);
+        arguments.push_back(type);
+    }
+    if (arguments.size() != kernel.parameters.size()) {
+        refuse_typing(kernel.name + "() takes " + std::to_string(kernel.parameters.size()) + " arguments, but " +
+                          std::to_string(arguments.size()) + " are given", kernel.location);
+    }
+    return arguments;
+}
+
+void check_returns_nothing(const Specialisation& kernel) {
+    if (kernel.result->is(TypeKind::none)) return;
+    for (BlockId id : kernel.graph.order) {
+        const Instruction& last = kernel.graph.instructions[kernel.graph.blocks[id].instructions.back()];
+        if (last.opcode == Opcode::return_ && !last.type->is(TypeKind::none)) {
+            refuse_typing("CUDA kernel must have void return type, but '" + kernel.graph.source->syntax.name +
+                              "' returns a value of type " + kernel.result->name +
+                              ": store the result in an array argument", last.location);
+        }
+    }
+}
+
+std::string typed_ir(const Program& program) {
+    std::string text;
+    for (const Specialisation& specialisation : program.specialisations()) {
+        if (!text.empty()) text += "\n";
+        text += to_text(specialisation.graph, specialisation.arguments);
+    }
+    return text;
+}
+
+}  // namespace
+
+Result compile(const Request& request) {
+    Program program(request);
+    return Program::in_source(request.functions.front(), [&] {
+        const std::vector<TypeRef> arguments = parse_arguments(program, request);
+        Specialisation& kernel = program.specialise(0, arguments, request.functions.front().syntax.location);
+        check_returns_nothing(kernel);
+        ModuleEmitter emitter(program);
+        Result result;
+        result.bitcode = emitter.run(kernel);
+        result.kernel_name = kernel.symbol;
+        result.return_type = kernel.result->name;
+        result.typed_ir = typed_ir(program);
+        return result;
+    });
+}
+
+}  // namespace cudasim::pykernel

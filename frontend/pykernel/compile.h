@@ -1,0 +1,48 @@
+// Python kernels → NVVM IR. The front door of frontend/pykernel.
+//
+//   syntax tree ──► flow graph (flow_graph_*.cpp) ──► SSA versions of variables (ssa.cpp)
+//        ──► types to a fixpoint (inference.cpp, promotion.cpp, the tables of callables)
+//        ──► NVVM IR with debug info (emit_*.cpp)
+//
+// Typing rules are those of Numba's CUDA target (V1). Nothing here knows Python's C API.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "frontend/pykernel/global_value.h"
+#include "frontend/pykernel/source_error.h"
+#include "frontend/pykernel/syntax_tree.h"
+
+namespace cudasim::pykernel {
+
+/// A Python function and everything its names mean.
+struct FunctionSource {
+    FunctionSyntax syntax;
+    std::string file;                ///< as Python shows it
+    int first_line = 1;              ///< of `lines`
+    std::vector<std::string> lines;  ///< the function's source, without line ends
+    std::map<std::string, GlobalValue> globals;  ///< dotted name, such as "cuda.shared.array" → meaning
+    std::vector<GlobalValue> defaults;           ///< of the last parameters
+    bool is_closure = false;
+};
+
+struct Request {
+    std::vector<FunctionSource> functions;  ///< [0] is the kernel
+    std::vector<std::string> argument_types;  ///< Numba's type names
+    bool fastmath = false;
+    bool fma = false;  ///< mark floating-point operations `contract` (V5)
+};
+
+struct Result {
+    std::string bitcode;
+    std::string kernel_name;  ///< PTX-legal symbol
+    std::string typed_ir;
+    std::string return_type;
+};
+
+/// @throws SourceError
+[[nodiscard]] Result compile(const Request& request);
+
+}  // namespace cudasim::pykernel

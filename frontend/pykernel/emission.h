@@ -1,0 +1,191 @@
+// Typed IR → NVVM IR.
+//
+// A value of the typed IR becomes a list of LLVM values, its parts: a number has one, an array its data
+// pointer, shape and strides, a tuple the parts of its elements, a function none. Each variable and type
+// has one alloca, described to debuggers by dbg.declare; where versions of different types meet, the
+// predecessor converts into the phi's alloca. LLVM's own SSA construction (SROA) comes later.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/NoFolder.h>
+
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/pykernel/program.h"
+
+namespace cudasim::pykernel {
+
+/// Without constant folding: LLVM would fold what V2 defines (shifts, divisions, conversions) into poison.
+using Builder = llvm::IRBuilder<llvm::NoFolder>;
+using Parts = llvm::SmallVector<llvm::Value*, 4>;
+
+struct Emitted {
+    TypeRef type = nullptr;
+    Parts parts;
+    [[nodiscard]] llvm::Value* value() const { return parts.front(); }
+};
+
+/// One LLVM module: a kernel, the device functions it reaches, their constants and shared arrays.
+class ModuleEmitter {
+  public:
+    explicit ModuleEmitter(Program& program);
+    /// Emits the kernel and everything it calls. @returns bitcode
+    [[nodiscard]] std::string run(Specialisation& kernel);
+
+    /// As an SSA value: booleans are i1.
+    [[nodiscard]] llvm::Type* value_type(TypeRef scalar);
+    /// As stored: booleans are i8.
+    [[nodiscard]] llvm::Type* memory_type(TypeRef scalar);
+    /// One LLVM type for each part.
+    void part_types(TypeRef type, bool in_memory, llvm::SmallVectorImpl<llvm::Type*>& types);
+    /// What a variable of this type occupies; null when it has no parts.
+    [[nodiscard]] llvm::Type* storage_type(TypeRef type);
+    [[nodiscard]] llvm::DIType* debug_type(TypeRef type);
+    [[nodiscard]] llvm::FunctionCallee declare(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
+    /// The function of a specialisation; emitted later when new.
+    [[nodiscard]] llvm::Function* function(Specialisation& specialisation);
+    [[nodiscard]] std::uint32_t exception_index(const std::string& type, const std::string& message);
+    [[nodiscard]] llvm::GlobalVariable* constant_array(const GlobalValue& array, TypeRef element);
+    /// @param count elements; 0: the dynamic shared memory of the launch
+    [[nodiscard]] llvm::GlobalVariable* shared_array(const std::string& name, TypeRef element, std::uint64_t count,
+                                                     llvm::DISubprogram* scope, Location place);
+    [[nodiscard]] llvm::DIFile* file(const std::string& path);
+
+    Program& program;
+    llvm::LLVMContext context;
+    llvm::Module module;
+    llvm::DIBuilder debug;
+
+  private:
+    llvm::DISubprogram* subprogram(const Specialisation& specialisation);
+    void declare_kernel(llvm::Function* function);
+    [[nodiscard]] llvm::DIType* debug_struct(TypeRef type);
+
+    llvm::DICompileUnit* unit_ = nullptr;
+    Specialisation* kernel_ = nullptr;
+    std::map<const Specialisation*, llvm::Function*> functions_;
+    std::deque<std::pair<Specialisation*, llvm::Function*>> pending_;
+    std::map<std::pair<std::string, std::string>, std::uint32_t> exceptions_;
+    std::map<const GlobalValue*, llvm::GlobalVariable*> constants_;
+    std::map<TypeRef, llvm::DIType*> debug_types_;
+};
+
+class FunctionEmitter {
+  public:
+    FunctionEmitter(ModuleEmitter& module, Specialisation& specialisation, llvm::Function* function, bool is_kernel);
+    void run();
+
+    // Values (emit_values.cpp).
+    [[nodiscard]] Emitted convert(const Emitted& value, TypeRef type);
+    [[nodiscard]] llvm::Value* truth(const Emitted& value);
+    [[nodiscard]] Emitted number(llvm::Value* value, TypeRef type) { return {type, {value}}; }
+    [[nodiscard]] Emitted constant(const GlobalValue& value, TypeRef type);
+    [[nodiscard]] llvm::ConstantInt* int64(std::int64_t value) { return builder.getInt64(static_cast<std::uint64_t>(value)); }
+    [[nodiscard]] llvm::Value* to_memory(llvm::Value* value, TypeRef type);
+    [[nodiscard]] llvm::Value* from_memory(llvm::Value* value, TypeRef type);
+
+    // Arithmetic (emit_arithmetic.cpp).
+    [[nodiscard]] Emitted binary(Operator op, const Emitted& left, const Emitted& right);
+    [[nodiscard]] Emitted unary(Operator op, const Emitted& operand, TypeRef result);
+    void check_float_divisor(llvm::Value* divisor);
+
+    // Arrays (emit_arrays.cpp).
+    [[nodiscard]] Emitted get_item(const Emitted& container, const Emitted& index, TypeRef result);
+    void set_item(const Emitted& array, const Emitted& index, const Emitted& value);
+    /// Checks every axis (C0) and gives the address of the element.
+    [[nodiscard]] llvm::Value* element_address(const Emitted& array, const Emitted& index);
+    [[nodiscard]] Emitted make_array(TypeRef type, llvm::Value* data, std::span<llvm::Value* const> shape);
+    [[nodiscard]] llvm::Value* array_size(const Emitted& array);
+    /// Marks an access that an index check guards already.
+    llvm::Instruction* checked(llvm::Instruction* access);
+
+    // Calls into libdevice and the engine's checks.
+    llvm::Value* call(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
+    void raise(const std::string& exception, const std::string& message);
+    /// Storage in the entry block: one for the whole function, in loops too (V4).
+    [[nodiscard]] llvm::AllocaInst* entry_alloca(llvm::Type* type, const llvm::Twine& name);
+    llvm::BasicBlock* new_block(const llvm::Twine& name);
+    [[nodiscard]] llvm::DISubprogram* scope() const { return function_->getSubprogram(); }
+    [[nodiscard]] const Emitted& value(ValueId id) const { return values_[id]; }
+    [[nodiscard]] TypeTable& types() { return module.program.types; }
+
+    ModuleEmitter& module;
+    Builder builder;
+
+  private:
+    using VariableKey = std::pair<VariableId, TypeRef>;
+
+    // emit_function.cpp
+    void bind_parameters();
+    void emit(ValueId id);
+    void emit_terminator(const Instruction& instruction);
+    void emit_return(const Instruction& instruction);
+    void convert_for_phis(BlockId from);
+    void convert_for_phis(BlockId from, BlockId to);
+    void set_location(Location location);
+    llvm::AllocaInst* variable(VariableId id, TypeRef type);
+    void describe(VariableId id, TypeRef type, llvm::AllocaInst* storage);
+    void store_variable(VariableId id, const Emitted& value);
+    [[nodiscard]] Emitted load_variable(VariableId id, TypeRef type);
+    [[nodiscard]] Emitted emit_value(ValueId id, const Instruction& instruction);
+    [[nodiscard]] Emitted emit_call(const Instruction& instruction);
+    [[nodiscard]] Emitted emit_function_call(const Instruction& instruction, std::uint32_t function);
+
+    // emit_values.cpp
+    [[nodiscard]] llvm::Value* convert_number(llvm::Value* value, TypeRef from, TypeRef to);
+    [[nodiscard]] llvm::Value* convert_constant(llvm::Value* value, TypeRef from, TypeRef to);
+
+    // emit_arithmetic.cpp
+    [[nodiscard]] llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, TypeRef type);
+    [[nodiscard]] Emitted compare_tuples(Operator op, const Emitted& left, const Emitted& right);
+    [[nodiscard]] llvm::Value* integer_binary(Operator op, llvm::Value* left, llvm::Value* right, bool is_signed);
+    [[nodiscard]] llvm::Value* float_binary(Operator op, llvm::Value* left, llvm::Value* right);
+    [[nodiscard]] llvm::Value* floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder);
+    [[nodiscard]] llvm::Value* integer_power(llvm::Value* base, llvm::Value* exponent, bool signed_exponent);
+    [[nodiscard]] llvm::Value* power_by_squaring(llvm::Value* base, std::uint64_t exponent);
+    [[nodiscard]] Emitted power(const Emitted& left, const Emitted& right, const Signature& signature);
+
+    // emit_arrays.cpp
+    [[nodiscard]] Emitted get_attribute(const Emitted& object, const Instruction& instruction);
+    [[nodiscard]] Emitted tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result);
+    [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
+    [[nodiscard]] llvm::Value* check_index(const Emitted& index, llvm::Value* size, unsigned axis);
+    [[nodiscard]] llvm::Value* address(const Emitted& array, std::span<llvm::Value* const> indices);
+    [[nodiscard]] Emitted item_at(const Emitted& array, std::span<llvm::Value* const> indices, TypeRef result);
+
+    // emit_loops.cpp
+    struct Iterator {
+        llvm::AllocaInst* position = nullptr;  ///< next value of a range; next index of anything else
+        llvm::AllocaInst* remaining = nullptr; ///< iterations left; null: compare the position with `stop`
+        llvm::Value* stop = nullptr;
+        llvm::Value* step = nullptr;
+        Emitted over;
+    };
+    void begin_iteration(ValueId id, const Emitted& over);
+    void begin_range(Iterator& iterator);
+    [[nodiscard]] llvm::Value* range_length(const Iterator& iterator, llvm::Value* start);
+    [[nodiscard]] Emitted advance(ValueId iterator);
+    [[nodiscard]] Emitted next_element(ValueId iterator, TypeRef result);
+
+    Specialisation& specialisation_;
+    FlowGraph& graph_;
+    llvm::Function* function_;
+    bool is_kernel_;
+    llvm::BasicBlock* entry_ = nullptr;
+    std::vector<llvm::BasicBlock*> blocks_;
+    std::vector<Emitted> values_;
+    std::map<VariableKey, llvm::AllocaInst*> variables_;
+    std::vector<char> maybe_unassigned_;  ///< by variable
+    std::map<ValueId, Iterator> iterators_;
+};
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,217 @@
+// Operators. Integer division, shifts and float→int conversion are the plain LLVM instructions: simulator/jit
+// gives them PTX's meaning (V2) and reports zero divisors. Floor division and modulo follow Python's signs.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "frontend/pykernel/emission.h"
+
+namespace cudasim::pykernel {
+
+Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted& right) {
+    if (op == Operator::is || op == Operator::is_not) {
+        const bool same = left.type->is(TypeKind::none) && right.type->is(TypeKind::none);
+        return number(builder.getInt1(same == (op == Operator::is)), types().boolean);
+    }
+    if (left.type->is(TypeKind::tuple)) {
+        if (is_comparison(op)) return compare_tuples(op, left, right);
+        std::vector<TypeRef> elements = left.type->elements;
+        elements.insert(elements.end(), right.type->elements.begin(), right.type->elements.end());
+        Emitted result{types().tuple(std::move(elements)), left.parts};
+        result.parts.append(right.parts);
+        return result;
+    }
+    const Signature& signature = *module.program.promotion.binary(op, left.type, right.type);
+    if (op == Operator::power) return power(left, right, signature);
+    if (is_comparison(op)) {
+        const TypeRef type = signature.parameters[0];
+        return number(compare(op, convert(left, type).value(), convert(right, type).value(), type), types().boolean);
+    }
+    const TypeRef type = signature.result;
+    llvm::Value* a = convert(left, type).value();
+    llvm::Value* b = convert(right, type).value();
+    if (type->is(TypeKind::floating)) return number(float_binary(op, a, b), type);
+    const bool is_signed = type->is(TypeKind::integer) && type->is_signed;
+    return number(integer_binary(op, a, b, is_signed), type);
+}
+
+llvm::Value* FunctionEmitter::compare(Operator op, llvm::Value* left, llvm::Value* right, TypeRef type) {
+    using Predicate = llvm::CmpInst::Predicate;
+    static constexpr Predicate floats[] = {Predicate::FCMP_OEQ, Predicate::FCMP_UNE, Predicate::FCMP_OLT,
+                                           Predicate::FCMP_OLE, Predicate::FCMP_OGT, Predicate::FCMP_OGE};
+    static constexpr Predicate signed_[] = {Predicate::ICMP_EQ, Predicate::ICMP_NE, Predicate::ICMP_SLT,
+                                            Predicate::ICMP_SLE, Predicate::ICMP_SGT, Predicate::ICMP_SGE};
+    static constexpr Predicate unsigned_[] = {Predicate::ICMP_EQ, Predicate::ICMP_NE, Predicate::ICMP_ULT,
+                                              Predicate::ICMP_ULE, Predicate::ICMP_UGT, Predicate::ICMP_UGE};
+    const int row = static_cast<int>(op) - static_cast<int>(Operator::equal);
+    if (type->is(TypeKind::floating)) return builder.CreateFCmp(floats[row], left, right);
+    const bool is_signed = type->is(TypeKind::integer) && type->is_signed;
+    return builder.CreateICmp(is_signed ? signed_[row] : unsigned_[row], left, right);
+}
+
+Emitted FunctionEmitter::compare_tuples(Operator op, const Emitted& left, const Emitted& right) {
+    llvm::Value* equal = builder.getInt1(left.type->elements.size() == right.type->elements.size());
+    if (left.type->elements.size() == right.type->elements.size()) {
+        for (std::size_t i = 0; i < left.type->elements.size(); ++i) {
+            const Emitted pair = binary(Operator::equal, element_of(left, i), element_of(right, i));
+            equal = builder.CreateAnd(equal, pair.value());
+        }
+    }
+    return number(op == Operator::equal ? equal : builder.CreateNot(equal), types().boolean);
+}
+
+llvm::Value* FunctionEmitter::integer_binary(Operator op, llvm::Value* left, llvm::Value* right, bool is_signed) {
+    switch (op) {
+        case Operator::add: return builder.CreateAdd(left, right);
+        case Operator::subtract: return builder.CreateSub(left, right);
+        case Operator::multiply: return builder.CreateMul(left, right);
+        case Operator::bit_and: return builder.CreateAnd(left, right);
+        case Operator::bit_or: return builder.CreateOr(left, right);
+        case Operator::bit_xor: return builder.CreateXor(left, right);
+        case Operator::left_shift: return builder.CreateShl(left, right);
+        case Operator::right_shift: return is_signed ? builder.CreateAShr(left, right) : builder.CreateLShr(left, right);
+        case Operator::floor_divide:
+            return is_signed ? floor_quotient(left, right, false) : builder.CreateUDiv(left, right);
+        default: return is_signed ? floor_quotient(left, right, true) : builder.CreateURem(left, right);
+    }
+}
+
+/// Rounds towards minus infinity: where the remainder is not zero and has another sign than the divisor,
+/// the quotient is one less and the remainder one divisor more.
+llvm::Value* FunctionEmitter::floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder) {
+    llvm::Value* zero = llvm::ConstantInt::get(left->getType(), 0);
+    llvm::Value* rest = builder.CreateSRem(left, right);
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(right); known && known->getValue().isStrictlyPositive()) {
+        llvm::Value* negative = builder.CreateICmpSLT(rest, zero);
+        if (want_remainder) return builder.CreateAdd(rest, builder.CreateSelect(negative, right, zero));
+        return builder.CreateSub(builder.CreateSDiv(left, right), builder.CreateZExt(negative, left->getType()));
+    }
+    llvm::Value* other_sign = builder.CreateICmpSLT(builder.CreateXor(rest, right), zero);
+    llvm::Value* fix = builder.CreateAnd(builder.CreateICmpNE(rest, zero), other_sign);
+    if (want_remainder) return builder.CreateAdd(rest, builder.CreateSelect(fix, right, zero));
+    return builder.CreateSub(builder.CreateSDiv(left, right), builder.CreateZExt(fix, left->getType()));
+}
+
+void FunctionEmitter::check_float_divisor(llvm::Value* divisor) {
+    if (auto* known = llvm::dyn_cast<llvm::ConstantFP>(divisor); known && !known->isZero()) return;
+    llvm::Value* zero = llvm::ConstantFP::get(divisor->getType(), 0.0);
+    call("__cudasim_check_float_division", builder.getVoidTy(), {builder.CreateFCmpOEQ(divisor, zero)});
+}
+
+/// Python's float % and // (Python language reference, 6.7): the remainder has the divisor's sign and
+/// quotient * divisor + remainder is about the dividend. A zero divisor gives what IEEE division gives.
+llvm::Value* FunctionEmitter::float_binary(Operator op, llvm::Value* left, llvm::Value* right) {
+    if (op == Operator::add) return builder.CreateFAdd(left, right);
+    if (op == Operator::subtract) return builder.CreateFSub(left, right);
+    if (op == Operator::multiply) return builder.CreateFMul(left, right);
+    check_float_divisor(right);
+    llvm::Type* type = left->getType();
+    llvm::Value* quotient = builder.CreateFDiv(left, right);
+    if (op == Operator::true_divide) return quotient;
+    llvm::Value* zero = llvm::ConstantFP::get(type, 0.0);
+    llvm::Value* one = llvm::ConstantFP::get(type, 1.0);
+    llvm::Value* rest = call(type->isFloatTy() ? "__nv_fmodf" : "__nv_fmod", type, {left, right});
+    llvm::Value* has_rest = builder.CreateFCmpUNE(rest, zero);
+    llvm::Value* other_sign = builder.CreateXor(builder.CreateFCmpOLT(right, zero), builder.CreateFCmpOLT(rest, zero));
+    llvm::Value* fix = builder.CreateAnd(has_rest, other_sign);
+    if (op == Operator::modulo) {
+        llvm::Value* signed_zero = builder.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, right);
+        llvm::Value* shifted = builder.CreateSelect(fix, builder.CreateFAdd(rest, right), rest);
+        return builder.CreateSelect(has_rest, shifted, signed_zero);
+    }
+    llvm::Value* exact = builder.CreateFDiv(builder.CreateFSub(left, rest), right);
+    exact = builder.CreateSelect(fix, builder.CreateFSub(exact, one), exact);
+    llvm::Value* down = builder.CreateUnaryIntrinsic(llvm::Intrinsic::floor, exact);
+    llvm::Value* half = llvm::ConstantFP::get(type, 0.5);
+    llvm::Value* too_low = builder.CreateFCmpOGT(builder.CreateFSub(exact, down), half);
+    llvm::Value* floored = builder.CreateSelect(too_low, builder.CreateFAdd(down, one), down);
+    llvm::Value* signed_zero = builder.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, quotient);
+    floored = builder.CreateSelect(builder.CreateFCmpUNE(exact, zero), floored, signed_zero);
+    return builder.CreateSelect(builder.CreateFCmpOEQ(right, zero), quotient, floored);
+}
+
+Emitted FunctionEmitter::unary(Operator op, const Emitted& operand, TypeRef result) {
+    if (op == Operator::logical_not) {
+        llvm::Value* value = truth(operand);
+        if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value)) return number(builder.getInt1(known->isZero()), result);
+        return number(builder.CreateNot(value), result);
+    }
+    llvm::Value* value = convert(operand, result).value();
+    if (op == Operator::plus) return number(value, result);
+    if (op == Operator::invert) return number(builder.CreateNot(value), result);
+    return number(result->is(TypeKind::floating) ? builder.CreateFNeg(value) : builder.CreateNeg(value), result);
+}
+
+llvm::Value* FunctionEmitter::power_by_squaring(llvm::Value* base, std::uint64_t exponent) {
+    const bool is_float = base->getType()->isFloatingPointTy();
+    auto multiply = [&](llvm::Value* a, llvm::Value* b) { return is_float ? builder.CreateFMul(a, b) : builder.CreateMul(a, b); };
+    llvm::Value* result = nullptr;
+    for (llvm::Value* square = base; exponent; exponent >>= 1) {
+        if (exponent & 1) result = result ? multiply(result, square) : square;
+        if (exponent > 1) square = multiply(square, square);
+    }
+    if (result) return result;
+    return is_float ? llvm::ConstantFP::get(base->getType(), 1.0) : llvm::ConstantInt::get(base->getType(), 1);
+}
+
+Emitted FunctionEmitter::power(const Emitted& left, const Emitted& right, const Signature& signature) {
+    const TypeRef type = signature.result;
+    llvm::Value* base = convert(left, type).value();
+    const bool is_float = type->is(TypeKind::floating);
+    // Small constant exponents multiply, as Numba's static power does.
+    const std::int64_t known = right.type->literal && right.type->is(TypeKind::integer) ? *right.type->literal : -1000;
+    if (known >= 0 && known <= 64) return number(power_by_squaring(base, static_cast<std::uint64_t>(known)), type);
+    if (is_float && known >= -64 && known < 0) {
+        llvm::Value* divisor = power_by_squaring(base, static_cast<std::uint64_t>(-known));
+        check_float_divisor(divisor);
+        return number(builder.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor), type);
+    }
+    if (!is_float) {
+        const TypeRef exponent = signature.parameters[1];
+        return number(integer_power(base, convert(right, exponent).value(), exponent->is_signed), type);
+    }
+    llvm::Value* exponent = convert(right, type).value();
+    return number(call(type->bits == 32 ? "__nv_powf" : "__nv_pow", base->getType(), {base, exponent}), type);
+}
+
+/// Square and multiply; wraps. A negative exponent gives what integer division 1 // base**n gives: 0, 1 or
+/// -1, and a zero base is a division by zero.
+llvm::Value* FunctionEmitter::integer_power(llvm::Value* base, llvm::Value* exponent, bool signed_exponent) {
+    llvm::Type* type = base->getType();
+    llvm::Value* zero = llvm::ConstantInt::get(type, 0);
+    llvm::Value* one = llvm::ConstantInt::get(type, 1);
+    llvm::AllocaInst* start = entry_alloca(type, "power.base");
+    llvm::AllocaInst* count = entry_alloca(type, "power.exponent");
+    builder.CreateStore(base, start);
+    builder.CreateStore(exponent, count);
+    if (signed_exponent) {
+        llvm::BasicBlock* negative = new_block("power.negative");
+        llvm::BasicBlock* ready = new_block("power.ready");
+        builder.CreateCondBr(builder.CreateICmpSLT(exponent, zero), negative, ready);
+        builder.SetInsertPoint(negative);
+        builder.CreateStore(builder.CreateSDiv(one, base), start);
+        builder.CreateStore(builder.CreateNeg(exponent), count);
+        builder.CreateBr(ready);
+        builder.SetInsertPoint(ready);
+    }
+    llvm::AllocaInst* product = entry_alloca(type, "power.product");
+    builder.CreateStore(one, product);
+    llvm::BasicBlock* head = new_block("power.head");
+    llvm::BasicBlock* loop = new_block("power.loop");
+    llvm::BasicBlock* done = new_block("power.done");
+    builder.CreateBr(head);
+    builder.SetInsertPoint(head);
+    llvm::Value* left = builder.CreateLoad(type, count);
+    builder.CreateCondBr(builder.CreateICmpNE(left, zero), loop, done);
+    builder.SetInsertPoint(loop);
+    llvm::Value* square = builder.CreateLoad(type, start);
+    llvm::Value* so_far = builder.CreateLoad(type, product);
+    llvm::Value* odd = builder.CreateTrunc(left, builder.getInt1Ty());
+    builder.CreateStore(builder.CreateSelect(odd, builder.CreateMul(so_far, square), so_far), product);
+    builder.CreateStore(builder.CreateMul(square, square), start);
+    builder.CreateStore(builder.CreateLShr(left, one), count);
+    builder.CreateBr(head);
+    builder.SetInsertPoint(done);
+    return builder.CreateLoad(type, product);
+}
+
+}  // namespace cudasim::pykernel

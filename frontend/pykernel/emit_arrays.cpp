@@ -1,0 +1,180 @@
+// Arrays and tuples: attributes, indexing with per-axis checks, addresses.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "frontend/pykernel/emission.h"
+#include "frontend/pykernel/subscripts.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+llvm::Intrinsic::ID special_register(std::string_view which, char axis) {
+    using namespace llvm::Intrinsic;
+    const auto pick = [&](ID x, ID y, ID z) { return axis == 'x' ? x : axis == 'y' ? y : z; };
+    if (which == "cuda.threadIdx") return pick(nvvm_read_ptx_sreg_tid_x, nvvm_read_ptx_sreg_tid_y, nvvm_read_ptx_sreg_tid_z);
+    if (which == "cuda.blockIdx") return pick(nvvm_read_ptx_sreg_ctaid_x, nvvm_read_ptx_sreg_ctaid_y, nvvm_read_ptx_sreg_ctaid_z);
+    if (which == "cuda.blockDim") return pick(nvvm_read_ptx_sreg_ntid_x, nvvm_read_ptx_sreg_ntid_y, nvvm_read_ptx_sreg_ntid_z);
+    return pick(nvvm_read_ptx_sreg_nctaid_x, nvvm_read_ptx_sreg_nctaid_y, nvvm_read_ptx_sreg_nctaid_z);
+}
+
+}  // namespace
+
+Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction& in) {
+    const std::string& name = in.text;
+    if (object.type->is(TypeKind::dim3)) {
+        return number(builder.CreateIntrinsic(special_register(object.type->global->text, name[0]), {}, {}), in.type);
+    }
+    if (object.type->is_number()) return convert(object, in.type);
+    const unsigned n = object.type->dimensions;
+    if (name == "shape") return {in.type, Parts(object.parts.begin() + 1, object.parts.begin() + 1 + n)};
+    if (name == "strides") return {in.type, Parts(object.parts.begin() + 1 + n, object.parts.end())};
+    if (name == "size") return number(array_size(object), in.type);
+    const std::int64_t item_bytes = object.type->element()->bits / 8;
+    if (name == "itemsize") return number(int64(item_bytes), in.type);
+    if (name == "nbytes") return number(builder.CreateMul(array_size(object), int64(item_bytes)), in.type);
+    if (name == "ndim") return number(int64(n), in.type);
+    if (name == "dtype") return {in.type, {}};
+    Emitted result{in.type, {object.parts[0]}};  // T
+    for (unsigned i = 0; i < n; ++i) result.parts.push_back(object.parts[n - i]);
+    for (unsigned i = 0; i < n; ++i) result.parts.push_back(object.parts[2 * n - i]);
+    return result;
+}
+
+llvm::Value* FunctionEmitter::array_size(const Emitted& array) {
+    llvm::Value* size = nullptr;
+    for (unsigned i = 1; i <= array.type->dimensions; ++i) {
+        size = size ? builder.CreateMul(size, array.parts[i]) : array.parts[i];
+    }
+    return size ? size : int64(1);
+}
+
+Emitted FunctionEmitter::make_array(TypeRef type, llvm::Value* data, std::span<llvm::Value* const> shape) {
+    Emitted result{type, {data}};
+    result.parts.append(shape.begin(), shape.end());
+    Parts strides(shape.size());
+    llvm::Value* stride = int64(type->element()->bits / 8);
+    for (std::size_t i = shape.size(); i-- > 0;) {
+        strides[i] = stride;
+        auto* extent = llvm::dyn_cast<llvm::ConstantInt>(shape[i]);
+        auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(stride);
+        if (extent && bytes) {
+            stride = int64(extent->getSExtValue() * bytes->getSExtValue());
+        } else if (i > 0) {
+            stride = builder.CreateMul(stride, shape[i]);
+        }
+    }
+    result.parts.append(strides);
+    return result;
+}
+
+llvm::Instruction* FunctionEmitter::checked(llvm::Instruction* access) {
+    access->setMetadata("cudasim.checked", llvm::MDNode::get(module.context, {}));
+    return access;
+}
+
+Emitted FunctionEmitter::element_of(const Emitted& tuple, std::size_t index) {
+    std::size_t first = 0;
+    llvm::SmallVector<llvm::Type*> parts;
+    for (std::size_t i = 0; i <= index; ++i) {
+        first += parts.size();
+        parts.clear();
+        module.part_types(tuple.type->elements[i], false, parts);
+    }
+    const auto begin = tuple.parts.begin() + static_cast<std::ptrdiff_t>(first);
+    return {tuple.type->elements[index], Parts(begin, begin + static_cast<std::ptrdiff_t>(parts.size()))};
+}
+
+Emitted FunctionEmitter::tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result) {
+    const auto count = static_cast<std::int64_t>(tuple.type->elements.size());
+    if (index.type->literal) {
+        const std::int64_t i = *index.type->literal < 0 ? *index.type->literal + count : *index.type->literal;
+        return element_of(tuple, static_cast<std::size_t>(i));
+    }
+    llvm::Value* wanted = check_index(index, int64(count), 0);
+    Emitted chosen = convert(element_of(tuple, 0), result);
+    for (std::int64_t i = 1; i < count; ++i) {
+        const Emitted other = convert(element_of(tuple, static_cast<std::size_t>(i)), result);
+        llvm::Value* here = builder.CreateICmpEQ(wanted, int64(i));
+        for (std::size_t part = 0; part < chosen.parts.size(); ++part) {
+            chosen.parts[part] = builder.CreateSelect(here, other.parts[part], chosen.parts[part]);
+        }
+    }
+    return chosen;
+}
+
+llvm::Value* FunctionEmitter::check_index(const Emitted& index, llvm::Value* size, unsigned axis) {
+    const bool is_unsigned = index.type->bits == 64 && !index.type->is_signed;
+    llvm::Value* wide = convert(index, is_unsigned ? types().uint64 : types().int64).value();
+    return call(is_unsigned ? "__cudasim_check_unsigned_index" : "__cudasim_check_index", builder.getInt64Ty(),
+                {wide, size, builder.getInt32(axis)});
+}
+
+/// Row- and column-major arrays are addressed by element, so that the optimiser sees unit strides.
+llvm::Value* FunctionEmitter::address(const Emitted& array, std::span<llvm::Value* const> indices) {
+    const TypeRef type = array.type;
+    const unsigned n = type->dimensions;
+    const unsigned used = static_cast<unsigned>(indices.size());
+    if (used == 0) return array.parts[0];
+    llvm::Value* offset = nullptr;
+    if (type->layout != 'A' && used == n) {
+        for (unsigned i = 0; i < n; ++i) {
+            const unsigned axis = type->layout == 'C' ? i : n - 1 - i;
+            offset = offset ? builder.CreateAdd(builder.CreateMul(offset, array.parts[1 + axis]), indices[axis]) : indices[axis];
+        }
+        return builder.CreateInBoundsGEP(module.memory_type(type->element()), array.parts[0], offset);
+    }
+    for (unsigned i = 0; i < used; ++i) {
+        llvm::Value* step = builder.CreateMul(indices[i], array.parts[1 + n + i]);
+        offset = offset ? builder.CreateAdd(offset, step) : step;
+    }
+    return builder.CreateInBoundsGEP(builder.getInt8Ty(), array.parts[0], offset);
+}
+
+llvm::Value* FunctionEmitter::element_address(const Emitted& array, const Emitted& index) {
+    llvm::SmallVector<llvm::Value*> indices;
+    const bool several = index.type->is(TypeKind::tuple);
+    const std::size_t count = several ? index.type->elements.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Emitted one = several ? element_of(index, i) : index;
+        indices.push_back(check_index(one, array.parts[1 + i], static_cast<unsigned>(i)));
+    }
+    return address(array, indices);
+}
+
+Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* const> indices, TypeRef result) {
+    llvm::Value* place = address(array, indices);
+    if (result->is_number()) {
+        auto* loaded = builder.CreateAlignedLoad(module.memory_type(result), place, llvm::Align(result->bits / 8));
+        checked(loaded);
+        return number(from_memory(loaded, result), result);
+    }
+    const auto used = static_cast<std::ptrdiff_t>(indices.size());
+    const auto n = static_cast<std::ptrdiff_t>(array.type->dimensions);
+    Emitted view{result, {place}};
+    view.parts.append(array.parts.begin() + 1 + used, array.parts.begin() + 1 + n);
+    view.parts.append(array.parts.begin() + 1 + n + used, array.parts.end());
+    return view;
+}
+
+Emitted FunctionEmitter::get_item(const Emitted& container, const Emitted& index, TypeRef result) {
+    if (container.type->is(TypeKind::tuple)) return tuple_item(container, index, result);
+    llvm::SmallVector<llvm::Value*> indices;
+    const bool several = index.type->is(TypeKind::tuple);
+    const std::size_t count = several ? index.type->elements.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Emitted one = several ? element_of(index, i) : index;
+        indices.push_back(check_index(one, container.parts[1 + i], static_cast<unsigned>(i)));
+    }
+    return item_at(container, indices, result);
+}
+
+void FunctionEmitter::set_item(const Emitted& array, const Emitted& index, const Emitted& value) {
+    const TypeRef element = array.type->element();
+    // The value is converted before the index is checked, as Python evaluates it first.
+    llvm::Value* stored = to_memory(convert(value, element).value(), element);
+    llvm::Value* place = element_address(array, index);
+    checked(builder.CreateAlignedStore(stored, place, llvm::Align(element->bits / 8)));
+}
+
+}  // namespace cudasim::pykernel

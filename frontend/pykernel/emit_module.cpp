@@ -1,0 +1,157 @@
+// Module-level parts: types, declarations, constants, shared arrays, exceptions, bitcode.
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "frontend/pykernel/emission.h"
+#include "simulator/image/kernel_image.h"
+
+namespace cudasim::pykernel {
+
+ModuleEmitter::ModuleEmitter(Program& program)
+    : program(program), module(program.request.functions[0].syntax.name, context), debug(module) {
+    module.setTargetTriple(std::string(image::target_triple));
+    module.setDataLayout(image::data_layout);
+    module.setSourceFileName(program.request.functions[0].file);
+    module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+    module.addModuleFlag(llvm::Module::Warning, "Dwarf Version", 4);
+    unit_ = debug.createCompileUnit(llvm::dwarf::DW_LANG_Python, file(program.request.functions[0].file), "cudasim",
+                                    /*isOptimized=*/false, /*Flags=*/"", /*RV=*/0);
+}
+
+llvm::DIFile* ModuleEmitter::file(const std::string& path) { return debug.createFile(path, ""); }
+
+std::string ModuleEmitter::run(Specialisation& kernel) {
+    kernel_ = &kernel;
+    declare_kernel(function(kernel));
+    while (!pending_.empty()) {
+        auto [specialisation, target] = pending_.front();
+        pending_.pop_front();
+        FunctionEmitter emitter(*this, *specialisation, target, specialisation == kernel_);
+        emitter.run();
+    }
+    debug.finalize();
+    std::string problem;
+    llvm::raw_string_ostream problem_stream(problem);
+    if (llvm::verifyModule(module, &problem_stream)) {
+        throw std::logic_error("cudasim emitted invalid IR for '" + kernel.symbol + "': " + problem_stream.str());
+    }
+    std::string bitcode;
+    llvm::raw_string_ostream stream(bitcode);
+    llvm::WriteBitcodeToFile(module, stream);
+    stream.flush();
+    return bitcode;
+}
+
+void ModuleEmitter::declare_kernel(llvm::Function* function) {
+    llvm::Metadata* entry[] = {
+        llvm::ValueAsMetadata::get(function), llvm::MDString::get(context, "kernel"),
+        llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1))};
+    module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, entry));
+}
+
+llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
+    switch (scalar->kind) {
+        case TypeKind::boolean: return llvm::Type::getInt1Ty(context);
+        case TypeKind::integer: return llvm::Type::getIntNTy(context, scalar->bits);
+        default: return scalar->bits == 32 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context);
+    }
+}
+
+llvm::Type* ModuleEmitter::memory_type(TypeRef scalar) {
+    return scalar->is(TypeKind::boolean) ? llvm::Type::getInt8Ty(context) : value_type(scalar);
+}
+
+void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorImpl<llvm::Type*>& types) {
+    llvm::Type* int64 = llvm::Type::getInt64Ty(context);
+    if (type->is_number()) types.push_back(in_memory ? memory_type(type) : value_type(type));
+    if (type->is(TypeKind::array)) {
+        types.push_back(llvm::PointerType::get(context, type->address_space));
+        types.append(2 * type->dimensions, int64);
+    }
+    if (type->is(TypeKind::range)) types.append(3, value_type(type->element()));
+    if (type->is(TypeKind::tuple)) {
+        for (TypeRef element : type->elements) part_types(element, in_memory, types);
+    }
+}
+
+llvm::Type* ModuleEmitter::storage_type(TypeRef type) {
+    llvm::SmallVector<llvm::Type*> parts;
+    part_types(type, true, parts);
+    if (parts.empty()) return nullptr;
+    return parts.size() == 1 ? parts[0] : llvm::StructType::get(context, parts);
+}
+
+llvm::FunctionCallee ModuleEmitter::declare(const std::string& name, llvm::Type* result,
+                                            llvm::ArrayRef<llvm::Type*> parameters) {
+    return module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
+}
+
+llvm::Function* ModuleEmitter::function(Specialisation& specialisation) {
+    llvm::Function*& target = functions_[&specialisation];
+    if (target) return target;
+    const bool is_kernel = &specialisation == kernel_;
+    llvm::SmallVector<llvm::Type*> parameters, results;
+    for (TypeRef argument : specialisation.arguments) part_types(argument, is_kernel, parameters);
+    part_types(specialisation.result, false, results);
+    llvm::Type* result = results.empty()       ? llvm::Type::getVoidTy(context)
+                         : results.size() == 1 ? results[0]
+                                               : llvm::StructType::get(context, results);
+    const auto linkage = is_kernel ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
+    target = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false), linkage, specialisation.symbol, module);
+    target->setSubprogram(subprogram(specialisation));
+    pending_.emplace_back(&specialisation, target);
+    return target;
+}
+
+std::uint32_t ModuleEmitter::exception_index(const std::string& type, const std::string& message) {
+    const auto [entry, is_new] = exceptions_.try_emplace({type, message}, static_cast<std::uint32_t>(exceptions_.size()));
+    if (is_new) {
+        llvm::Metadata* texts[] = {llvm::MDString::get(context, type), llvm::MDString::get(context, message)};
+        module.getOrInsertNamedMetadata("cudasim.exceptions")->addOperand(llvm::MDNode::get(context, texts));
+    }
+    return entry->second;
+}
+
+llvm::GlobalVariable* ModuleEmitter::constant_array(const GlobalValue& array, TypeRef element) {
+    llvm::GlobalVariable*& variable = constants_[&array];
+    if (variable) return variable;
+    llvm::Type* type = memory_type(element);
+    const std::uint64_t count = array.bytes.size() / (element->bits / 8);
+    llvm::Constant* data = count ? llvm::ConstantDataArray::getRaw(array.bytes, count, type)
+                                 : llvm::ConstantAggregateZero::get(llvm::ArrayType::get(type, 0));
+    variable = new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
+                                        data, mangle(array.text.empty() ? "constant" : array.text, {}), nullptr,
+                                        llvm::GlobalValue::NotThreadLocal, constant_space);
+    variable->setAlignment(llvm::Align(16));
+    return variable;
+}
+
+llvm::GlobalVariable* ModuleEmitter::shared_array(const std::string& name, TypeRef element, std::uint64_t count,
+                                                  llvm::DISubprogram* scope, Location place) {
+    if (count == 0) {
+        const char* symbol = "cudasim_dynamic_shared";
+        if (auto* existing = module.getNamedGlobal(symbol)) return existing;
+        llvm::Type* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 0);
+        auto* variable = new llvm::GlobalVariable(module, bytes, false, llvm::GlobalValue::ExternalLinkage, nullptr, symbol,
+                                                  nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
+        variable->setAlignment(llvm::Align(16));
+        return variable;
+    }
+    llvm::Type* type = llvm::ArrayType::get(memory_type(element), count);
+    const std::string shown = name.empty() ? "shared_array" : name;
+    auto* variable = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
+                                              llvm::PoisonValue::get(type), mangle(shown, {}) + "$shared", nullptr,
+                                              llvm::GlobalValue::NotThreadLocal, shared_space);
+    variable->setAlignment(llvm::Align(16));
+    const std::uint64_t bits = count * element->bits;
+    llvm::Metadata* range = debug.getOrCreateSubrange(0, static_cast<std::int64_t>(count));
+    auto* debug_array = debug.createArrayType(bits, 128, debug_type(element), debug.getOrCreateArray({range}));
+    variable->addDebugInfo(debug.createGlobalVariableExpression(scope, shown, variable->getName(), scope->getFile(),
+                                                                static_cast<unsigned>(place.line), debug_array, true));
+    return variable;
+}
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,116 @@
+// Constants and conversions between types.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "frontend/pykernel/emission.h"
+
+namespace cudasim::pykernel {
+
+Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
+    Emitted result{type, {}};
+    switch (value.kind) {
+        case GlobalKind::integer:
+        case GlobalKind::boolean:
+            result.parts.push_back(llvm::ConstantInt::get(module.value_type(type), static_cast<std::uint64_t>(value.integer)));
+            break;
+        case GlobalKind::real: result.parts.push_back(llvm::ConstantFP::get(module.value_type(type), value.real)); break;
+        case GlobalKind::tuple:
+            for (std::size_t i = 0; i < value.elements.size(); ++i) {
+                result.parts.append(constant(value.elements[i], type->elements[i]).parts);
+            }
+            break;
+        case GlobalKind::array: {
+            std::vector<llvm::Value*> shape;
+            for (std::int64_t extent : value.shape) shape.push_back(int64(extent));
+            return make_array(type, module.constant_array(value, type->element()), shape);
+        }
+        case GlobalKind::intrinsic:
+            if (value.text == "cuda.laneid" || value.text == "cuda.warpsize") {
+                const auto id = value.text == "cuda.laneid" ? llvm::Intrinsic::nvvm_read_ptx_sreg_laneid
+                                                            : llvm::Intrinsic::nvvm_read_ptx_sreg_warpsize;
+                result.parts.push_back(builder.CreateIntrinsic(id, {}, {}));
+            }
+            // Which of threadIdx and its kind it is lies in the pointer to the global: no parts.
+            break;
+        default: break;
+    }
+    return result;
+}
+
+llvm::Value* FunctionEmitter::to_memory(llvm::Value* value, TypeRef type) {
+    if (!type->is(TypeKind::boolean)) return value;
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value)) return builder.getInt8(static_cast<std::uint8_t>(known->getZExtValue()));
+    return builder.CreateZExt(value, builder.getInt8Ty());
+}
+
+llvm::Value* FunctionEmitter::from_memory(llvm::Value* value, TypeRef type) {
+    return type->is(TypeKind::boolean) ? builder.CreateICmpNE(value, builder.getInt8(0)) : value;
+}
+
+llvm::Value* FunctionEmitter::truth(const Emitted& value) {
+    const TypeRef type = value.type;
+    if (type->literal) return builder.getInt1(*type->literal != 0);
+    if (type->is(TypeKind::boolean)) return value.value();
+    if (type->is(TypeKind::integer)) return builder.CreateICmpNE(value.value(), llvm::ConstantInt::get(value.value()->getType(), 0));
+    if (type->is(TypeKind::floating)) return builder.CreateFCmpUNE(value.value(), llvm::ConstantFP::get(value.value()->getType(), 0.0));
+    return builder.getInt1(type->is(TypeKind::tuple) && !type->elements.empty());
+}
+
+Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
+    type = types().without_literal(type);
+    const TypeRef from = types().without_literal(value.type);
+    if (from == type) return {type, value.parts};
+    if (from->is_number()) {
+        if (type->is(TypeKind::boolean)) return number(truth(value), type);
+        return number(convert_number(value.value(), from, type), type);
+    }
+    Emitted result{type, {}};
+    if (from->is(TypeKind::tuple)) {
+        for (std::size_t i = 0; i < type->elements.size(); ++i) {
+            result.parts.append(convert(element_of(value, i), type->elements[i]).parts);
+        }
+        return result;
+    }
+    result.parts = value.parts;
+    if (from->address_space != type->address_space) {
+        result.parts[0] = builder.CreateAddrSpaceCast(value.parts[0], llvm::PointerType::get(module.context, type->address_space));
+    }
+    return result;
+}
+
+llvm::Value* FunctionEmitter::convert_number(llvm::Value* value, TypeRef from, TypeRef to) {
+    if (llvm::Value* folded = convert_constant(value, from, to)) return folded;
+    llvm::Type* type = module.value_type(to);
+    if (from->is(TypeKind::floating)) {
+        if (to->is(TypeKind::floating)) return builder.CreateFPCast(value, type);
+        return to->is_signed ? builder.CreateFPToSI(value, type) : builder.CreateFPToUI(value, type);
+    }
+    const bool is_signed = from->is(TypeKind::integer) && from->is_signed;
+    if (to->is(TypeKind::floating)) return is_signed ? builder.CreateSIToFP(value, type) : builder.CreateUIToFP(value, type);
+    return builder.CreateIntCast(value, type, is_signed);
+}
+
+/// Constants convert here, because the builder folds nothing; null for what is not one (or has no exact rule).
+llvm::Value* FunctionEmitter::convert_constant(llvm::Value* value, TypeRef from, TypeRef to) {
+    const bool is_signed = from->is(TypeKind::integer) && from->is_signed;
+    if (auto* integer = llvm::dyn_cast<llvm::ConstantInt>(value)) {
+        if (to->is(TypeKind::integer)) {
+            const llvm::APInt& bits = integer->getValue();
+            return llvm::ConstantInt::get(module.context, is_signed ? bits.sextOrTrunc(to->bits) : bits.zextOrTrunc(to->bits));
+        }
+        const bool to_float = to->bits == 32;
+        llvm::APFloat real(to_float ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble());
+        real.convertFromAPInt(integer->getValue(), is_signed, llvm::APFloat::rmNearestTiesToEven);
+        return llvm::ConstantFP::get(module.context, real);
+    }
+    auto* real = llvm::dyn_cast<llvm::ConstantFP>(value);
+    if (!real || !to->is(TypeKind::floating)) return nullptr;
+    llvm::APFloat converted = real->getValueAPF();
+    bool loses = false;
+    converted.convert(to->bits == 32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
+                      llvm::APFloat::rmNearestTiesToEven, &loses);
+    return llvm::ConstantFP::get(module.context, converted);
+}
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,81 @@
+// From syntax to flow graph: the walk over one function. Statements are in flow_graph_statements.cpp,
+// expressions in flow_graph_expressions.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/pykernel/flow_graph.h"
+
+namespace cudasim::pykernel {
+
+class FlowGraphBuilder {
+  public:
+    FlowGraphBuilder(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants);
+    [[nodiscard]] FlowGraph build();
+
+  private:
+    struct Loop {
+        BlockId next, after;
+    };
+
+    // Statements.
+    void body(const std::vector<Statement>& statements);
+    void statement(const Statement& statement);
+    void assign(const Expression& target, ValueId value, const Expression* syntax);
+    void assign_statement(const Statement& statement);
+    void augmented_assign(const Statement& statement);
+    void if_statement(const Statement& statement);
+    void while_statement(const Statement& statement);
+    void for_statement(const Statement& statement);
+    void raise_statement(const Statement& statement);
+    void assert_statement(const Statement& statement);
+    void raise(const std::string& exception, const std::string& message, Location location);
+    void declare_locals(const std::vector<Statement>& statements);
+    void declare_target(const Expression& target);
+    void declare_parameters();
+
+    // Expressions.
+    ValueId expression(const Expression& syntax);
+    ValueId name(const Expression& syntax);
+    ValueId attribute(const Expression& syntax);
+    ValueId call(const Expression& syntax);
+    ValueId compare(const Expression& syntax);
+    ValueId short_circuit(const Expression& syntax);
+    ValueId conditional(const Expression& syntax);
+    ValueId constant(GlobalValue value, Location location);
+    ValueId operation(Opcode opcode, Location location, std::vector<ValueId> operands, Operator op = Operator::add);
+    /// Ends the current block with jumps to one of the two.
+    void condition(const Expression& syntax, BlockId if_true, BlockId if_false);
+    [[nodiscard]] const GlobalValue* outer(const Expression& syntax) const;
+    [[nodiscard]] std::optional<bool> constant_truth(const Expression& syntax) const;
+    [[nodiscard]] const GlobalValue* constant_value(const Expression& syntax, GlobalValue& storage) const;
+    [[nodiscard]] std::string constant_text(const Expression& syntax, bool quoted) const;
+
+    // The graph.
+    BlockId new_block();
+    void enter(BlockId block) { current_ = block; }
+    ValueId append(Instruction instruction);
+    void jump(BlockId target, Location location);
+    VariableId variable(const std::string& name, Location location, bool compiler_made = false);
+    void store(VariableId variable, ValueId value, Location location);
+    ValueId load(VariableId variable, Location location);
+
+    const FunctionSource& source_;
+    std::vector<std::unique_ptr<GlobalValue>>& constants_;
+    FlowGraph graph_;
+    BlockId current_ = 0;
+    std::vector<Loop> loops_;
+    std::map<std::string, VariableId> locals_;
+};
+
+/// "a.b.c" of names and attributes; empty for anything else.
+[[nodiscard]] std::string dotted_name(const Expression& syntax);
+
+/// Value of an expression of number literals, as CPython folds it; empty when it is not one.
+[[nodiscard]] std::optional<GlobalValue> fold_literals(const Expression& syntax);
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,234 @@
+// Expressions → instructions. Whatever branches (`and`, `or`, chained comparisons, conditional
+// expressions) becomes blocks here, so that everything after sees straight lines only.
+#include "frontend/pykernel/flow_graph_builder.h"
+
+namespace cudasim::pykernel {
+
+std::string dotted_name(const Expression& syntax) {
+    if (syntax.kind == ExpressionKind::name) return syntax.text;
+    if (syntax.kind != ExpressionKind::attribute) return {};
+    const std::string prefix = dotted_name(syntax.operands[0]);
+    return prefix.empty() ? prefix : prefix + "." + syntax.text;
+}
+
+/// Meaning of a dotted name whose root is not a local variable; null when there is none.
+const GlobalValue* FlowGraphBuilder::outer(const Expression& syntax) const {
+    const std::string name = dotted_name(syntax);
+    if (name.empty() || locals_.contains(name.substr(0, name.find('.')))) return nullptr;
+    const auto found = source_.globals.find(name);
+    return found != source_.globals.end() ? &found->second : nullptr;
+}
+
+ValueId FlowGraphBuilder::constant(GlobalValue value, Location location) {
+    constants_.push_back(std::make_unique<GlobalValue>(std::move(value)));
+    return append({.opcode = Opcode::constant, .location = location, .global = constants_.back().get()});
+}
+
+ValueId FlowGraphBuilder::operation(Opcode opcode, Location location, std::vector<ValueId> operands, Operator op) {
+    return append({.opcode = opcode, .location = location, .op = op, .operands = std::move(operands)});
+}
+
+ValueId FlowGraphBuilder::expression(const Expression& syntax) {
+    if (auto folded = fold_literals(syntax)) return constant(std::move(*folded), syntax.location);
+    const Location place = syntax.location;
+    switch (syntax.kind) {
+        case ExpressionKind::integer:
+        case ExpressionKind::real: break;  // folded above
+        case ExpressionKind::name: return name(syntax);
+        case ExpressionKind::boolean:
+            return constant({.kind = GlobalKind::boolean, .integer = syntax.integer}, place);
+        case ExpressionKind::none: return constant({.kind = GlobalKind::none}, place);
+        case ExpressionKind::text: return constant({.kind = GlobalKind::text, .text = syntax.text}, place);
+        case ExpressionKind::attribute: return attribute(syntax);
+        case ExpressionKind::subscript: {
+            const ValueId container = expression(syntax.operands[0]);
+            const ValueId index = expression(syntax.operands[1]);
+            return operation(Opcode::get_item, place, {container, index});
+        }
+        case ExpressionKind::call: return call(syntax);
+        case ExpressionKind::unary: {
+            const ValueId operand = expression(syntax.operands[0]);
+            return operation(Opcode::unary, place, {operand}, syntax.operators[0]);
+        }
+        case ExpressionKind::binary: {
+            const ValueId left = expression(syntax.operands[0]);
+            const ValueId right = expression(syntax.operands[1]);
+            return operation(Opcode::binary, place, {left, right}, syntax.operators[0]);
+        }
+        case ExpressionKind::compare: return compare(syntax);
+        case ExpressionKind::logical_and:
+        case ExpressionKind::logical_or: return short_circuit(syntax);
+        case ExpressionKind::conditional: return conditional(syntax);
+        case ExpressionKind::tuple: {
+            std::vector<ValueId> elements;
+            for (const Expression& element : syntax.operands) elements.push_back(expression(element));
+            return operation(Opcode::build_tuple, place, std::move(elements));
+        }
+        case ExpressionKind::slice: refuse_unsupported("slices of arrays are not supported in kernels yet", place);
+        case ExpressionKind::ellipsis: refuse_unsupported("`...` as an index is not supported in kernels", place);
+        case ExpressionKind::unsupported: refuse_unsupported(syntax.text + " is not supported in kernels", place);
+    }
+    refuse_unsupported("this expression is not supported in kernels", place);
+}
+
+ValueId FlowGraphBuilder::name(const Expression& syntax) {
+    if (const auto local = locals_.find(syntax.text); local != locals_.end()) {
+        return load(local->second, syntax.location);
+    }
+    const GlobalValue* value = outer(syntax);
+    if (!value || value->kind == GlobalKind::undefined) {
+        refuse_typing("NameError: name '" + syntax.text + "' is not defined: it is neither a variable of this "
+                      "function nor a global", syntax.location);
+    }
+    if (value->kind == GlobalKind::unsupported) {
+        refuse_typing("Untyped global name '" + syntax.text + "': " + value->text, syntax.location);
+    }
+    return append({.opcode = Opcode::constant, .location = syntax.location, .text = syntax.text, .global = value});
+}
+
+ValueId FlowGraphBuilder::attribute(const Expression& syntax) {
+    if (const GlobalValue* value = outer(syntax)) {
+        const std::string shown = dotted_name(syntax);
+        if (value->kind == GlobalKind::undefined) {
+            refuse_typing("Unknown attribute '" + syntax.text + "' of " + dotted_name(syntax.operands[0]),
+                          syntax.location);
+        }
+        if (value->kind == GlobalKind::unsupported) {
+            refuse_typing("Untyped global name '" + shown + "': " + value->text, syntax.location);
+        }
+        return append({.opcode = Opcode::constant, .location = syntax.location, .text = shown, .global = value});
+    }
+    const ValueId object = expression(syntax.operands[0]);
+    return append({.opcode = Opcode::get_attribute, .location = syntax.location, .operands = {object}, .text = syntax.text});
+}
+
+ValueId FlowGraphBuilder::call(const Expression& syntax) {
+    std::vector<ValueId> operands;
+    for (const Expression& operand : syntax.operands) operands.push_back(expression(operand));
+    return append({.opcode = Opcode::call,
+                   .location = syntax.location,
+                   .operands = std::move(operands),
+                   .keywords = syntax.keywords});
+}
+
+ValueId FlowGraphBuilder::compare(const Expression& syntax) {
+    const Location place = syntax.location;
+    ValueId left = expression(syntax.operands[0]);
+    if (syntax.operators.size() == 1) {
+        const ValueId right = expression(syntax.operands[1]);
+        return operation(Opcode::binary, place, {left, right}, syntax.operators[0]);
+    }
+    const VariableId result = variable("", place, true);
+    const BlockId join = new_block();
+    for (std::size_t i = 0; i < syntax.operators.size(); ++i) {
+        const ValueId right = expression(syntax.operands[i + 1]);
+        const ValueId outcome = operation(Opcode::binary, place, {left, right}, syntax.operators[i]);
+        store(result, outcome, place);
+        left = right;
+        if (i + 1 == syntax.operators.size()) break;
+        const BlockId next = new_block();
+        append({.opcode = Opcode::branch, .location = place, .operands = {outcome}, .targets = {next, join}});
+        enter(next);
+    }
+    jump(join, place);
+    enter(join);
+    return load(result, place);
+}
+
+ValueId FlowGraphBuilder::short_circuit(const Expression& syntax) {
+    const Location place = syntax.location;
+    const VariableId result = variable("", place, true);
+    const BlockId join = new_block();
+    for (std::size_t i = 0; i < syntax.operands.size(); ++i) {
+        const ValueId value = expression(syntax.operands[i]);
+        store(result, value, place);
+        if (i + 1 == syntax.operands.size()) break;
+        const BlockId next = new_block();
+        const bool is_and = syntax.kind == ExpressionKind::logical_and;
+        append({.opcode = Opcode::branch,
+                .location = syntax.operands[i].location,
+                .operands = {value},
+                .targets = {is_and ? next : join, is_and ? join : next}});
+        enter(next);
+    }
+    jump(join, place);
+    enter(join);
+    return load(result, place);
+}
+
+ValueId FlowGraphBuilder::conditional(const Expression& syntax) {
+    if (const auto known = constant_truth(syntax.operands[0])) return expression(syntax.operands[*known ? 1 : 2]);
+    const VariableId result = variable("", syntax.location, true);
+    const BlockId if_true = new_block(), if_false = new_block(), join = new_block();
+    condition(syntax.operands[0], if_true, if_false);
+    for (int side = 1; side <= 2; ++side) {
+        enter(side == 1 ? if_true : if_false);
+        const Expression& value = syntax.operands[side];
+        store(result, expression(value), value.location);
+        jump(join, value.location);
+    }
+    enter(join);
+    return load(result, syntax.location);
+}
+
+void FlowGraphBuilder::condition(const Expression& syntax, BlockId if_true, BlockId if_false) {
+    if (const auto known = constant_truth(syntax)) return jump(*known ? if_true : if_false, syntax.location);
+    if (syntax.kind == ExpressionKind::unary && syntax.operators[0] == Operator::logical_not) {
+        return condition(syntax.operands[0], if_false, if_true);
+    }
+    if (syntax.kind == ExpressionKind::logical_and || syntax.kind == ExpressionKind::logical_or) {
+        const bool is_and = syntax.kind == ExpressionKind::logical_and;
+        for (std::size_t i = 0; i + 1 < syntax.operands.size(); ++i) {
+            const BlockId next = new_block();
+            condition(syntax.operands[i], is_and ? next : if_true, is_and ? if_false : next);
+            enter(next);
+        }
+        return condition(syntax.operands.back(), if_true, if_false);
+    }
+    const ValueId value = expression(syntax);
+    append({.opcode = Opcode::branch, .location = syntax.location, .operands = {value}, .targets = {if_true, if_false}});
+}
+
+/// A number known before typing: a literal or a global one. `storage` keeps a folded literal.
+const GlobalValue* FlowGraphBuilder::constant_value(const Expression& syntax, GlobalValue& storage) const {
+    if (auto folded = fold_literals(syntax)) {
+        storage = std::move(*folded);
+        return &storage;
+    }
+    if (syntax.kind == ExpressionKind::boolean) {
+        storage = {.kind = GlobalKind::boolean, .integer = syntax.integer};
+        return &storage;
+    }
+    const GlobalValue* value = outer(syntax);
+    const bool number = value && (value->kind == GlobalKind::integer || value->kind == GlobalKind::boolean ||
+                                  value->kind == GlobalKind::real);
+    return number ? value : nullptr;
+}
+
+/// Branches on constants are decided here, as Numba prunes them: the other side is never typed.
+std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) const {
+    GlobalValue storage, other_storage;
+    if (syntax.kind == ExpressionKind::unary && syntax.operators[0] == Operator::logical_not) {
+        const auto truth = constant_truth(syntax.operands[0]);
+        return truth ? std::optional(!*truth) : std::nullopt;
+    }
+    if (const GlobalValue* value = constant_value(syntax, storage)) {
+        return value->kind == GlobalKind::real ? value->real != 0 : value->integer != 0;
+    }
+    if (syntax.kind != ExpressionKind::compare || syntax.operators.size() != 1) return std::nullopt;
+    const GlobalValue* left = constant_value(syntax.operands[0], storage);
+    const GlobalValue* right = constant_value(syntax.operands[1], other_storage);
+    auto plain = [](const GlobalValue* v) { return v && v->kind != GlobalKind::real && v->type_name != "uint64"; };
+    if (!plain(left) || !plain(right)) return std::nullopt;
+    switch (syntax.operators[0]) {
+        case Operator::equal: return left->integer == right->integer;
+        case Operator::not_equal: return left->integer != right->integer;
+        case Operator::less: return left->integer < right->integer;
+        case Operator::less_equal: return left->integer <= right->integer;
+        case Operator::greater: return left->integer > right->integer;
+        case Operator::greater_equal: return left->integer >= right->integer;
+        default: return std::nullopt;
+    }
+}
+
+}  // namespace cudasim::pykernel

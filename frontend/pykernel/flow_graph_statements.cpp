@@ -1,0 +1,300 @@
+// Statements → blocks. See flow_graph_builder.h.
+#include <charconv>
+
+#include "frontend/pykernel/flow_graph_builder.h"
+
+namespace cudasim::pykernel {
+
+FlowGraph build_flow_graph(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants) {
+    return FlowGraphBuilder(source, constants).build();
+}
+
+FlowGraphBuilder::FlowGraphBuilder(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants)
+    : source_(source), constants_(constants) {
+    graph_.source = &source;
+}
+
+FlowGraph FlowGraphBuilder::build() {
+    enter(new_block());
+    declare_parameters();
+    declare_locals(source_.syntax.body);
+    const BlockId first = new_block();
+    jump(first, source_.syntax.location);
+    enter(first);
+    body(source_.syntax.body);
+    const auto& statements = source_.syntax.body;
+    append({.opcode = Opcode::return_,
+            .location = statements.empty() ? source_.syntax.location : statements.back().location});
+    return std::move(graph_);
+}
+
+BlockId FlowGraphBuilder::new_block() {
+    graph_.blocks.emplace_back();
+    return static_cast<BlockId>(graph_.blocks.size() - 1);
+}
+
+ValueId FlowGraphBuilder::append(Instruction instruction) {
+    if (graph_.blocks[current_].terminated) enter(new_block());  // after return or break: never reached
+    const bool ends = instruction.opcode == Opcode::jump || instruction.opcode == Opcode::branch ||
+                      instruction.opcode == Opcode::return_ || instruction.opcode == Opcode::raise;
+    graph_.instructions.push_back(std::move(instruction));
+    const auto id = static_cast<ValueId>(graph_.instructions.size() - 1);
+    graph_.blocks[current_].instructions.push_back(id);
+    graph_.blocks[current_].terminated = ends;
+    return id;
+}
+
+void FlowGraphBuilder::jump(BlockId target, Location location) {
+    append({.opcode = Opcode::jump, .location = location, .targets = {target, nothing}});
+}
+
+VariableId FlowGraphBuilder::variable(const std::string& name, Location location, bool compiler_made) {
+    const auto id = static_cast<VariableId>(graph_.variables.size());
+    graph_.variables.push_back({.name = compiler_made ? "$" + std::to_string(id) : name,
+                                .declared = location,
+                                .compiler_made = compiler_made});
+    return id;
+}
+
+void FlowGraphBuilder::store(VariableId variable, ValueId value, Location location) {
+    append({.opcode = Opcode::store, .location = location, .operands = {value}, .variable = variable});
+}
+
+ValueId FlowGraphBuilder::load(VariableId variable, Location location) {
+    return append({.opcode = Opcode::load, .location = location, .variable = variable});
+}
+
+void FlowGraphBuilder::declare_parameters() {
+    std::uint32_t index = 0;
+    for (const ParameterSyntax& parameter : source_.syntax.parameters) {
+        const VariableId id = variable(parameter.name, parameter.location);
+        graph_.variables[id].is_parameter = true;
+        locals_[parameter.name] = id;
+        const ValueId value = append({.opcode = Opcode::argument, .location = parameter.location, .index = index++});
+        store(id, value, parameter.location);
+    }
+}
+
+void FlowGraphBuilder::declare_target(const Expression& target) {
+    if (target.kind == ExpressionKind::name && !locals_.contains(target.text)) {
+        locals_[target.text] = variable(target.text, target.location);
+    }
+    if (target.kind == ExpressionKind::tuple) {
+        for (const Expression& element : target.operands) declare_target(element);
+    }
+}
+
+/// A name that is assigned anywhere in the function is local everywhere in it (Python's rule).
+void FlowGraphBuilder::declare_locals(const std::vector<Statement>& statements) {
+    for (const Statement& statement : statements) {
+        const bool assigns = statement.kind == StatementKind::assign || statement.kind == StatementKind::for_ ||
+                             statement.kind == StatementKind::augmented_assign;
+        if (assigns) {
+            for (const Expression& target : statement.targets) declare_target(target);
+        }
+        declare_locals(statement.body);
+        declare_locals(statement.otherwise);
+    }
+}
+
+void FlowGraphBuilder::body(const std::vector<Statement>& statements) {
+    for (const Statement& each : statements) statement(each);
+}
+
+void FlowGraphBuilder::statement(const Statement& statement) {
+    const Location place = statement.location;
+    switch (statement.kind) {
+        case StatementKind::pass: return;
+        case StatementKind::expression: {
+            const ExpressionKind kind = statement.value.kind;
+            if (kind == ExpressionKind::text || kind == ExpressionKind::ellipsis) return;  // docstring
+            expression(statement.value);
+            return;
+        }
+        case StatementKind::assign: return assign_statement(statement);
+        case StatementKind::augmented_assign: return augmented_assign(statement);
+        case StatementKind::if_: return if_statement(statement);
+        case StatementKind::while_: return while_statement(statement);
+        case StatementKind::for_: return for_statement(statement);
+        case StatementKind::break_: return jump(loops_.back().after, place);
+        case StatementKind::continue_: return jump(loops_.back().next, place);
+        case StatementKind::return_: {
+            std::vector<ValueId> value;
+            if (statement.has_value && statement.value.kind != ExpressionKind::none) {
+                value.push_back(expression(statement.value));
+            }
+            append({.opcode = Opcode::return_, .location = place, .operands = std::move(value)});
+            return;
+        }
+        case StatementKind::raise_: return raise_statement(statement);
+        case StatementKind::assert_: return assert_statement(statement);
+        case StatementKind::unsupported: refuse_unsupported(statement.text + " is not supported in kernels", place);
+    }
+}
+
+void FlowGraphBuilder::assign_statement(const Statement& statement) {
+    const Expression& value = statement.value;
+    const ValueId result = expression(value);
+    // The array made by `tile = cuda.shared.array(...)` is called tile in reports.
+    Instruction& last = graph_.instructions[result];
+    if (last.opcode == Opcode::call && statement.targets[0].kind == ExpressionKind::name) {
+        last.text = statement.targets[0].text;
+    }
+    for (const Expression& target : statement.targets) assign(target, result, &value);
+}
+
+void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Expression* syntax) {
+    switch (target.kind) {
+        case ExpressionKind::name: return store(locals_.at(target.text), value, target.location);
+        case ExpressionKind::subscript: {
+            const ValueId container = expression(target.operands[0]);
+            const ValueId index = expression(target.operands[1]);
+            operation(Opcode::set_item, target.location, {container, index, value});
+            return;
+        }
+        case ExpressionKind::tuple: {
+            const auto count = static_cast<std::uint32_t>(target.operands.size());
+            std::vector<ValueId> elements;
+            for (std::uint32_t i = 0; i < count; ++i) {
+                elements.push_back(append({.opcode = Opcode::unpack,
+                                           .location = target.location,
+                                           .operands = {value},
+                                           .index = i,
+                                           .count = count}));
+            }
+            for (std::uint32_t i = 0; i < count; ++i) assign(target.operands[i], elements[i], nullptr);
+            return;
+        }
+        case ExpressionKind::attribute:
+            refuse_typing("attribute '" + target.text + "' cannot be set in a kernel", target.location);
+        default: refuse_unsupported("this assignment target is not supported in kernels", target.location);
+    }
+}
+
+void FlowGraphBuilder::augmented_assign(const Statement& statement) {
+    const Expression& target = statement.targets[0];
+    const Location place = statement.location;
+    if (target.kind == ExpressionKind::subscript) {
+        const ValueId container = expression(target.operands[0]);
+        const ValueId index = expression(target.operands[1]);
+        const ValueId old = operation(Opcode::get_item, target.location, {container, index});
+        const ValueId change = expression(statement.value);
+        const ValueId result = operation(Opcode::binary, place, {old, change}, statement.op);
+        operation(Opcode::set_item, target.location, {container, index, result});
+        return;
+    }
+    const ValueId old = expression(target);
+    const ValueId change = expression(statement.value);
+    assign(target, operation(Opcode::binary, place, {old, change}, statement.op), nullptr);
+}
+
+void FlowGraphBuilder::if_statement(const Statement& statement) {
+    if (const auto known = constant_truth(statement.value)) {
+        return body(*known ? statement.body : statement.otherwise);
+    }
+    const BlockId if_true = new_block(), join = new_block();
+    const BlockId if_false = statement.otherwise.empty() ? join : new_block();
+    condition(statement.value, if_true, if_false);
+    enter(if_true);
+    body(statement.body);
+    jump(join, statement.location);
+    if (if_false != join) {
+        enter(if_false);
+        body(statement.otherwise);
+        jump(join, statement.location);
+    }
+    enter(join);
+}
+
+void FlowGraphBuilder::while_statement(const Statement& statement) {
+    const BlockId head = new_block(), inside = new_block(), otherwise = new_block(), after = new_block();
+    jump(head, statement.location);
+    enter(head);
+    condition(statement.value, inside, otherwise);
+    loops_.push_back({head, after});
+    enter(inside);
+    body(statement.body);
+    jump(head, statement.location);
+    loops_.pop_back();
+    enter(otherwise);
+    body(statement.otherwise);
+    jump(after, statement.location);
+    enter(after);
+}
+
+void FlowGraphBuilder::for_statement(const Statement& statement) {
+    const Location place = statement.value.location;
+    const ValueId over = expression(statement.value);
+    const ValueId iterator = operation(Opcode::iterate, place, {over});
+    const BlockId head = new_block(), inside = new_block(), otherwise = new_block(), after = new_block();
+    jump(head, place);
+    enter(head);
+    const ValueId more = operation(Opcode::advance, place, {iterator});
+    append({.opcode = Opcode::branch, .location = place, .operands = {more}, .targets = {inside, otherwise}});
+    loops_.push_back({head, after});
+    enter(inside);
+    const Expression& target = statement.targets[0];
+    assign(target, operation(Opcode::element, target.location, {iterator}), nullptr);
+    body(statement.body);
+    jump(head, place);
+    loops_.pop_back();
+    enter(otherwise);
+    body(statement.otherwise);
+    jump(after, statement.location);
+    enter(after);
+}
+
+void FlowGraphBuilder::raise(const std::string& exception, const std::string& message, Location location) {
+    append({.opcode = Opcode::raise, .location = location, .text = exception, .message = message});
+}
+
+void FlowGraphBuilder::raise_statement(const Statement& statement) {
+    if (!statement.has_value) refuse_unsupported("`raise` without an exception is not supported in kernels", statement.location);
+    const Expression& value = statement.value;
+    const bool is_call = value.kind == ExpressionKind::call;
+    const GlobalValue* exception = outer(is_call ? value.operands[0] : value);
+    if (!exception || exception->kind != GlobalKind::exception) {
+        refuse_unsupported("only exception classes and calls of them can be raised in kernels", value.location);
+    }
+    std::string message;
+    if (is_call) {
+        if (!value.keywords.empty()) refuse_unsupported("keyword arguments of exceptions are not supported in kernels", value.location);
+        // str(E("a")) is "a"; str(E("a", 1)) is "('a', 1)".
+        const std::size_t count = value.operands.size() - 1;
+        for (std::size_t i = 1; i <= count; ++i) {
+            message += (i > 1 ? ", " : "") + constant_text(value.operands[i], count > 1);
+        }
+        if (count > 1) message = "(" + message + ")";
+    }
+    raise(exception->text, message, statement.location);
+}
+
+void FlowGraphBuilder::assert_statement(const Statement& statement) {
+    const std::string message = statement.targets.empty() ? "" : constant_text(statement.targets[0], false);
+    const BlockId holds = new_block(), fails = new_block();
+    condition(statement.value, holds, fails);
+    enter(fails);
+    raise("AssertionError", message, statement.location);
+    enter(holds);
+}
+
+/// A constant as it appears in an exception's message.
+std::string FlowGraphBuilder::constant_text(const Expression& syntax, bool quoted) const {
+    GlobalValue storage;
+    if (syntax.kind == ExpressionKind::none) return "None";
+    const GlobalValue* value = constant_value(syntax, storage);
+    if (const GlobalValue* named = outer(syntax); named && named->kind == GlobalKind::text) value = named;
+    if (syntax.kind == ExpressionKind::text || (value && value->kind == GlobalKind::text)) {
+        const std::string& text = syntax.kind == ExpressionKind::text ? syntax.text : value->text;
+        return quoted ? "'" + text + "'" : text;
+    }
+    if (!value) refuse_unsupported("the arguments of an exception raised in a kernel must be constants", syntax.location);
+    if (value->kind == GlobalKind::boolean) return value->integer ? "True" : "False";
+    if (value->kind == GlobalKind::integer) return std::to_string(value->integer);
+    char digits[64];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value->real).ptr;
+    std::string text(digits, end);
+    return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
+}  // namespace cudasim::pykernel

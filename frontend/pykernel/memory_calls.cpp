@@ -1,0 +1,108 @@
+// cuda.shared.array, cuda.local.array, cuda.const.array_like. One allocation per source place (V4).
+#include <llvm/IR/Constants.h>
+
+#include "frontend/pykernel/callables.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+/// Extents of a constant shape: an integer or a tuple of integers. @throws SourceError for any other
+std::vector<std::int64_t> constant_shape(const CallTyping& call, TypeRef shape) {
+    std::vector<std::int64_t> extents;
+    const std::vector<TypeRef> axes = shape->is(TypeKind::tuple) ? shape->elements : std::vector<TypeRef>{shape};
+    for (TypeRef axis : axes) {
+        if (!axis->is(TypeKind::integer)) call.no_match();
+        if (!axis->literal) {
+            call.refuse("the shape must be a constant: a number, a global, or a tuple of them; this one is "
+                        "only known when the kernel runs");
+        }
+        if (*axis->literal < 0) call.refuse("the shape must not be negative");
+        extents.push_back(*axis->literal);
+    }
+    return extents;
+}
+
+TypeRef data_type(const CallTyping& call, TypeRef argument) {
+    TypeRef type = nullptr;
+    if (argument->is(TypeKind::data_type)) type = argument->element();
+    if (argument->is(TypeKind::text)) {
+        std::string_view name = argument->name;  // Literal[str](float32)
+        type = call.types().scalar_named(name.substr(13, name.size() - 14));
+    }
+    if (argument->is(TypeKind::object) && argument->global->kind == GlobalKind::intrinsic) {
+        type = call.types().scalar_named(argument->global->text);  // int, float, bool
+    }
+    if (!type || !type->is_number()) call.refuse("the dtype must be a type of numbers that kernels know");
+    return type;
+}
+
+TypeRef type_array(const CallTyping& call) {
+    const auto extents = constant_shape(call, call[0]);
+    const TypeRef element = data_type(call, call[1]);
+    const bool shared = call.callable.name == "cuda.shared.array";
+    if (!shared) {
+        for (std::int64_t extent : extents) {
+            if (extent == 0) call.refuse("a local array cannot have a size of 0");
+        }
+    }
+    return call.types().array(element, static_cast<unsigned>(extents.size()), 'C', shared ? shared_space : generic_space);
+}
+
+std::vector<llvm::Value*> shape_values(CallEmission& call, std::uint64_t& count) {
+    std::vector<llvm::Value*> shape;
+    const Emitted& argument = call[0];
+    const std::vector<TypeRef> axes =
+        argument.type->is(TypeKind::tuple) ? argument.type->elements : std::vector<TypeRef>{argument.type};
+    count = 1;
+    for (TypeRef axis : axes) {
+        count *= static_cast<std::uint64_t>(*axis->literal);
+        shape.push_back(call.emitter.int64(*axis->literal));
+    }
+    return shape;
+}
+
+/// Size 0 stands for the dynamic shared memory of the launch; all such arrays begin at its start.
+Emitted emit_shared_array(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef type = call.call.type;
+    std::uint64_t count = 0;
+    std::vector<llvm::Value*> shape = shape_values(call, count);
+    llvm::Value* data = e.module.shared_array(call.call.text, type->element(), count, e.scope(), call.call.location);
+    if (count == 0 && shape.size() == 1) {
+        llvm::Value* bytes = e.builder.CreateZExt(e.call("__cudasim_dynamic_shared_bytes", e.builder.getInt32Ty(), {}), e.builder.getInt64Ty());
+        shape[0] = e.builder.CreateUDiv(bytes, e.int64(type->element()->bits / 8));
+    }
+    return e.make_array(type, data, shape);
+}
+
+Emitted emit_local_array(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef type = call.call.type;
+    std::uint64_t count = 0;
+    const std::vector<llvm::Value*> shape = shape_values(call, count);
+    llvm::Type* storage = llvm::ArrayType::get(e.module.memory_type(type->element()), count);
+    llvm::AllocaInst* data = e.entry_alloca(storage, call.call.text.empty() ? "local_array" : call.call.text + ".data");
+    data->setAlignment(llvm::Align(16));
+    return e.make_array(type, data, shape);
+}
+
+TypeRef type_array_like(const CallTyping& call) {
+    if (!call[0]->is(TypeKind::array) || call[0]->address_space != constant_space) {
+        call.refuse("the argument must be a NumPy array from outside the kernel (a global or closure variable)");
+    }
+    return call[0];
+}
+
+Emitted emit_array_like(CallEmission& call) { return call[0]; }
+
+constexpr Callable rows[] = {
+    {"cuda.shared.array", "shape dtype", type_array, emit_shared_array},
+    {"cuda.local.array", "shape dtype", type_array, emit_local_array},
+    {"cuda.const.array_like", "ary", type_array_like, emit_array_like},
+};
+
+}  // namespace
+
+std::span<const Callable> memory_callables() { return rows; }
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,168 @@
+// The tables of overloads are facts about Numba 0.68 / numba-cuda 0.30, read off its typing context.
+#include "frontend/pykernel/promotion.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace cudasim::pykernel {
+
+Conversion conversion(TypeRef from, TypeRef to) {
+    if (from->kind == to->kind && from->bits == to->bits && from->is_signed == to->is_signed && from->is_number()) {
+        return Conversion::exact;
+    }
+    if (!from->is_number() || !to->is_number()) return from == to ? Conversion::exact : Conversion::none;
+    if (from->is(TypeKind::boolean)) return Conversion::safe;
+    if (to->is(TypeKind::boolean)) return Conversion::unsafe;
+    if (from->is(TypeKind::floating)) {
+        return to->is(TypeKind::floating) && to->bits > from->bits ? Conversion::promote : Conversion::unsafe;
+    }
+    if (to->is(TypeKind::floating)) {
+        if (to->bits == 64) return Conversion::safe;
+        const bool fits = from->bits == 8 || (from->bits == 16 && from->is_signed);
+        return fits ? Conversion::safe : Conversion::unsafe;
+    }
+    if (to->bits <= from->bits) return Conversion::unsafe;
+    if (from->is_signed == to->is_signed) return Conversion::promote;
+    return to->is_signed ? Conversion::safe : Conversion::unsafe;
+}
+
+const Signature* best_signature(std::span<const Signature> candidates, std::span<const TypeRef> arguments) {
+    using Rating = std::tuple<int, int, int>;
+    const Signature* best = nullptr;
+    Rating best_rating;
+    for (const Signature& candidate : candidates) {
+        if (candidate.parameters.size() != arguments.size()) continue;
+        std::array<int, 5> count{};
+        for (std::size_t i = 0; i < arguments.size(); ++i) {
+            ++count[static_cast<int>(conversion(arguments[i], candidate.parameters[i]))];
+        }
+        if (count[static_cast<int>(Conversion::none)]) continue;
+        const Rating rating{count[static_cast<int>(Conversion::unsafe)],
+                            count[static_cast<int>(Conversion::safe)],
+                            count[static_cast<int>(Conversion::promote)]};
+        if (!best || rating < best_rating) {
+            best = &candidate;
+            best_rating = rating;
+        }
+    }
+    return best;
+}
+
+Promotion::Promotion(TypeTable& types) : types_(types) {
+    TypeTable& t = types;
+    const std::vector<Signature> integers = {{{t.int64, t.int64}, t.int64},
+                                             {{t.int64, t.uint64}, t.int64},
+                                             {{t.uint64, t.int64}, t.int64},
+                                             {{t.uint64, t.uint64}, t.uint64}};
+    const std::vector<Signature> floats = {{{t.float32, t.float32}, t.float32},
+                                           {{t.float64, t.float64}, t.float64}};
+    auto join = [](std::vector<Signature> a, const std::vector<Signature>& b) {
+        a.insert(a.end(), b.begin(), b.end());
+        return a;
+    };
+    arithmetic_ = join(integers, floats);
+    division_ = arithmetic_;
+    for (Signature& signature : division_) {
+        if (signature.result->is(TypeKind::integer)) signature.result = t.float64;
+    }
+    power_ = integers;
+    for (TypeRef base : {t.float32, t.float64}) {
+        for (TypeRef exponent : {t.int32, t.int64, t.uint64}) power_.push_back({{base, exponent}, base});
+    }
+    power_ = join(power_, floats);
+    bitwise_ = join({{{t.boolean, t.boolean}, t.boolean}}, integers);
+    for (TypeRef type : {t.boolean, t.int8, t.int16, t.int32, t.int64, t.uint8, t.uint16, t.uint32, t.uint64,
+                         t.float32, t.float64}) {
+        comparison_.push_back({{type, type}, t.boolean});
+    }
+    for (TypeRef left : {t.int64, t.uint64}) {
+        for (TypeRef right : {t.int64, t.uint64}) shift_.push_back({{left, right}, left});
+    }
+    sign_ = {{{t.int64}, t.int64}, {{t.uint64}, t.uint64}, {{t.float32}, t.float32}, {{t.float64}, t.float64}};
+    invert_ = {{{t.boolean}, t.boolean}, {{t.int64}, t.int64}, {{t.uint64}, t.uint64}};
+}
+
+const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) const {
+    if (!left->is_number() || !right->is_number()) return nullptr;
+    const std::array arguments{left, right};
+    switch (op) {
+        case Operator::add:
+        case Operator::subtract:
+        case Operator::multiply:
+        case Operator::floor_divide:
+        case Operator::modulo: return best_signature(arithmetic_, arguments);
+        case Operator::true_divide: return best_signature(division_, arguments);
+        case Operator::power: return best_signature(power_, arguments);
+        case Operator::left_shift:
+        case Operator::right_shift:
+        case Operator::bit_and:
+        case Operator::bit_or:
+        case Operator::bit_xor: {
+            if (!left->is_integral() || !right->is_integral()) return nullptr;
+            const bool shift = op == Operator::left_shift || op == Operator::right_shift;
+            return best_signature(shift ? shift_ : bitwise_, arguments);
+        }
+        default: return is_comparison(op) ? best_signature(comparison_, arguments) : nullptr;
+    }
+}
+
+const Signature* Promotion::unary(Operator op, TypeRef operand) const {
+    if (!operand->is_number()) return nullptr;
+    const std::array arguments{operand};
+    if (op != Operator::invert) return best_signature(sign_, arguments);
+    return operand->is_integral() ? best_signature(invert_, arguments) : nullptr;
+}
+
+TypeRef Promotion::range(std::span<const TypeRef> arguments) const {
+    std::vector<Signature> candidates;
+    for (TypeRef type : {types_.int32, types_.int64, types_.uint64}) {
+        candidates.push_back({std::vector<TypeRef>(arguments.size(), type), type});
+    }
+    const Signature* best = best_signature(candidates, arguments);
+    return best ? best->result : nullptr;
+}
+
+TypeRef Promotion::unify_numbers(TypeRef a, TypeRef b) const {
+    if (conversion(a, b) <= Conversion::safe) return b;
+    if (conversion(b, a) <= Conversion::safe) return a;
+    // Neither holds the other: NumPy's promotion.
+    if (a->is(TypeKind::floating) || b->is(TypeKind::floating)) {
+        const TypeRef other = a->is(TypeKind::floating) ? b : a;
+        return other->bits <= 16 ? types_.float32 : types_.float64;
+    }
+    const unsigned bits = 2 * std::max(a->bits, b->bits);
+    return bits <= 64 ? types_.integer(bits, true) : types_.float64;
+}
+
+TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
+    if (a == b) return a;
+    a = types_.without_literal(a);
+    b = types_.without_literal(b);
+    if (a == b) return a;
+    if (a->is_number() && b->is_number()) return unify_numbers(a, b);
+    if (a->is(TypeKind::tuple) && b->is(TypeKind::tuple) && a->elements.size() == b->elements.size()) {
+        std::vector<TypeRef> elements;
+        for (std::size_t i = 0; i < a->elements.size(); ++i) {
+            elements.push_back(unify(a->elements[i], b->elements[i]));
+            if (!elements.back()) return nullptr;
+        }
+        return types_.tuple(std::move(elements));
+    }
+    if (!a->is(TypeKind::array) || !b->is(TypeKind::array)) return nullptr;
+    if (a->element() != b->element() || a->dimensions != b->dimensions) return nullptr;
+    const char layout = a->layout == b->layout ? a->layout : 'A';
+    const unsigned space = a->address_space == b->address_space ? a->address_space : unsigned{generic_space};
+    return types_.array(a->element(), a->dimensions, layout, space, a->read_only || b->read_only);
+}
+
+bool is_comparison(Operator op) { return op >= Operator::equal && op <= Operator::not_in; }
+
+const char* spelling(Operator op) {
+    static constexpr const char* names[] = {"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", "@",
+                                            "==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in",
+                                            "-", "+", "~", "not"};
+    return names[static_cast<int>(op)];
+}
+
+}  // namespace cudasim::pykernel

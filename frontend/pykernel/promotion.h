@@ -1,0 +1,52 @@
+// Numba's numeric rules: how good a conversion is, which overload an operator takes, what two types
+// become where control flow joins. Pinned against Numba's CUDA target by tests/frontend.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "frontend/pykernel/syntax_tree.h"
+#include "frontend/pykernel/types.h"
+
+namespace cudasim::pykernel {
+
+/// From best to worst, as Numba ranks them.
+enum class Conversion { exact, promote, safe, unsafe, none };
+
+[[nodiscard]] Conversion conversion(TypeRef from, TypeRef to);
+
+/// What an operator converts its operands to, and what it gives.
+struct Signature {
+    std::vector<TypeRef> parameters;
+    TypeRef result = nullptr;
+};
+
+/// The candidate with the fewest unsafe, then safe, then promoting conversions; the first of equals.
+/// Null when some argument fits nowhere.
+[[nodiscard]] const Signature* best_signature(std::span<const Signature> candidates,
+                                              std::span<const TypeRef> arguments);
+
+class Promotion {
+  public:
+    explicit Promotion(TypeTable& types);
+    /// Arithmetic, bit and comparison operators on numbers. Null: not defined for these types.
+    [[nodiscard]] const Signature* binary(Operator op, TypeRef left, TypeRef right) const;
+    [[nodiscard]] const Signature* unary(Operator op, TypeRef operand) const;
+    /// Type of range(...): the integer type of its values. Null when no argument is a number.
+    [[nodiscard]] TypeRef range(std::span<const TypeRef> arguments) const;
+    /// The type of a variable that is `a` on one path and `b` on another; null: they do not unify.
+    [[nodiscard]] TypeRef unify(TypeRef a, TypeRef b) const;
+
+  private:
+    [[nodiscard]] TypeRef unify_numbers(TypeRef a, TypeRef b) const;
+
+    TypeTable& types_;
+    std::vector<Signature> arithmetic_, division_, power_, bitwise_, comparison_, shift_, sign_, invert_;
+};
+
+[[nodiscard]] bool is_comparison(Operator op);
+/// As written in Python, such as "//".
+[[nodiscard]] const char* spelling(Operator op);
+
+}  // namespace cudasim::pykernel

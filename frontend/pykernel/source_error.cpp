@@ -1,0 +1,54 @@
+// Formats refusals: reason, file and line, the source line, carets below the construct.
+#include "frontend/pykernel/source_error.h"
+
+#include <algorithm>
+
+namespace cudasim::pykernel {
+namespace {
+
+bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+
+/// Blanks under everything before the construct (tabs kept, so that the columns agree), then carets.
+std::string caret_line(const std::string& line, int begin, int end) {
+    std::string result;
+    const int size = static_cast<int>(line.size());
+    for (int i = 0; i < std::min(begin, size); ++i) {
+        if (starts_character(line[i])) result += line[i] == '\t' ? '\t' : ' ';
+    }
+    std::size_t carets = 0;
+    for (int i = begin; i < std::min(end, size); ++i) carets += starts_character(line[i]);
+    return result + std::string(std::max<std::size_t>(carets, 1), '^');
+}
+
+}  // namespace
+
+const char* error_class_name(ErrorClass error_class) {
+    switch (error_class) {
+        case ErrorClass::typing: return "TypingError";
+        case ErrorClass::unsupported: return "UnsupportedError";
+        case ErrorClass::lowering: return "LoweringError";
+        case ErrorClass::constant_inference: return "ConstantInferenceError";
+    }
+    return "TypingError";
+}
+
+std::string SourceError::text() const {
+    std::string result = what();
+    if (file.empty()) return result;
+    result += "\n\n  File \"" + file + "\", line " + std::to_string(location.line);
+    if (!function.empty()) result += ", in " + function;
+    if (source_line.empty()) return result;
+    const bool one_line = location.end_line == location.line && location.end_column > location.column;
+    const int end = one_line ? location.end_column : static_cast<int>(source_line.size());
+    return result + "\n" + source_line + "\n" + caret_line(source_line, location.column, end);
+}
+
+void refuse_typing(const std::string& reason, Location location) {
+    throw SourceError(ErrorClass::typing, reason, location);
+}
+
+void refuse_unsupported(const std::string& reason, Location location) {
+    throw SourceError(ErrorClass::unsupported, reason, location);
+}
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,32 @@
+// The one way in which the compiler refuses a kernel: always the user's program, always with a place.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "frontend/pykernel/syntax_tree.h"
+
+namespace cudasim::pykernel {
+
+/// Which of Numba's exception classes (numba.core.errors) the refusal becomes.
+enum class ErrorClass { typing, unsupported, lowering, constant_inference };
+
+[[nodiscard]] const char* error_class_name(ErrorClass error_class);
+
+/// A refusal. what() is the reason alone; text() adds file, line, the source line and a caret line.
+struct SourceError : std::runtime_error {
+    SourceError(ErrorClass error_class, const std::string& reason, Location location)
+        : std::runtime_error(reason), error_class(error_class), location(location) {}
+    [[nodiscard]] std::string text() const;
+
+    ErrorClass error_class;
+    Location location;
+    std::string file;         ///< filled in by the function whose compilation failed
+    std::string function;
+    std::string source_line;  ///< without the line's end
+};
+
+[[noreturn]] void refuse_typing(const std::string& reason, Location location);
+[[noreturn]] void refuse_unsupported(const std::string& reason, Location location);
+
+}  // namespace cudasim::pykernel

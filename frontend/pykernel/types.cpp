@@ -1,0 +1,220 @@
+// Interning, naming and parsing of types.
+#include "frontend/pykernel/types.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace cudasim::pykernel {
+
+TypeTable::TypeTable() {
+    none = intern({.name = "none"});
+    boolean = intern({.kind = TypeKind::boolean, .bits = 8, .name = "bool"});
+    auto make_integer = [&](unsigned bits, bool is_signed) {
+        return intern({.kind = TypeKind::integer,
+                       .is_signed = is_signed,
+                       .bits = bits,
+                       .name = (is_signed ? "int" : "uint") + std::to_string(bits)});
+    };
+    int8 = make_integer(8, true), int16 = make_integer(16, true);
+    int32 = make_integer(32, true), int64 = make_integer(64, true);
+    uint8 = make_integer(8, false), uint16 = make_integer(16, false);
+    uint32 = make_integer(32, false), uint64 = make_integer(64, false);
+    float32 = intern({.kind = TypeKind::floating, .bits = 32, .name = "float32"});
+    float64 = intern({.kind = TypeKind::floating, .bits = 64, .name = "float64"});
+}
+
+TypeRef TypeTable::intern(Type type, std::string_view key_suffix) {
+    std::string key = type.name + std::string(key_suffix);
+    auto found = types_.find(key);
+    if (found == types_.end()) {
+        found = types_.emplace(std::move(key), std::make_unique<Type>(std::move(type))).first;
+    }
+    return found->second.get();
+}
+
+TypeRef TypeTable::integer(unsigned bits, bool is_signed) const {
+    switch (bits) {
+        case 8: return is_signed ? int8 : uint8;
+        case 16: return is_signed ? int16 : uint16;
+        case 32: return is_signed ? int32 : uint32;
+        default: return is_signed ? int64 : uint64;
+    }
+}
+
+TypeRef TypeTable::literal(TypeRef base, std::int64_t value) {
+    Type type = *base;
+    type.literal = value;
+    const bool is_bool = base->is(TypeKind::boolean);
+    const std::string shown = is_bool ? (value ? "True" : "False")
+                              : base->is_signed ? std::to_string(value)
+                                                : std::to_string(static_cast<std::uint64_t>(value));
+    type.name = "Literal[" + std::string(is_bool ? "bool" : "int") + "](" + shown + ")";
+    return intern(std::move(type), base->name);
+}
+
+TypeRef TypeTable::text(std::string_view value) {
+    return intern({.kind = TypeKind::text, .name = "Literal[str](" + std::string(value) + ")"});
+}
+
+TypeRef TypeTable::tuple(std::vector<TypeRef> elements) {
+    std::string name;
+    const bool uniform = !elements.empty() && std::ranges::all_of(elements, [&](TypeRef element) {
+        return element == elements.front();
+    });
+    if (uniform) {
+        name = "UniTuple(" + elements.front()->name + " x " + std::to_string(elements.size()) + ")";
+    } else {
+        name = "Tuple(";
+        for (std::size_t i = 0; i < elements.size(); ++i) name += (i ? ", " : "") + elements[i]->name;
+        name += ")";
+    }
+    // Equal names can hide different address spaces.
+    std::string key;
+    for (TypeRef element : elements) key += "/" + std::to_string(reinterpret_cast<std::uintptr_t>(element));
+    return intern({.kind = TypeKind::tuple, .elements = std::move(elements), .name = std::move(name)}, key);
+}
+
+TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
+                         bool read_only) {
+    std::string name = std::string(read_only ? "readonly " : "") + "array(" + element->name + ", " +
+                       std::to_string(dimensions) + "d, " + layout + ")";
+    return intern({.kind = TypeKind::array,
+                   .elements = {element},
+                   .dimensions = dimensions,
+                   .layout = layout,
+                   .address_space = address_space,
+                   .read_only = read_only,
+                   .name = std::move(name)},
+                  "@" + std::to_string(address_space));
+}
+
+TypeRef TypeTable::range(TypeRef element) {
+    return intern({.kind = TypeKind::range, .elements = {element}, .name = "range_state_" + element->name});
+}
+
+TypeRef TypeTable::iterator(TypeRef over) {
+    return intern({.kind = TypeKind::iterator, .elements = {over}, .name = "iter(" + over->name + ")"},
+                  std::to_string(over->address_space));
+}
+
+TypeRef TypeTable::data_type(TypeRef type) {
+    return intern({.kind = TypeKind::data_type, .elements = {type}, .name = "class(" + type->name + ")"});
+}
+
+TypeRef TypeTable::object(const GlobalValue& global) {
+    return intern({.kind = TypeKind::object, .global = &global, .name = "Function(" + global.text + ")"},
+                  std::to_string(reinterpret_cast<std::uintptr_t>(&global)));
+}
+
+TypeRef TypeTable::dim3(const GlobalValue& global) {
+    return intern({.kind = TypeKind::dim3, .global = &global, .name = "Dim3"}, global.text);
+}
+
+TypeRef TypeTable::without_literal(TypeRef type) {
+    if (type->is(TypeKind::integer)) return integer(type->bits, type->is_signed);
+    if (type->is(TypeKind::boolean)) return boolean;
+    if (!type->is(TypeKind::tuple)) return type;
+    std::vector<TypeRef> elements;
+    for (TypeRef element : type->elements) elements.push_back(without_literal(element));
+    return tuple(std::move(elements));
+}
+
+TypeRef TypeTable::scalar_named(std::string_view name) const {
+    using Row = std::pair<std::string_view, TypeRef>;
+    const Row rows[] = {
+        {"bool", boolean}, {"boolean", boolean}, {"bool_", boolean}, {"?", boolean}, {"b1", boolean},
+        {"int8", int8}, {"i1", int8}, {"b", int8}, {"byte", int8},
+        {"int16", int16}, {"i2", int16}, {"h", int16}, {"short", int16},
+        {"int32", int32}, {"i4", int32}, {"i", int32}, {"intc", int32},
+        {"int64", int64}, {"i8", int64}, {"l", int64}, {"q", int64}, {"int", int64}, {"intp", int64},
+        {"int_", int64}, {"long", int64}, {"longlong", int64},
+        {"uint8", uint8}, {"u1", uint8}, {"B", uint8}, {"ubyte", uint8},
+        {"uint16", uint16}, {"u2", uint16}, {"H", uint16}, {"ushort", uint16},
+        {"uint32", uint32}, {"u4", uint32}, {"I", uint32}, {"uintc", uint32},
+        {"uint64", uint64}, {"u8", uint64}, {"L", uint64}, {"Q", uint64}, {"uint", uint64},
+        {"uintp", uint64}, {"ulonglong", uint64},
+        {"float32", float32}, {"f4", float32}, {"f", float32}, {"single", float32},
+        {"float64", float64}, {"f8", float64}, {"d", float64}, {"double", float64}, {"float", float64},
+        {"none", none},
+    };
+    for (const auto& [text, type] : rows) {
+        if (text == name) return type;
+    }
+    return nullptr;
+}
+
+namespace {
+
+std::string_view trim(std::string_view text) {
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+    return text;
+}
+
+/// Splits at commas that are not inside parentheses.
+std::vector<std::string_view> split_arguments(std::string_view text) {
+    std::vector<std::string_view> parts;
+    int depth = 0;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        if (i < text.size() && text[i] == '(') ++depth;
+        if (i < text.size() && text[i] == ')') --depth;
+        if (i == text.size() || (text[i] == ',' && depth == 0)) {
+            if (auto part = trim(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
+            begin = i + 1;
+        }
+    }
+    return parts;
+}
+
+unsigned parse_count(std::string_view text) {
+    unsigned value = 0;
+    for (char c : text) {
+        if (!std::isdigit(static_cast<unsigned char>(c)) || value > 1000) return 0;
+        value = value * 10 + static_cast<unsigned>(c - '0');
+    }
+    return value;
+}
+
+}  // namespace
+
+TypeRef TypeTable::parse(std::string_view name) {
+    name = trim(name);
+    bool read_only = false;
+    if (name.starts_with("readonly ")) {
+        read_only = true;
+        name = trim(name.substr(9));
+    }
+    const auto open = name.find('(');
+    if (open == std::string_view::npos) return scalar_named(name);
+    if (!name.ends_with(')')) return nullptr;
+    const std::string_view head = name.substr(0, open);
+    const std::string_view inside = name.substr(open + 1, name.size() - open - 2);
+    const auto parts = split_arguments(inside);
+    if (head == "array" || head == "Array") {
+        if (parts.size() < 3 || !parts[1].ends_with('d') || parts[2].size() != 1) return nullptr;
+        const TypeRef element = scalar_named(parts[0]);
+        const unsigned dimensions = parse_count(parts[1].substr(0, parts[1].size() - 1));
+        const char layout = parts[2].front();
+        const bool known = layout == 'C' || layout == 'F' || layout == 'A';
+        if (!element || !known || parts[1] == "d") return nullptr;
+        return array(element, dimensions, layout, global_space, read_only);
+    }
+    if (head == "UniTuple") {
+        const auto times = inside.rfind(" x ");
+        if (times == std::string_view::npos) return nullptr;
+        const TypeRef element = parse(inside.substr(0, times));
+        const unsigned count = parse_count(trim(inside.substr(times + 3)));
+        return element && count ? tuple(std::vector<TypeRef>(count, element)) : nullptr;
+    }
+    if (head != "Tuple") return nullptr;
+    std::vector<TypeRef> elements;
+    for (std::string_view part : parts) {
+        elements.push_back(parse(part));
+        if (!elements.back()) return nullptr;
+    }
+    return tuple(std::move(elements));
+}
+
+}  // namespace cudasim::pykernel

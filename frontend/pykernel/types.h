@@ -1,0 +1,87 @@
+// The types of the compiler: immutable, interned (equal types are the same pointer), named as Numba
+// names them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/pykernel/global_value.h"
+
+namespace cudasim::pykernel {
+
+enum class TypeKind {
+    none, boolean, integer, floating, text,
+    tuple,      ///< elements
+    array,      ///< elements[0], dimensions, layout, address_space
+    range,      ///< elements[0] is the integer type of its values
+    iterator,   ///< elements[0] is what it runs over
+    dim3,       ///< threadIdx and its kind
+    data_type,  ///< a type used as a value: elements[0]
+    object,     ///< a function or module, known while compiling: global
+};
+
+/// Address spaces of NVVM IR.
+enum AddressSpace : unsigned { generic_space = 0, global_space = 1, shared_space = 3, constant_space = 4 };
+
+struct Type {
+    TypeKind kind = TypeKind::none;
+    bool is_signed = false;
+    unsigned bits = 0;
+    std::optional<std::int64_t> literal;  ///< an integer or boolean known while compiling
+    std::vector<const Type*> elements;
+    unsigned dimensions = 0;
+    char layout = 'C';
+    unsigned address_space = global_space;
+    bool read_only = false;
+    const GlobalValue* global = nullptr;
+    std::string name;  ///< Numba's
+
+    [[nodiscard]] bool is(TypeKind other) const { return kind == other; }
+    /// Booleans count: they take part in arithmetic.
+    [[nodiscard]] bool is_number() const {
+        return kind == TypeKind::boolean || kind == TypeKind::integer || kind == TypeKind::floating;
+    }
+    [[nodiscard]] bool is_integral() const { return kind == TypeKind::boolean || kind == TypeKind::integer; }
+    [[nodiscard]] const Type* element() const { return elements.front(); }
+};
+
+using TypeRef = const Type*;
+
+class TypeTable {
+  public:
+    TypeTable();
+    TypeRef none, boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64;
+
+    [[nodiscard]] TypeRef integer(unsigned bits, bool is_signed) const;
+    [[nodiscard]] TypeRef floating(unsigned bits) const { return bits == 32 ? float32 : float64; }
+    [[nodiscard]] TypeRef literal(TypeRef base, std::int64_t value);
+    [[nodiscard]] TypeRef text(std::string_view value);
+    [[nodiscard]] TypeRef tuple(std::vector<TypeRef> elements);
+    [[nodiscard]] TypeRef array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
+                                bool read_only = false);
+    [[nodiscard]] TypeRef range(TypeRef element);
+    [[nodiscard]] TypeRef iterator(TypeRef over);
+    [[nodiscard]] TypeRef data_type(TypeRef type);
+    [[nodiscard]] TypeRef object(const GlobalValue& global);
+    /// threadIdx and its kind: `global` says which.
+    [[nodiscard]] TypeRef dim3(const GlobalValue& global);
+    /// Literals become their plain type, inside tuples too.
+    [[nodiscard]] TypeRef without_literal(TypeRef type);
+
+    /// Scalar type of a Numba or NumPy name or NumPy character code ("float32", "f4", "bool_"); null when
+    /// it is none.
+    [[nodiscard]] TypeRef scalar_named(std::string_view name) const;
+    /// Any argument type: "array(float64, 2d, C)", "UniTuple(int64 x 2)", "int32". Null when malformed.
+    [[nodiscard]] TypeRef parse(std::string_view name);
+
+  private:
+    TypeRef intern(Type type, std::string_view key_suffix = {});
+    std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;
+};
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,68 @@
+"""Python kernels → kernel images: finds source and names of a kernel and of the device functions it reaches,
+and hands them to the compiler in frontend/pykernel (C++), which types them and makes NVVM IR."""
+
+from cudasim import _native, errors
+from cudasim._kernel_source import SourceNotAvailable, source_of
+from cudasim._resolve import describe, globals_of
+
+
+class CompiledPythonKernel:
+    """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
+    argument_types: Numba's type names."""
+
+    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types")
+
+    def __init__(self, image, kernel_name, typed_ir, argument_types):
+        self.image, self.kernel_name, self.typed_ir = image, kernel_name, typed_ir
+        self.argument_types = argument_types
+
+
+def compile_kernel(pyfunc, argument_types, *, debug=False, fastmath=False, fma=True, device_functions=None):
+    """Compiles a plain Python function as a kernel for the given types (Numba's names).
+
+    Raises errors.TypingError, errors.UnsupportedError and their kind, whose message names file, line, the source
+    line with a caret, and the reason.
+
+    :param debug: accepted for symmetry: checks are always compiled in, and raising is a launch option
+    :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
+    """
+    del debug, device_functions
+    functions, sources = _gather(pyfunc)
+    try:
+        result = _native.compile_python(functions, list(map(str, argument_types)), sorted(sources.items()),
+                                        fastmath=bool(fastmath), fma=fma)
+    except _native.SourceError as error:
+        refusal = _as_numba_error(error)
+    else:
+        return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types))
+    raise refusal
+
+
+def _gather(pyfunc):
+    """The kernel and, transitively, every function that it names, in the form of compile_python()."""
+    order, functions, sources = [pyfunc], [], {}
+
+    def register(function):
+        if function not in order:
+            order.append(function)
+        return order.index(function)
+
+    for function in order:  # grows while it runs
+        try:
+            source = source_of(function)
+        except SourceNotAvailable as error:
+            raise errors.UnsupportedError(str(error)) from None
+        sources[source.file] = source.file_text
+        functions.append({
+            "node": source.node, "line_offset": source.line_offset, "file": source.file,
+            "first_line": source.first_line, "lines": source.lines,
+            "globals": globals_of(function, source.node, register),
+            "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
+        })
+    return functions, sources
+
+
+def _as_numba_error(error):
+    refusal = getattr(errors, error.error_class)(str(error))
+    refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
+    return refusal

@@ -1,0 +1,187 @@
+"""What the names of a kernel mean that are not its own variables, as plain data for the compiler.
+
+Names are resolved by identity in the function's closure, globals and builtins, attributes of modules included
+("cuda.shared.array", "math.pi"): `describe()` says what each stands for as a tuple (kind, fields...), the kinds
+being those of frontend/pykernel/global_value.h.
+"""
+
+import ast
+import builtins
+import types as python_types
+
+import numpy as np
+
+_UNDEFINED = object()
+_INT64_MIN, _INT64_END, _UINT64_END = -(1 << 63), 1 << 63, 1 << 64
+_BUILTINS = {value: name for name, value in vars(builtins).items()
+             if callable(value) and not (isinstance(value, type) and issubclass(value, BaseException))}
+
+
+def globals_of(function, node, register_function):
+    """Dotted name → description, for every outer name that the syntax tree uses.
+
+    :param register_function: called with a Python function that kernels call; returns its number
+    """
+    code = function.__code__
+    own = {*code.co_varnames, *code.co_cellvars}
+    outer = _outer_names(function)
+    found = {}
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            parts = [child.id]
+        elif isinstance(child, ast.Attribute):
+            parts = _dotted(child)
+        else:
+            continue
+        if not parts or parts[0] in own:
+            continue
+        name = ".".join(parts)
+        if name not in found:
+            value = _look_up(outer, parts)
+            if value is not _STOPPED:
+                found[name] = describe(value, name, register_function)
+    return found
+
+
+_STOPPED = object()
+
+
+def _outer_names(function):
+    """A function name → value, or _UNDEFINED."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+
+    def look_up(name):
+        if name in cells:
+            try:
+                return cells[name].cell_contents
+            except ValueError:  # not assigned yet
+                return _UNDEFINED
+        if name in function.__globals__:
+            return function.__globals__[name]
+        return getattr(builtins, name, _UNDEFINED)
+
+    return look_up
+
+
+def _dotted(node):
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    parts.append(node.id)
+    return parts[::-1]
+
+
+def _look_up(outer, parts):
+    """The object; _STOPPED when an attribute belongs to a value that the kernel itself must ask."""
+    value = outer(parts[0])
+    for attribute in parts[1:]:
+        if isinstance(value, python_types.ModuleType):
+            value = getattr(value, attribute, _UNDEFINED)
+            if value is _UNDEFINED:
+                return _UNDEFINED
+        elif hasattr(value, "__cudasim_intrinsic__") and attribute in vars(value):
+            value = vars(value)[attribute]
+        else:
+            return _STOPPED
+    return value
+
+
+def describe(value, name, register_function):
+    """The description of a Python object under the name it is used by."""
+    if value is _UNDEFINED:
+        return ("undefined",)
+    if value is None:
+        return ("none",)
+    if isinstance(value, (bool, np.bool_)):
+        return ("boolean", bool(value))
+    if isinstance(value, (int, np.integer)):
+        return _integer(value)
+    if isinstance(value, (float, np.floating)):
+        return _real(value)
+    if isinstance(value, str):
+        return ("text", value)
+    if isinstance(value, tuple):
+        return _tuple(value, name, register_function)
+    if isinstance(value, np.ndarray):
+        return _array(value, name)
+    intrinsic = getattr(value, "__cudasim_intrinsic__", None)
+    if isinstance(intrinsic, str):
+        return ("intrinsic", intrinsic)
+    if isinstance(value, python_types.ModuleType):
+        return ("module", value.__name__)
+    return _callable_or_type(value, name, register_function)
+
+
+def _integer(value):
+    if isinstance(value, np.integer):
+        return ("integer", int(value), value.dtype.name)
+    if _INT64_MIN <= value < _INT64_END:
+        return ("integer", int(value), "int64")
+    if 0 <= value < _UINT64_END:
+        return ("integer", int(value), "uint64")
+    return ("unsupported", "the integer does not fit into 64 bits")
+
+
+def _real(value):
+    if isinstance(value, np.floating):
+        if value.dtype.itemsize in (4, 8):
+            return ("real", float(value), value.dtype.name)
+        return ("unsupported", f"{value.dtype.name} is not supported in kernels")
+    return ("real", float(value), "float64")
+
+
+def _tuple(value, name, register_function):
+    elements = [describe(element, name, register_function) for element in value]
+    for element in elements:
+        if element[0] in ("unsupported", "undefined"):
+            return element
+    return ("tuple", elements)
+
+
+def _array(value, name):
+    if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8 or value.dtype.name == "float16":
+        return ("unsupported", f"an array of {value.dtype} is not supported in kernels")
+    native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+    return ("array", name, native.dtype.name, list(value.shape), native.tobytes())
+
+
+def _callable_or_type(value, name, register_function):
+    if isinstance(value, type):
+        if issubclass(value, BaseException):
+            return ("exception", value.__name__)
+        if issubclass(value, np.generic):
+            return ("data_type", np.dtype(value).name)
+    if isinstance(value, np.dtype):
+        return ("data_type", value.name)
+    py_func = getattr(value, "py_func", None)
+    if isinstance(py_func, python_types.FunctionType):
+        return ("function", register_function(py_func), py_func.__name__)
+    try:
+        if value in _BUILTINS:
+            return ("intrinsic", _BUILTINS[value])
+    except TypeError:  # not hashable
+        pass
+    if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "math":
+        return ("intrinsic", "math." + value.__name__)
+    if isinstance(value, np.ufunc):
+        return ("intrinsic", "numpy." + value.__name__)
+    type_name = _numba_type_name(value)
+    if type_name is not None:
+        return ("data_type", type_name)
+    reason = f"Cannot determine Numba type of {type(value)}"
+    if isinstance(value, python_types.FunctionType):
+        reason += "; a function that kernels call is decorated with @cuda.jit(device=True)"
+    return ("unsupported", reason)
+
+
+def _numba_type_name(value):
+    """Numba's name of a type object, its own or cudasim's; None for anything else."""
+    from cudasim.types import Type
+
+    if isinstance(value, Type) or any(base.__module__ == "numba.core.types.abstract" and base.__name__ == "Type"
+                                      for base in type(value).__mro__):
+        return str(value)
+    return None
