@@ -42,6 +42,8 @@ void strip_function(Function& function) {
     function.setAttributes(meaningful(context, function.getAttributes(), parameters));
     function.setDoesNotThrow();
     function.addFnAttr(Attribute::NullPointerIsValid);
+    // Runaway recursion is to overflow the stack and be reported, not to become an endless loop.
+    function.addFnAttr("disable-tail-calls", "true");
     function.setComdat(nullptr);
     function.setPersonalityFn(nullptr);
     function.setSection("");

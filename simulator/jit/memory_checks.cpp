@@ -100,8 +100,8 @@ std::optional<Variable> variable_behind(Value* address) {
 
 class MemoryChecks {
   public:
-    explicit MemoryChecks(Function& function)
-        : function_(function), data_layout_(function.getParent()->getDataLayout()), head_(function),
+    MemoryChecks(Function& function, bool constants)
+        : function_(function), constants_(constants), data_layout_(function.getParent()->getDataLayout()), head_(function),
           locals_(function) {}
 
     void run() {
@@ -150,7 +150,14 @@ class MemoryChecks {
         if (access.fixed_bytes == 0) return;
         IRBuilder<> builder(access.at);
         Value* address = builder.CreatePtrToInt(access.address, builder.getInt64Ty());
-        IRBuilder<> cold(branch_cold(failing_test(builder, access, address), access.at, true));
+        const bool constants_too = reads_constant(access);
+        Instruction* failed = branch_cold(failing_test(builder, access, address, constants_too), access.at, true);
+        IRBuilder<> cold(failed);
+        if (constants_ && !constants_too && (access.flags & access_write) == 0) {
+            // A pointer that nobody could follow may point to constants: virtual tables, string literals.
+            failed = branch_cold(failing_test(cold, access, address, true), failed, true);
+            cold.SetInsertPoint(failed);
+        }
         cold.SetCurrentDebugLocation(access.at->getDebugLoc());
         call_check(cold, address, cold.getInt64(access.fixed_bytes), access);
     }
@@ -171,9 +178,8 @@ class MemoryChecks {
     }
 
     /// True when the access may be illegal: shadow of its first and its last granule, and alignment.
-    Value* failing_test(IRBuilder<>& builder, const Access& access, Value* address) {
+    Value* failing_test(IRBuilder<>& builder, const Access& access, Value* address, bool read_only) {
         const std::uint64_t bytes = access.fixed_bytes;
-        const bool read_only = reads_constant(access);
         Value* bad = nullptr;
         auto or_bad = [&](Value* condition) { bad = bad ? builder.CreateOr(bad, condition) : condition; };
         // A naturally aligned access of up to 8 bytes lies in one granule.
@@ -207,6 +213,7 @@ class MemoryChecks {
     }
 
     Function& function_;
+    bool constants_;  ///< the image has read-only variables
     const DataLayout& data_layout_;
     FunctionContext head_;
     LocalVariables locals_;
@@ -224,8 +231,10 @@ void drop_keepers(Module& module) {
 
 void insert_memory_checks(Compilation& compilation) {
     if (compilation.options.memory_checks) {
+        const bool constants = any_of(compilation.layout.globals->variables,
+                                      [](const jit::GlobalVariable& variable) { return variable.constant; });
         for (Function& function : *compilation.module) {
-            if (!function.isDeclaration()) MemoryChecks(function).run();
+            if (!function.isDeclaration()) MemoryChecks(function, constants).run();
         }
     }
     drop_keepers(*compilation.module);

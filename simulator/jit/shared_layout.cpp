@@ -35,7 +35,7 @@ void lay_out_shared(Compilation& compilation) {
     auto& layout = compilation.shared;
     const auto& data_layout = compilation.module->getDataLayout();
     std::vector<const llvm::GlobalVariable*> dynamic;
-    std::uint64_t end = 0;
+    std::uint64_t end = 0, packed = 0;  // with and without redzones, which a real device does not have
     std::uint64_t dynamic_alignment = alignment_bytes;
     for (const auto& variable : compilation.module->globals()) {
         if (variable.getAddressSpace() != shared || !is_used(variable)) continue;
@@ -51,9 +51,10 @@ void lay_out_shared(Compilation& compilation) {
         layout.offsets[&variable] = offset;
         layout.variables.push_back({source_name(variable), offset, bytes});
         end = offset + bytes;
+        packed = align_up(packed, variable.getAlign().valueOrOne().value()) + bytes;
     }
-    layout.static_bytes = end;
-    const bool gap = end != 0 && !dynamic.empty() && compilation.options.memory_checks;
+    layout.static_bytes = packed;
+    const bool gap = end != 0 && compilation.options.memory_checks;
     layout.dynamic_offset = align_up(end + (gap ? redzone_bytes : 0), dynamic_alignment);
     for (const auto* variable : dynamic) layout.offsets[variable] = layout.dynamic_offset;
 }
