@@ -52,7 +52,7 @@ void describe_exception(const Launch& launch, std::int32_t exception, Finding& f
 }
 
 std::string place(const findings::CallChain& location) {
-    if (location.empty()) return "an unknown line";
+    if (location.empty() || location.front().line == 0) return "an unknown line";
     const auto& frame = location.front();
     return frame.file.substr(frame.file.rfind('/') + 1) + ':' + std::to_string(frame.line);
 }

@@ -16,8 +16,9 @@ std::vector<std::uint32_t> barrier_places(const jit::CompiledKernel& kernel) {
     std::map<std::string, std::uint32_t> first_at;
     for (std::uint32_t site = 0; site < places.size(); ++site) {
         std::string key;
+        const bool known = !kernel.sites[site].empty() && kernel.sites[site].front().line != 0;
         for (const auto& frame : kernel.sites[site])
-            key += frame.file + ':' + std::to_string(frame.line) + ':' + std::to_string(frame.column) + ';';
+            if (known) key += frame.file + ':' + std::to_string(frame.line) + ':' + std::to_string(frame.column) + ';';
         places[site] = key.empty() ? site : first_at.try_emplace(std::move(key), site).first->second;
     }
     return places;
