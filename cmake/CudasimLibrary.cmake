@@ -29,11 +29,8 @@ function(cudasim_sanitize name)
   endif()
 endfunction()
 
-set(CUDASIM_LLVM_COMPONENTS core support analysis passes irreader bitreader bitwriter linker orcjit x86 nvptx
+set(CUDASIM_LLVM_COMPONENTS core support analysis passes irreader bitreader bitwriter linker orcjit NVPTX
     native instcombine scalaropts ipo vectorize transformutils target mc debuginfodwarf object)
-if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(REMOVE_ITEM CUDASIM_LLVM_COMPONENTS x86)
-endif()
 
 # cudasim_link_llvm(target static|shared)
 function(cudasim_link_llvm name how)
