@@ -37,17 +37,18 @@ struct LaunchPlan {
     std::shared_ptr<execution::LoadedImage> loaded;
     image::KernelImage image;
     std::string kernel;
+    std::string display_name;  ///< what reports call the kernel: its name in the source
     std::uint32_t parameter_bytes;
     execution::LaunchConfiguration configuration;
     execution::LaunchOptions options;
 };
 
 LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image, const std::string& kernel,
-                     Extents grid, Extents block, std::uint64_t dynamic_shared_bytes,
-                     const std::string& policy, const std::string& carrier, unsigned workers,
-                     double time_limit_seconds, bool raise_float_division, bool strict,
-                     std::uint64_t max_faults, bool memory_checks, bool fma_contraction,
-                     unsigned optimisation) {
+                     const std::string& display_name, Extents grid, Extents block,
+                     std::uint64_t dynamic_shared_bytes, const std::string& policy,
+                     const std::string& carrier, unsigned workers, double time_limit_seconds,
+                     bool raise_float_division, bool strict, std::uint64_t max_faults, bool memory_checks,
+                     bool fma_contraction, unsigned optimisation) {
     const image::Kernel* found = image.find(kernel);
     if (found == nullptr) throw py::value_error("the image has no kernel called '" + kernel + "'");
     execution::LaunchOptions options;
@@ -64,6 +65,7 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
             loaded.image,
             image,
             kernel,
+            display_name,
             found->parameter_bytes,
             {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
             std::move(options)};
@@ -92,6 +94,7 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
         });
     }
     if (result.findings.empty() && !poll.raised()) return py::none();
+    for (auto& finding : result.findings) finding.kernel = plan.display_name;
     return py::cast(
         LaunchReport{std::move(result.findings), plan.image.sources(), result.blocks_run, poll.take()});
 }
@@ -106,12 +109,12 @@ void compile(LaunchPlan& plan) {
 
 void bind_launch(py::module_& module) {
     py::class_<LaunchPlan>(module, "LaunchPlan", "A kernel, a configuration and options, ready to launch.")
-        .def(py::init(&make_plan), py::arg("loaded"), py::arg("image"), py::arg("kernel"), py::arg("grid"),
-             py::arg("block"), py::arg("dynamic_shared_bytes") = 0, py::kw_only(),
-             py::arg("policy") = "forward", py::arg("carrier") = "automatic", py::arg("workers") = 0,
-             py::arg("time_limit_seconds") = 0.0, py::arg("raise_float_division") = false,
-             py::arg("strict") = false, py::arg("max_faults") = 1000, py::arg("memory_checks") = true,
-             py::arg("fma_contraction") = false, py::arg("optimisation") = 2)
+        .def(py::init(&make_plan), py::arg("loaded"), py::arg("image"), py::arg("kernel"),
+             py::arg("display_name"), py::arg("grid"), py::arg("block"), py::arg("dynamic_shared_bytes") = 0,
+             py::kw_only(), py::arg("policy") = "forward", py::arg("carrier") = "automatic",
+             py::arg("workers") = 0, py::arg("time_limit_seconds") = 0.0,
+             py::arg("raise_float_division") = false, py::arg("strict") = false, py::arg("max_faults") = 1000,
+             py::arg("memory_checks") = true, py::arg("fma_contraction") = false, py::arg("optimisation") = 2)
         .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
         .def("compile", &compile, "Compiles the kernel now.");
 }

@@ -53,7 +53,8 @@ def _exception(report, found, error_indices, kernel_globals):
     exception.findings = found
     shown = [] if main_index is None else [main_index, *_others(found, main_index, error_indices)]
     for index in shown:
-        _add_note(exception, report.text_of(index).rstrip("\n"))
+        headline, details = report.text_of(index).rstrip("\n").split("\n", 1)
+        _add_note(exception, details if index == main_index else f"{headline}\n{details}")
     chain = found[main_index].location if main_index is not None else ()
     return at_kernel_lines(exception, chain, kernel_globals)
 

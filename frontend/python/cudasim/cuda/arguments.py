@@ -217,6 +217,7 @@ class Packer:
         self._struct = struct.Struct("@" + struct_format(names))
         self.size = self._struct.size
         self.pack = self._struct.pack
+        self.converts = converts
         self._labels = parameter_names
         self._converters = [converter(name) if converts else None for name in names]
 

@@ -34,25 +34,36 @@ class ConfiguredKernel(_native.FramelessCall):
         return f"<{self.dispatcher!r}[{self.griddim}, {self.blockdim}, {self.stream}, {self.sharedmem}]>"
 
     def _run(self, *args):
-        key = []
+        # The hot path: device arrays, floats and ints are typed and flattened in one go.
+        key, values, plain = [], [], True
         for value in args:
             kind = type(value)
             if kind is DeviceNDArray and value.type_name is not None:
                 key.append(value.type_name)
+                values += value.parameters
             elif kind is float:
                 key.append("float64")
+                values.append(value)
             elif kind is int and _INT64_MIN <= value < _INT64_END:
                 key.append("int64")
+                values.append(value)
             else:
                 key.append(type_name(value))
+                plain = False
         key = tuple(key)
         entry = self._entries.get(key)
         if entry is None or entry.generation != options.generation:
-            args = self.dispatcher._with_defaults(args)
-            key = key + tuple(map(type_name, args[len(key):]))
+            given = len(args)
+            args, key = self.dispatcher._with_defaults(args, key)
+            plain = plain and len(args) == given
             entry = self._entries[key] = self.dispatcher._kernel_for(key).entry(
                 self.griddim, self.blockdim, self.sharedmem)
-        entry.run(args)
+        if plain and entry.takes_values:
+            report = entry.launch(entry.pack(*values))
+            if report is not None:
+                entry.deliver(report)
+        else:
+            entry.run(args)
 
 
 class ForAll:
@@ -147,15 +158,16 @@ class CUDADispatcher:
 
     # -- compiling ----------------------------------------------------------------------------------------
 
-    def _with_defaults(self, args):
-        """The arguments, completed by the function's defaults; TypeError when their number is wrong."""
+    def _with_defaults(self, args, key):
+        """Arguments and their types, completed by the function's defaults; TypeError when their number is wrong."""
         code, defaults = self.py_func.__code__, self.py_func.__defaults__ or ()
         missing = code.co_argcount - len(args)
         if 0 < missing <= len(defaults):
-            return (*args, *defaults[len(defaults) - missing:])
+            added = defaults[len(defaults) - missing:]
+            return (*args, *added), (*key, *map(type_name, added))
         if missing and not code.co_flags & 0x04:  # 0x04: the function takes *args
             raise TypeError(f"{self.__name__}() takes {code.co_argcount} arguments, got {len(args)}")
-        return args
+        return args, key
 
     def _kernel_for(self, argument_types):
         """The compiled kernel for arguments of these types."""

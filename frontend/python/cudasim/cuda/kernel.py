@@ -19,7 +19,7 @@ compiled_listeners = []
 class LaunchEntry:
     """A kernel, a configuration and options, ready to launch."""
 
-    __slots__ = ("kernel", "packer", "pack", "launch", "generation", "padding")
+    __slots__ = ("kernel", "packer", "pack", "launch", "generation", "padding", "takes_values")
 
     def __init__(self, kernel, plan, parameter_bytes):
         self.kernel = kernel
@@ -27,6 +27,8 @@ class LaunchEntry:
         self.padding = parameter_bytes - kernel.packer.size
         self.pack = kernel.packer.pack if self.padding == 0 else self._padded_pack
         self.launch = plan.launch
+        #: whether device arrays, floats and ints are packed as they are
+        self.takes_values = not kernel.packer.converts
         self.generation = options.generation
 
     def _padded_pack(self, *values):
@@ -39,7 +41,11 @@ class LaunchEntry:
         if report is None:
             copies.write_back()
         else:
-            _reporting.deliver(report, self.kernel.py_func.__globals__, copies.write_back)
+            self.deliver(report, copies.write_back)
+
+    def deliver(self, report, write_back=lambda: None):
+        """Raises or warns what a launch's report says."""
+        _reporting.deliver(report, self.kernel.py_func.__globals__, write_back)
 
 
 class CompiledKernel:
@@ -90,7 +96,7 @@ class CompiledKernel:
             shared_bytes = (1 << 63) - 1
         debug = self.target_options.get("debug", False)
         plan = _native.LaunchPlan(
-            self._loaded_image(), self.image, self.kernel_name, grid, block, shared_bytes,
+            self._loaded_image(), self.image, self.kernel_name, self.py_func.__name__, grid, block, shared_bytes,
             policy=options.get("policy"), carrier=options.get("carrier"), workers=options.get("workers"),
             time_limit_seconds=options.get("time_limit"),
             raise_float_division=bool(debug) or options.get("raise_float_division"),
