@@ -28,10 +28,7 @@ extern "C" {
 
 std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std::int32_t value, std::uint32_t site) {
     Runner& runner = runner_of(context);
-    runner.site = site;
-    runner.barrier_kind = static_cast<jit::BarrierKind>(kind);
-    runner.barrier_value = value != 0;
-    runner.event = Event::waiting;
+    runner.arrive(static_cast<jit::BarrierKind>(kind), value != 0, site);
     runner.fiber.suspend();
     return runner.block->barrier_result;
 }
