@@ -117,25 +117,28 @@ Emitted emit_round(CallEmission& call) {
     return e.convert(e.number(e.builder.CreateSelect(finite, back, x), e.types().float64), result);
 }
 
-TypeRef type_operator(const CallTyping& call, Operator op) {
-    const Signature* signature = call.program.promotion.binary(op, call[0], call[1]);
+TypeRef type_pow(const CallTyping& call) {
+    const Signature* signature = call.program.promotion.binary(Operator::power, call[0], call[1]);
     if (!signature) call.no_match();
     return signature->result;
 }
 
-TypeRef type_pow(const CallTyping& call) { return type_operator(call, Operator::power); }
 Emitted emit_pow(CallEmission& call) { return call.emitter.binary(Operator::power, call[0], call[1]); }
 
 TypeRef type_divmod(const CallTyping& call) {
-    const TypeRef element = type_operator(call, Operator::floor_divide);
-    return call.types().tuple({element, element});
+    const TypeTable& t = call.types();
+    const Signature overloads[] = {{{t.int64, t.int64}, t.int64}, {{t.uint64, t.uint64}, t.uint64},
+                                   {{t.float32, t.float32}, t.float32}, {{t.float64, t.float64}, t.float64}};
+    const Signature* best = best_signature(overloads, call.arguments);
+    if (!best) call.no_match();
+    return call.types().tuple({best->result, best->result});
 }
 
 Emitted emit_divmod(CallEmission& call) {
-    Emitted result{call.call.type, {}};
-    result.parts.push_back(call.emitter.binary(Operator::floor_divide, call[0], call[1]).value());
-    result.parts.push_back(call.emitter.binary(Operator::modulo, call[0], call[1]).value());
-    return result;
+    const TypeRef element = call.call.type->elements[0];
+    const Emitted a = call.emitter.convert(call[0], element), b = call.emitter.convert(call[1], element);
+    return {call.call.type, {call.emitter.binary(Operator::floor_divide, a, b).value(),
+                             call.emitter.binary(Operator::modulo, a, b).value()}};
 }
 
 TypeRef type_range(const CallTyping& call) {

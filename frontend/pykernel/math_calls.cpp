@@ -13,14 +13,36 @@ std::string libdevice(std::string_view name, TypeRef type) {
     return "__nv_" + std::string(name) + (type->bits == 32 ? "f" : "");
 }
 
-/// The float type in which a math function computes.
-TypeRef type_real(const CallTyping& call) {
-    bool single = true;
-    for (TypeRef argument : call.arguments) {
-        if (!argument->is_number()) call.no_match();
-        single &= argument == call.types().float32;
-    }
-    return single ? call.types().float32 : call.types().float64;
+/// The float type in which a function of one argument computes.
+TypeRef type_unary(const CallTyping& call) {
+    if (!call[0]->is_number()) call.no_match();
+    return call[0] == call.types().float32 ? call.types().float32 : call.types().float64;
+}
+
+TypeRef type_overloads(const CallTyping& call, std::span<const Signature> overloads) {
+    const Signature* best = best_signature(overloads, call.arguments);
+    if (!best) call.no_match();
+    return best->result;
+}
+
+TypeRef type_binary(const CallTyping& call) {
+    const TypeTable& t = call.types();
+    const Signature overloads[] = {{{t.int64, t.int64}, t.float64}, {{t.uint64, t.uint64}, t.float64},
+                                   {{t.float32, t.float32}, t.float32}, {{t.float64, t.float64}, t.float64}};
+    return type_overloads(call, overloads);
+}
+
+TypeRef type_reals(const CallTyping& call) {
+    const TypeTable& t = call.types();
+    const Signature overloads[] = {{{t.float32, t.float32}, t.float32}, {{t.float64, t.float64}, t.float64}};
+    return type_overloads(call, overloads);
+}
+
+TypeRef type_power(const CallTyping& call) {
+    const TypeTable& t = call.types();
+    const Signature overloads[] = {{{t.float32, t.float32}, t.float32}, {{t.float64, t.float64}, t.float64},
+                                   {{t.float32, t.int32}, t.float32}, {{t.float64, t.int32}, t.float64}};
+    return type_overloads(call, overloads);
 }
 
 /// The plain instructions of the GPU need no library function.
@@ -35,7 +57,7 @@ llvm::Intrinsic::ID instruction_for(std::string_view name) {
 
 std::string_view libdevice_name(std::string_view callable) {
     static constexpr std::pair<std::string_view, std::string_view> names[] = {
-#define MATH(python, device, arguments) {"math." #python, #device},
+#define MATH(python, device, overloads) {"math." #python, #device},
 #include "frontend/pykernel/math_functions.def"
 #undef MATH
     };
@@ -82,8 +104,8 @@ Emitted emit_angle(CallEmission& call) {
 }
 
 TypeRef type_ldexp(const CallTyping& call) {
-    if (!call[0]->is_number() || !call[1]->is_integral()) call.no_match();
-    return call[0] == call.types().float32 ? call.types().float32 : call.types().float64;
+    if (!call[0]->is_number() || !call[1]->is_number()) call.no_match();
+    return conversion(call[0], call.types().float32) <= Conversion::safe ? call.types().float32 : call.types().float64;
 }
 
 Emitted emit_ldexp(CallEmission& call) {
@@ -102,7 +124,7 @@ TypeRef type_frexp(const CallTyping& call) {
 
 /// math.modf: (fraction, whole), both floats.
 TypeRef type_modf(const CallTyping& call) {
-    const TypeRef type = type_real(call);
+    const TypeRef type = type_unary(call);
     return call.types().tuple({type, type});
 }
 
@@ -118,17 +140,20 @@ Emitted emit_split(CallEmission& call) {
     return {call.call.type, {result, e.builder.CreateLoad(e.module.value_type(second), place)}};
 }
 
-constexpr const char* parameter_names[] = {"", "x", "x y"};
+constexpr const char* unary_parameters = "x";
+constexpr const char* binary_parameters = "x y";
+constexpr const char* reals_parameters = "x y";
+constexpr const char* power_parameters = "x y";
 
 constexpr Callable rows[] = {
-#define MATH(python, device, arguments) {"math." #python, parameter_names[arguments], type_real, emit_libdevice},
+#define MATH(python, device, overloads) {"math." #python, overloads##_parameters, type_##overloads, emit_libdevice},
 #include "frontend/pykernel/math_functions.def"
 #undef MATH
     {"math.isnan", "x", type_test, emit_test},
     {"math.isinf", "x", type_test, emit_test},
     {"math.isfinite", "x", type_test, emit_test},
-    {"math.degrees", "x", type_real, emit_angle},
-    {"math.radians", "x", type_real, emit_angle},
+    {"math.degrees", "x", type_unary, emit_angle},
+    {"math.radians", "x", type_unary, emit_angle},
     {"math.ldexp", "x i", type_ldexp, emit_ldexp},
     {"math.frexp", "x", type_frexp, emit_split},
     {"math.modf", "x", type_modf, emit_split},

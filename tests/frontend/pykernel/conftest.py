@@ -1,0 +1,29 @@
+"""What the tests of the kernel compiler share."""
+
+import re
+
+import numpy as np
+import pytest
+
+from cudasim import _compiler, cuda
+
+_STORE = re.compile(r"^    (\w+) = %\d+ : (.+?)    # line \d+$", re.MULTILINE)
+
+
+def types_of(function, *argument_types):
+    """Local variable → Numba type name, from the typed IR."""
+    return dict(_STORE.findall(_compiler.compile_kernel(function, argument_types).typed_ir))
+
+
+def evaluate(kernel, *arguments, dtype=np.float64, size=1):
+    """Launches kernel(out, *arguments) with one thread and returns out (a scalar for size 1)."""
+    out = np.zeros(size, dtype)
+    cuda.jit(kernel)[1, 1](out, *arguments)
+    return out[0] if size == 1 else out
+
+
+def refusal(error_class, function, *argument_types):
+    """The message with which compiling is refused."""
+    with pytest.raises(error_class) as caught:
+        _compiler.compile_kernel(function, argument_types)
+    return str(caught.value)
