@@ -32,7 +32,7 @@ test-cpp: # (after `make test` built everything)
 
 test-python: # (after `make test` built everything)
 	CUDASIM_TEST_NUMBA_PYTHON=$(CURDIR)/.venv-numba/bin/python $(VENV)/python -m pytest -q --durations=5 \
-	    tests/python tests/examples tests/architecture tests/docs
+	    tests
 
 test-sanitize: ## the engine's tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/set_up.sh test

@@ -8,19 +8,18 @@ from numba import cuda
 
 
 @cuda.jit
-def count(values, low, width, bins):
+def count(values, low, high, bins):
     i = cuda.grid(1)
-    if i < values.size:
-        place = int((values[i] - low) / width)
-        if place >= 0 and place < bins.size:
-            cuda.atomic.add(bins, place, 1)
+    if i < values.size and low <= values[i] < high:
+        place = int((values[i] - low) / (high - low) * bins.size)
+        cuda.atomic.add(bins, place, 1)
 
 
 def histogram(values, bins, low, high):
     counts = np.zeros(bins, dtype=np.int64)
     threads = 128
     blocks = (values.size + threads - 1) // threads
-    count[blocks, threads](values, low, (high - low) / bins, counts)
+    count[blocks, threads](values, low, high, counts)
     return counts
 
 
