@@ -1,8 +1,14 @@
 // Polls at loop back-edges (E5, E11). One counter per function, in a register after SROA:
 //
 //   back-edge ─► fuel -= cost; if (fuel <= 0) { yield(); fuel = fuel_per_slice; } ─► loop header
+//
+// A short loop of constant length that cannot wait needs none: the loop around it polls, and without the poll it
+// can be unrolled and vectorised.
+#include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -25,13 +31,29 @@ bool may_wait(const Instruction& instruction) {
     return call && (!callee || !callee->isDeclaration());
 }
 
-std::int32_t cost_of(const BasicBlock& header, const LoopInfo& loops) {
+/// Iterations of a loop and the loops inside it, all together, up to which none of them polls.
+constexpr std::uint64_t short_loop = 1024;
+
+/// Iterations in all; 0 when they are not known to be few.
+std::uint64_t constant_work(const Loop& loop, ScalarEvolution& evolution) {
+    const std::uint64_t trips = evolution.getSmallConstantMaxTripCount(&loop);
+    std::uint64_t inside = 1;
+    for (const Loop* inner : loop.getSubLoops()) {
+        const std::uint64_t work = constant_work(*inner, evolution);
+        if (work == 0) return 0;
+        inside += work;
+    }
+    return trips > short_loop || trips * inside > short_loop ? 0 : trips * inside;
+}
+
+/// What one iteration burns; 0: no poll.
+std::int32_t cost_of(const BasicBlock& header, const LoopInfo& loops, ScalarEvolution& evolution) {
     const Loop* loop = loops.getLoopFor(&header);
     if (!loop || loop->getHeader() != &header) return fuel_per_spin;  // irreducible: unknown
     for (const BasicBlock* block : loop->blocks()) {
         if (any_of(*block, may_wait)) return fuel_per_spin;
     }
-    return 1;
+    return constant_work(*loop, evolution) != 0 ? 0 : 1;
 }
 
 /// On the edge from -> to: split where a terminator has several successors or edges.
@@ -53,14 +75,21 @@ void insert_polls(Function& function) {
     SmallVector<std::pair<const BasicBlock*, const BasicBlock*>, 8> edges;
     FindFunctionBackedges(function, edges);
     if (edges.empty()) return;
-    const DominatorTree dominators(function);
-    const LoopInfo loops(dominators);
+    DominatorTree dominators(function);
+    LoopInfo loops(dominators);
+    AssumptionCache assumptions(function);
+    TargetLibraryInfoImpl libraries(Triple(function.getParent()->getTargetTriple()));
+    libraries.disableAllFunctions();
+    TargetLibraryInfo library(libraries);
+    ScalarEvolution evolution(function, library, assumptions, dominators, loops);
     std::vector<std::int32_t> costs;
-    for (const auto& [from, to] : edges) costs.push_back(cost_of(*to, loops));
+    for (const auto& [from, to] : edges) costs.push_back(cost_of(*to, loops, evolution));
+    if (all_of(costs, [](std::int32_t cost) { return cost == 0; })) return;
     IRBuilder<> builder(&function.getEntryBlock(), function.getEntryBlock().begin());
     AllocaInst* fuel = builder.CreateAlloca(builder.getInt32Ty(), nullptr, "fuel");
     builder.CreateStore(builder.getInt32(fuel_per_slice), fuel);
     for (std::size_t i = 0; i < edges.size(); ++i) {
+        if (costs[i] == 0) continue;
         insert_poll(const_cast<BasicBlock&>(*edges[i].first), const_cast<BasicBlock&>(*edges[i].second), *fuel, costs[i]);
     }
 }
