@@ -1,0 +1,122 @@
+"""What the documentation says to type is typed, and what it says comes back is compared.
+
+In README.md and docs/*.md, a ```console block is a session: lines that begin with `$ ` are commands, the lines below
+each are its output, where `...` stands for anything. A command without output shown must succeed. A ```python block
+whose first line is `# name.py` is a file, and is there for the commands below it. `/home/you` is the folder they run
+in, which has the repository's examples. `make` targets are only checked to exist: this test is part of one.
+"""
+
+import doctest
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document):
+    return [(match[1], match[2]) for match in BLOCK.finditer(document.read_text())]
+
+
+def session(text):
+    """[(command, expected output)] of a console block."""
+    steps = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            steps.append((line[2:], []))
+        else:
+            assert steps, f"a console block begins with a command, not with {line!r}"
+            steps[-1][1].append(line)
+    return [(command, "\n".join(lines).strip("\n")) for command, lines in steps]
+
+
+def execute(command, folder):
+    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key}
+    environment["PATH"] = os.pathsep.join([str(pathlib.Path(sys.executable).parent), environment["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, timeout=300, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return done.returncode, done.stdout.replace(str(folder), "/home/you")
+
+
+def same(expected, actual):
+    checker = doctest.OutputChecker()
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return checker.check_output(expected + "\n", actual, flags)
+
+
+def check(command, expected, folder):
+    if command.startswith("make"):
+        done = subprocess.run(["make", "-n", *command.split()[1:]], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return
+    status, output = execute(command, folder)
+    if not expected:
+        assert status == 0, f"$ {command}\n{output}"
+    elif "\nat tid=" in expected and sys.version_info < (3, 11):
+        assert status != 0  # older Pythons have no exception notes, which the documents show
+    else:
+        assert same(expected, output), f"$ {command}\n{output}\n--- documented ---\n{expected}"
+        assert (status != 0) == ("Traceback" in expected), f"$ {command}: exit status {status}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_do_what_the_document_says(document, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    for language, text in blocks(document):
+        if language == "python" and (name := re.match(r"# (\w+\.py)\n", text)):
+            (tmp_path / name[1]).write_text(text)
+        elif language == "console":
+            for command, expected in session(text):
+                check(command, expected, tmp_path)
+
+
+def test_the_readme_shows_commands():
+    commands = [command for language, text in blocks(ROOT / "README.md") if language == "console"
+                for command, _ in session(text)]  # fmt: skip
+    assert {"make demo", "make test", "ENABLE_CUDASIM=1 python invert.py"} <= set(commands)
+
+
+def test_a_wrong_output_would_be_noticed(tmp_path):
+    with pytest.raises(AssertionError):
+        check("echo right", "wrong", tmp_path)
+    with pytest.raises(AssertionError):
+        check("exit 3", "", tmp_path)
+    check("echo one; echo two; echo three", "one\n...\nthree", tmp_path)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
+        if not target.startswith("http"):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_paths_that_documents_name_exist():
+    missing = []
+    for document in DOCUMENTS:
+        for path in re.findall(r"`((?:simulator|frontend|gpu_backend|tests|examples|bench|scripts)/[\w./]+)`",
+                               document.read_text()):  # fmt: skip
+            if not (ROOT / path).exists():
+                missing.append(f"{document.name}: {path}")
+    assert not missing
+
+
+def test_options_reference_is_up_to_date():
+    done = subprocess.run([sys.executable, "-m", "cudasim.options"], capture_output=True, text=True, check=True)
+    assert (ROOT / "docs" / "options.md").read_text() == done.stdout, "run: python -m cudasim.options > docs/options.md"
+
+
+def test_every_kind_of_finding_is_documented():
+    table = (ROOT / "simulator" / "findings" / "finding_kinds.def").read_text()
+    kinds = re.findall(r'^FINDING\(\w+,\s*"([\w-]+)"', table, re.MULTILINE)
+    text = (ROOT / "docs" / "findings.md").read_text()
+    assert kinds and [kind for kind in kinds if f"`{kind}`" not in text] == []
