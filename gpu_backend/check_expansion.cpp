@@ -6,6 +6,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
@@ -46,9 +47,21 @@ void replace(llvm::CallInst& call, Action action) {
     call.eraseFromParent();
 }
 
+/// PTX ISA, special register %dynamic_smem_size: LLVM has no intrinsic for it.
+void expand_dynamic_shared_bytes(llvm::Module& module) {
+    llvm::Function* declared = module.getFunction("__cudasim_dynamic_shared_bytes");
+    if (!declared) return;
+    auto* reader = llvm::InlineAsm::get(declared->getFunctionType(), "mov.u32 $0, %dynamic_smem_size;", "=r", false);
+    for (llvm::User* user : llvm::make_early_inc_range(declared->users())) {
+        if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->setCalledOperand(reader);
+    }
+    if (declared->use_empty()) declared->eraseFromParent();
+}
+
 }  // namespace
 
 void expand_checks(llvm::Module& module) {
+    expand_dynamic_shared_bytes(module);
     for (const Check& check : checks) {
         llvm::Function* declared = module.getFunction(llvm::StringRef(check.symbol.data(), check.symbol.size()));
         if (!declared) continue;

@@ -175,6 +175,12 @@ Value* fence_everywhere(Site& at) {
 }
 Value* let_others_run(Site& at) { return call_hook(at.builder, Hook::yield, {}), nullptr; }
 
+/// PTX's %dynamic_smem_size, for which LLVM has no intrinsic.
+Value* dynamic_shared_bytes(Site& at) {
+    FunctionContext head(*at.call.getFunction());
+    return head.block_field(offsetof(BlockContext, dynamic_shared_bytes), at.builder.getInt32Ty());
+}
+
 /// Inside the block's static and dynamic shared memory.
 Value* is_shared(Site& at) {
     FunctionContext head(*at.call.getFunction());
