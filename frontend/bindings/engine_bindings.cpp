@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/released_gil.h"
 #include "gpu_backend/ptx.h"
 #include "simulator/jit/compiler.h"
 
@@ -41,8 +42,10 @@ struct Allocation {
     Allocation(const Allocation&) = delete;
     Allocation& operator=(const Allocation&) = delete;
     ~Allocation() {
-        const py::gil_scoped_release release;
+        // Also runs while the interpreter ends, on its main thread, which may take the GIL then.
+        PyThreadState* const state = PyEval_SaveThread();
         owner->release(address);
+        PyEval_RestoreThread(state);
     }
 };
 
@@ -82,7 +85,7 @@ std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& sel
                                      const std::string& label, bool poison) {
     DevicePointer pointer = 0;
     {
-        const py::gil_scoped_release release;
+        const ReleasedGil release;
         pointer = as_driver_call(
             "cuMemAlloc", [&] { return self->device.allocate(bytes, {.label = label, .poison = poison}); });
     }
@@ -91,13 +94,13 @@ std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& sel
 
 void copy_to_device(SimulatedDevice& self, DevicePointer target, const py::object& source) {
     const ContiguousBuffer buffer(source, false);
-    const py::gil_scoped_release release;
+    const ReleasedGil release;
     as_driver_call("cuMemcpyHtoD", [&] { self.device.copy_to_device(target, buffer.data(), buffer.size()); });
 }
 
 void copy_from_device(SimulatedDevice& self, const py::object& target, DevicePointer source) {
     const ContiguousBuffer buffer(target, true);
-    const py::gil_scoped_release release;
+    const ReleasedGil release;
     as_driver_call("cuMemcpyDtoH",
                    [&] { self.device.copy_from_device(buffer.data(), source, buffer.size()); });
 }
@@ -182,27 +185,27 @@ void bind_device(py::module_& module) {
         .def("copy_from_device", &copy_from_device, py::arg("target"), py::arg("source"))
         .def("copy_within_device",
              [](SimulatedDevice& self, DevicePointer target, DevicePointer source, std::uint64_t bytes) {
-                 const py::gil_scoped_release release;
+                 const ReleasedGil release;
                  as_driver_call("cuMemcpyDtoD",
                                 [&] { self.device.copy_within_device(target, source, bytes); });
              })
         .def("fill",
              [](SimulatedDevice& self, DevicePointer target, std::uint8_t value, std::uint64_t bytes) {
-                 const py::gil_scoped_release release;
+                 const ReleasedGil release;
                  as_driver_call("cuMemsetD8", [&] { self.device.fill(target, value, bytes); });
              })
         .def("memory_info",
              [](SimulatedDevice& self) {
                  execution::MemoryInfo info;
                  {
-                     const py::gil_scoped_release release;
+                     const ReleasedGil release;
                      info = self.device.memory_info();
                  }
                  return py::make_tuple(info.free, info.total);
              })
         .def("load",
              [](const std::shared_ptr<SimulatedDevice>& self, const image::KernelImage& image) {
-                 const py::gil_scoped_release release;
+                 const ReleasedGil release;
                  return LoadedImage{
                      self, as_driver_call("cuModuleLoadData", [&] { return self->device.load(image); })};
              })
@@ -216,7 +219,7 @@ void bind_stages(py::module_& module) {
     module.def(
         "instrumented_ir",
         [](const image::KernelImage& image, const std::string& kernel, bool memory_checks) {
-            const py::gil_scoped_release release;
+            const ReleasedGil release;
             return jit::instrumented_ir(image, kernel, {.memory_checks = memory_checks});
         },
         py::arg("image"), py::arg("kernel"), py::arg("memory_checks") = true,
@@ -225,7 +228,7 @@ void bind_stages(py::module_& module) {
         "ptx",
         [](const image::KernelImage& image, const std::string& kernel, const std::string& architecture,
            bool fma_contraction) {
-            const py::gil_scoped_release release;
+            const ReleasedGil release;
             return gpu_backend::to_ptx(image, kernel,
                                        {.architecture = architecture, .fma_contraction = fma_contraction});
         },

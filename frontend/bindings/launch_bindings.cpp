@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/released_gil.h"
 
 namespace py = pybind11;
 
@@ -17,6 +18,7 @@ using Extents = std::array<std::uint32_t, 3>;
 class HostPoll {
   public:
     bool operator()() {
+        if (interpreter_is_ending()) return true;
         const py::gil_scoped_acquire acquire;
         if (PyErr_CheckSignals() == 0) return false;
         const py::error_already_set error;
@@ -85,7 +87,7 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
     options.poll_host = [&poll] { return poll(); };
     execution::LaunchResult result;
     {
-        const py::gil_scoped_release release;
+        const ReleasedGil release;
         const SimulatedDevice::LaunchScope scope(*plan.device);
         result = as_driver_call("cuLaunchKernel", [&] {
             return plan.device->device.launch(*plan.loaded, plan.kernel, plan.configuration,
@@ -100,7 +102,7 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
 }
 
 void compile(LaunchPlan& plan) {
-    const py::gil_scoped_release release;
+    const ReleasedGil release;
     as_driver_call("cuModuleLoadData",
                    [&] { plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile); });
 }

@@ -25,14 +25,17 @@ GlobalValue global_value(py::handle description) {
     const auto fields = py::reinterpret_borrow<py::tuple>(description);
     const auto kind = py::cast<std::string>(fields[0]);
     auto text = [&](std::size_t i) { return py::cast<std::string>(fields[i]); };
-    if (kind == "integer") return {.kind = GlobalKind::integer, .type_name = text(2), .integer = wrapped_integer(fields[1])};
-    if (kind == "real") return {.kind = GlobalKind::real, .type_name = text(2), .real = py::cast<double>(fields[1])};
+    if (kind == "integer")
+        return {.kind = GlobalKind::integer, .type_name = text(2), .integer = wrapped_integer(fields[1])};
+    if (kind == "real")
+        return {.kind = GlobalKind::real, .type_name = text(2), .real = py::cast<double>(fields[1])};
     if (kind == "boolean") return {.kind = GlobalKind::boolean, .integer = py::cast<bool>(fields[1])};
     if (kind == "none") return {.kind = GlobalKind::none};
     if (kind == "text") return {.kind = GlobalKind::text, .text = text(1)};
     if (kind == "data_type") return {.kind = GlobalKind::data_type, .text = text(1), .type_name = text(1)};
     if (kind == "intrinsic") return {.kind = GlobalKind::intrinsic, .text = text(1)};
-    if (kind == "function") return {.kind = GlobalKind::function, .text = text(2), .integer = py::cast<std::int64_t>(fields[1])};
+    if (kind == "function")
+        return {.kind = GlobalKind::function, .text = text(2), .integer = py::cast<std::int64_t>(fields[1])};
     if (kind == "exception") return {.kind = GlobalKind::exception, .text = text(1)};
     if (kind == "module") return {.kind = GlobalKind::module, .text = text(1)};
     if (kind == "undefined") return {.kind = GlobalKind::undefined};
@@ -68,9 +71,11 @@ FunctionSource function_source(const py::dict& function) {
 }
 
 py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
-                        const std::vector<std::pair<std::string, std::string>>& sources, bool fastmath, bool fma) {
+                        const std::vector<std::pair<std::string, std::string>>& sources, bool fastmath,
+                        bool fma) {
     Request request;
-    for (py::handle function : functions) request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function)));
+    for (py::handle function : functions)
+        request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function)));
     if (request.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
     request.argument_types = std::move(argument_types);
     request.fastmath = fastmath;
@@ -101,8 +106,9 @@ void raise_source_error(const SourceError& error) {
 
 void bind_pykernel(py::module_& module) {
     source_error_class = PyErr_NewExceptionWithDoc(
-        "cudasim._native.SourceError", "A Python kernel cannot be compiled; _compiler.py turns it into numba's class.",
-        PyExc_ValueError, nullptr);
+        "cudasim._native.SourceError",
+        "A Python kernel cannot be compiled; _compiler.py turns it into numba's class.", PyExc_ValueError,
+        nullptr);
     module.add_object("SourceError", py::reinterpret_borrow<py::object>(source_error_class));
     py::register_local_exception_translator([](std::exception_ptr pointer) {
         try {
@@ -111,9 +117,10 @@ void bind_pykernel(py::module_& module) {
             raise_source_error(error);
         }
     });
-    module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"), py::arg("sources"),
-               py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
-               "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir}. Raises SourceError.");
+    module.def(
+        "compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
+        py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
+        "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir}. Raises SourceError.");
 }
 
 }  // namespace cudasim::bindings

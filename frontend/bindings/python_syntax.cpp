@@ -15,7 +15,9 @@ std::string_view class_name(py::handle node) {
     return name.substr(name.rfind('.') + 1);
 }
 
-py::object attribute(py::handle node, const char* name) { return py::reinterpret_steal<py::object>(PyObject_GetAttrString(node.ptr(), name)); }
+py::object attribute(py::handle node, const char* name) {
+    return py::reinterpret_steal<py::object>(PyObject_GetAttrString(node.ptr(), name));
+}
 
 int number_attribute(py::handle node, const char* name) {
     const py::object value = attribute(node, name);
@@ -23,35 +25,75 @@ int number_attribute(py::handle node, const char* name) {
     return static_cast<int>(PyLong_AsLong(value.ptr()));
 }
 
-std::string text_attribute(py::handle node, const char* name) { return py::cast<std::string>(node.attr(name)); }
+std::string text_attribute(py::handle node, const char* name) {
+    return py::cast<std::string>(node.attr(name));
+}
 
 /// What a construct that is not compiled is called in the refusal.
 std::string construct_name(std::string_view node_class) {
     static const std::unordered_map<std::string_view, const char*> names = {
-        {"Try", "`try`"}, {"TryStar", "`try`"}, {"With", "`with`"}, {"AsyncWith", "`async with`"},
-        {"ListComp", "a list comprehension"}, {"SetComp", "a set comprehension"},
-        {"DictComp", "a dict comprehension"}, {"GeneratorExp", "a generator expression"},
-        {"Lambda", "`lambda`"}, {"Yield", "`yield`"}, {"YieldFrom", "`yield from`"}, {"Await", "`await`"},
-        {"JoinedStr", "an f-string"}, {"Dict", "a dict"}, {"List", "a list"}, {"Set", "a set"},
-        {"NamedExpr", "`:=`"}, {"Starred", "`*` unpacking"}, {"FunctionDef", "a function inside a function"},
-        {"AsyncFunctionDef", "`async def`"}, {"ClassDef", "a class"}, {"Delete", "`del`"},
-        {"Global", "`global`"}, {"Nonlocal", "`nonlocal`"}, {"Import", "`import`"}, {"ImportFrom", "`import`"},
-        {"Match", "`match`"}, {"AsyncFor", "`async for`"}, {"TypeAlias", "`type`"}};
+        {"Try", "`try`"},
+        {"TryStar", "`try`"},
+        {"With", "`with`"},
+        {"AsyncWith", "`async with`"},
+        {"ListComp", "a list comprehension"},
+        {"SetComp", "a set comprehension"},
+        {"DictComp", "a dict comprehension"},
+        {"GeneratorExp", "a generator expression"},
+        {"Lambda", "`lambda`"},
+        {"Yield", "`yield`"},
+        {"YieldFrom", "`yield from`"},
+        {"Await", "`await`"},
+        {"JoinedStr", "an f-string"},
+        {"Dict", "a dict"},
+        {"List", "a list"},
+        {"Set", "a set"},
+        {"NamedExpr", "`:=`"},
+        {"Starred", "`*` unpacking"},
+        {"FunctionDef", "a function inside a function"},
+        {"AsyncFunctionDef", "`async def`"},
+        {"ClassDef", "a class"},
+        {"Delete", "`del`"},
+        {"Global", "`global`"},
+        {"Nonlocal", "`nonlocal`"},
+        {"Import", "`import`"},
+        {"ImportFrom", "`import`"},
+        {"Match", "`match`"},
+        {"AsyncFor", "`async for`"},
+        {"TypeAlias", "`type`"}};
     const auto found = names.find(node_class);
     return found != names.end() ? found->second : "`" + std::string(node_class) + "`";
 }
 
 Operator operator_of(std::string_view name) {
     static const std::unordered_map<std::string_view, Operator> operators = {
-        {"Add", Operator::add}, {"Sub", Operator::subtract}, {"Mult", Operator::multiply},
-        {"Div", Operator::true_divide}, {"FloorDiv", Operator::floor_divide}, {"Mod", Operator::modulo},
-        {"Pow", Operator::power}, {"LShift", Operator::left_shift}, {"RShift", Operator::right_shift},
-        {"BitAnd", Operator::bit_and}, {"BitOr", Operator::bit_or}, {"BitXor", Operator::bit_xor},
-        {"MatMult", Operator::matrix_multiply}, {"Eq", Operator::equal}, {"NotEq", Operator::not_equal},
-        {"Lt", Operator::less}, {"LtE", Operator::less_equal}, {"Gt", Operator::greater},
-        {"GtE", Operator::greater_equal}, {"Is", Operator::is}, {"IsNot", Operator::is_not},
-        {"In", Operator::in}, {"NotIn", Operator::not_in}, {"USub", Operator::negate},
-        {"UAdd", Operator::plus}, {"Invert", Operator::invert}, {"Not", Operator::logical_not}};
+        {"Add", Operator::add},
+        {"Sub", Operator::subtract},
+        {"Mult", Operator::multiply},
+        {"Div", Operator::true_divide},
+        {"FloorDiv", Operator::floor_divide},
+        {"Mod", Operator::modulo},
+        {"Pow", Operator::power},
+        {"LShift", Operator::left_shift},
+        {"RShift", Operator::right_shift},
+        {"BitAnd", Operator::bit_and},
+        {"BitOr", Operator::bit_or},
+        {"BitXor", Operator::bit_xor},
+        {"MatMult", Operator::matrix_multiply},
+        {"Eq", Operator::equal},
+        {"NotEq", Operator::not_equal},
+        {"Lt", Operator::less},
+        {"LtE", Operator::less_equal},
+        {"Gt", Operator::greater},
+        {"GtE", Operator::greater_equal},
+        {"Is", Operator::is},
+        {"IsNot", Operator::is_not},
+        {"In", Operator::in},
+        {"NotIn", Operator::not_in},
+        {"USub", Operator::negate},
+        {"UAdd", Operator::plus},
+        {"Invert", Operator::invert},
+        {"Not", Operator::logical_not}};
     return operators.at(name);
 }
 
@@ -81,7 +123,8 @@ class Converter {
   private:
     Location place(py::handle node) const {
         return {number_attribute(node, "lineno") + line_offset_, number_attribute(node, "col_offset"),
-                number_attribute(node, "end_lineno") + line_offset_, number_attribute(node, "end_col_offset")};
+                number_attribute(node, "end_lineno") + line_offset_,
+                number_attribute(node, "end_col_offset")};
     }
 
     void parameters(py::handle arguments, FunctionSyntax& result) {
@@ -149,9 +192,12 @@ class Converter {
             if (!node.attr("cause").is_none()) unsupported(result, "`raise ... from`");
         } else if (kind == "Assert") {
             value(StatementKind::assert_, "test");
-            if (const py::object message = node.attr("msg"); !message.is_none()) result.targets.push_back(expression(message));
+            if (const py::object message = node.attr("msg"); !message.is_none())
+                result.targets.push_back(expression(message));
         } else if (kind == "Pass" || kind == "Break" || kind == "Continue") {
-            result.kind = kind == "Pass" ? StatementKind::pass : kind == "Break" ? StatementKind::break_ : StatementKind::continue_;
+            result.kind = kind == "Pass"    ? StatementKind::pass
+                          : kind == "Break" ? StatementKind::break_
+                                            : StatementKind::continue_;
         } else {
             unsupported(result, construct_name(kind));
         }
@@ -205,7 +251,8 @@ class Converter {
             result.kind = ExpressionKind::slice;
             for (const char* name : {"lower", "upper", "step"}) {
                 const py::object bound = node.attr(name);
-                result.operands.push_back(bound.is_none() ? Expression{.kind = ExpressionKind::none} : expression(bound));
+                result.operands.push_back(bound.is_none() ? Expression{.kind = ExpressionKind::none}
+                                                          : expression(bound));
             }
         } else {
             result.text = construct_name(kind);
@@ -272,6 +319,8 @@ class Converter {
 
 }  // namespace
 
-FunctionSyntax function_from_python(py::handle node, int line_offset) { return Converter(line_offset).function(node); }
+FunctionSyntax function_from_python(py::handle node, int line_offset) {
+    return Converter(line_offset).function(node);
+}
 
 }  // namespace cudasim::bindings

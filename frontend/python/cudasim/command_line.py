@@ -15,7 +15,12 @@ def main(arguments=None):
     """The program. Returns the exit status: 2 for wrong usage, 1 for errors found, else the script's own."""
     parser = _parser()
     given = sys.argv[1:] if arguments is None else list(arguments)
+    after = []
+    if given[:1] == ["ir"] and "--" in given:
+        at = given.index("--")
+        given, after = given[:at], given[at + 1:]
     parsed = parser.parse_args(given)
+    parsed.script_arguments = after
     if parsed.command is None:
         parser.print_help()
         return 2
@@ -41,7 +46,9 @@ def _parser():
                               description="Runs a script (or -m module) with numba.cuda simulated. The exit status "
                                           "is the script's; 1 when kernels had errors.")
     options.add_arguments(run)
-    run.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments] | -m module [arguments]")
+    run.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module [arguments]",
+                     help="run a module instead of a script")
+    run.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments]")
     run.set_defaults(command=_run)
 
     info = commands.add_parser("info", help="versions, the simulated device, options in force")
@@ -49,6 +56,7 @@ def _parser():
     info.set_defaults(command=_info)
 
     ir = commands.add_parser("ir", help="show a kernel at one stage of its compilation",
+                             usage="cudasim ir script.py --kernel NAME [--stage STAGE] [--arch sm_NN] [-- arguments]",
                              description="Runs a script until the kernel has been compiled and prints the kernel at "
                                          "one stage. What the script prints goes to standard error.")
     ir.add_argument("script", help="the script that launches the kernel")
@@ -57,7 +65,6 @@ def _parser():
                     help="typed: after type inference; nvvm: the image; instrumented: with checks, lowered; "
                          "ptx: for a GPU (default: nvvm)")
     ir.add_argument("--arch", default=None, metavar="sm_NN", help="architecture for --stage ptx")
-    ir.add_argument("arguments", nargs="*", help="arguments of the script, after --")
     ir.set_defaults(command=_ir)
     return parser
 
@@ -67,7 +74,9 @@ def _run(parsed):
 
     options.take_arguments(parsed)
     script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
-    if not script or script == ["-m"]:
+    if parsed.module:
+        script = ["-m", *parsed.module]
+    if not script:
         print("cudasim run: no script given; write: cudasim run script.py [arguments]", file=sys.stderr)
         return 2
     for name in options.BY_NAME:
@@ -98,7 +107,7 @@ def _ir(parsed):
     from cudasim import kernel_stages
 
     try:
-        text = kernel_stages.of_script([parsed.script, *parsed.arguments], parsed.kernel, parsed.stage, parsed.arch)
+        text = kernel_stages.of_script([parsed.script, *parsed.script_arguments], parsed.kernel, parsed.stage, parsed.arch)
     except kernel_stages.KernelNotFoundError as error:
         print(f"cudasim ir: {error}", file=sys.stderr)
         return 1

@@ -37,7 +37,7 @@ def of_script(arguments, name, stage, architecture=None):
     """
     from cudasim import switch
     from cudasim.cuda import kernel as kernel_module
-    from cudasim.script_runner import execute
+    from cudasim.script_runner import ScriptError, execute
 
     seen = []
 
@@ -54,9 +54,9 @@ def of_script(arguments, name, stage, architecture=None):
             execute(arguments)
     except _KernelCompiledSignal as signal:
         return text_of(signal.kernel, stage, architecture)
+    except ScriptError as error:
+        raise KernelNotFoundError(str(error)) from None
     except SystemExit as exit_request:
-        if isinstance(exit_request.code, str):
-            raise KernelNotFoundError(exit_request.code.removeprefix("cudasim: ")) from None
         ended_with = f"exited with status {exit_request.code}"
     except Exception as error:  # noqa: BLE001 - whatever the script raises
         ended_with = f"raised {type(error).__name__}: {error}"

@@ -9,6 +9,10 @@ from cudasim import switch
 from cudasim._tracebacks import without_package_frames
 
 
+class ScriptError(Exception):
+    """The script cannot be run at all."""
+
+
 def run(arguments, enable=True):
     """Runs [script, arguments…] or ["-m", module, arguments…] to its end; returns the exit status.
 
@@ -20,7 +24,7 @@ def run(arguments, enable=True):
         execute(arguments)
     except SystemExit as exit_request:
         return _status(exit_request.code)
-    except switch.SwitchError as error:
+    except (switch.SwitchError, ScriptError) as error:
         print(f"cudasim: {error}", file=sys.stderr)
         return 2
     except BaseException as error:  # noqa: B902 - shown as the interpreter shows what nobody catches
@@ -42,7 +46,7 @@ def execute(arguments):
         with open(path, "rb") as file:
             source = file.read()
     except OSError as error:
-        raise SystemExit(f"cudasim: cannot read the script {path}: {error.strerror}") from None
+        raise ScriptError(f"cannot read the script {path}: {error.strerror}") from None
     # Python puts the script's folder first, where `-m cudasim` or the program have put the current one.
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     main = types.ModuleType("__main__")

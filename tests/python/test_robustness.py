@@ -1,0 +1,222 @@
+"""Nothing a kernel does harms the Python process: endless kernels stop, faults do not pile up, fork works."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from cudasim import cuda, options
+from cudasim.errors import CudaAPIError, KernelTimeoutError
+
+
+@cuda.jit
+def count_long(x, n):
+    i = 0
+    while i < n:
+        x[0] += i
+        i += 1
+
+
+@cuda.jit
+def beyond(x):
+    x[cuda.grid(1) + 1] = 1
+
+
+def test_a_time_limit_stops_an_endless_kernel_and_says_where_threads_were():
+    with options.override(time_limit=0.3):
+        begin = time.monotonic()
+        with pytest.raises(KernelTimeoutError) as caught:
+            count_long[1, 2](np.zeros(1), 2**62)
+    assert time.monotonic() - begin < 10
+    error = caught.value
+    assert isinstance(error, (CudaAPIError, TimeoutError)) and error.code == 702
+    (group, *_) = error.findings[0].waiting
+    assert group.location[0].file == __file__
+    x = np.zeros(1)
+    count_long[1, 1](x, 10)
+    assert x[0] == 45
+
+
+ENDLESS = """
+    import os, signal, sys, threading, time
+    import numpy as np
+    from numba import cuda
+
+    @cuda.jit
+    def endless(x):
+        i = 0
+        while i >= 0:
+            i = (i + 1) % 1000
+            x[0] = i
+
+    threading.Thread(target=lambda: (time.sleep(1.0), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
+"""
+
+
+def test_control_c_stops_an_endless_kernel(run):
+    done = run.script(ENDLESS + """
+    try:
+        endless[1, 32](np.zeros(1))
+    except KeyboardInterrupt as error:
+        import traceback
+        traceback.print_exc()
+        print("interrupted", traceback.extract_tb(error.__traceback__)[-1].name)
+    x = np.ones(1)
+
+    @cuda.jit
+    def after(x):
+        x[0] = 7
+    after[1, 1](x)
+    print(x[0])
+    """, ENABLE_CUDASIM="1")
+    assert done.stdout.splitlines() == ["interrupted endless", "7.0"], done.stderr
+    assert "running" in done.stderr or sys.version_info < (3, 11)
+
+
+def test_control_c_ends_a_script_as_python_does(run):
+    done = run.script(ENDLESS + "\n    endless[1, 32](np.zeros(1))\n", ENABLE_CUDASIM="1")
+    assert done.returncode in (130, -signal.SIGINT)
+    assert "KeyboardInterrupt" in done.stderr and "in endless" in done.stderr
+
+
+def test_what_a_signal_handler_raises_comes_out_of_the_launch(run):
+    done = run.script("""
+        import signal
+        import numpy as np
+        from numba import cuda
+
+        class TooLong(Exception):
+            pass
+
+        def handler(number, frame):
+            raise TooLong("alarm")
+
+        @cuda.jit
+        def endless(x):
+            i = 0
+            while i >= 0:
+                i = (i + 1) % 1000
+                x[0] = i
+
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        try:
+            endless[1, 1](np.zeros(1))
+        except TooLong as error:
+            print("caught", error)
+        """, ENABLE_CUDASIM="1")
+    assert done.stdout.strip() == "caught alarm", done.stderr
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_thousands_of_faulting_launches_leak_nothing():
+    x = cuda.to_device(np.zeros(4))
+
+    def fault(times):
+        for _ in range(times):
+            try:
+                beyond[1, 4](x)
+            except IndexError:
+                pass
+
+    fault(500)
+    before = resident_bytes()
+    fault(2000)
+    assert resident_bytes() - before < 8 << 20
+
+
+def test_fork_after_a_launch(run):
+    done = run.script("""
+        import os
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def increment(x):
+            i = cuda.grid(1)
+            if i < x.size:
+                x[i] += 1
+
+        x = np.zeros(10000)
+        increment[40, 256](x)
+        child = os.fork()
+        increment[40, 256](x)
+        if child == 0:
+            os._exit(0 if (x == 2).all() else 1)
+        assert (x == 2).all()
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """, ENABLE_CUDASIM="1")
+    assert done.stdout.strip() == "0", done.stderr
+
+
+def test_multiprocessing_with_fork(run):
+    done = run.script("""
+        import multiprocessing
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def square(x):
+            i = cuda.grid(1)
+            x[i] = x[i] * x[i]
+
+        def work(n):
+            x = np.full(64, float(n))
+            square[2, 32](x)
+            return x.sum()
+
+        if __name__ == "__main__":
+            work(1)
+            with multiprocessing.get_context("fork").Pool(3) as pool:
+                print(pool.map(work, range(6)) == [64.0 * n * n for n in range(6)])
+        """, ENABLE_CUDASIM="1")
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def test_runaway_recursion_is_reported_not_a_crash(run):
+    done = run.script("""
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def deep(x):
+            local = cuda.local.array(4096, "float64")
+            for i in range(4096):
+                local[i] = i
+            x[0] = local[4095]
+
+        x = np.zeros(1)
+        deep[1, 64](x)
+        print(x[0])
+        """, ENABLE_CUDASIM="1")
+    assert done.returncode in (0, 1), done.stderr  # never by a signal
+
+
+def test_interpreter_ends_cleanly_with_live_arrays_and_threads(run):
+    done = run.script("""
+        import threading, time
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def increment(x):
+            x[cuda.grid(1)] += 1
+
+        keep = cuda.to_device(np.zeros(1000))
+
+        def work():
+            while True:
+                increment[1, 100](keep)
+
+        threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.3)
+        print("end")
+        """, ENABLE_CUDASIM="1")
+    assert done.returncode == 0 and done.stdout.strip() == "end", done.stderr
