@@ -83,7 +83,7 @@ void strip_instruction(Instruction& instruction, const CompileOptions& options) 
     if (floating) {  // fast-math is what was asked for, contraction is an option (V5)
         FastMathFlags kept = flags;
         if (!options.fma_contraction) kept.setAllowContract(false);
-        instruction.setFastMathFlags(kept);
+        instruction.copyFastMathFlags(kept);  // setFastMathFlags would only add
     }
     if (auto* call = dyn_cast<CallBase>(&instruction); call && !call->isInlineAsm()) {
         const auto* callee = call->getCalledFunction();

@@ -56,6 +56,7 @@ struct Compilation {
     std::vector<findings::CallChain> sites;
     std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success
     bool waits = false;
+    bool reads_clock = false;
     bool recursive = false;
 };
 

@@ -68,6 +68,7 @@ std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& i
     auto compiled = emit(compilation, machine);
     compiled->name = std::string(kernel);
     compiled->waits = compilation.waits;
+    compiled->reads_clock = compilation.reads_clock;
     compiled->recursive = compilation.recursive;
     compiled->parameter_bytes = compilation.description->parameter_bytes;
     compiled->static_shared_bytes = compilation.shared.static_bytes;

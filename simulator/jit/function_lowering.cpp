@@ -107,7 +107,13 @@ class FunctionLowering {
         for (Function* function : old) rewrite(*moved_.at(function));
         for (auto& function : compilation_.layout.functions) function = moved_.contains(function) ? moved_[function] : nullptr;
         compilation_.kernel = moved_.at(compilation_.kernel);
-        for (Function* function : old) function->eraseFromParent();
+        // Initialisers mention functions; they were laid out long ago (globals_layout.h).
+        for (auto& variable : compilation_.module->globals()) variable.setInitializer(nullptr);
+        for (Function* function : old) {
+            function->removeDeadConstantUsers();
+            function->replaceAllUsesWith(PoisonValue::get(function->getType()));
+            function->eraseFromParent();
+        }
     }
 
   private:
@@ -318,10 +324,6 @@ void copy_parameters_by_value(Function& function, bool kernel) {
 }
 
 void remove_variables(Compilation& compilation) {
-    for (auto& variable : make_early_inc_range(compilation.module->globals())) {
-        variable.removeDeadConstantUsers();
-        variable.setInitializer(nullptr);
-    }
     for (auto& variable : make_early_inc_range(compilation.module->globals())) {
         variable.removeDeadConstantUsers();
         variable.replaceAllUsesWith(PoisonValue::get(variable.getType()));

@@ -72,6 +72,11 @@ class Registers {
     bool kernel_;
 };
 
+bool is_clock(Intrinsic::ID intrinsic) {
+    return intrinsic == Intrinsic::nvvm_read_ptx_sreg_clock || intrinsic == Intrinsic::nvvm_read_ptx_sreg_clock64 ||
+           intrinsic == Intrinsic::nvvm_read_ptx_sreg_globaltimer;
+}
+
 }  // namespace
 
 void lower_special_registers(Compilation& compilation) {
@@ -84,6 +89,7 @@ void lower_special_registers(Compilation& compilation) {
             IRBuilder<> builder(call);
             Value* value = registers.read(call->getIntrinsicID(), builder);
             if (!value) continue;
+            compilation.reads_clock |= is_clock(call->getIntrinsicID());
             call->replaceAllUsesWith(value);
             call->eraseFromParent();
         }
