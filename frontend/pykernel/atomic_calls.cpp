@@ -12,21 +12,26 @@ namespace {
 using Operation = llvm::AtomicRMWInst::BinOp;
 constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;
 
-std::string_view operation_name(std::string_view callable) { return callable.substr(sizeof("cuda.atomic.") - 1); }
+std::string_view operation_name(std::string_view callable) {
+    return callable.substr(sizeof("cuda.atomic.") - 1);
+}
 
 /// Which element types an operation has: Numba's CUDA documentation, "Supported Atomic Operations".
 bool has_element(std::string_view operation, TypeRef element) {
     const bool wide = element->bits >= 32;
     if (element->is(TypeKind::boolean) || !wide) return false;
-    if (operation == "inc" || operation == "dec") return element->is(TypeKind::integer) && !element->is_signed;
-    const bool any_number = operation == "add" || operation == "sub" || operation.ends_with("max") || operation.ends_with("min");
+    if (operation == "inc" || operation == "dec")
+        return element->is(TypeKind::integer) && !element->is_signed;
+    const bool any_number =
+        operation == "add" || operation == "sub" || operation.ends_with("max") || operation.ends_with("min");
     return any_number || element->is(TypeKind::integer);
 }
 
 TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
     if (!array->is(TypeKind::array)) call.no_match();
     if (array->read_only) call.refuse("the array is constant");
-    const TypeRef element = index ? item_type(call.types(), array, index, call.call.location) : array->element();
+    const TypeRef element =
+        index ? item_type(call.types(), array, index, call.call.location) : array->element();
     if (!element->is_number()) call.refuse("the index must name one element of " + array->name);
     if (!has_element(operation_name(call.callable.name), element)) {
         call.refuse("there is no such atomic operation on elements of type " + element->name);
@@ -73,12 +78,14 @@ llvm::Value* must_replace(FunctionEmitter& e, std::string_view name, llvm::Value
     Builder& b = e.builder;
     const bool want_max = name.ends_with("max");
     llvm::Value* keeps = want_max ? b.CreateFCmpOGE(old, value) : b.CreateFCmpOLE(old, value);
-    llvm::Value* spoiled = name.starts_with("nan") ? b.CreateFCmpUNO(value, value) : b.CreateFCmpUNO(old, old);
+    llvm::Value* spoiled =
+        name.starts_with("nan") ? b.CreateFCmpUNO(value, value) : b.CreateFCmpUNO(old, old);
     return b.CreateNot(b.CreateOr(keeps, spoiled));
 }
 
 /// load; while (must replace) compare-and-exchange.
-llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Value* place, llvm::Value* value, unsigned bits) {
+llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Value* place, llvm::Value* value,
+                            unsigned bits) {
     Builder& b = e.builder;
     llvm::Type* real = value->getType();
     llvm::Type* integer = b.getIntNTy(bits);
@@ -96,7 +103,8 @@ llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Val
     llvm::Value* old = b.CreateBitCast(expected, real);
     b.CreateCondBr(must_replace(e, name, old, value), attempt, done);
     b.SetInsertPoint(attempt);
-    auto* exchange = b.CreateAtomicCmpXchg(place, expected, b.CreateBitCast(value, integer), llvm::MaybeAlign(bits / 8), relaxed, relaxed);
+    auto* exchange = b.CreateAtomicCmpXchg(place, expected, b.CreateBitCast(value, integer),
+                                           llvm::MaybeAlign(bits / 8), relaxed, relaxed);
     e.checked(exchange);
     b.CreateStore(b.CreateExtractValue(exchange, 0), seen);
     b.CreateCondBr(b.CreateExtractValue(exchange, 1), done, head);
@@ -114,13 +122,16 @@ Emitted emit_update(CallEmission& call) {
     if (real && (name.ends_with("max") || name.ends_with("min"))) {
         return e.number(float_extremum(e, name, place, value, element->bits), element);
     }
-    auto* update = e.builder.CreateAtomicRMW(operation(name, element), place, value, llvm::MaybeAlign(element->bits / 8), relaxed);
+    auto* update = e.builder.CreateAtomicRMW(operation(name, element), place, value,
+                                             llvm::MaybeAlign(element->bits / 8), relaxed);
     e.checked(update);
     return e.number(update, element);
 }
 
-Emitted swap(FunctionEmitter& e, llvm::Value* place, const Emitted& expected, const Emitted& desired, TypeRef element) {
-    auto* exchange = e.builder.CreateAtomicCmpXchg(place, e.convert(expected, element).value(), e.convert(desired, element).value(),
+Emitted swap(FunctionEmitter& e, llvm::Value* place, const Emitted& expected, const Emitted& desired,
+             TypeRef element) {
+    auto* exchange = e.builder.CreateAtomicCmpXchg(place, e.convert(expected, element).value(),
+                                                   e.convert(desired, element).value(),
                                                    llvm::MaybeAlign(element->bits / 8), relaxed, relaxed);
     e.checked(exchange);
     return e.number(e.builder.CreateExtractValue(exchange, 0), element);
@@ -162,6 +173,8 @@ constexpr Callable rows[] = {
 
 }  // namespace
 
-std::span<const Callable> atomic_callables() { return rows; }
+std::span<const Callable> atomic_callables() {
+    return rows;
+}
 
 }  // namespace cudasim::pykernel

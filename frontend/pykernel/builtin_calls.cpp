@@ -39,12 +39,14 @@ TypeRef type_extremum(const CallTyping& call) {
 /// A NaN loses against a number, as in PTX's min and max (V2).
 llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
     if (type->is(TypeKind::floating)) {
-        const std::string name = std::string(want_max ? "__nv_fmax" : "__nv_fmin") + (type->bits == 32 ? "f" : "");
+        const std::string name =
+            std::string(want_max ? "__nv_fmax" : "__nv_fmin") + (type->bits == 32 ? "f" : "");
         return e.call(name, a->getType(), {a, b});
     }
     const bool is_signed = type->is(TypeKind::integer) && type->is_signed;
-    llvm::Value* first = want_max ? (is_signed ? e.builder.CreateICmpSGT(a, b) : e.builder.CreateICmpUGT(a, b))
-                                  : (is_signed ? e.builder.CreateICmpSLT(a, b) : e.builder.CreateICmpULT(a, b));
+    llvm::Value* first = want_max
+                             ? (is_signed ? e.builder.CreateICmpSGT(a, b) : e.builder.CreateICmpUGT(a, b))
+                             : (is_signed ? e.builder.CreateICmpSLT(a, b) : e.builder.CreateICmpULT(a, b));
     return e.builder.CreateSelect(first, a, b);
 }
 
@@ -53,7 +55,8 @@ Emitted emit_extremum(CallEmission& call) {
     const bool want_max = call.callable.name == "max";
     Emitted result = call.emitter.convert(call[0], type);
     for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-        result.parts[0] = extremum(call.emitter, result.value(), call.emitter.convert(call[i], type).value(), type, want_max);
+        result.parts[0] = extremum(call.emitter, result.value(), call.emitter.convert(call[i], type).value(),
+                                   type, want_max);
     }
     return result;
 }
@@ -67,10 +70,13 @@ Emitted emit_abs(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
     llvm::Value* value = e.convert(call[0], type).value();
-    if (type->is(TypeKind::floating)) return e.number(e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value), type);
+    if (type->is(TypeKind::floating))
+        return e.number(e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value), type);
     if (!type->is_signed) return e.number(value, type);
     llvm::Value* zero = llvm::ConstantInt::get(value->getType(), 0);
-    return e.number(e.builder.CreateSelect(e.builder.CreateICmpSLT(value, zero), e.builder.CreateNeg(value), value), type);
+    return e.number(
+        e.builder.CreateSelect(e.builder.CreateICmpSLT(value, zero), e.builder.CreateNeg(value), value),
+        type);
 }
 
 TypeRef type_conversion(const CallTyping& call) {
@@ -81,7 +87,9 @@ TypeRef type_conversion(const CallTyping& call) {
     return from->is(TypeKind::floating) ? from : call.types().float64;
 }
 
-Emitted emit_conversion(CallEmission& call) { return call.emitter.convert(call[0], call.call.type); }
+Emitted emit_conversion(CallEmission& call) {
+    return call.emitter.convert(call[0], call.call.type);
+}
 
 /// round(x) is an int64; round(x, n) stays a float, and a small or 16-bit integer becomes a float32.
 TypeRef type_round(const CallTyping& call) {
@@ -89,7 +97,8 @@ TypeRef type_round(const CallTyping& call) {
     if (!call[1]) return call.types().int64;
     const TypeRef x = call[0];
     if (x->is(TypeKind::floating)) return x;
-    return conversion(x, call.types().float32) <= Conversion::safe ? call.types().float32 : call.types().float64;
+    return conversion(x, call.types().float32) <= Conversion::safe ? call.types().float32
+                                                                   : call.types().float64;
 }
 
 /// Half to even. With digits: scale, round, scale back; what overflows when scaled needs no rounding.
@@ -98,7 +107,8 @@ Emitted emit_round(CallEmission& call) {
     if (!call.has(1)) {
         if (!call[0].type->is(TypeKind::floating)) return e.convert(call[0], e.types().int64);
         llvm::Value* x = call[0].value();
-        llvm::Value* rounded = e.call(x->getType()->isFloatTy() ? "__nv_rintf" : "__nv_rint", x->getType(), {x});
+        llvm::Value* rounded =
+            e.call(x->getType()->isFloatTy() ? "__nv_rintf" : "__nv_rint", x->getType(), {x});
         return e.convert(e.number(rounded, call[0].type), e.types().int64);
     }
     const TypeRef result = call.call.type;
@@ -109,9 +119,11 @@ Emitted emit_round(CallEmission& call) {
     llvm::Value* places = e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, digits);
     llvm::Value* scale = e.call("__nv_pow", real, {llvm::ConstantFP::get(real, 10.0), places});
     llvm::Value* fraction = e.builder.CreateFCmpOGE(digits, zero);
-    llvm::Value* scaled = e.builder.CreateSelect(fraction, e.builder.CreateFMul(x, scale), e.builder.CreateFDiv(x, scale));
+    llvm::Value* scaled =
+        e.builder.CreateSelect(fraction, e.builder.CreateFMul(x, scale), e.builder.CreateFDiv(x, scale));
     llvm::Value* whole = e.call("__nv_rint", real, {scaled});
-    llvm::Value* back = e.builder.CreateSelect(fraction, e.builder.CreateFDiv(whole, scale), e.builder.CreateFMul(whole, scale));
+    llvm::Value* back = e.builder.CreateSelect(fraction, e.builder.CreateFDiv(whole, scale),
+                                               e.builder.CreateFMul(whole, scale));
     llvm::Value* size = e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, scaled);
     llvm::Value* finite = e.builder.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(real));
     return e.convert(e.number(e.builder.CreateSelect(finite, back, x), e.types().float64), result);
@@ -123,12 +135,16 @@ TypeRef type_pow(const CallTyping& call) {
     return signature->result;
 }
 
-Emitted emit_pow(CallEmission& call) { return call.emitter.binary(Operator::power, call[0], call[1]); }
+Emitted emit_pow(CallEmission& call) {
+    return call.emitter.binary(Operator::power, call[0], call[1]);
+}
 
 TypeRef type_divmod(const CallTyping& call) {
     const TypeTable& t = call.types();
-    const Signature overloads[] = {{{t.int64, t.int64}, t.int64}, {{t.uint64, t.uint64}, t.uint64},
-                                   {{t.float32, t.float32}, t.float32}, {{t.float64, t.float64}, t.float64}};
+    const Signature overloads[] = {{{t.int64, t.int64}, t.int64},
+                                   {{t.uint64, t.uint64}, t.uint64},
+                                   {{t.float32, t.float32}, t.float32},
+                                   {{t.float64, t.float64}, t.float64}};
     const Signature* best = best_signature(overloads, call.arguments);
     if (!best) call.no_match();
     return call.types().tuple({best->result, best->result});
@@ -137,8 +153,9 @@ TypeRef type_divmod(const CallTyping& call) {
 Emitted emit_divmod(CallEmission& call) {
     const TypeRef element = call.call.type->elements[0];
     const Emitted a = call.emitter.convert(call[0], element), b = call.emitter.convert(call[1], element);
-    return {call.call.type, {call.emitter.binary(Operator::floor_divide, a, b).value(),
-                             call.emitter.binary(Operator::modulo, a, b).value()}};
+    return {call.call.type,
+            {call.emitter.binary(Operator::floor_divide, a, b).value(),
+             call.emitter.binary(Operator::modulo, a, b).value()}};
 }
 
 TypeRef type_range(const CallTyping& call) {
@@ -152,7 +169,9 @@ Emitted emit_range(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef element = call.call.type->element();
     auto argument = [&](std::size_t i) { return e.convert(call[i], element).value(); };
-    auto known = [&](std::uint64_t value) { return llvm::ConstantInt::get(e.module.value_type(element), value); };
+    auto known = [&](std::uint64_t value) {
+        return llvm::ConstantInt::get(e.module.value_type(element), value);
+    };
     const std::size_t count = call.arguments.size();
     Emitted result{call.call.type, {}};
     result.parts.push_back(count == 1 ? known(0) : argument(0));
@@ -177,6 +196,8 @@ constexpr Callable rows[] = {
 
 }  // namespace
 
-std::span<const Callable> builtin_callables() { return rows; }
+std::span<const Callable> builtin_callables() {
+    return rows;
+}
 
 }  // namespace cudasim::pykernel

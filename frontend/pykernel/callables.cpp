@@ -9,7 +9,8 @@ namespace cudasim::pykernel {
 const Callable* find_callable(std::string_view name) {
     static const auto table = [] {
         std::unordered_map<std::string_view, const Callable*> rows;
-        for (auto family : {builtin_callables(), math_callables(), cuda_callables(), memory_callables(), atomic_callables()}) {
+        for (auto family : {builtin_callables(), math_callables(), cuda_callables(), memory_callables(),
+                            atomic_callables()}) {
             for (const Callable& row : family) rows.emplace(row.name, &row);
         }
         return rows;
@@ -39,9 +40,11 @@ std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction
         const auto keyword = std::ranges::find(call.keywords, name);
         const std::size_t index = operands.size();
         if (keyword != call.keywords.end()) {
-            if (index < positional) refuse_typing(shown + " gets argument '" + std::string(name) + "' twice", call.location);
+            if (index < positional)
+                refuse_typing(shown + " gets argument '" + std::string(name) + "' twice", call.location);
             ++used_keywords;
-            operands.push_back(static_cast<std::uint32_t>(positional + 1 + (keyword - call.keywords.begin())));
+            operands.push_back(
+                static_cast<std::uint32_t>(positional + 1 + (keyword - call.keywords.begin())));
         } else if (index < positional) {
             operands.push_back(static_cast<std::uint32_t>(index + 1));
         } else if (optional) {
@@ -52,9 +55,11 @@ std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction
     }
     if (positional > operands.size()) {
         refuse_typing(shown + " takes at most " + std::to_string(operands.size()) + " arguments, but " +
-                          std::to_string(positional) + " are given", call.location);
+                          std::to_string(positional) + " are given",
+                      call.location);
     }
-    if (used_keywords != call.keywords.size()) refuse_typing(shown + " does not know one of these keyword arguments", call.location);
+    if (used_keywords != call.keywords.size())
+        refuse_typing(shown + " does not know one of these keyword arguments", call.location);
     return operands;
 }
 

@@ -24,7 +24,9 @@ struct CallTyping {
 
     [[nodiscard]] TypeTable& types() const { return program.types; }
     [[nodiscard]] std::size_t size() const { return arguments.size(); }
-    [[nodiscard]] TypeRef operator[](std::size_t i) const { return i < arguments.size() ? arguments[i] : nullptr; }
+    [[nodiscard]] TypeRef operator[](std::size_t i) const {
+        return i < arguments.size() ? arguments[i] : nullptr;
+    }
     [[noreturn]] void refuse(const std::string& reason) const;
     /// "No implementation of math.sin for (UniTuple(int64 x 2))".
     [[noreturn]] void no_match() const;

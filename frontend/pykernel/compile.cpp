@@ -12,12 +12,14 @@ std::vector<TypeRef> parse_arguments(Program& program, const Request& request) {
     std::vector<TypeRef> arguments;
     for (const std::string& name : request.argument_types) {
         const TypeRef type = program.types.parse(name);
-        if (!type) refuse_unsupported("arguments of type " + name + " are not supported yet", kernel.location);
+        if (!type)
+            refuse_unsupported("arguments of type " + name + " are not supported yet", kernel.location);
         arguments.push_back(type);
     }
     if (arguments.size() != kernel.parameters.size()) {
-        refuse_typing(kernel.name + "() takes " + std::to_string(kernel.parameters.size()) + " arguments, but " +
-                          std::to_string(arguments.size()) + " are given", kernel.location);
+        refuse_typing(kernel.name + "() takes " + std::to_string(kernel.parameters.size()) +
+                          " arguments, but " + std::to_string(arguments.size()) + " are given",
+                      kernel.location);
     }
     return arguments;
 }
@@ -29,7 +31,8 @@ void check_returns_nothing(const Specialisation& kernel) {
         if (last.opcode == Opcode::return_ && !last.type->is(TypeKind::none)) {
             refuse_typing("CUDA kernel must have void return type, but '" + kernel.graph.source->syntax.name +
                               "' returns a value of type " + kernel.result->name +
-                              ": store the result in an array argument", last.location);
+                              ": store the result in an array argument",
+                          last.location);
         }
     }
 }

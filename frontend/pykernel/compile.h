@@ -20,16 +20,16 @@ namespace cudasim::pykernel {
 /// A Python function and everything its names mean.
 struct FunctionSource {
     FunctionSyntax syntax;
-    std::string file;                ///< as Python shows it
-    int first_line = 1;              ///< of `lines`
-    std::vector<std::string> lines;  ///< the function's source, without line ends
+    std::string file;                            ///< as Python shows it
+    int first_line = 1;                          ///< of `lines`
+    std::vector<std::string> lines;              ///< the function's source, without line ends
     std::map<std::string, GlobalValue> globals;  ///< dotted name, such as "cuda.shared.array" → meaning
     std::vector<GlobalValue> defaults;           ///< of the last parameters
     bool is_closure = false;
 };
 
 struct Request {
-    std::vector<FunctionSource> functions;  ///< [0] is the kernel
+    std::vector<FunctionSource> functions;    ///< [0] is the kernel
     std::vector<std::string> argument_types;  ///< Numba's type names
     bool fastmath = false;
     bool fma = false;  ///< mark floating-point operations `contract` (V5)

@@ -26,11 +26,13 @@ llvm::Value* special(FunctionEmitter& e, ID id) {
 
 constexpr ID tid[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y,
                       llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z};
-constexpr ID ctaid[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+constexpr ID ctaid[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                        llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                         llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
 constexpr ID ntid[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y,
                        llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z};
-constexpr ID nctaid[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
+constexpr ID nctaid[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
+                         llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
                          llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
 
 Emitted emit_grid(CallEmission& call) {
@@ -52,7 +54,9 @@ Emitted emit_gridsize(CallEmission& call) {
     return result;
 }
 
-TypeRef type_nothing(const CallTyping& call) { return call.types().none; }
+TypeRef type_nothing(const CallTyping& call) {
+    return call.types().none;
+}
 
 Emitted emit_syncthreads(CallEmission& call) {
     call.emitter.builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
@@ -97,6 +101,8 @@ constexpr Callable rows[] = {
 
 }  // namespace
 
-std::span<const Callable> cuda_callables() { return rows; }
+std::span<const Callable> cuda_callables() {
+    return rows;
+}
 
 }  // namespace cudasim::pykernel

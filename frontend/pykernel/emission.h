@@ -50,14 +50,16 @@ class ModuleEmitter {
     /// What a variable of this type occupies; null when it has no parts.
     [[nodiscard]] llvm::Type* storage_type(TypeRef type);
     [[nodiscard]] llvm::DIType* debug_type(TypeRef type);
-    [[nodiscard]] llvm::FunctionCallee declare(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
+    [[nodiscard]] llvm::FunctionCallee declare(const std::string& name, llvm::Type* result,
+                                               llvm::ArrayRef<llvm::Type*> parameters);
     /// The function of a specialisation; emitted later when new.
     [[nodiscard]] llvm::Function* function(Specialisation& specialisation);
     [[nodiscard]] std::uint32_t exception_index(const std::string& type, const std::string& message);
     [[nodiscard]] llvm::GlobalVariable* constant_array(const GlobalValue& array, TypeRef element);
     /// @param count elements; 0: the dynamic shared memory of the launch
-    [[nodiscard]] llvm::GlobalVariable* shared_array(const std::string& name, TypeRef element, std::uint64_t count,
-                                                     llvm::DISubprogram* scope, Location place);
+    [[nodiscard]] llvm::GlobalVariable* shared_array(const std::string& name, TypeRef element,
+                                                     std::uint64_t count, llvm::DISubprogram* scope,
+                                                     Location place);
     [[nodiscard]] llvm::DIFile* file(const std::string& path);
 
     Program& program;
@@ -81,7 +83,8 @@ class ModuleEmitter {
 
 class FunctionEmitter {
   public:
-    FunctionEmitter(ModuleEmitter& module, Specialisation& specialisation, llvm::Function* function, bool is_kernel);
+    FunctionEmitter(ModuleEmitter& module, Specialisation& specialisation, llvm::Function* function,
+                    bool is_kernel);
     void run();
 
     // Values (emit_values.cpp).
@@ -89,7 +92,9 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* truth(const Emitted& value);
     [[nodiscard]] Emitted number(llvm::Value* value, TypeRef type) { return {type, {value}}; }
     [[nodiscard]] Emitted constant(const GlobalValue& value, TypeRef type);
-    [[nodiscard]] llvm::ConstantInt* int64(std::int64_t value) { return builder.getInt64(static_cast<std::uint64_t>(value)); }
+    [[nodiscard]] llvm::ConstantInt* int64(std::int64_t value) {
+        return builder.getInt64(static_cast<std::uint64_t>(value));
+    }
     [[nodiscard]] llvm::Value* to_memory(llvm::Value* value, TypeRef type);
     [[nodiscard]] llvm::Value* from_memory(llvm::Value* value, TypeRef type);
 
@@ -147,7 +152,8 @@ class FunctionEmitter {
     // emit_arithmetic.cpp
     [[nodiscard]] llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, TypeRef type);
     [[nodiscard]] Emitted compare_tuples(Operator op, const Emitted& left, const Emitted& right);
-    [[nodiscard]] llvm::Value* integer_binary(Operator op, llvm::Value* left, llvm::Value* right, bool is_signed);
+    [[nodiscard]] llvm::Value* integer_binary(Operator op, llvm::Value* left, llvm::Value* right,
+                                              bool is_signed);
     [[nodiscard]] llvm::Value* float_binary(Operator op, llvm::Value* left, llvm::Value* right);
     [[nodiscard]] llvm::Value* floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder);
     [[nodiscard]] llvm::Value* integer_power(llvm::Value* base, llvm::Value* exponent, bool signed_exponent);
@@ -160,12 +166,13 @@ class FunctionEmitter {
     [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
     [[nodiscard]] llvm::Value* check_index(const Emitted& index, llvm::Value* size, unsigned axis);
     [[nodiscard]] llvm::Value* address(const Emitted& array, std::span<llvm::Value* const> indices);
-    [[nodiscard]] Emitted item_at(const Emitted& array, std::span<llvm::Value* const> indices, TypeRef result);
+    [[nodiscard]] Emitted item_at(const Emitted& array, std::span<llvm::Value* const> indices,
+                                  TypeRef result);
 
     // emit_loops.cpp
     struct Iterator {
-        llvm::AllocaInst* position = nullptr;  ///< next value of a range; next index of anything else
-        llvm::AllocaInst* remaining = nullptr; ///< iterations left; null: compare the position with `stop`
+        llvm::AllocaInst* position = nullptr;   ///< next value of a range; next index of anything else
+        llvm::AllocaInst* remaining = nullptr;  ///< iterations left; null: compare the position with `stop`
         llvm::Value* stop = nullptr;
         llvm::Value* step = nullptr;
         Emitted over;

@@ -1,5 +1,6 @@
-// Operators. Integer division, shifts and float→int conversion are the plain LLVM instructions: simulator/jit
-// gives them PTX's meaning (V2) and reports zero divisors. Floor division and modulo follow Python's signs.
+// Operators. Integer division, shifts and conversions to integers are the plain LLVM instructions:
+// simulator/jit gives them PTX's meaning (V2) and reports zero divisors. Floor division and modulo follow
+// Python's signs.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -24,7 +25,8 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
     if (op == Operator::power) return power(left, right, signature);
     if (is_comparison(op)) {
         const TypeRef type = signature.parameters[0];
-        return number(compare(op, convert(left, type).value(), convert(right, type).value(), type), types().boolean);
+        return number(compare(op, convert(left, type).value(), convert(right, type).value(), type),
+                      types().boolean);
     }
     const TypeRef type = signature.result;
     llvm::Value* a = convert(left, type).value();
@@ -38,9 +40,9 @@ llvm::Value* FunctionEmitter::compare(Operator op, llvm::Value* left, llvm::Valu
     using Predicate = llvm::CmpInst::Predicate;
     static constexpr Predicate floats[] = {Predicate::FCMP_OEQ, Predicate::FCMP_UNE, Predicate::FCMP_OLT,
                                            Predicate::FCMP_OLE, Predicate::FCMP_OGT, Predicate::FCMP_OGE};
-    static constexpr Predicate signed_[] = {Predicate::ICMP_EQ, Predicate::ICMP_NE, Predicate::ICMP_SLT,
+    static constexpr Predicate signed_[] = {Predicate::ICMP_EQ,  Predicate::ICMP_NE,  Predicate::ICMP_SLT,
                                             Predicate::ICMP_SLE, Predicate::ICMP_SGT, Predicate::ICMP_SGE};
-    static constexpr Predicate unsigned_[] = {Predicate::ICMP_EQ, Predicate::ICMP_NE, Predicate::ICMP_ULT,
+    static constexpr Predicate unsigned_[] = {Predicate::ICMP_EQ,  Predicate::ICMP_NE,  Predicate::ICMP_ULT,
                                               Predicate::ICMP_ULE, Predicate::ICMP_UGT, Predicate::ICMP_UGE};
     const int row = static_cast<int>(op) - static_cast<int>(Operator::equal);
     if (type->is(TypeKind::floating)) return builder.CreateFCmp(floats[row], left, right);
@@ -59,19 +61,29 @@ Emitted FunctionEmitter::compare_tuples(Operator op, const Emitted& left, const 
     return number(op == Operator::equal ? equal : builder.CreateNot(equal), types().boolean);
 }
 
-llvm::Value* FunctionEmitter::integer_binary(Operator op, llvm::Value* left, llvm::Value* right, bool is_signed) {
+llvm::Value* FunctionEmitter::integer_binary(Operator op, llvm::Value* left, llvm::Value* right,
+                                             bool is_signed) {
     switch (op) {
-        case Operator::add: return builder.CreateAdd(left, right);
-        case Operator::subtract: return builder.CreateSub(left, right);
-        case Operator::multiply: return builder.CreateMul(left, right);
-        case Operator::bit_and: return builder.CreateAnd(left, right);
-        case Operator::bit_or: return builder.CreateOr(left, right);
-        case Operator::bit_xor: return builder.CreateXor(left, right);
-        case Operator::left_shift: return builder.CreateShl(left, right);
-        case Operator::right_shift: return is_signed ? builder.CreateAShr(left, right) : builder.CreateLShr(left, right);
+        case Operator::add:
+            return builder.CreateAdd(left, right);
+        case Operator::subtract:
+            return builder.CreateSub(left, right);
+        case Operator::multiply:
+            return builder.CreateMul(left, right);
+        case Operator::bit_and:
+            return builder.CreateAnd(left, right);
+        case Operator::bit_or:
+            return builder.CreateOr(left, right);
+        case Operator::bit_xor:
+            return builder.CreateXor(left, right);
+        case Operator::left_shift:
+            return builder.CreateShl(left, right);
+        case Operator::right_shift:
+            return is_signed ? builder.CreateAShr(left, right) : builder.CreateLShr(left, right);
         case Operator::floor_divide:
             return is_signed ? floor_quotient(left, right, false) : builder.CreateUDiv(left, right);
-        default: return is_signed ? floor_quotient(left, right, true) : builder.CreateURem(left, right);
+        default:
+            return is_signed ? floor_quotient(left, right, true) : builder.CreateURem(left, right);
     }
 }
 
@@ -79,11 +91,18 @@ llvm::Value* FunctionEmitter::integer_binary(Operator op, llvm::Value* left, llv
 /// the quotient is one less and the remainder one divisor more.
 llvm::Value* FunctionEmitter::floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder) {
     llvm::Value* zero = llvm::ConstantInt::get(left->getType(), 0);
+    auto* known = llvm::dyn_cast<llvm::ConstantInt>(right);
+    if (known && known->getValue().isPowerOf2() && !known->isNegative()) {
+        if (want_remainder)
+            return builder.CreateAnd(left, llvm::ConstantInt::get(module.context, known->getValue() - 1));
+        return builder.CreateAShr(left, known->getValue().logBase2());
+    }
     llvm::Value* rest = builder.CreateSRem(left, right);
-    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(right); known && known->getValue().isStrictlyPositive()) {
+    if (known && known->getValue().isStrictlyPositive()) {
         llvm::Value* negative = builder.CreateICmpSLT(rest, zero);
         if (want_remainder) return builder.CreateAdd(rest, builder.CreateSelect(negative, right, zero));
-        return builder.CreateSub(builder.CreateSDiv(left, right), builder.CreateZExt(negative, left->getType()));
+        return builder.CreateSub(builder.CreateSDiv(left, right),
+                                 builder.CreateZExt(negative, left->getType()));
     }
     llvm::Value* other_sign = builder.CreateICmpSLT(builder.CreateXor(rest, right), zero);
     llvm::Value* fix = builder.CreateAnd(builder.CreateICmpNE(rest, zero), other_sign);
@@ -111,7 +130,8 @@ llvm::Value* FunctionEmitter::float_binary(Operator op, llvm::Value* left, llvm:
     llvm::Value* one = llvm::ConstantFP::get(type, 1.0);
     llvm::Value* rest = call(type->isFloatTy() ? "__nv_fmodf" : "__nv_fmod", type, {left, right});
     llvm::Value* has_rest = builder.CreateFCmpUNE(rest, zero);
-    llvm::Value* other_sign = builder.CreateXor(builder.CreateFCmpOLT(right, zero), builder.CreateFCmpOLT(rest, zero));
+    llvm::Value* other_sign =
+        builder.CreateXor(builder.CreateFCmpOLT(right, zero), builder.CreateFCmpOLT(rest, zero));
     llvm::Value* fix = builder.CreateAnd(has_rest, other_sign);
     if (op == Operator::modulo) {
         llvm::Value* signed_zero = builder.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, right);
@@ -132,25 +152,30 @@ llvm::Value* FunctionEmitter::float_binary(Operator op, llvm::Value* left, llvm:
 Emitted FunctionEmitter::unary(Operator op, const Emitted& operand, TypeRef result) {
     if (op == Operator::logical_not) {
         llvm::Value* value = truth(operand);
-        if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value)) return number(builder.getInt1(known->isZero()), result);
+        if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value))
+            return number(builder.getInt1(known->isZero()), result);
         return number(builder.CreateNot(value), result);
     }
     llvm::Value* value = convert(operand, result).value();
     if (op == Operator::plus) return number(value, result);
     if (op == Operator::invert) return number(builder.CreateNot(value), result);
-    return number(result->is(TypeKind::floating) ? builder.CreateFNeg(value) : builder.CreateNeg(value), result);
+    return number(result->is(TypeKind::floating) ? builder.CreateFNeg(value) : builder.CreateNeg(value),
+                  result);
 }
 
 llvm::Value* FunctionEmitter::power_by_squaring(llvm::Value* base, std::uint64_t exponent) {
     const bool is_float = base->getType()->isFloatingPointTy();
-    auto multiply = [&](llvm::Value* a, llvm::Value* b) { return is_float ? builder.CreateFMul(a, b) : builder.CreateMul(a, b); };
+    auto multiply = [&](llvm::Value* a, llvm::Value* b) {
+        return is_float ? builder.CreateFMul(a, b) : builder.CreateMul(a, b);
+    };
     llvm::Value* result = nullptr;
     for (llvm::Value* square = base; exponent; exponent >>= 1) {
         if (exponent & 1) result = result ? multiply(result, square) : square;
         if (exponent > 1) square = multiply(square, square);
     }
     if (result) return result;
-    return is_float ? llvm::ConstantFP::get(base->getType(), 1.0) : llvm::ConstantInt::get(base->getType(), 1);
+    return is_float ? llvm::ConstantFP::get(base->getType(), 1.0)
+                    : llvm::ConstantInt::get(base->getType(), 1);
 }
 
 Emitted FunctionEmitter::power(const Emitted& left, const Emitted& right, const Signature& signature) {
@@ -158,8 +183,10 @@ Emitted FunctionEmitter::power(const Emitted& left, const Emitted& right, const 
     llvm::Value* base = convert(left, type).value();
     const bool is_float = type->is(TypeKind::floating);
     // Small constant exponents multiply, as Numba's static power does.
-    const std::int64_t known = right.type->literal && right.type->is(TypeKind::integer) ? *right.type->literal : -1000;
-    if (known >= 0 && known <= 64) return number(power_by_squaring(base, static_cast<std::uint64_t>(known)), type);
+    const std::int64_t known =
+        right.type->literal && right.type->is(TypeKind::integer) ? *right.type->literal : -1000;
+    if (known >= 0 && known <= 64)
+        return number(power_by_squaring(base, static_cast<std::uint64_t>(known)), type);
     if (is_float && known >= -64 && known < 0) {
         llvm::Value* divisor = power_by_squaring(base, static_cast<std::uint64_t>(-known));
         check_float_divisor(divisor);

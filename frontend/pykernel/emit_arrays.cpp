@@ -12,9 +12,12 @@ namespace {
 llvm::Intrinsic::ID special_register(std::string_view which, char axis) {
     using namespace llvm::Intrinsic;
     const auto pick = [&](ID x, ID y, ID z) { return axis == 'x' ? x : axis == 'y' ? y : z; };
-    if (which == "cuda.threadIdx") return pick(nvvm_read_ptx_sreg_tid_x, nvvm_read_ptx_sreg_tid_y, nvvm_read_ptx_sreg_tid_z);
-    if (which == "cuda.blockIdx") return pick(nvvm_read_ptx_sreg_ctaid_x, nvvm_read_ptx_sreg_ctaid_y, nvvm_read_ptx_sreg_ctaid_z);
-    if (which == "cuda.blockDim") return pick(nvvm_read_ptx_sreg_ntid_x, nvvm_read_ptx_sreg_ntid_y, nvvm_read_ptx_sreg_ntid_z);
+    if (which == "cuda.threadIdx")
+        return pick(nvvm_read_ptx_sreg_tid_x, nvvm_read_ptx_sreg_tid_y, nvvm_read_ptx_sreg_tid_z);
+    if (which == "cuda.blockIdx")
+        return pick(nvvm_read_ptx_sreg_ctaid_x, nvvm_read_ptx_sreg_ctaid_y, nvvm_read_ptx_sreg_ctaid_z);
+    if (which == "cuda.blockDim")
+        return pick(nvvm_read_ptx_sreg_ntid_x, nvvm_read_ptx_sreg_ntid_y, nvvm_read_ptx_sreg_ntid_z);
     return pick(nvvm_read_ptx_sreg_nctaid_x, nvvm_read_ptx_sreg_nctaid_y, nvvm_read_ptx_sreg_nctaid_z);
 }
 
@@ -23,7 +26,8 @@ llvm::Intrinsic::ID special_register(std::string_view which, char axis) {
 Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction& in) {
     const std::string& name = in.text;
     if (object.type->is(TypeKind::dim3)) {
-        return number(builder.CreateIntrinsic(special_register(object.type->global->text, name[0]), {}, {}), in.type);
+        return number(builder.CreateIntrinsic(special_register(object.type->global->text, name[0]), {}, {}),
+                      in.type);
     }
     if (object.type->is_number()) return convert(object, in.type);
     const unsigned n = object.type->dimensions;
@@ -106,8 +110,8 @@ Emitted FunctionEmitter::tuple_item(const Emitted& tuple, const Emitted& index, 
 llvm::Value* FunctionEmitter::check_index(const Emitted& index, llvm::Value* size, unsigned axis) {
     const bool is_unsigned = index.type->bits == 64 && !index.type->is_signed;
     llvm::Value* wide = convert(index, is_unsigned ? types().uint64 : types().int64).value();
-    return call(is_unsigned ? "__cudasim_check_unsigned_index" : "__cudasim_check_index", builder.getInt64Ty(),
-                {wide, size, builder.getInt32(axis)});
+    return call(is_unsigned ? "__cudasim_check_unsigned_index" : "__cudasim_check_index",
+                builder.getInt64Ty(), {wide, size, builder.getInt32(axis)});
 }
 
 /// Row- and column-major arrays are addressed by element, so that the optimiser sees unit strides.
@@ -120,7 +124,9 @@ llvm::Value* FunctionEmitter::address(const Emitted& array, std::span<llvm::Valu
     if (type->layout != 'A' && used == n) {
         for (unsigned i = 0; i < n; ++i) {
             const unsigned axis = type->layout == 'C' ? i : n - 1 - i;
-            offset = offset ? builder.CreateAdd(builder.CreateMul(offset, array.parts[1 + axis]), indices[axis]) : indices[axis];
+            offset = offset
+                         ? builder.CreateAdd(builder.CreateMul(offset, array.parts[1 + axis]), indices[axis])
+                         : indices[axis];
         }
         return builder.CreateInBoundsGEP(module.memory_type(type->element()), array.parts[0], offset);
     }
@@ -142,10 +148,12 @@ llvm::Value* FunctionEmitter::element_address(const Emitted& array, const Emitte
     return address(array, indices);
 }
 
-Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* const> indices, TypeRef result) {
+Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* const> indices,
+                                 TypeRef result) {
     llvm::Value* place = address(array, indices);
     if (result->is_number()) {
-        auto* loaded = builder.CreateAlignedLoad(module.memory_type(result), place, llvm::Align(result->bits / 8));
+        auto* loaded =
+            builder.CreateAlignedLoad(module.memory_type(result), place, llvm::Align(result->bits / 8));
         checked(loaded);
         return number(from_memory(loaded, result), result);
     }

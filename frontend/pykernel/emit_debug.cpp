@@ -9,9 +9,8 @@ namespace cudasim::pykernel {
 llvm::DISubprogram* ModuleEmitter::subprogram(const Specialisation& specialisation) {
     const FunctionSource& source = program.request.functions[specialisation.function];
     llvm::DIFile* where = file(source.file);
-    llvm::SmallVector<llvm::Metadata*> signature{specialisation.result->is(TypeKind::none)
-                                                     ? nullptr
-                                                     : debug_type(specialisation.result)};
+    llvm::SmallVector<llvm::Metadata*> signature{
+        specialisation.result->is(TypeKind::none) ? nullptr : debug_type(specialisation.result)};
     for (TypeRef argument : specialisation.arguments) signature.push_back(debug_type(argument));
     const auto line = static_cast<unsigned>(source.syntax.location.line);
     return debug.createFunction(where, source.syntax.name, specialisation.symbol, where, line,
@@ -24,16 +23,24 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
     if (result) return result;
     using namespace llvm::dwarf;
     switch (type->kind) {
-        case TypeKind::boolean: result = debug.createBasicType("bool", 8, DW_ATE_boolean); break;
+        case TypeKind::boolean:
+            result = debug.createBasicType("bool", 8, DW_ATE_boolean);
+            break;
         case TypeKind::integer:
             result = debug.createBasicType(program.types.without_literal(type)->name, type->bits,
                                            type->is_signed ? DW_ATE_signed : DW_ATE_unsigned);
             break;
-        case TypeKind::floating: result = debug.createBasicType(type->name, type->bits, DW_ATE_float); break;
+        case TypeKind::floating:
+            result = debug.createBasicType(type->name, type->bits, DW_ATE_float);
+            break;
         case TypeKind::array:
         case TypeKind::tuple:
-        case TypeKind::range: result = debug_struct(type); break;
-        default: result = debug.createUnspecifiedType(type->name); break;
+        case TypeKind::range:
+            result = debug_struct(type);
+            break;
+        default:
+            result = debug.createUnspecifiedType(type->name);
+            break;
     }
     return result;
 }
@@ -64,11 +71,12 @@ llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
             if (!storage) continue;
             const auto& layout = module.getDataLayout();
             add(type->is(TypeKind::range) ? range_names[i] : "f" + std::to_string(i), debug_type(element),
-                layout.getTypeAllocSizeInBits(storage).getFixedValue(), layout.getABITypeAlign(storage).value() * 8);
+                layout.getTypeAllocSizeInBits(storage).getFixedValue(),
+                layout.getABITypeAlign(storage).value() * 8);
         }
     }
-    return debug.createStructType(unit_->getFile(), type->name, unit_->getFile(), 0, offset, 64, llvm::DINode::FlagZero,
-                                  nullptr, debug.getOrCreateArray(members));
+    return debug.createStructType(unit_->getFile(), type->name, unit_->getFile(), 0, offset, 64,
+                                  llvm::DINode::FlagZero, nullptr, debug.getOrCreateArray(members));
 }
 
 }  // namespace cudasim::pykernel

@@ -7,9 +7,16 @@
 
 namespace cudasim::pykernel {
 
-FunctionEmitter::FunctionEmitter(ModuleEmitter& module, Specialisation& specialisation, llvm::Function* function, bool is_kernel)
-    : module(module), builder(module.context), specialisation_(specialisation), graph_(specialisation.graph),
-      function_(function), is_kernel_(is_kernel), blocks_(graph_.blocks.size()), values_(graph_.instructions.size()),
+FunctionEmitter::FunctionEmitter(ModuleEmitter& module, Specialisation& specialisation,
+                                 llvm::Function* function, bool is_kernel)
+    : module(module),
+      builder(module.context),
+      specialisation_(specialisation),
+      graph_(specialisation.graph),
+      function_(function),
+      is_kernel_(is_kernel),
+      blocks_(graph_.blocks.size()),
+      values_(graph_.instructions.size()),
       maybe_unassigned_(graph_.variables.size(), 0) {
     llvm::FastMathFlags flags;
     const Request& request = module.program.request;
@@ -60,7 +67,9 @@ void FunctionEmitter::bind_parameters() {
             std::string suffix;
             if (type->is(TypeKind::array)) {
                 const std::size_t n = type->dimensions;
-                suffix = part == 0 ? ".data" : part <= n ? ".shape" + std::to_string(part - 1) : ".stride" + std::to_string(part - 1 - n);
+                suffix = part == 0   ? ".data"
+                         : part <= n ? ".shape" + std::to_string(part - 1)
+                                     : ".stride" + std::to_string(part - 1 - n);
             } else if (parts.size() > 1) {
                 suffix = "." + std::to_string(part);
             }
@@ -70,21 +79,24 @@ void FunctionEmitter::bind_parameters() {
 }
 
 void FunctionEmitter::set_location(Location location) {
-    builder.SetCurrentDebugLocation(llvm::DILocation::get(module.context, static_cast<unsigned>(location.line),
-                                                          static_cast<unsigned>(location.column + 1), scope()));
+    builder.SetCurrentDebugLocation(
+        llvm::DILocation::get(module.context, static_cast<unsigned>(location.line),
+                              static_cast<unsigned>(location.column + 1), scope()));
 }
 
 void FunctionEmitter::emit(ValueId id) {
     const Instruction& in = graph_.instructions[id];
     set_location(in.location);
-    if (in.targets[0] != nothing || in.opcode == Opcode::return_ || in.opcode == Opcode::raise) return emit_terminator(in);
+    if (in.targets[0] != nothing || in.opcode == Opcode::return_ || in.opcode == Opcode::raise)
+        return emit_terminator(in);
     values_[id] = emit_value(id, in);
 }
 
 Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
     auto operand = [&](std::size_t i) -> const Emitted& { return values_[in.operands[i]]; };
     switch (in.opcode) {
-        case Opcode::constant: return constant(*in.global, in.type);
+        case Opcode::constant:
+            return constant(*in.global, in.type);
         case Opcode::argument: {
             Emitted result{in.type, {}};
             std::size_t first = 0;
@@ -102,37 +114,58 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             }
             return result;
         }
-        case Opcode::load: return load_variable(in.variable, in.type);
-        case Opcode::store: store_variable(in.variable, operand(0)); return operand(0);
-        case Opcode::unary: return unary(in.op, operand(0), in.type);
-        case Opcode::binary: return binary(in.op, operand(0), operand(1));
-        case Opcode::get_attribute: return get_attribute(operand(0), in);
-        case Opcode::get_item: return get_item(operand(0), operand(1), in.type);
-        case Opcode::set_item: set_item(operand(0), operand(1), operand(2)); return {types().none, {}};
-        case Opcode::call: return emit_call(in);
+        case Opcode::load:
+            return load_variable(in.variable, in.type);
+        case Opcode::store:
+            store_variable(in.variable, operand(0));
+            return operand(0);
+        case Opcode::unary:
+            return unary(in.op, operand(0), in.type);
+        case Opcode::binary:
+            return binary(in.op, operand(0), operand(1));
+        case Opcode::get_attribute:
+            return get_attribute(operand(0), in);
+        case Opcode::get_item:
+            return get_item(operand(0), operand(1), in.type);
+        case Opcode::set_item:
+            set_item(operand(0), operand(1), operand(2));
+            return {types().none, {}};
+        case Opcode::call:
+            return emit_call(in);
         case Opcode::build_tuple: {
             Emitted result{in.type, {}};
             for (ValueId element : in.operands) result.parts.append(values_[element].parts);
             return result;
         }
-        case Opcode::unpack: return element_of(operand(0), in.index);
-        case Opcode::iterate: begin_iteration(id, operand(0)); return {in.type, {}};
-        case Opcode::advance: return advance(in.operands[0]);
-        case Opcode::element: return next_element(in.operands[0], in.type);
-        default: return {types().none, {}};
+        case Opcode::unpack:
+            return element_of(operand(0), in.index);
+        case Opcode::iterate:
+            begin_iteration(id, operand(0));
+            return {in.type, {}};
+        case Opcode::advance:
+            return advance(in.operands[0]);
+        case Opcode::element:
+            return next_element(in.operands[0], in.type);
+        default:
+            return {types().none, {}};
     }
 }
 
 void FunctionEmitter::emit_terminator(const Instruction& in) {
     switch (in.opcode) {
-        case Opcode::jump: builder.CreateBr(blocks_[in.targets[0]]); return;
+        case Opcode::jump:
+            builder.CreateBr(blocks_[in.targets[0]]);
+            return;
         case Opcode::branch: {
             llvm::Value* condition = truth(values_[in.operands[0]]);
             builder.CreateCondBr(condition, blocks_[in.targets[0]], blocks_[in.targets[1]]);
             return;
         }
-        case Opcode::raise: raise(in.text, in.message); return;
-        default: return emit_return(in);
+        case Opcode::raise:
+            raise(in.text, in.message);
+            return;
+        default:
+            return emit_return(in);
     }
 }
 
@@ -151,7 +184,8 @@ void FunctionEmitter::emit_return(const Instruction& in) {
         return;
     }
     llvm::Value* aggregate = llvm::PoisonValue::get(function_->getReturnType());
-    for (unsigned i = 0; i < result.parts.size(); ++i) aggregate = builder.CreateInsertValue(aggregate, result.parts[i], i);
+    for (unsigned i = 0; i < result.parts.size(); ++i)
+        aggregate = builder.CreateInsertValue(aggregate, result.parts[i], i);
     builder.CreateRet(aggregate);
 }
 
@@ -202,9 +236,10 @@ llvm::AllocaInst* FunctionEmitter::variable(VariableId id, TypeRef type) {
     storage = entry_alloca(storage_type, graph_.variables[id].name);
     if (maybe_unassigned_[id]) {
         Builder(entry_).CreateStore(llvm::Constant::getNullValue(storage_type), storage);
-        llvm::cast<llvm::Instruction>(entry_->back()).setDebugLoc(
-            llvm::DILocation::get(module.context, static_cast<unsigned>(graph_.variables[id].declared.line),
-                                  static_cast<unsigned>(graph_.variables[id].declared.column + 1), scope()));
+        llvm::cast<llvm::Instruction>(entry_->back())
+            .setDebugLoc(llvm::DILocation::get(
+                module.context, static_cast<unsigned>(graph_.variables[id].declared.line),
+                static_cast<unsigned>(graph_.variables[id].declared.column + 1), scope()));
     }
     if (!graph_.variables[id].compiler_made) describe(id, type, storage);
     return storage;
@@ -215,13 +250,17 @@ void FunctionEmitter::describe(VariableId id, TypeRef type, llvm::AllocaInst* st
     const auto line = static_cast<unsigned>(variable.declared.line);
     llvm::DIFile* file = scope()->getFile();
     llvm::DIType* debug_type = module.debug_type(type);
-    const bool first = variable.is_parameter && types().without_literal(specialisation_.arguments[id]) == type;
+    const bool first =
+        variable.is_parameter && types().without_literal(specialisation_.arguments[id]) == type;
     llvm::DILocalVariable* described =
-        first ? module.debug.createParameterVariable(scope(), variable.name, id + 1, file, line, debug_type, true)
+        first ? module.debug.createParameterVariable(scope(), variable.name, id + 1, file, line, debug_type,
+                                                     true)
               : module.debug.createAutoVariable(scope(), variable.name, file, line, debug_type, true);
-    module.debug.insertDeclare(storage, described, module.debug.createExpression(),
-                               llvm::DILocation::get(module.context, line, static_cast<unsigned>(variable.declared.column + 1), scope()),
-                               entry_);
+    module.debug.insertDeclare(
+        storage, described, module.debug.createExpression(),
+        llvm::DILocation::get(module.context, line, static_cast<unsigned>(variable.declared.column + 1),
+                              scope()),
+        entry_);
 }
 
 void FunctionEmitter::store_variable(VariableId id, const Emitted& value) {
@@ -232,27 +271,34 @@ void FunctionEmitter::store_variable(VariableId id, const Emitted& value) {
     for (unsigned i = 0; i < value.parts.size(); ++i) {
         llvm::Value* part = value.parts[i];
         if (part->getType()->isIntegerTy(1)) part = to_memory(part, types().boolean);
-        builder.CreateStore(part, single ? storage : builder.CreateStructGEP(storage->getAllocatedType(), storage, i));
+        builder.CreateStore(
+            part, single ? storage : builder.CreateStructGEP(storage->getAllocatedType(), storage, i));
     }
 }
 
 Emitted FunctionEmitter::load_variable(VariableId id, TypeRef type) {
-    if (type->literal) return number(llvm::ConstantInt::get(module.value_type(type), static_cast<std::uint64_t>(*type->literal)), type);
+    if (type->literal)
+        return number(
+            llvm::ConstantInt::get(module.value_type(type), static_cast<std::uint64_t>(*type->literal)),
+            type);
     Emitted result{type, {}};
     llvm::AllocaInst* storage = variable(id, type);
     if (!storage) return result;
     llvm::SmallVector<llvm::Type*> parts;
     module.part_types(types().without_literal(type), false, parts);
     for (unsigned i = 0; i < parts.size(); ++i) {
-        llvm::Value* place = parts.size() == 1 ? storage : builder.CreateStructGEP(storage->getAllocatedType(), storage, i);
+        llvm::Value* place =
+            parts.size() == 1 ? storage : builder.CreateStructGEP(storage->getAllocatedType(), storage, i);
         const bool is_bool = parts[i]->isIntegerTy(1);
-        llvm::Value* loaded = builder.CreateLoad(is_bool ? builder.getInt8Ty() : parts[i], place, graph_.variables[id].name);
+        llvm::Value* loaded =
+            builder.CreateLoad(is_bool ? builder.getInt8Ty() : parts[i], place, graph_.variables[id].name);
         result.parts.push_back(is_bool ? from_memory(loaded, types().boolean) : loaded);
     }
     return result;
 }
 
-llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
+llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result,
+                                   llvm::ArrayRef<llvm::Value*> arguments) {
     llvm::SmallVector<llvm::Type*> parameters;
     for (llvm::Value* argument : arguments) parameters.push_back(argument->getType());
     return builder.CreateCall(module.declare(name, result, parameters), arguments);
@@ -262,7 +308,8 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
     const TypeRef callee = values_[in.operands[0]].type;
     if (callee->is(TypeKind::data_type)) return convert(values_[in.operands[1]], in.type);
     const GlobalValue& global = *callee->global;
-    if (global.kind == GlobalKind::function) return emit_function_call(in, static_cast<std::uint32_t>(global.integer));
+    if (global.kind == GlobalKind::function)
+        return emit_function_call(in, static_cast<std::uint32_t>(global.integer));
     const Callable& callable = *find_callable(global.text);
     CallEmission emission{*this, callable, in, {}};
     for (std::uint32_t operand : bind_call(callable, in)) {
@@ -295,7 +342,8 @@ Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t
     llvm::SmallVector<llvm::Type*> parts;
     module.part_types(callee.result, false, parts);
     if (parts.size() == 1) emitted.parts.push_back(result);
-    for (unsigned i = 0; parts.size() > 1 && i < parts.size(); ++i) emitted.parts.push_back(builder.CreateExtractValue(result, i));
+    for (unsigned i = 0; parts.size() > 1 && i < parts.size(); ++i)
+        emitted.parts.push_back(builder.CreateExtractValue(result, i));
     return emitted;
 }
 

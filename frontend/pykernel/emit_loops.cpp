@@ -17,7 +17,9 @@ void FunctionEmitter::begin_iteration(ValueId id, const Emitted& over) {
         iterator.position = entry_alloca(builder.getInt64Ty(), "loop.index");
         builder.CreateStore(int64(0), iterator.position);
         iterator.step = int64(1);
-        iterator.stop = over.type->is(TypeKind::array) ? over.parts[1] : int64(static_cast<std::int64_t>(over.type->elements.size()));
+        iterator.stop = over.type->is(TypeKind::array)
+                            ? over.parts[1]
+                            : int64(static_cast<std::int64_t>(over.type->elements.size()));
     }
     iterators_[id] = std::move(iterator);
 }
@@ -29,7 +31,8 @@ void FunctionEmitter::begin_range(Iterator& iterator) {
     iterator.position = entry_alloca(start->getType(), "range.next");
     builder.CreateStore(start, iterator.position);
     auto* known = llvm::dyn_cast<llvm::ConstantInt>(iterator.step);
-    const bool unit = known && (known->isOne() || (known->isMinusOne() && iterator.over.type->element()->is_signed));
+    const bool unit =
+        known && (known->isOne() || (known->isMinusOne() && iterator.over.type->element()->is_signed));
     if (unit) return;
     iterator.remaining = entry_alloca(start->getType(), "range.remaining");
     builder.CreateStore(range_length(iterator, start), iterator.remaining);
@@ -66,7 +69,8 @@ Emitted FunctionEmitter::advance(ValueId id) {
     }
     llvm::Value* next = builder.CreateLoad(type, iterator.position);
     const bool down = llvm::cast<llvm::ConstantInt>(iterator.step)->isMinusOne();
-    const bool is_signed = !iterator.over.type->is(TypeKind::range) || iterator.over.type->element()->is_signed;
+    const bool is_signed =
+        !iterator.over.type->is(TypeKind::range) || iterator.over.type->element()->is_signed;
     llvm::Value* more = down        ? builder.CreateICmpSGT(next, iterator.stop)
                         : is_signed ? builder.CreateICmpSLT(next, iterator.stop)
                                     : builder.CreateICmpULT(next, iterator.stop);

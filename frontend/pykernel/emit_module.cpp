@@ -17,11 +17,14 @@ ModuleEmitter::ModuleEmitter(Program& program)
     module.setSourceFileName(program.request.functions[0].file);
     module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
     module.addModuleFlag(llvm::Module::Warning, "Dwarf Version", 4);
-    unit_ = debug.createCompileUnit(llvm::dwarf::DW_LANG_Python, file(program.request.functions[0].file), "cudasim",
+    unit_ = debug.createCompileUnit(llvm::dwarf::DW_LANG_Python, file(program.request.functions[0].file),
+                                    "cudasim",
                                     /*isOptimized=*/false, /*Flags=*/"", /*RV=*/0);
 }
 
-llvm::DIFile* ModuleEmitter::file(const std::string& path) { return debug.createFile(path, ""); }
+llvm::DIFile* ModuleEmitter::file(const std::string& path) {
+    return debug.createFile(path, "");
+}
 
 std::string ModuleEmitter::run(Specialisation& kernel) {
     kernel_ = &kernel;
@@ -36,7 +39,8 @@ std::string ModuleEmitter::run(Specialisation& kernel) {
     std::string problem;
     llvm::raw_string_ostream problem_stream(problem);
     if (llvm::verifyModule(module, &problem_stream)) {
-        throw std::logic_error("cudasim emitted invalid IR for '" + kernel.symbol + "': " + problem_stream.str());
+        throw std::logic_error("cudasim emitted invalid IR for '" + kernel.symbol +
+                               "': " + problem_stream.str());
     }
     std::string bitcode;
     llvm::raw_string_ostream stream(bitcode);
@@ -54,9 +58,12 @@ void ModuleEmitter::declare_kernel(llvm::Function* function) {
 
 llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
     switch (scalar->kind) {
-        case TypeKind::boolean: return llvm::Type::getInt1Ty(context);
-        case TypeKind::integer: return llvm::Type::getIntNTy(context, scalar->bits);
-        default: return scalar->bits == 32 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context);
+        case TypeKind::boolean:
+            return llvm::Type::getInt1Ty(context);
+        case TypeKind::integer:
+            return llvm::Type::getIntNTy(context, scalar->bits);
+        default:
+            return scalar->bits == 32 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context);
     }
 }
 
@@ -100,14 +107,16 @@ llvm::Function* ModuleEmitter::function(Specialisation& specialisation) {
                          : results.size() == 1 ? results[0]
                                                : llvm::StructType::get(context, results);
     const auto linkage = is_kernel ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
-    target = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false), linkage, specialisation.symbol, module);
+    target = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false), linkage,
+                                    specialisation.symbol, module);
     target->setSubprogram(subprogram(specialisation));
     pending_.emplace_back(&specialisation, target);
     return target;
 }
 
 std::uint32_t ModuleEmitter::exception_index(const std::string& type, const std::string& message) {
-    const auto [entry, is_new] = exceptions_.try_emplace({type, message}, static_cast<std::uint32_t>(exceptions_.size()));
+    const auto [entry, is_new] =
+        exceptions_.try_emplace({type, message}, static_cast<std::uint32_t>(exceptions_.size()));
     if (is_new) {
         llvm::Metadata* texts[] = {llvm::MDString::get(context, type), llvm::MDString::get(context, message)};
         module.getOrInsertNamedMetadata("cudasim.exceptions")->addOperand(llvm::MDNode::get(context, texts));
@@ -122,35 +131,40 @@ llvm::GlobalVariable* ModuleEmitter::constant_array(const GlobalValue& array, Ty
     const std::uint64_t count = array.bytes.size() / (element->bits / 8);
     llvm::Constant* data = count ? llvm::ConstantDataArray::getRaw(array.bytes, count, type)
                                  : llvm::ConstantAggregateZero::get(llvm::ArrayType::get(type, 0));
-    variable = new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
-                                        data, mangle(array.text.empty() ? "constant" : array.text, {}), nullptr,
+    variable = new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true,
+                                        llvm::GlobalValue::InternalLinkage, data,
+                                        mangle(array.text.empty() ? "constant" : array.text, {}), nullptr,
                                         llvm::GlobalValue::NotThreadLocal, constant_space);
     variable->setAlignment(llvm::Align(16));
     return variable;
 }
 
-llvm::GlobalVariable* ModuleEmitter::shared_array(const std::string& name, TypeRef element, std::uint64_t count,
-                                                  llvm::DISubprogram* scope, Location place) {
+llvm::GlobalVariable* ModuleEmitter::shared_array(const std::string& name, TypeRef element,
+                                                  std::uint64_t count, llvm::DISubprogram* scope,
+                                                  Location place) {
     if (count == 0) {
         const char* symbol = "cudasim_dynamic_shared";
         if (auto* existing = module.getNamedGlobal(symbol)) return existing;
         llvm::Type* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 0);
-        auto* variable = new llvm::GlobalVariable(module, bytes, false, llvm::GlobalValue::ExternalLinkage, nullptr, symbol,
-                                                  nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
+        auto* variable =
+            new llvm::GlobalVariable(module, bytes, false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                     symbol, nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
         variable->setAlignment(llvm::Align(16));
         return variable;
     }
     llvm::Type* type = llvm::ArrayType::get(memory_type(element), count);
     const std::string shown = name.empty() ? "shared_array" : name;
     auto* variable = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
-                                              llvm::PoisonValue::get(type), mangle(shown, {}) + "$shared", nullptr,
-                                              llvm::GlobalValue::NotThreadLocal, shared_space);
+                                              llvm::PoisonValue::get(type), mangle(shown, {}) + "$shared",
+                                              nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
     variable->setAlignment(llvm::Align(16));
     const std::uint64_t bits = count * element->bits;
     llvm::Metadata* range = debug.getOrCreateSubrange(0, static_cast<std::int64_t>(count));
-    auto* debug_array = debug.createArrayType(bits, 128, debug_type(element), debug.getOrCreateArray({range}));
-    variable->addDebugInfo(debug.createGlobalVariableExpression(scope, shown, variable->getName(), scope->getFile(),
-                                                                static_cast<unsigned>(place.line), debug_array, true));
+    auto* debug_array =
+        debug.createArrayType(bits, 128, debug_type(element), debug.getOrCreateArray({range}));
+    variable->addDebugInfo(
+        debug.createGlobalVariableExpression(scope, shown, variable->getName(), scope->getFile(),
+                                             static_cast<unsigned>(place.line), debug_array, true));
     return variable;
 }
 

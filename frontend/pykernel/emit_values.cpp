@@ -12,9 +12,12 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
     switch (value.kind) {
         case GlobalKind::integer:
         case GlobalKind::boolean:
-            result.parts.push_back(llvm::ConstantInt::get(module.value_type(type), static_cast<std::uint64_t>(value.integer)));
+            result.parts.push_back(
+                llvm::ConstantInt::get(module.value_type(type), static_cast<std::uint64_t>(value.integer)));
             break;
-        case GlobalKind::real: result.parts.push_back(llvm::ConstantFP::get(module.value_type(type), value.real)); break;
+        case GlobalKind::real:
+            result.parts.push_back(llvm::ConstantFP::get(module.value_type(type), value.real));
+            break;
         case GlobalKind::tuple:
             for (std::size_t i = 0; i < value.elements.size(); ++i) {
                 result.parts.append(constant(value.elements[i], type->elements[i]).parts);
@@ -33,14 +36,16 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
             }
             // Which of threadIdx and its kind it is lies in the pointer to the global: no parts.
             break;
-        default: break;
+        default:
+            break;
     }
     return result;
 }
 
 llvm::Value* FunctionEmitter::to_memory(llvm::Value* value, TypeRef type) {
     if (!type->is(TypeKind::boolean)) return value;
-    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value)) return builder.getInt8(static_cast<std::uint8_t>(known->getZExtValue()));
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value))
+        return builder.getInt8(static_cast<std::uint8_t>(known->getZExtValue()));
     return builder.CreateZExt(value, builder.getInt8Ty());
 }
 
@@ -52,8 +57,10 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
     const TypeRef type = value.type;
     if (type->literal) return builder.getInt1(*type->literal != 0);
     if (type->is(TypeKind::boolean)) return value.value();
-    if (type->is(TypeKind::integer)) return builder.CreateICmpNE(value.value(), llvm::ConstantInt::get(value.value()->getType(), 0));
-    if (type->is(TypeKind::floating)) return builder.CreateFCmpUNE(value.value(), llvm::ConstantFP::get(value.value()->getType(), 0.0));
+    if (type->is(TypeKind::integer))
+        return builder.CreateICmpNE(value.value(), llvm::ConstantInt::get(value.value()->getType(), 0));
+    if (type->is(TypeKind::floating))
+        return builder.CreateFCmpUNE(value.value(), llvm::ConstantFP::get(value.value()->getType(), 0.0));
     return builder.getInt1(type->is(TypeKind::tuple) && !type->elements.empty());
 }
 
@@ -74,7 +81,8 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
     }
     result.parts = value.parts;
     if (from->address_space != type->address_space) {
-        result.parts[0] = builder.CreateAddrSpaceCast(value.parts[0], llvm::PointerType::get(module.context, type->address_space));
+        result.parts[0] = builder.CreateAddrSpaceCast(
+            value.parts[0], llvm::PointerType::get(module.context, type->address_space));
     }
     return result;
 }
@@ -87,17 +95,20 @@ llvm::Value* FunctionEmitter::convert_number(llvm::Value* value, TypeRef from, T
         return to->is_signed ? builder.CreateFPToSI(value, type) : builder.CreateFPToUI(value, type);
     }
     const bool is_signed = from->is(TypeKind::integer) && from->is_signed;
-    if (to->is(TypeKind::floating)) return is_signed ? builder.CreateSIToFP(value, type) : builder.CreateUIToFP(value, type);
+    if (to->is(TypeKind::floating))
+        return is_signed ? builder.CreateSIToFP(value, type) : builder.CreateUIToFP(value, type);
     return builder.CreateIntCast(value, type, is_signed);
 }
 
-/// Constants convert here, because the builder folds nothing; null for what is not one (or has no exact rule).
+/// Constants convert here, because the builder folds nothing; null for what is not one (or has no exact
+/// rule).
 llvm::Value* FunctionEmitter::convert_constant(llvm::Value* value, TypeRef from, TypeRef to) {
     const bool is_signed = from->is(TypeKind::integer) && from->is_signed;
     if (auto* integer = llvm::dyn_cast<llvm::ConstantInt>(value)) {
         if (to->is(TypeKind::integer)) {
             const llvm::APInt& bits = integer->getValue();
-            return llvm::ConstantInt::get(module.context, is_signed ? bits.sextOrTrunc(to->bits) : bits.zextOrTrunc(to->bits));
+            return llvm::ConstantInt::get(
+                module.context, is_signed ? bits.sextOrTrunc(to->bits) : bits.zextOrTrunc(to->bits));
         }
         const bool to_float = to->bits == 32;
         llvm::APFloat real(to_float ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble());

@@ -24,25 +24,25 @@ using VersionId = std::uint32_t;
 inline constexpr std::uint32_t nothing = 0xFFFF'FFFF;
 
 enum class Opcode {
-    constant,    ///< literal or outer name: *global
-    argument,    ///< parameter number `index`
-    load,        ///< variable, version
-    store,       ///< variable, version; operands: value
-    unary,       ///< op
-    binary,      ///< op
+    constant,       ///< literal or outer name: *global
+    argument,       ///< parameter number `index`
+    load,           ///< variable, version
+    store,          ///< variable, version; operands: value
+    unary,          ///< op
+    binary,         ///< op
     get_attribute,  ///< text
-    get_item,    ///< operands: container, index
-    set_item,    ///< operands: container, index, value
-    call,        ///< operands: callee, positional..., keyword...; keywords
+    get_item,       ///< operands: container, index
+    set_item,       ///< operands: container, index, value
+    call,           ///< operands: callee, positional..., keyword...; keywords
     build_tuple,
-    unpack,      ///< operands: tuple; element `index` of `count`
-    iterate,     ///< operands: what the loop runs over; the result is the iterator
-    advance,     ///< operands: iterator; boolean, true while there is a next element
-    element,     ///< operands: iterator; the element that the last advance stands at
-    jump,        ///< targets[0]
-    branch,      ///< operands: condition; targets: if true, if false
-    return_,     ///< operands: value, or none
-    raise,       ///< text: exception class; message
+    unpack,   ///< operands: tuple; element `index` of `count`
+    iterate,  ///< operands: what the loop runs over; the result is the iterator
+    advance,  ///< operands: iterator; boolean, true while there is a next element
+    element,  ///< operands: iterator; the element that the last advance stands at
+    jump,     ///< targets[0]
+    branch,   ///< operands: condition; targets: if true, if false
+    return_,  ///< operands: value, or none
+    raise,    ///< text: exception class; message
 };
 
 struct Instruction {
@@ -76,7 +76,7 @@ struct Block {
 
 struct Variable {
     std::string name;
-    Location declared;      ///< first assignment
+    Location declared;  ///< first assignment
     bool is_parameter = false;
     bool compiler_made = false;
 };
@@ -94,13 +94,14 @@ struct FlowGraph {
     std::vector<Block> blocks;              ///< [0] is the entry
     std::vector<Variable> variables;
     std::vector<Version> versions;
-    std::vector<BlockId> order;             ///< reachable blocks in reverse postorder
+    std::vector<BlockId> order;  ///< reachable blocks in reverse postorder
     TypeRef return_type = nullptr;
 };
 
 /// @throws SourceError for constructs that are not compiled. `constants` outlives the graph and keeps the
 /// literals.
-[[nodiscard]] FlowGraph build_flow_graph(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants);
+[[nodiscard]] FlowGraph build_flow_graph(const FunctionSource& source,
+                                         std::vector<std::unique_ptr<GlobalValue>>& constants);
 
 /// Orders the blocks and gives loads and stores their versions. @throws SourceError for a variable that
 /// no path has assigned.

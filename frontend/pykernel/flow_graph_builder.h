@@ -47,7 +47,8 @@ class FlowGraphBuilder {
     ValueId short_circuit(const Expression& syntax);
     ValueId conditional(const Expression& syntax);
     ValueId constant(GlobalValue value, Location location);
-    ValueId operation(Opcode opcode, Location location, std::vector<ValueId> operands, Operator op = Operator::add);
+    ValueId operation(Opcode opcode, Location location, std::vector<ValueId> operands,
+                      Operator op = Operator::add);
     /// Ends the current block with jumps to one of the two.
     void condition(const Expression& syntax, BlockId if_true, BlockId if_false);
     [[nodiscard]] const GlobalValue* outer(const Expression& syntax) const;

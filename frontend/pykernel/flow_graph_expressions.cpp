@@ -24,7 +24,8 @@ ValueId FlowGraphBuilder::constant(GlobalValue value, Location location) {
     return append({.opcode = Opcode::constant, .location = location, .global = constants_.back().get()});
 }
 
-ValueId FlowGraphBuilder::operation(Opcode opcode, Location location, std::vector<ValueId> operands, Operator op) {
+ValueId FlowGraphBuilder::operation(Opcode opcode, Location location, std::vector<ValueId> operands,
+                                    Operator op) {
     return append({.opcode = opcode, .location = location, .op = op, .operands = std::move(operands)});
 }
 
@@ -33,19 +34,25 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
     const Location place = syntax.location;
     switch (syntax.kind) {
         case ExpressionKind::integer:
-        case ExpressionKind::real: break;  // folded above
-        case ExpressionKind::name: return name(syntax);
+        case ExpressionKind::real:
+            break;  // folded above
+        case ExpressionKind::name:
+            return name(syntax);
         case ExpressionKind::boolean:
             return constant({.kind = GlobalKind::boolean, .integer = syntax.integer}, place);
-        case ExpressionKind::none: return constant({.kind = GlobalKind::none}, place);
-        case ExpressionKind::text: return constant({.kind = GlobalKind::text, .text = syntax.text}, place);
-        case ExpressionKind::attribute: return attribute(syntax);
+        case ExpressionKind::none:
+            return constant({.kind = GlobalKind::none}, place);
+        case ExpressionKind::text:
+            return constant({.kind = GlobalKind::text, .text = syntax.text}, place);
+        case ExpressionKind::attribute:
+            return attribute(syntax);
         case ExpressionKind::subscript: {
             const ValueId container = expression(syntax.operands[0]);
             const ValueId index = expression(syntax.operands[1]);
             return operation(Opcode::get_item, place, {container, index});
         }
-        case ExpressionKind::call: return call(syntax);
+        case ExpressionKind::call:
+            return call(syntax);
         case ExpressionKind::unary: {
             const ValueId operand = expression(syntax.operands[0]);
             return operation(Opcode::unary, place, {operand}, syntax.operators[0]);
@@ -55,18 +62,24 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
             const ValueId right = expression(syntax.operands[1]);
             return operation(Opcode::binary, place, {left, right}, syntax.operators[0]);
         }
-        case ExpressionKind::compare: return compare(syntax);
+        case ExpressionKind::compare:
+            return compare(syntax);
         case ExpressionKind::logical_and:
-        case ExpressionKind::logical_or: return short_circuit(syntax);
-        case ExpressionKind::conditional: return conditional(syntax);
+        case ExpressionKind::logical_or:
+            return short_circuit(syntax);
+        case ExpressionKind::conditional:
+            return conditional(syntax);
         case ExpressionKind::tuple: {
             std::vector<ValueId> elements;
             for (const Expression& element : syntax.operands) elements.push_back(expression(element));
             return operation(Opcode::build_tuple, place, std::move(elements));
         }
-        case ExpressionKind::slice: refuse_unsupported("slices of arrays are not supported in kernels yet", place);
-        case ExpressionKind::ellipsis: refuse_unsupported("`...` as an index is not supported in kernels", place);
-        case ExpressionKind::unsupported: refuse_unsupported(syntax.text + " is not supported in kernels", place);
+        case ExpressionKind::slice:
+            refuse_unsupported("slices of arrays are not supported in kernels yet", place);
+        case ExpressionKind::ellipsis:
+            refuse_unsupported("`...` as an index is not supported in kernels", place);
+        case ExpressionKind::unsupported:
+            refuse_unsupported(syntax.text + " is not supported in kernels", place);
     }
     refuse_unsupported("this expression is not supported in kernels", place);
 }
@@ -77,13 +90,16 @@ ValueId FlowGraphBuilder::name(const Expression& syntax) {
     }
     const GlobalValue* value = outer(syntax);
     if (!value || value->kind == GlobalKind::undefined) {
-        refuse_typing("NameError: name '" + syntax.text + "' is not defined: it is neither a variable of this "
-                      "function nor a global", syntax.location);
+        refuse_typing("NameError: name '" + syntax.text +
+                          "' is not defined: it is neither a variable of this "
+                          "function nor a global",
+                      syntax.location);
     }
     if (value->kind == GlobalKind::unsupported) {
         refuse_typing("Untyped global name '" + syntax.text + "': " + value->text, syntax.location);
     }
-    return append({.opcode = Opcode::constant, .location = syntax.location, .text = syntax.text, .global = value});
+    return append(
+        {.opcode = Opcode::constant, .location = syntax.location, .text = syntax.text, .global = value});
 }
 
 ValueId FlowGraphBuilder::attribute(const Expression& syntax) {
@@ -96,10 +112,14 @@ ValueId FlowGraphBuilder::attribute(const Expression& syntax) {
         if (value->kind == GlobalKind::unsupported) {
             refuse_typing("Untyped global name '" + shown + "': " + value->text, syntax.location);
         }
-        return append({.opcode = Opcode::constant, .location = syntax.location, .text = shown, .global = value});
+        return append(
+            {.opcode = Opcode::constant, .location = syntax.location, .text = shown, .global = value});
     }
     const ValueId object = expression(syntax.operands[0]);
-    return append({.opcode = Opcode::get_attribute, .location = syntax.location, .operands = {object}, .text = syntax.text});
+    return append({.opcode = Opcode::get_attribute,
+                   .location = syntax.location,
+                   .operands = {object},
+                   .text = syntax.text});
 }
 
 ValueId FlowGraphBuilder::call(const Expression& syntax) {
@@ -157,7 +177,8 @@ ValueId FlowGraphBuilder::short_circuit(const Expression& syntax) {
 }
 
 ValueId FlowGraphBuilder::conditional(const Expression& syntax) {
-    if (const auto known = constant_truth(syntax.operands[0])) return expression(syntax.operands[*known ? 1 : 2]);
+    if (const auto known = constant_truth(syntax.operands[0]))
+        return expression(syntax.operands[*known ? 1 : 2]);
     const VariableId result = variable("", syntax.location, true);
     const BlockId if_true = new_block(), if_false = new_block(), join = new_block();
     condition(syntax.operands[0], if_true, if_false);
@@ -186,7 +207,10 @@ void FlowGraphBuilder::condition(const Expression& syntax, BlockId if_true, Bloc
         return condition(syntax.operands.back(), if_true, if_false);
     }
     const ValueId value = expression(syntax);
-    append({.opcode = Opcode::branch, .location = syntax.location, .operands = {value}, .targets = {if_true, if_false}});
+    append({.opcode = Opcode::branch,
+            .location = syntax.location,
+            .operands = {value},
+            .targets = {if_true, if_false}});
 }
 
 /// A number known before typing: a literal or a global one. `storage` keeps a folded literal.
@@ -218,16 +242,25 @@ std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) c
     if (syntax.kind != ExpressionKind::compare || syntax.operators.size() != 1) return std::nullopt;
     const GlobalValue* left = constant_value(syntax.operands[0], storage);
     const GlobalValue* right = constant_value(syntax.operands[1], other_storage);
-    auto plain = [](const GlobalValue* v) { return v && v->kind != GlobalKind::real && v->type_name != "uint64"; };
+    auto plain = [](const GlobalValue* v) {
+        return v && v->kind != GlobalKind::real && v->type_name != "uint64";
+    };
     if (!plain(left) || !plain(right)) return std::nullopt;
     switch (syntax.operators[0]) {
-        case Operator::equal: return left->integer == right->integer;
-        case Operator::not_equal: return left->integer != right->integer;
-        case Operator::less: return left->integer < right->integer;
-        case Operator::less_equal: return left->integer <= right->integer;
-        case Operator::greater: return left->integer > right->integer;
-        case Operator::greater_equal: return left->integer >= right->integer;
-        default: return std::nullopt;
+        case Operator::equal:
+            return left->integer == right->integer;
+        case Operator::not_equal:
+            return left->integer != right->integer;
+        case Operator::less:
+            return left->integer < right->integer;
+        case Operator::less_equal:
+            return left->integer <= right->integer;
+        case Operator::greater:
+            return left->integer > right->integer;
+        case Operator::greater_equal:
+            return left->integer >= right->integer;
+        default:
+            return std::nullopt;
     }
 }
 

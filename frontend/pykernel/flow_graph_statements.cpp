@@ -5,11 +5,13 @@
 
 namespace cudasim::pykernel {
 
-FlowGraph build_flow_graph(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants) {
+FlowGraph build_flow_graph(const FunctionSource& source,
+                           std::vector<std::unique_ptr<GlobalValue>>& constants) {
     return FlowGraphBuilder(source, constants).build();
 }
 
-FlowGraphBuilder::FlowGraphBuilder(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants)
+FlowGraphBuilder::FlowGraphBuilder(const FunctionSource& source,
+                                   std::vector<std::unique_ptr<GlobalValue>>& constants)
     : source_(source), constants_(constants) {
     graph_.source = &source;
 }
@@ -70,7 +72,8 @@ void FlowGraphBuilder::declare_parameters() {
         const VariableId id = variable(parameter.name, parameter.location);
         graph_.variables[id].is_parameter = true;
         locals_[parameter.name] = id;
-        const ValueId value = append({.opcode = Opcode::argument, .location = parameter.location, .index = index++});
+        const ValueId value =
+            append({.opcode = Opcode::argument, .location = parameter.location, .index = index++});
         store(id, value, parameter.location);
     }
 }
@@ -87,7 +90,8 @@ void FlowGraphBuilder::declare_target(const Expression& target) {
 /// A name that is assigned anywhere in the function is local everywhere in it (Python's rule).
 void FlowGraphBuilder::declare_locals(const std::vector<Statement>& statements) {
     for (const Statement& statement : statements) {
-        const bool assigns = statement.kind == StatementKind::assign || statement.kind == StatementKind::for_ ||
+        const bool assigns = statement.kind == StatementKind::assign ||
+                             statement.kind == StatementKind::for_ ||
                              statement.kind == StatementKind::augmented_assign;
         if (assigns) {
             for (const Expression& target : statement.targets) declare_target(target);
@@ -104,20 +108,28 @@ void FlowGraphBuilder::body(const std::vector<Statement>& statements) {
 void FlowGraphBuilder::statement(const Statement& statement) {
     const Location place = statement.location;
     switch (statement.kind) {
-        case StatementKind::pass: return;
+        case StatementKind::pass:
+            return;
         case StatementKind::expression: {
             const ExpressionKind kind = statement.value.kind;
             if (kind == ExpressionKind::text || kind == ExpressionKind::ellipsis) return;  // docstring
             expression(statement.value);
             return;
         }
-        case StatementKind::assign: return assign_statement(statement);
-        case StatementKind::augmented_assign: return augmented_assign(statement);
-        case StatementKind::if_: return if_statement(statement);
-        case StatementKind::while_: return while_statement(statement);
-        case StatementKind::for_: return for_statement(statement);
-        case StatementKind::break_: return jump(loops_.back().after, place);
-        case StatementKind::continue_: return jump(loops_.back().next, place);
+        case StatementKind::assign:
+            return assign_statement(statement);
+        case StatementKind::augmented_assign:
+            return augmented_assign(statement);
+        case StatementKind::if_:
+            return if_statement(statement);
+        case StatementKind::while_:
+            return while_statement(statement);
+        case StatementKind::for_:
+            return for_statement(statement);
+        case StatementKind::break_:
+            return jump(loops_.back().after, place);
+        case StatementKind::continue_:
+            return jump(loops_.back().next, place);
         case StatementKind::return_: {
             std::vector<ValueId> value;
             if (statement.has_value && statement.value.kind != ExpressionKind::none) {
@@ -126,9 +138,12 @@ void FlowGraphBuilder::statement(const Statement& statement) {
             append({.opcode = Opcode::return_, .location = place, .operands = std::move(value)});
             return;
         }
-        case StatementKind::raise_: return raise_statement(statement);
-        case StatementKind::assert_: return assert_statement(statement);
-        case StatementKind::unsupported: refuse_unsupported(statement.text + " is not supported in kernels", place);
+        case StatementKind::raise_:
+            return raise_statement(statement);
+        case StatementKind::assert_:
+            return assert_statement(statement);
+        case StatementKind::unsupported:
+            refuse_unsupported(statement.text + " is not supported in kernels", place);
     }
 }
 
@@ -145,7 +160,8 @@ void FlowGraphBuilder::assign_statement(const Statement& statement) {
 
 void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Expression* syntax) {
     switch (target.kind) {
-        case ExpressionKind::name: return store(locals_.at(target.text), value, target.location);
+        case ExpressionKind::name:
+            return store(locals_.at(target.text), value, target.location);
         case ExpressionKind::subscript: {
             const ValueId container = expression(target.operands[0]);
             const ValueId index = expression(target.operands[1]);
@@ -167,7 +183,8 @@ void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Exp
         }
         case ExpressionKind::attribute:
             refuse_typing("attribute '" + target.text + "' cannot be set in a kernel", target.location);
-        default: refuse_unsupported("this assignment target is not supported in kernels", target.location);
+        default:
+            refuse_unsupported("this assignment target is not supported in kernels", target.location);
     }
 }
 
@@ -249,16 +266,20 @@ void FlowGraphBuilder::raise(const std::string& exception, const std::string& me
 }
 
 void FlowGraphBuilder::raise_statement(const Statement& statement) {
-    if (!statement.has_value) refuse_unsupported("`raise` without an exception is not supported in kernels", statement.location);
+    if (!statement.has_value)
+        refuse_unsupported("`raise` without an exception is not supported in kernels", statement.location);
     const Expression& value = statement.value;
     const bool is_call = value.kind == ExpressionKind::call;
     const GlobalValue* exception = outer(is_call ? value.operands[0] : value);
     if (!exception || exception->kind != GlobalKind::exception) {
-        refuse_unsupported("only exception classes and calls of them can be raised in kernels", value.location);
+        refuse_unsupported("only exception classes and calls of them can be raised in kernels",
+                           value.location);
     }
     std::string message;
     if (is_call) {
-        if (!value.keywords.empty()) refuse_unsupported("keyword arguments of exceptions are not supported in kernels", value.location);
+        if (!value.keywords.empty())
+            refuse_unsupported("keyword arguments of exceptions are not supported in kernels",
+                               value.location);
         // str(E("a")) is "a"; str(E("a", 1)) is "('a', 1)".
         const std::size_t count = value.operands.size() - 1;
         for (std::size_t i = 1; i <= count; ++i) {
@@ -288,7 +309,9 @@ std::string FlowGraphBuilder::constant_text(const Expression& syntax, bool quote
         const std::string& text = syntax.kind == ExpressionKind::text ? syntax.text : value->text;
         return quoted ? "'" + text + "'" : text;
     }
-    if (!value) refuse_unsupported("the arguments of an exception raised in a kernel must be constants", syntax.location);
+    if (!value)
+        refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
+                           syntax.location);
     if (value->kind == GlobalKind::boolean) return value->integer ? "True" : "False";
     if (value->kind == GlobalKind::integer) return std::to_string(value->integer);
     char digits[64];

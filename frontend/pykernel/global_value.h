@@ -9,19 +9,19 @@
 namespace cudasim::pykernel {
 
 enum class GlobalKind {
-    integer,    ///< `integer`; type_name "int64" or "uint64" for Python ints, else the NumPy scalar's type
-    real,       ///< `real`; type_name "float64" or "float32"
-    boolean,    ///< `integer`
+    integer,  ///< `integer`; type_name "int64" or "uint64" for Python ints, else the NumPy scalar's type
+    real,     ///< `real`; type_name "float64" or "float32"
+    boolean,  ///< `integer`
     none,
-    text,       ///< `text`
-    tuple,      ///< `elements`
-    data_type,  ///< numba.float32, np.float32, "float32"...: type_name
-    intrinsic,  ///< `text` is "cuda.grid", "math.sqrt", "len": a row of the tables of callables
-    function,   ///< `integer` indexes Request::functions
-    array,      ///< NumPy array: type_name of an element, shape, bytes in C order
-    exception,  ///< `text` is the class name
-    module,     ///< `text` is its name; only its attributes are of use
-    undefined,  ///< no such name
+    text,         ///< `text`
+    tuple,        ///< `elements`
+    data_type,    ///< numba.float32, np.float32, "float32"...: type_name
+    intrinsic,    ///< `text` is "cuda.grid", "math.sqrt", "len": a row of the tables of callables
+    function,     ///< `integer` indexes Request::functions
+    array,        ///< NumPy array: type_name of an element, shape, bytes in C order
+    exception,    ///< `text` is the class name
+    module,       ///< `text` is its name; only its attributes are of use
+    undefined,    ///< no such name
     unsupported,  ///< `text` describes the Python object's type
 };
 

@@ -12,11 +12,15 @@ namespace {
 class Inference {
   public:
     Inference(Program& program, Specialisation& specialisation)
-        : program_(program), types_(program.types), specialisation_(specialisation), graph_(specialisation.graph) {}
+        : program_(program),
+          types_(program.types),
+          specialisation_(specialisation),
+          graph_(specialisation.graph) {}
 
     void run() {
         for (int round = 0; step(); ++round) {
-            if (round > 1000) refuse_typing("types do not settle in this function", graph_.source->syntax.location);
+            if (round > 1000)
+                refuse_typing("types do not settle in this function", graph_.source->syntax.location);
         }
         check_all_typed();
         graph_.return_type = return_type();
@@ -26,7 +30,8 @@ class Inference {
     bool step() {
         bool changed = false;
         for (BlockId id : graph_.order) {
-            for (const Phi& phi : graph_.blocks[id].phis) changed |= update(graph_.versions[phi.version].type, join(phi));
+            for (const Phi& phi : graph_.blocks[id].phis)
+                changed |= update(graph_.versions[phi.version].type, join(phi));
             for (ValueId value : graph_.blocks[id].instructions) changed |= step(graph_.instructions[value]);
         }
         return changed;
@@ -63,7 +68,8 @@ class Inference {
     [[noreturn]] void cannot_unify(const Phi& phi, TypeRef a, TypeRef b) {
         const Version& version = graph_.versions[phi.version];
         const Variable& variable = graph_.variables[version.variable];
-        refuse_typing("Cannot unify " + types_.without_literal(a)->name + " and " + types_.without_literal(b)->name +
+        refuse_typing("Cannot unify " + types_.without_literal(a)->name + " and " +
+                          types_.without_literal(b)->name +
                           (variable.compiler_made ? std::string(" for this expression")
                                                   : " for variable '" + variable.name + "'") +
                           ": it has one of these types on one path and the other on another",
@@ -75,25 +81,44 @@ class Inference {
     TypeRef infer(const Instruction& in) {
         auto operand = [&](std::size_t i) { return type(in.operands[i]); };
         switch (in.opcode) {
-            case Opcode::constant: return program_.type_of(*in.global, in.location);
-            case Opcode::argument: return specialisation_.arguments[in.index];
-            case Opcode::load: return graph_.versions[in.version].type;
-            case Opcode::store: return operand(0);
-            case Opcode::unary: return unary(in, operand(0));
-            case Opcode::binary: return binary(in, operand(0), operand(1));
-            case Opcode::get_attribute: return attribute_type(types_, operand(0), in.text, in.location);
-            case Opcode::get_item: return item_type(types_, operand(0), operand(1), in.location);
-            case Opcode::set_item: return check_set_item(in, operand(0), operand(1), operand(2));
-            case Opcode::call: return call(in);
-            case Opcode::build_tuple: return build_tuple(in);
-            case Opcode::unpack: return unpack(in, operand(0));
-            case Opcode::iterate: return iterate(in, operand(0));
-            case Opcode::advance: return types_.boolean;
-            case Opcode::element: return element_type(types_, operand(0)->element());
-            case Opcode::branch: check_condition(in, operand(0)); return types_.none;
-            case Opcode::return_: return in.operands.empty() ? types_.none : operand(0);
+            case Opcode::constant:
+                return program_.type_of(*in.global, in.location);
+            case Opcode::argument:
+                return specialisation_.arguments[in.index];
+            case Opcode::load:
+                return graph_.versions[in.version].type;
+            case Opcode::store:
+                return operand(0);
+            case Opcode::unary:
+                return unary(in, operand(0));
+            case Opcode::binary:
+                return binary(in, operand(0), operand(1));
+            case Opcode::get_attribute:
+                return attribute_type(types_, operand(0), in.text, in.location);
+            case Opcode::get_item:
+                return item_type(types_, operand(0), operand(1), in.location);
+            case Opcode::set_item:
+                return check_set_item(in, operand(0), operand(1), operand(2));
+            case Opcode::call:
+                return call(in);
+            case Opcode::build_tuple:
+                return build_tuple(in);
+            case Opcode::unpack:
+                return unpack(in, operand(0));
+            case Opcode::iterate:
+                return iterate(in, operand(0));
+            case Opcode::advance:
+                return types_.boolean;
+            case Opcode::element:
+                return element_type(types_, operand(0)->element());
+            case Opcode::branch:
+                check_condition(in, operand(0));
+                return types_.none;
+            case Opcode::return_:
+                return in.operands.empty() ? types_.none : operand(0);
             case Opcode::jump:
-            case Opcode::raise: return types_.none;
+            case Opcode::raise:
+                return types_.none;
         }
         return nullptr;
     }
@@ -110,8 +135,9 @@ class Inference {
         }
         const Signature* signature = program_.promotion.unary(in.op, operand);
         if (!signature) {
-            refuse_typing(std::string("No implementation of the operator ") + spelling(in.op) + " for " + operand->name,
-                          in.location);
+            refuse_typing(
+                std::string("No implementation of the operator ") + spelling(in.op) + " for " + operand->name,
+                in.location);
         }
         return signature->result;
     }
@@ -131,7 +157,8 @@ class Inference {
             }
             if (in.op == Operator::equal || in.op == Operator::not_equal) return types_.boolean;
         }
-        if (const Signature* signature = program_.promotion.binary(in.op, left, right)) return signature->result;
+        if (const Signature* signature = program_.promotion.binary(in.op, left, right))
+            return signature->result;
         refuse_typing(std::string("No implementation of the operator ") + spelling(in.op) + " for " +
                           types_.without_literal(left)->name + " and " + types_.without_literal(right)->name,
                       in.location);
@@ -142,14 +169,18 @@ class Inference {
             refuse_typing("elements of " + container->name + " cannot be assigned to", in.location);
         }
         if (container->read_only) {
-            refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")", in.location);
+            refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")",
+                          in.location);
         }
         const TypeRef element = item_type(types_, container, index, in.location);
         if (!element->is_number()) {
-            refuse_unsupported("assigning to a part of an array (here " + element->name + ") is not supported in kernels yet", in.location);
+            refuse_unsupported("assigning to a part of an array (here " + element->name +
+                                   ") is not supported in kernels yet",
+                               in.location);
         }
         if (!value->is_number()) {
-            refuse_typing("Cannot convert " + value->name + " to " + element->name + ", the type of the array's elements",
+            refuse_typing("Cannot convert " + value->name + " to " + element->name +
+                              ", the type of the array's elements",
                           in.location);
         }
         return types_.none;
@@ -162,16 +193,19 @@ class Inference {
     }
 
     TypeRef unpack(const Instruction& in, TypeRef tuple) {
-        if (!tuple->is(TypeKind::tuple)) refuse_typing("a value of type " + tuple->name + " cannot be unpacked", in.location);
+        if (!tuple->is(TypeKind::tuple))
+            refuse_typing("a value of type " + tuple->name + " cannot be unpacked", in.location);
         if (tuple->elements.size() != in.count) {
             refuse_typing("Cannot unpack " + std::to_string(tuple->elements.size()) + " values into " +
-                              std::to_string(in.count) + " names", in.location);
+                              std::to_string(in.count) + " names",
+                          in.location);
         }
         return tuple->elements[in.index];
     }
 
     TypeRef iterate(const Instruction& in, TypeRef over) {
-        if (!element_type(types_, over)) refuse_typing("a loop cannot run over a value of type " + over->name, in.location);
+        if (!element_type(types_, over))
+            refuse_typing("a loop cannot run over a value of type " + over->name, in.location);
         return types_.iterator(over);
     }
 
@@ -180,7 +214,8 @@ class Inference {
         if (callee->is(TypeKind::data_type)) return conversion_call(in, callee->element());
         if (callee->is(TypeKind::object)) {
             const GlobalValue& global = *callee->global;
-            if (global.kind == GlobalKind::function) return function_call(in, static_cast<std::uint32_t>(global.integer));
+            if (global.kind == GlobalKind::function)
+                return function_call(in, static_cast<std::uint32_t>(global.integer));
             if (global.kind == GlobalKind::intrinsic) return table_call(in, global.text);
             if (global.kind == GlobalKind::exception) {
                 refuse_unsupported("exceptions can only be raised in kernels, not made", in.location);
@@ -190,9 +225,12 @@ class Inference {
     }
 
     TypeRef conversion_call(const Instruction& in, TypeRef target) {
-        const bool one_number = in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->is_number();
+        const bool one_number =
+            in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->is_number();
         if (!one_number || !target->is_number()) {
-            refuse_typing("No implementation of " + target->name + "() for these arguments: it converts one number", in.location);
+            refuse_typing(
+                "No implementation of " + target->name + "() for these arguments: it converts one number",
+                in.location);
         }
         return target;
     }
@@ -212,9 +250,9 @@ class Inference {
         std::vector<TypeRef> arguments;
         for (std::uint32_t source : program_.bind(callee, in)) {
             const bool is_default = source >= Program::default_base;
-            const TypeRef argument = is_default
-                                         ? program_.type_of(callee.defaults[source - Program::default_base], in.location)
-                                         : type(in.operands[source]);
+            const TypeRef argument =
+                is_default ? program_.type_of(callee.defaults[source - Program::default_base], in.location)
+                           : type(in.operands[source]);
             arguments.push_back(types_.without_literal(argument));
         }
         return program_.specialise(function, arguments, in.location).result;
@@ -225,8 +263,12 @@ class Inference {
             for (ValueId value : graph_.blocks[id].instructions) {
                 const Instruction& in = graph_.instructions[value];
                 if (in.type) continue;
-                const std::string name = in.variable == nothing ? "this value" : "variable '" + graph_.variables[in.variable].name + "'";
-                refuse_typing("Cannot infer the type of " + name + ": it is used before any value is assigned to it", in.location);
+                const std::string name = in.variable == nothing
+                                             ? "this value"
+                                             : "variable '" + graph_.variables[in.variable].name + "'";
+                refuse_typing(
+                    "Cannot infer the type of " + name + ": it is used before any value is assigned to it",
+                    in.location);
             }
         }
     }
@@ -240,8 +282,12 @@ class Inference {
             const TypeRef unified = result ? program_.promotion.unify(result, type) : type;
             if (!unified) {
                 const bool optional = result->is(TypeKind::none) || type->is(TypeKind::none);
-                const std::string reason = "Cannot unify " + result->name + " and " + type->name + " for the return value";
-                if (optional) refuse_unsupported(reason + ": returning nothing on some paths is not supported in kernels yet", last.location);
+                const std::string reason =
+                    "Cannot unify " + result->name + " and " + type->name + " for the return value";
+                if (optional)
+                    refuse_unsupported(
+                        reason + ": returning nothing on some paths is not supported in kernels yet",
+                        last.location);
                 refuse_typing(reason, last.location);
             }
             result = unified;
@@ -257,6 +303,8 @@ class Inference {
 
 }  // namespace
 
-void infer_types(Program& program, Specialisation& specialisation) { Inference(program, specialisation).run(); }
+void infer_types(Program& program, Specialisation& specialisation) {
+    Inference(program, specialisation).run();
+}
 
 }  // namespace cudasim::pykernel

@@ -11,10 +11,13 @@ namespace {
 GlobalValue integer_value(std::int64_t value) {
     return {.kind = GlobalKind::integer, .type_name = "int64", .integer = value};
 }
-GlobalValue real_value(double value) { return {.kind = GlobalKind::real, .type_name = "float64", .real = value}; }
+GlobalValue real_value(double value) {
+    return {.kind = GlobalKind::real, .type_name = "float64", .real = value};
+}
 
 std::optional<std::int64_t> narrow(__int128 value) {
-    if (value < std::numeric_limits<std::int64_t>::min() || value > std::numeric_limits<std::int64_t>::max()) {
+    if (value < std::numeric_limits<std::int64_t>::min() ||
+        value > std::numeric_limits<std::int64_t>::max()) {
         return std::nullopt;
     }
     return static_cast<std::int64_t>(value);
@@ -32,9 +35,12 @@ std::optional<std::int64_t> integer_power(std::int64_t base, std::int64_t expone
 std::optional<std::int64_t> fold_integers(Operator op, std::int64_t a, std::int64_t b) {
     const __int128 wide = a;
     switch (op) {
-        case Operator::add: return narrow(wide + b);
-        case Operator::subtract: return narrow(wide - b);
-        case Operator::multiply: return narrow(wide * b);
+        case Operator::add:
+            return narrow(wide + b);
+        case Operator::subtract:
+            return narrow(wide - b);
+        case Operator::multiply:
+            return narrow(wide * b);
         case Operator::floor_divide:
             if (b == 0) return std::nullopt;
             return narrow(wide / b - (wide % b != 0 && (wide % b < 0) != (b < 0)));
@@ -43,27 +49,39 @@ std::optional<std::int64_t> fold_integers(Operator op, std::int64_t a, std::int6
             const __int128 rest = wide % b;
             return narrow(rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0));
         }
-        case Operator::power: return b >= 0 ? integer_power(a, b) : std::nullopt;
-        case Operator::left_shift: return b >= 0 && b < 63 ? narrow(wide << b) : std::nullopt;
-        case Operator::right_shift: return b >= 0 ? narrow(wide >> (b > 63 ? 63 : b)) : std::nullopt;
-        case Operator::bit_and: return a & b;
-        case Operator::bit_or: return a | b;
-        case Operator::bit_xor: return a ^ b;
-        default: return std::nullopt;
+        case Operator::power:
+            return b >= 0 ? integer_power(a, b) : std::nullopt;
+        case Operator::left_shift:
+            return b >= 0 && b < 63 ? narrow(wide << b) : std::nullopt;
+        case Operator::right_shift:
+            return b >= 0 ? narrow(wide >> (b > 63 ? 63 : b)) : std::nullopt;
+        case Operator::bit_and:
+            return a & b;
+        case Operator::bit_or:
+            return a | b;
+        case Operator::bit_xor:
+            return a ^ b;
+        default:
+            return std::nullopt;
     }
 }
 
 std::optional<GlobalValue> fold_reals(Operator op, double a, double b) {
     switch (op) {
-        case Operator::add: return real_value(a + b);
-        case Operator::subtract: return real_value(a - b);
-        case Operator::multiply: return real_value(a * b);
-        case Operator::true_divide: return b == 0 ? std::nullopt : std::optional(real_value(a / b));
+        case Operator::add:
+            return real_value(a + b);
+        case Operator::subtract:
+            return real_value(a - b);
+        case Operator::multiply:
+            return real_value(a * b);
+        case Operator::true_divide:
+            return b == 0 ? std::nullopt : std::optional(real_value(a / b));
         case Operator::power:
             if (a == 0 && b < 0) return std::nullopt;
             if (a < 0 && b != std::floor(b)) return std::nullopt;
             return real_value(std::pow(a, b));
-        default: return std::nullopt;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -72,16 +90,20 @@ std::optional<GlobalValue> fold_unary(const Expression& syntax) {
     if (!value) return std::nullopt;
     const bool is_integer = value->kind == GlobalKind::integer && value->type_name == "int64";
     switch (syntax.operators[0]) {
-        case Operator::plus: return value;
+        case Operator::plus:
+            return value;
         case Operator::negate: {
             if (value->kind == GlobalKind::real) return real_value(-value->real);
-            const bool lowest = value->type_name == "uint64" && value->integer == std::numeric_limits<std::int64_t>::min();
+            const bool lowest =
+                value->type_name == "uint64" && value->integer == std::numeric_limits<std::int64_t>::min();
             if (!is_integer && !lowest) return std::nullopt;
             if (lowest) return integer_value(value->integer);
             return integer_value(-value->integer);
         }
-        case Operator::invert: return is_integer ? std::optional(integer_value(~value->integer)) : std::nullopt;
-        default: return std::nullopt;
+        case Operator::invert:
+            return is_integer ? std::optional(integer_value(~value->integer)) : std::nullopt;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -109,10 +131,14 @@ std::optional<GlobalValue> fold_literals(const Expression& syntax) {
             return GlobalValue{.kind = GlobalKind::integer,
                                .type_name = syntax.needs_unsigned ? "uint64" : "int64",
                                .integer = syntax.integer};
-        case ExpressionKind::real: return real_value(syntax.real);
-        case ExpressionKind::unary: return fold_unary(syntax);
-        case ExpressionKind::binary: return fold_binary(syntax);
-        default: return std::nullopt;
+        case ExpressionKind::real:
+            return real_value(syntax.real);
+        case ExpressionKind::unary:
+            return fold_unary(syntax);
+        case ExpressionKind::binary:
+            return fold_binary(syntax);
+        default:
+            return std::nullopt;
     }
 }
 

@@ -27,8 +27,10 @@ TypeRef type_overloads(const CallTyping& call, std::span<const Signature> overlo
 
 TypeRef type_binary(const CallTyping& call) {
     const TypeTable& t = call.types();
-    const Signature overloads[] = {{{t.int64, t.int64}, t.float64}, {{t.uint64, t.uint64}, t.float64},
-                                   {{t.float32, t.float32}, t.float32}, {{t.float64, t.float64}, t.float64}};
+    const Signature overloads[] = {{{t.int64, t.int64}, t.float64},
+                                   {{t.uint64, t.uint64}, t.float64},
+                                   {{t.float32, t.float32}, t.float32},
+                                   {{t.float64, t.float64}, t.float64}};
     return type_overloads(call, overloads);
 }
 
@@ -40,8 +42,10 @@ TypeRef type_reals(const CallTyping& call) {
 
 TypeRef type_power(const CallTyping& call) {
     const TypeTable& t = call.types();
-    const Signature overloads[] = {{{t.float32, t.float32}, t.float32}, {{t.float64, t.float64}, t.float64},
-                                   {{t.float32, t.int32}, t.float32}, {{t.float64, t.int32}, t.float64}};
+    const Signature overloads[] = {{{t.float32, t.float32}, t.float32},
+                                   {{t.float64, t.float64}, t.float64},
+                                   {{t.float32, t.int32}, t.float32},
+                                   {{t.float64, t.int32}, t.float64}};
     return type_overloads(call, overloads);
 }
 
@@ -93,26 +97,32 @@ Emitted emit_test(CallEmission& call) {
     if (name == "math.isnan") return e.number(e.builder.CreateFCmpUNO(x, x), call.call.type);
     llvm::Value* size = e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
     llvm::Value* infinity = llvm::ConstantFP::getInfinity(x->getType());
-    return e.number(finite ? e.builder.CreateFCmpOLT(size, infinity) : e.builder.CreateFCmpOEQ(size, infinity), call.call.type);
+    return e.number(
+        finite ? e.builder.CreateFCmpOLT(size, infinity) : e.builder.CreateFCmpOEQ(size, infinity),
+        call.call.type);
 }
 
 Emitted emit_angle(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     llvm::Value* x = e.convert(call[0], call.call.type).value();
-    const double factor = call.callable.name == "math.degrees" ? 180.0 / std::numbers::pi : std::numbers::pi / 180.0;
+    const double factor =
+        call.callable.name == "math.degrees" ? 180.0 / std::numbers::pi : std::numbers::pi / 180.0;
     return e.number(e.builder.CreateFMul(x, llvm::ConstantFP::get(x->getType(), factor)), call.call.type);
 }
 
 TypeRef type_ldexp(const CallTyping& call) {
     if (!call[0]->is_number() || !call[1]->is_number()) call.no_match();
-    return conversion(call[0], call.types().float32) <= Conversion::safe ? call.types().float32 : call.types().float64;
+    return conversion(call[0], call.types().float32) <= Conversion::safe ? call.types().float32
+                                                                         : call.types().float64;
 }
 
 Emitted emit_ldexp(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
     llvm::Value* x = e.convert(call[0], type).value();
-    return e.number(e.call(libdevice("ldexp", type), x->getType(), {x, e.convert(call[1], e.types().int32).value()}), type);
+    return e.number(
+        e.call(libdevice("ldexp", type), x->getType(), {x, e.convert(call[1], e.types().int32).value()}),
+        type);
 }
 
 /// math.frexp: (mantissa, exponent: int32).
@@ -146,21 +156,20 @@ constexpr const char* reals_parameters = "x y";
 constexpr const char* power_parameters = "x y";
 
 constexpr Callable rows[] = {
-#define MATH(python, device, overloads) {"math." #python, overloads##_parameters, type_##overloads, emit_libdevice},
+#define MATH(python, device, overloads) \
+    {"math." #python, overloads##_parameters, type_##overloads, emit_libdevice},
 #include "frontend/pykernel/math_functions.def"
 #undef MATH
-    {"math.isnan", "x", type_test, emit_test},
-    {"math.isinf", "x", type_test, emit_test},
-    {"math.isfinite", "x", type_test, emit_test},
-    {"math.degrees", "x", type_unary, emit_angle},
-    {"math.radians", "x", type_unary, emit_angle},
-    {"math.ldexp", "x i", type_ldexp, emit_ldexp},
-    {"math.frexp", "x", type_frexp, emit_split},
-    {"math.modf", "x", type_modf, emit_split},
+    {"math.isnan", "x", type_test, emit_test},     {"math.isinf", "x", type_test, emit_test},
+    {"math.isfinite", "x", type_test, emit_test},  {"math.degrees", "x", type_unary, emit_angle},
+    {"math.radians", "x", type_unary, emit_angle}, {"math.ldexp", "x i", type_ldexp, emit_ldexp},
+    {"math.frexp", "x", type_frexp, emit_split},   {"math.modf", "x", type_modf, emit_split},
 };
 
 }  // namespace
 
-std::span<const Callable> math_callables() { return rows; }
+std::span<const Callable> math_callables() {
+    return rows;
+}
 
 }  // namespace cudasim::pykernel

@@ -9,12 +9,14 @@ namespace {
 /// Extents of a constant shape: an integer or a tuple of integers. @throws SourceError for any other
 std::vector<std::int64_t> constant_shape(const CallTyping& call, TypeRef shape) {
     std::vector<std::int64_t> extents;
-    const std::vector<TypeRef> axes = shape->is(TypeKind::tuple) ? shape->elements : std::vector<TypeRef>{shape};
+    const std::vector<TypeRef> axes =
+        shape->is(TypeKind::tuple) ? shape->elements : std::vector<TypeRef>{shape};
     for (TypeRef axis : axes) {
         if (!axis->is(TypeKind::integer)) call.no_match();
         if (!axis->literal) {
-            call.refuse("the shape must be a constant: a number, a global, or a tuple of them; this one is "
-                        "only known when the kernel runs");
+            call.refuse(
+                "the shape must be a constant: a number, a global, or a tuple of them; this one is "
+                "only known when the kernel runs");
         }
         if (*axis->literal < 0) call.refuse("the shape must not be negative");
         extents.push_back(*axis->literal);
@@ -45,7 +47,8 @@ TypeRef type_array(const CallTyping& call) {
             if (extent == 0) call.refuse("a local array cannot have a size of 0");
         }
     }
-    return call.types().array(element, static_cast<unsigned>(extents.size()), 'C', shared ? shared_space : generic_space);
+    return call.types().array(element, static_cast<unsigned>(extents.size()), 'C',
+                              shared ? shared_space : generic_space);
 }
 
 std::vector<llvm::Value*> shape_values(CallEmission& call, std::uint64_t& count) {
@@ -67,9 +70,11 @@ Emitted emit_shared_array(CallEmission& call) {
     const TypeRef type = call.call.type;
     std::uint64_t count = 0;
     std::vector<llvm::Value*> shape = shape_values(call, count);
-    llvm::Value* data = e.module.shared_array(call.call.text, type->element(), count, e.scope(), call.call.location);
+    llvm::Value* data =
+        e.module.shared_array(call.call.text, type->element(), count, e.scope(), call.call.location);
     if (count == 0 && shape.size() == 1) {
-        llvm::Value* bytes = e.builder.CreateZExt(e.call("__cudasim_dynamic_shared_bytes", e.builder.getInt32Ty(), {}), e.builder.getInt64Ty());
+        llvm::Value* bytes = e.builder.CreateZExt(
+            e.call("__cudasim_dynamic_shared_bytes", e.builder.getInt32Ty(), {}), e.builder.getInt64Ty());
         shape[0] = e.builder.CreateUDiv(bytes, e.int64(type->element()->bits / 8));
     }
     return e.make_array(type, data, shape);
@@ -81,19 +86,23 @@ Emitted emit_local_array(CallEmission& call) {
     std::uint64_t count = 0;
     const std::vector<llvm::Value*> shape = shape_values(call, count);
     llvm::Type* storage = llvm::ArrayType::get(e.module.memory_type(type->element()), count);
-    llvm::AllocaInst* data = e.entry_alloca(storage, call.call.text.empty() ? "local_array" : call.call.text + ".data");
+    llvm::AllocaInst* data =
+        e.entry_alloca(storage, call.call.text.empty() ? "local_array" : call.call.text + ".data");
     data->setAlignment(llvm::Align(16));
     return e.make_array(type, data, shape);
 }
 
 TypeRef type_array_like(const CallTyping& call) {
     if (!call[0]->is(TypeKind::array) || call[0]->address_space != constant_space) {
-        call.refuse("the argument must be a NumPy array from outside the kernel (a global or closure variable)");
+        call.refuse(
+            "the argument must be a NumPy array from outside the kernel (a global or closure variable)");
     }
     return call[0];
 }
 
-Emitted emit_array_like(CallEmission& call) { return call[0]; }
+Emitted emit_array_like(CallEmission& call) {
+    return call[0];
+}
 
 constexpr Callable rows[] = {
     {"cuda.shared.array", "shape dtype", type_array, emit_shared_array},
@@ -103,6 +112,8 @@ constexpr Callable rows[] = {
 
 }  // namespace
 
-std::span<const Callable> memory_callables() { return rows; }
+std::span<const Callable> memory_callables() {
+    return rows;
+}
 
 }  // namespace cudasim::pykernel

@@ -15,8 +15,8 @@ class Printer {
         for (std::size_t i = 0; i < arguments.size(); ++i) {
             text_ += (i ? ", " : "") + source.syntax.parameters[i].name + ": " + arguments[i]->name;
         }
-        text_ += ") -> " + (graph_.return_type ? graph_.return_type->name : "?") + "    # " + source.file + ":" +
-                 std::to_string(source.syntax.location.line) + "\n";
+        text_ += ") -> " + (graph_.return_type ? graph_.return_type->name : "?") + "    # " + source.file +
+                 ":" + std::to_string(source.syntax.location.line) + "\n";
         for (BlockId id : graph_.order) block(id);
         return std::move(text_);
     }
@@ -27,7 +27,8 @@ class Printer {
         for (const Phi& phi : graph_.blocks[id].phis) {
             std::string line = version(phi.version) + " = phi";
             for (const auto& [from, incoming] : phi.incoming) {
-                line += " [block" + std::to_string(from) + ": " + (incoming == nothing ? "unassigned" : version(incoming)) + "]";
+                line += " [block" + std::to_string(from) + ": " +
+                        (incoming == nothing ? "unassigned" : version(incoming)) + "]";
             }
             add(line, graph_.versions[phi.version].type, 0);
         }
@@ -66,11 +67,16 @@ class Printer {
     static std::string literal(const Instruction& in) {
         if (!in.text.empty()) return in.text;
         switch (in.global->kind) {
-            case GlobalKind::integer: return std::to_string(in.global->integer);
-            case GlobalKind::boolean: return in.global->integer ? "True" : "False";
-            case GlobalKind::real: return std::to_string(in.global->real);
-            case GlobalKind::none: return "None";
-            default: return "'" + in.global->text + "'";
+            case GlobalKind::integer:
+                return std::to_string(in.global->integer);
+            case GlobalKind::boolean:
+                return in.global->integer ? "True" : "False";
+            case GlobalKind::real:
+                return std::to_string(in.global->real);
+            case GlobalKind::none:
+                return "None";
+            default:
+                return "'" + in.global->text + "'";
         }
     }
 
@@ -79,28 +85,52 @@ class Printer {
         const std::string result = value(id) + " = ";
         const int line = in.location.line;
         switch (in.opcode) {
-            case Opcode::constant: return add(result + literal(in), in.type, line);
-            case Opcode::argument: return add(result + "argument " + std::to_string(in.index), in.type, line);
-            case Opcode::load: return add(result + version(in.version), in.type, line);
-            case Opcode::store: return add(version(in.version) + " = " + operands(in), in.type, line);
-            case Opcode::unary: return add(result + spelling(in.op) + " " + operands(in), in.type, line);
+            case Opcode::constant:
+                return add(result + literal(in), in.type, line);
+            case Opcode::argument:
+                return add(result + "argument " + std::to_string(in.index), in.type, line);
+            case Opcode::load:
+                return add(result + version(in.version), in.type, line);
+            case Opcode::store:
+                return add(version(in.version) + " = " + operands(in), in.type, line);
+            case Opcode::unary:
+                return add(result + spelling(in.op) + " " + operands(in), in.type, line);
             case Opcode::binary:
-                return add(result + value(in.operands[0]) + " " + spelling(in.op) + " " + value(in.operands[1]), in.type, line);
-            case Opcode::get_attribute: return add(result + operands(in) + "." + in.text, in.type, line);
-            case Opcode::get_item: return add(result + value(in.operands[0]) + "[" + value(in.operands[1]) + "]", in.type, line);
+                return add(
+                    result + value(in.operands[0]) + " " + spelling(in.op) + " " + value(in.operands[1]),
+                    in.type, line);
+            case Opcode::get_attribute:
+                return add(result + operands(in) + "." + in.text, in.type, line);
+            case Opcode::get_item:
+                return add(result + value(in.operands[0]) + "[" + value(in.operands[1]) + "]", in.type, line);
             case Opcode::set_item:
-                return add(value(in.operands[0]) + "[" + value(in.operands[1]) + "] = " + value(in.operands[2]), nullptr, line);
-            case Opcode::call: return add(result + "call " + value(in.operands[0]) + "(" + operands(in, 1) + ")", in.type, line);
-            case Opcode::build_tuple: return add(result + "(" + operands(in) + ")", in.type, line);
-            case Opcode::unpack: return add(result + "unpack " + operands(in) + ", " + std::to_string(in.index), in.type, line);
-            case Opcode::iterate: return add(result + "iterate " + operands(in), in.type, line);
-            case Opcode::advance: return add(result + "advance " + operands(in), in.type, line);
-            case Opcode::element: return add(result + "element " + operands(in), in.type, line);
-            case Opcode::jump: return add("jump block" + std::to_string(in.targets[0]), nullptr, line);
+                return add(
+                    value(in.operands[0]) + "[" + value(in.operands[1]) + "] = " + value(in.operands[2]),
+                    nullptr, line);
+            case Opcode::call:
+                return add(result + "call " + value(in.operands[0]) + "(" + operands(in, 1) + ")", in.type,
+                           line);
+            case Opcode::build_tuple:
+                return add(result + "(" + operands(in) + ")", in.type, line);
+            case Opcode::unpack:
+                return add(result + "unpack " + operands(in) + ", " + std::to_string(in.index), in.type,
+                           line);
+            case Opcode::iterate:
+                return add(result + "iterate " + operands(in), in.type, line);
+            case Opcode::advance:
+                return add(result + "advance " + operands(in), in.type, line);
+            case Opcode::element:
+                return add(result + "element " + operands(in), in.type, line);
+            case Opcode::jump:
+                return add("jump block" + std::to_string(in.targets[0]), nullptr, line);
             case Opcode::branch:
-                return add("branch " + operands(in) + " block" + std::to_string(in.targets[0]) + " block" + std::to_string(in.targets[1]), nullptr, line);
-            case Opcode::return_: return add("return " + operands(in), nullptr, line);
-            case Opcode::raise: return add("raise " + in.text + " '" + in.message + "'", nullptr, line);
+                return add("branch " + operands(in) + " block" + std::to_string(in.targets[0]) + " block" +
+                               std::to_string(in.targets[1]),
+                           nullptr, line);
+            case Opcode::return_:
+                return add("return " + operands(in), nullptr, line);
+            case Opcode::raise:
+                return add("raise " + in.text + " '" + in.message + "'", nullptr, line);
         }
     }
 

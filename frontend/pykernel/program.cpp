@@ -16,12 +16,14 @@ void Program::name_place(SourceError& error, const FunctionSource& source) {
     if (index >= 0 && index < static_cast<int>(source.lines.size())) error.source_line = source.lines[index];
 }
 
-Specialisation& Program::specialise(std::uint32_t function, const std::vector<TypeRef>& arguments, Location call) {
+Specialisation& Program::specialise(std::uint32_t function, const std::vector<TypeRef>& arguments,
+                                    Location call) {
     const FunctionSource& source = request.functions.at(function);
     auto [entry, is_new] = known_.try_emplace({function, arguments}, nullptr);
     if (!is_new) {
         if (!entry->second->result) {
-            refuse_unsupported("recursion: '" + source.syntax.name + "' calls itself, which kernels cannot do yet", call);
+            refuse_unsupported(
+                "recursion: '" + source.syntax.name + "' calls itself, which kernels cannot do yet", call);
         }
         return *entry->second;
     }
@@ -45,10 +47,14 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             const TypeRef type = types.scalar_named(value.type_name);
             return types.literal(type, value.integer);
         }
-        case GlobalKind::real: return types.scalar_named(value.type_name);
-        case GlobalKind::boolean: return types.literal(types.boolean, value.integer);
-        case GlobalKind::none: return types.none;
-        case GlobalKind::text: return types.text(value.text);
+        case GlobalKind::real:
+            return types.scalar_named(value.type_name);
+        case GlobalKind::boolean:
+            return types.literal(types.boolean, value.integer);
+        case GlobalKind::none:
+            return types.none;
+        case GlobalKind::text:
+            return types.text(value.text);
         case GlobalKind::tuple: {
             std::vector<TypeRef> elements;
             for (const GlobalValue& element : value.elements) elements.push_back(type_of(element, place));
@@ -59,21 +65,25 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::array: {
             const TypeRef element = types.scalar_named(value.type_name);
-            if (!element) refuse_unsupported("arrays of " + value.type_name + " are not supported in kernels yet", place);
+            if (!element)
+                refuse_unsupported("arrays of " + value.type_name + " are not supported in kernels yet",
+                                   place);
             return types.array(element, static_cast<unsigned>(value.shape.size()), 'C', constant_space, true);
         }
         case GlobalKind::intrinsic:
-            if (value.text == "cuda.threadIdx" || value.text == "cuda.blockIdx" || value.text == "cuda.blockDim" ||
-                value.text == "cuda.gridDim") {
+            if (value.text == "cuda.threadIdx" || value.text == "cuda.blockIdx" ||
+                value.text == "cuda.blockDim" || value.text == "cuda.gridDim") {
                 return types.dim3(value);
             }
             if (value.text == "cuda.laneid" || value.text == "cuda.warpsize") return types.int32;
             return types.object(value);
         case GlobalKind::function:
         case GlobalKind::exception:
-        case GlobalKind::module: return types.object(value);
+        case GlobalKind::module:
+            return types.object(value);
         case GlobalKind::undefined:
-        case GlobalKind::unsupported: break;
+        case GlobalKind::unsupported:
+            break;
     }
     refuse_typing("this global is not usable in a kernel: " + value.text, place);
 }
@@ -85,7 +95,8 @@ std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Ins
     const std::size_t positional = given - call.keywords.size();
     if (positional > parameters.size()) {
         refuse_typing(name + " takes " + std::to_string(parameters.size()) + " arguments, but " +
-                          std::to_string(positional) + " are given", call.location);
+                          std::to_string(positional) + " are given",
+                      call.location);
     }
     std::vector<std::uint32_t> sources(parameters.size(), nothing);
     for (std::size_t i = 0; i < positional; ++i) sources[i] = static_cast<std::uint32_t>(i + 1);
@@ -95,13 +106,16 @@ std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Ins
             refuse_typing(name + " has no parameter '" + call.keywords[k] + "'", call.location);
         }
         std::uint32_t& source = sources[static_cast<std::size_t>(found - parameters.begin())];
-        if (source != nothing) refuse_typing(name + " gets parameter '" + call.keywords[k] + "' twice", call.location);
+        if (source != nothing)
+            refuse_typing(name + " gets parameter '" + call.keywords[k] + "' twice", call.location);
         source = static_cast<std::uint32_t>(positional + k + 1);
     }
     const std::size_t first_default = parameters.size() - callee.defaults.size();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         if (sources[i] != nothing) continue;
-        if (i < first_default) refuse_typing(name + " needs an argument for parameter '" + parameters[i].name + "'", call.location);
+        if (i < first_default)
+            refuse_typing(name + " needs an argument for parameter '" + parameters[i].name + "'",
+                          call.location);
         sources[i] = default_base + static_cast<std::uint32_t>(i - first_default);
     }
     return sources;
@@ -126,9 +140,12 @@ std::string mangle(std::string_view name, const std::vector<TypeRef>& arguments)
     };
     std::string symbol;
     for (char c : name) {
-        if (c == '_') symbol += '_';
-        else if (c == '<' || c == '>') symbol += '_';
-        else append(symbol, std::string_view(&c, 1));
+        if (c == '_')
+            symbol += '_';
+        else if (c == '<' || c == '>')
+            symbol += '_';
+        else
+            append(symbol, std::string_view(&c, 1));
     }
     if (symbol.empty() || std::isdigit(static_cast<unsigned char>(symbol[0]))) symbol.insert(0, "_");
     for (TypeRef argument : arguments) {

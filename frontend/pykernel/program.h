@@ -44,7 +44,8 @@ class Program {
     /// Which operand each parameter of a called function gets; index into the defaults, offset by
     /// `default_base`, where the call leaves it out. @throws SourceError as Python's TypeError would say
     static constexpr std::uint32_t default_base = 1U << 16;
-    [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee, const Instruction& call) const;
+    [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee,
+                                                  const Instruction& call) const;
     [[nodiscard]] const std::deque<Specialisation>& specialisations() const { return specialisations_; }
 
     const Request& request;

@@ -8,7 +8,8 @@
 namespace cudasim::pykernel {
 
 Conversion conversion(TypeRef from, TypeRef to) {
-    if (from->kind == to->kind && from->bits == to->bits && from->is_signed == to->is_signed && from->is_number()) {
+    if (from->kind == to->kind && from->bits == to->bits && from->is_signed == to->is_signed &&
+        from->is_number()) {
         return Conversion::exact;
     }
     if (!from->is_number() || !to->is_number()) return from == to ? Conversion::exact : Conversion::none;
@@ -79,7 +80,8 @@ Promotion::Promotion(TypeTable& types) : types_(types) {
     for (TypeRef left : {t.int64, t.uint64}) {
         for (TypeRef right : {t.int64, t.uint64}) shift_.push_back({{left, right}, left});
     }
-    sign_ = {{{t.int64}, t.int64}, {{t.uint64}, t.uint64}, {{t.float32}, t.float32}, {{t.float64}, t.float64}};
+    sign_ = {
+        {{t.int64}, t.int64}, {{t.uint64}, t.uint64}, {{t.float32}, t.float32}, {{t.float64}, t.float64}};
     invert_ = {{{t.boolean}, t.boolean}, {{t.int64}, t.int64}, {{t.uint64}, t.uint64}};
 }
 
@@ -91,9 +93,12 @@ const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) con
         case Operator::subtract:
         case Operator::multiply:
         case Operator::floor_divide:
-        case Operator::modulo: return best_signature(arithmetic_, arguments);
-        case Operator::true_divide: return best_signature(division_, arguments);
-        case Operator::power: return best_signature(power_, arguments);
+        case Operator::modulo:
+            return best_signature(arithmetic_, arguments);
+        case Operator::true_divide:
+            return best_signature(division_, arguments);
+        case Operator::power:
+            return best_signature(power_, arguments);
         case Operator::left_shift:
         case Operator::right_shift:
         case Operator::bit_and:
@@ -103,7 +108,8 @@ const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) con
             const bool shift = op == Operator::left_shift || op == Operator::right_shift;
             return best_signature(shift ? shift_ : bitwise_, arguments);
         }
-        default: return is_comparison(op) ? best_signature(comparison_, arguments) : nullptr;
+        default:
+            return is_comparison(op) ? best_signature(comparison_, arguments) : nullptr;
     }
 }
 
@@ -156,12 +162,14 @@ TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
     return types_.array(a->element(), a->dimensions, layout, space, a->read_only || b->read_only);
 }
 
-bool is_comparison(Operator op) { return op >= Operator::equal && op <= Operator::not_in; }
+bool is_comparison(Operator op) {
+    return op >= Operator::equal && op <= Operator::not_in;
+}
 
 const char* spelling(Operator op) {
-    static constexpr const char* names[] = {"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", "@",
-                                            "==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in",
-                                            "-", "+", "~", "not"};
+    static constexpr const char* names[] = {"+",  "-",  "*",      "/",  "//",     "%",  "**", "<<", ">>",
+                                            "&",  "|",  "^",      "@",  "==",     "!=", "<",  "<=", ">",
+                                            ">=", "is", "is not", "in", "not in", "-",  "+",  "~",  "not"};
     return names[static_cast<int>(op)];
 }
 

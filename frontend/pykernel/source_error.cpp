@@ -6,7 +6,9 @@
 namespace cudasim::pykernel {
 namespace {
 
-bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+bool starts_character(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
 
 /// Blanks under everything before the construct (tabs kept, so that the columns agree), then carets.
 std::string caret_line(const std::string& line, int begin, int end) {
@@ -24,10 +26,14 @@ std::string caret_line(const std::string& line, int begin, int end) {
 
 const char* error_class_name(ErrorClass error_class) {
     switch (error_class) {
-        case ErrorClass::typing: return "TypingError";
-        case ErrorClass::unsupported: return "UnsupportedError";
-        case ErrorClass::lowering: return "LoweringError";
-        case ErrorClass::constant_inference: return "ConstantInferenceError";
+        case ErrorClass::typing:
+            return "TypingError";
+        case ErrorClass::unsupported:
+            return "UnsupportedError";
+        case ErrorClass::lowering:
+            return "LoweringError";
+        case ErrorClass::constant_inference:
+            return "ConstantInferenceError";
     }
     return "TypingError";
 }

@@ -21,7 +21,7 @@ struct SourceError : std::runtime_error {
 
     ErrorClass error_class;
     Location location;
-    std::string file;         ///< filled in by the function whose compilation failed
+    std::string file;  ///< filled in by the function whose compilation failed
     std::string function;
     std::string source_line;  ///< without the line's end
 };

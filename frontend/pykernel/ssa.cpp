@@ -35,7 +35,8 @@ void order_blocks(FlowGraph& graph) {
 
 class VersionAssigner {
   public:
-    explicit VersionAssigner(FlowGraph& graph) : graph_(graph), at_end_(graph.blocks.size()), at_begin_(graph.blocks.size()) {}
+    explicit VersionAssigner(FlowGraph& graph)
+        : graph_(graph), at_end_(graph.blocks.size()), at_begin_(graph.blocks.size()) {}
 
     void run() {
         for (BlockId block : graph_.order) number_stores(block);
@@ -59,8 +60,8 @@ class VersionAssigner {
             if (instruction.opcode == Opcode::store) current[instruction.variable] = instruction.version;
             if (instruction.opcode != Opcode::load) continue;
             const auto found = current.find(instruction.variable);
-            instruction.version = found != current.end() ? found->second
-                                                         : version_at_begin(block, instruction.variable);
+            instruction.version =
+                found != current.end() ? found->second : version_at_begin(block, instruction.variable);
             if (instruction.version == nothing) {
                 refuse_typing("variable '" + graph_.variables[instruction.variable].name +
                                   "' is used before any value is assigned to it",

@@ -19,14 +19,43 @@ struct Location {
 };
 
 enum class Operator {
-    add, subtract, multiply, true_divide, floor_divide, modulo, power,
-    left_shift, right_shift, bit_and, bit_or, bit_xor, matrix_multiply,
-    equal, not_equal, less, less_equal, greater, greater_equal, is, is_not, in, not_in,
-    negate, plus, invert, logical_not,
+    add,
+    subtract,
+    multiply,
+    true_divide,
+    floor_divide,
+    modulo,
+    power,
+    left_shift,
+    right_shift,
+    bit_and,
+    bit_or,
+    bit_xor,
+    matrix_multiply,
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    is,
+    is_not,
+    in,
+    not_in,
+    negate,
+    plus,
+    invert,
+    logical_not,
 };
 
 enum class ExpressionKind {
-    name, integer, real, boolean, none, text, ellipsis,
+    name,
+    integer,
+    real,
+    boolean,
+    none,
+    text,
+    ellipsis,
     attribute,    ///< operands[0].text
     subscript,    ///< operands[0][operands[1]]
     call,         ///< operands[0](operands[1..]); the last `keywords.size()` operands are by keyword
@@ -54,14 +83,18 @@ struct Expression {
 };
 
 enum class StatementKind {
-    expression,         ///< value
-    assign,             ///< targets = value
-    augmented_assign,   ///< targets[0] op= value
-    if_, while_, for_,  ///< value is the condition or the iterable; for: targets[0]
-    break_, continue_, pass,
-    return_,            ///< value or has_value == false
+    expression,        ///< value
+    assign,            ///< targets = value
+    augmented_assign,  ///< targets[0] op= value
+    if_,
+    while_,
+    for_,  ///< value is the condition or the iterable; for: targets[0]
+    break_,
+    continue_,
+    pass,
+    return_,  ///< value or has_value == false
     raise_,
-    assert_,            ///< value, message in targets[0] when there is one
+    assert_,  ///< value, message in targets[0] when there is one
     unsupported,
 };
 

@@ -35,10 +35,14 @@ TypeRef TypeTable::intern(Type type, std::string_view key_suffix) {
 
 TypeRef TypeTable::integer(unsigned bits, bool is_signed) const {
     switch (bits) {
-        case 8: return is_signed ? int8 : uint8;
-        case 16: return is_signed ? int16 : uint16;
-        case 32: return is_signed ? int32 : uint32;
-        default: return is_signed ? int64 : uint64;
+        case 8:
+            return is_signed ? int8 : uint8;
+        case 16:
+            return is_signed ? int16 : uint16;
+        case 32:
+            return is_signed ? int32 : uint32;
+        default:
+            return is_signed ? int64 : uint64;
     }
 }
 
@@ -46,7 +50,7 @@ TypeRef TypeTable::literal(TypeRef base, std::int64_t value) {
     Type type = *base;
     type.literal = value;
     const bool is_bool = base->is(TypeKind::boolean);
-    const std::string shown = is_bool ? (value ? "True" : "False")
+    const std::string shown = is_bool           ? (value ? "True" : "False")
                               : base->is_signed ? std::to_string(value)
                                                 : std::to_string(static_cast<std::uint64_t>(value));
     type.name = "Literal[" + std::string(is_bool ? "bool" : "int") + "](" + shown + ")";
@@ -123,20 +127,20 @@ TypeRef TypeTable::without_literal(TypeRef type) {
 TypeRef TypeTable::scalar_named(std::string_view name) const {
     using Row = std::pair<std::string_view, TypeRef>;
     const Row rows[] = {
-        {"bool", boolean}, {"boolean", boolean}, {"bool_", boolean}, {"?", boolean}, {"b1", boolean},
-        {"int8", int8}, {"i1", int8}, {"b", int8}, {"byte", int8},
-        {"int16", int16}, {"i2", int16}, {"h", int16}, {"short", int16},
-        {"int32", int32}, {"i4", int32}, {"i", int32}, {"intc", int32},
-        {"int64", int64}, {"i8", int64}, {"l", int64}, {"q", int64}, {"int", int64}, {"intp", int64},
-        {"int_", int64}, {"long", int64}, {"longlong", int64},
-        {"uint8", uint8}, {"u1", uint8}, {"B", uint8}, {"ubyte", uint8},
-        {"uint16", uint16}, {"u2", uint16}, {"H", uint16}, {"ushort", uint16},
-        {"uint32", uint32}, {"u4", uint32}, {"I", uint32}, {"uintc", uint32},
-        {"uint64", uint64}, {"u8", uint64}, {"L", uint64}, {"Q", uint64}, {"uint", uint64},
-        {"uintp", uint64}, {"ulonglong", uint64},
-        {"float32", float32}, {"f4", float32}, {"f", float32}, {"single", float32},
-        {"float64", float64}, {"f8", float64}, {"d", float64}, {"double", float64}, {"float", float64},
-        {"none", none},
+        {"bool", boolean},     {"boolean", boolean}, {"bool_", boolean}, {"?", boolean},
+        {"b1", boolean},       {"int8", int8},       {"i1", int8},       {"b", int8},
+        {"byte", int8},        {"int16", int16},     {"i2", int16},      {"h", int16},
+        {"short", int16},      {"int32", int32},     {"i4", int32},      {"i", int32},
+        {"intc", int32},       {"int64", int64},     {"i8", int64},      {"l", int64},
+        {"q", int64},          {"int", int64},       {"intp", int64},    {"int_", int64},
+        {"long", int64},       {"longlong", int64},  {"uint8", uint8},   {"u1", uint8},
+        {"B", uint8},          {"ubyte", uint8},     {"uint16", uint16}, {"u2", uint16},
+        {"H", uint16},         {"ushort", uint16},   {"uint32", uint32}, {"u4", uint32},
+        {"I", uint32},         {"uintc", uint32},    {"uint64", uint64}, {"u8", uint64},
+        {"L", uint64},         {"Q", uint64},        {"uint", uint64},   {"uintp", uint64},
+        {"ulonglong", uint64}, {"float32", float32}, {"f4", float32},    {"f", float32},
+        {"single", float32},   {"float64", float64}, {"f8", float64},    {"d", float64},
+        {"double", float64},   {"float", float64},   {"none", none},
     };
     for (const auto& [text, type] : rows) {
         if (text == name) return type;

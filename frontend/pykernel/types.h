@@ -15,7 +15,11 @@
 namespace cudasim::pykernel {
 
 enum class TypeKind {
-    none, boolean, integer, floating, text,
+    none,
+    boolean,
+    integer,
+    floating,
+    text,
     tuple,      ///< elements
     array,      ///< elements[0], dimensions, layout, address_space
     range,      ///< elements[0] is the integer type of its values
