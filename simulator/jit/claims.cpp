@@ -86,10 +86,8 @@ void strip_instruction(Instruction& instruction, const CompileOptions& options) 
         instruction.copyFastMathFlags(kept);  // setFastMathFlags would only add
     }
     if (auto* call = dyn_cast<CallBase>(&instruction); call && !call->isInlineAsm()) {
-        const auto* callee = call->getCalledFunction();
         call->setAttributes(meaningful(call->getContext(), call->getAttributes(), call->arg_size()));
         call->setCallingConv(CallingConv::C);
-        if (callee && callee->isIntrinsic()) call->setAttributes(call->getAttributes());
     }
 }
 
