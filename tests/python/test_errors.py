@@ -214,6 +214,29 @@ def test_the_traceback_ends_at_the_kernels_line_without_frames_between():
     assert frames(error)[-1] == (__file__, "invert", ERROR_LINE)
 
 
+def test_forall_leaves_no_frames_either():
+    error = raised(invert.forall(32), np.zeros(10))
+    assert [name for _, name, _ in frames(error)] == ["raised", "invert"]
+
+
+def test_pytest_points_at_the_kernels_line(run):
+    run.write("""
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def kernel(x):
+            x[5] = 1  # here
+
+        def test_it():
+            kernel[1, 1](np.zeros(3))
+        """, "test_user.py")
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_user.py", ENABLE_CUDASIM="1")
+    assert "\ntest_user.py:7: IndexError" in done.stdout
+    assert "x[5] = 1  # here" in done.stdout
+    assert "site-packages" not in done.stdout and "dispatcher.py" not in done.stdout
+
+
 def test_device_functions_have_frames():
     error = raised(outermost[1, 4], np.zeros(4))
     code = [function.py_func.__code__ for function in (outermost, middle, innermost)]

@@ -238,11 +238,12 @@ def test_the_hook_imports_nothing():
 
 
 def test_import_of_cuda_is_quick_beyond_numpy():
-    code = ("import time, numpy\nt = time.perf_counter()\nfrom cudasim import cuda\n"
-            "print(time.perf_counter() - t)")
-    times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+    """The bar is 60 ms on an idle machine; NumPy's own import in the same process says how idle it is."""
+    code = ("import time\nt = time.perf_counter()\nimport numpy\nu = time.perf_counter()\nfrom cudasim import cuda\n"
+            "print(u - t, time.perf_counter() - u)")
+    times = [tuple(map(float, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split()))
              for _ in range(5)]
-    assert min(times) < 0.120, f"{min(times) * 1000:.0f} ms; the bar is 60 ms on an idle machine"
+    assert any(own < max(0.060, numpys) for numpys, own in times), times
 
 
 def test_finder_survives_threads_importing_at_once(run):
@@ -260,3 +261,55 @@ def test_finder_survives_threads_importing_at_once(run):
         print(set(seen), len(seen))
         """, ENABLE_CUDASIM="1")
     assert done.stdout.strip() == "{'cudasim.cuda'} 8", done.stderr
+
+
+def test_kernels_use_numbas_own_types_and_errors(run_with_numba):
+    done = run_with_numba.script("""
+        import numpy as np
+        import numba
+        from numba import cuda, float32, int64, types, njit
+        from numba.core.errors import TypingError
+
+        @njit
+        def helper(a):
+            return a + 1
+
+        @cuda.jit(types.void(types.float32[:], int64))
+        def kernel(x, n):
+            shared = cuda.shared.array(32, float32)
+            i = cuda.threadIdx.x
+            shared[i] = x[i]
+            cuda.syncthreads()
+            x[i] = helper(shared[n - 1 - i])
+
+        x = np.arange(32, dtype=np.float32)
+        kernel[1, 32](x, 32)
+        print(x[:3].tolist(), helper(1))
+
+        @cuda.jit
+        def refused(x):
+            x.nothing()
+
+        try:
+            refused[1, 1](x)
+        except TypingError as error:
+            print("TypingError", "nothing" in str(error))
+        """, ENABLE_CUDASIM="1")
+    assert done.stdout.splitlines() == ["[32.0, 31.0, 30.0] 2", "TypingError True"], done.stderr
+
+
+def test_cudasim_cuda_and_the_real_one_can_live_side_by_side(run_with_numba):
+    done = run_with_numba.script("""
+        from numba import cuda as real
+        from cudasim import cuda
+        import numpy as np
+
+        @cuda.jit
+        def kernel(x):
+            x[cuda.grid(1)] = 3
+
+        x = np.zeros(4)
+        kernel[1, 4](x)
+        print(real.__name__, cuda.__name__, x.tolist())
+        """)
+    assert done.stdout.strip() == "numba.cuda cudasim.cuda [3.0, 3.0, 3.0, 3.0]", done.stderr

@@ -66,16 +66,17 @@ class ConfiguredKernel(_native.FramelessCall):
             entry.run(args)
 
 
-class ForAll:
+class ForAll(_native.FramelessCall):
     """`kernel.forall(n)`: a one-dimensional launch of at least n threads."""
 
     def __init__(self, dispatcher, ntasks, tpb, stream, sharedmem):
+        super().__init__(self._run)
         if ntasks < 0:
             raise ValueError(f"forall() needs a number of tasks of 0 or more, got {ntasks}")
         self._dispatcher, self._ntasks, self._stream, self._sharedmem = dispatcher, ntasks, stream, sharedmem
         self._threads_per_block = tpb or 256
 
-    def __call__(self, *args):
+    def _run(self, *args):
         if self._ntasks == 0:
             return
         blocks = -(-self._ntasks // self._threads_per_block)
