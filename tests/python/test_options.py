@@ -49,8 +49,28 @@ def test_override_ends_with_its_block():
 
 @pytest.mark.parametrize("text, value", [("64M", 64 << 20), ("2GiB", 2 << 30), ("1000", 1000), ("1.5k", 1536)])
 def test_sizes_have_units(text, value):
-    with options.override(device_memory=text):
-        assert options.get("device_memory") == value
+    assert options.BY_NAME["device_memory"].parse(text) == value
+
+
+def test_options_of_the_device_cannot_change_once_it_is_there():
+    from cudasim import cuda
+
+    cuda.device_array(1)
+    with pytest.raises(options.OptionError, match="CUDASIM_DEVICE_MEMORY"):
+        options.set(device_memory="3M")
+    assert options.get("device_memory") == 0
+
+
+def test_device_memory_is_what_the_option_says(run):
+    done = run.script("""
+        from cudasim import cuda
+        print(cuda.current_context().get_memory_info().total)
+        try:
+            cuda.device_array(1 << 27, "u1")
+        except Exception as error:
+            print(error.code)
+        """, CUDASIM_DEVICE_MEMORY="64M")
+    assert done.stdout.split() == [str(64 << 20), "2"], done.stderr
 
 
 @pytest.mark.parametrize("name, text", [

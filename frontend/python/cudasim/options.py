@@ -11,6 +11,7 @@ A value comes from, strongest first: options.set/override, the command line, the
 
 import contextlib
 import os
+import sys
 import threading
 from typing import Any, Callable, NamedTuple
 
@@ -167,12 +168,27 @@ def _changed():
     generation += 1
 
 
+#: Options that a device is made with; they cannot change once it is there.
+_OF_THE_DEVICE = ("device", "device_memory")
+
+
+def _check_device_options(values):
+    device_module = sys.modules.get("cudasim.cuda.device")
+    if device_module is None or device_module._native_device is None:
+        return
+    for name in _OF_THE_DEVICE:
+        if name in values and values[name] is not None and _parsed(BY_NAME[name], values[name], name) != get(name):
+            raise OptionError(f"option {name} cannot change any more: the device has been made; set it (or "
+                              f"{BY_NAME[name].variable}) before the first array or launch")
+
+
 def set(where="cudasim.options.set", **values):  # noqa: A001 - the word for it
     """Sets options from now on; None goes back to environment or default.
 
     :param where: what `cudasim info` names as the value's source
     """
     with _lock:
+        _check_device_options(values)
         for name, value in values.items():
             option = _option(name)
             if value is None:
