@@ -2,6 +2,7 @@
 #include "simulator/execution/fault_report.h"
 
 #include <csignal>
+#include <cstdio>
 
 namespace cudasim::execution {
 
@@ -49,6 +50,12 @@ void describe_exception(const Launch& launch, std::int32_t exception, Finding& f
     if (exception < 0 || static_cast<std::size_t>(exception) >= table.size()) return;
     finding.exception_type = table[static_cast<std::size_t>(exception)].type;
     finding.message = table[static_cast<std::size_t>(exception)].message;
+}
+
+std::string seconds_text(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", seconds);
+    return text;
 }
 
 std::string place(const findings::CallChain& location) {
@@ -116,7 +123,7 @@ std::optional<Finding> describe_stop(const Launch& launch, const BlockRun& block
     finding.message = reason == Stop::interrupted
                           ? "the launch was interrupted"
                           : "the launch ran longer than the time limit of " +
-                                std::to_string(launch.options.time_limit_seconds).substr(0, 6) + " seconds";
+                                seconds_text(launch.options.time_limit_seconds) + " seconds";
     finding.message += ": " + describe_groups(finding.waiting);
     return finding;
 }

@@ -17,6 +17,8 @@ namespace {
 /// Freed bytes kept back so that a use after free is recognised; a larger allocation is released at once,
 /// because keeping hundreds of megabytes from reuse costs page faults in every launch.
 constexpr std::uint64_t quarantine_limit = 32 << 20;
+/// And so many allocations: a program that launches with small host arrays for hours stays at its size.
+constexpr std::size_t quarantine_entries = 256;
 /// From this size on an allocation asks the host first, and leaves it this much.
 constexpr std::uint64_t large_allocation = 64 << 20, host_reserve = 512 << 20;
 constexpr std::uint64_t smallest_arena = 64 << 20;
@@ -145,7 +147,7 @@ void Arena::release(std::uint64_t address, std::uint64_t footprint) {
 }
 
 void Arena::flush_quarantine(std::uint64_t keep_bytes) {
-    while (!quarantine_.empty() && quarantined_ > keep_bytes) {
+    while (!quarantine_.empty() && (quarantined_ > keep_bytes || quarantine_.size() > quarantine_entries)) {
         const Allocation& oldest = quarantine_.front();
         const std::uint64_t footprint = footprint_of(oldest.bytes);
         quarantined_ -= footprint;

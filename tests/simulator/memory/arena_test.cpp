@@ -55,6 +55,18 @@ TEST(Arena, freed_memory_is_recognised_and_not_handed_out_at_once) {
     EXPECT_NE(arena.allocate(100, "new", true), a);
 }
 
+TEST(Arena, many_small_allocations_one_after_another_stay_in_little_space) {
+    Arena arena(64 * mebibyte);
+    std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const std::uint64_t address = *arena.allocate(100, "", true);
+        lowest = std::min(lowest, address);
+        highest = std::max(highest, address);
+        ASSERT_TRUE(arena.free(address));
+    }
+    EXPECT_LT(highest - lowest, mebibyte);
+}
+
 TEST(Arena, fresh_memory_is_nan_and_never_zero) {
     Arena arena(64 * mebibyte);
     auto a = arena.allocate(4099, "a", true);
