@@ -32,7 +32,9 @@ void verify(Module& module, const char* after) {
 void instrument(Compilation& compilation, const image::KernelImage& image, std::string_view kernel,
                 TargetMachine& machine) {
     load_kernel(compilation, image, kernel);
+    expand_constants(compilation);
     strip_claims(compilation);
+    poison_fresh_locals(compilation);
     lower_functions(compilation);
     compilation.module->setTargetTriple(machine.getTargetTriple().str());
     compilation.module->setDataLayout(machine.createDataLayout());

@@ -74,9 +74,24 @@ class EntryBuilder {
         for (unsigned i = 0; i < parameters.size(); ++i) {
             Argument* argument = body_.getArg(i + body_parameters);
             Value* address = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), buffer, parameters[i].offset);
-            argument->replaceAllUsesWith(compilation_.by_value[i] ? address : load_parameter(*argument, address, parameters[i]));
+            if (compilation_.by_value[i]) {
+                mark_invariant(*argument);
+                argument->replaceAllUsesWith(address);
+            } else {
+                argument->replaceAllUsesWith(load_parameter(*argument, address, parameters[i]));
+            }
         }
         start_->getTerminator()->eraseFromParent();
+    }
+
+    /// The buffer of a parameter passed by value is only read, at constant distances after SROA.
+    void mark_invariant(Value& address) {
+        for (User* user : address.users()) {
+            if (isa<GetElementPtrInst>(user)) mark_invariant(*user);
+            if (auto* load = dyn_cast<LoadInst>(user)) {
+                load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(load->getContext(), {}));
+            }
+        }
     }
 
     Value* load_parameter(Argument& argument, Value* address, const image::Parameter& parameter) {

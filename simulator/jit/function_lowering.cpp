@@ -6,7 +6,6 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/ReplaceConstant.h>
 
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/lowering.h"
@@ -56,38 +55,6 @@ class TypeMap {
 
     std::map<Type*, Type*> known_;
 };
-
-/// Constants that mention variables or functions, and all constant expressions, become instructions.
-void expand_constants(Module& module) {
-    SmallVector<Constant*, 32> mentioned;
-    for (auto& variable : module.globals()) mentioned.push_back(&variable);
-    for (auto& function : module) mentioned.push_back(&function);
-    convertUsersOfConstantsToInstructions(mentioned);
-    for (Function& function : module) {
-        SmallVector<Instruction*, 64> work;
-        for (Instruction& instruction : instructions(function)) work.push_back(&instruction);
-        while (!work.empty()) {
-            Instruction* instruction = work.pop_back_val();
-            for (unsigned i = 0; i < instruction->getNumOperands(); ++i) {
-                auto* expression = dyn_cast<ConstantExpr>(instruction->getOperand(i));
-                if (!expression) continue;
-                Instruction* before = instruction;
-                if (auto* phi = dyn_cast<PHINode>(instruction)) before = phi->getIncomingBlock(i)->getTerminator();
-                Instruction* expanded = expression->getAsInstruction();
-                expanded->insertBefore(before);
-                expanded->setDebugLoc(instruction->getDebugLoc());
-                if (auto* phi = dyn_cast<PHINode>(instruction)) {
-                    for (unsigned k = 0; k < phi->getNumIncomingValues(); ++k) {
-                        if (phi->getIncomingBlock(k) == before->getParent()) phi->setIncomingValue(k, expanded);
-                    }
-                } else {
-                    instruction->setOperand(i, expanded);
-                }
-                work.push_back(expanded);
-            }
-        }
-    }
-}
 
 class FunctionLowering {
   public:
@@ -339,7 +306,6 @@ void remove_variables(Compilation& compilation) {
 }  // namespace
 
 void lower_functions(Compilation& compilation) {
-    expand_constants(*compilation.module);
     lay_out_shared(compilation);
     FunctionLowering(compilation).run();
     for (Argument& argument : drop_begin(compilation.kernel->args(), body_parameters)) {

@@ -92,6 +92,8 @@ class Inliner {
     }
 
     void guard(Function& function) {
+        // A tail call turned into a jump would make runaway recursion an endless loop.
+        function.addFnAttr("disable-tail-calls", "true");
         Instruction* at = &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
         const DebugLoc place = first_place(function);
         IRBuilder<> builder(at);

@@ -5,6 +5,9 @@
 
 namespace cudasim::jit {
 
+/// Constant expressions in code become instructions. Before everything else.
+void expand_constants(Compilation& compilation);
+
 /// Chooses where the kernel's __shared__ variables lie: static ones first, dynamic ones together at the end.
 void lay_out_shared(Compilation& compilation);
 

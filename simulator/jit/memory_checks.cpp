@@ -17,6 +17,9 @@ namespace {
 
 using namespace llvm;
 
+/// Longer accesses (whole structs) are left to the engine.
+constexpr std::uint64_t largest_inline = 64;
+
 /// What an access needs to be legal.
 struct Access {
     Instruction* at;
@@ -146,7 +149,7 @@ class MemoryChecks {
     }
 
     void check(const Access& access) {
-        if (access.bytes) return check_range(access);
+        if (access.bytes || access.fixed_bytes > largest_inline) return check_range(access);
         if (access.fixed_bytes == 0) return;
         IRBuilder<> builder(access.at);
         Value* address = builder.CreatePtrToInt(access.address, builder.getInt64Ty());
@@ -162,11 +165,12 @@ class MemoryChecks {
         call_check(cold, address, cold.getInt64(access.fixed_bytes), access);
     }
 
-    /// A copy of any length: the engine looks at all of it.
+    /// An access of any length: the engine looks at all of it.
     void check_range(const Access& access) {
         IRBuilder<> builder(access.at);
         Value* address = builder.CreatePtrToInt(access.address, builder.getInt64Ty());
-        Value* bytes = builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty());
+        Value* bytes = access.bytes ? builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty())
+                                    : builder.getInt64(access.fixed_bytes);
         IRBuilder<> some(branch_cold(builder.CreateICmpNE(bytes, builder.getInt64(0)), access.at, true));
         some.SetCurrentDebugLocation(access.at->getDebugLoc());
         call_check(some, address, bytes, access);

@@ -110,8 +110,14 @@ class Session {
         dylib = &session_.createBareJITDylib("kernel" + std::to_string(next_++));
         dylib->addToLinkOrder(*host_);
         succeed_or_die(layer_.add(*dylib, std::move(object)), "adding object code");
-        auto entry = value_or_die(session_.lookup({dylib}, "cudasim_entry"), "linking");
-        return entry.getAddress().toPtr<EntryFunction>();
+        auto entry = session_.lookup({dylib}, "cudasim_entry");
+        if (!entry) {
+            const std::string reason = toString(entry.takeError()) + problems_;
+            problems_.clear();
+            unlink(*dylib);
+            throw CompileError("the kernel needs something this CPU's code cannot be linked with: " + reason, {});
+        }
+        return entry->getAddress().toPtr<EntryFunction>();
     }
 
     void unlink(orc::JITDylib& dylib) { consumeError(session_.removeJITDylib(dylib)); }
@@ -123,6 +129,7 @@ class Session {
           layer_(session_, std::make_unique<jitlink::InProcessMemoryManager>(
                                value_or_die(sys::Process::getPageSize(), "page size"))),
           host_(&session_.createBareJITDylib("host")) {
+        session_.setErrorReporter([this](Error error) { problems_ += "; " + toString(std::move(error)); });
         orc::SymbolMap symbols;
         auto define = [&](std::string_view name, void* address) {
             symbols[session_.intern(StringRef(name.data(), name.size()))] = {orc::ExecutorAddr::fromPtr(address),
@@ -137,6 +144,7 @@ class Session {
     orc::ObjectLinkingLayer layer_;
     orc::JITDylib* host_;
     unsigned next_ = 0;
+    std::string problems_;  ///< what ORC reported besides the error it returned
 };
 
 class LinkedKernel final : public CompiledKernel {
