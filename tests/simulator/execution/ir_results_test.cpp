@@ -105,6 +105,32 @@ done:
     for (int i = 0; i < 40; ++i) EXPECT_EQ(values[i], 10 * (i % 4 + 1) + i + 5);
 }
 
+TEST_P(IrResults, fresh_shared_and_local_arrays_hold_poison_and_not_what_was_there_before) {
+    auto image = ir_image(R"(
+@tile = internal addrspace(3) global [32 x float] undef, align 16
+define void @k(ptr addrspace(1) %out) {
+  %array = alloca [8 x float], align 4
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = and i32 %t, 7
+  %l = getelementptr [8 x float], ptr %array, i32 0, i32 %i
+  %x = load float, ptr %l, align 4
+  store float 1.0, ptr %l, align 4
+  %s = getelementptr [32 x float], ptr addrspace(3) @tile, i32 0, i32 %t
+  %y = load float, ptr addrspace(3) %s, align 4
+  store float 1.0, ptr addrspace(3) %s, align 4
+  %both = fcmp uno float %x, 0.0
+  %nan = fcmp uno float %y, 0.0
+  %ok = and i1 %both, %nan
+  %v = zext i1 %ok to i32
+  %o = getelementptr i32, ptr addrspace(1) %out, i32 %t
+  %old = atomicrmw add ptr addrspace(1) %o, i32 %v monotonic
+  ret void
+})");
+    DeviceArray<int> out(32);
+    EXPECT_EQ(messages(run_ir(image, {10}, {32}, out.pointer())), "");
+    for (int value : out.read()) EXPECT_EQ(value, 10);
+}
+
 TEST_P(IrResults, recursion_and_calls_through_function_pointers) {
     auto image = ir_image(R"(
 @functions = addrspace(1) global [2 x ptr] [ptr @fibonacci, ptr @square], align 8
