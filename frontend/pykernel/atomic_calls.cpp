@@ -30,6 +30,10 @@ bool has_element(std::string_view operation, TypeRef element) {
 TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
     if (!array->is(TypeKind::array)) call.no_match();
     if (array->read_only) call.refuse("the array is constant");
+    if (array->address_space == local_space) {
+        call.refuse(
+            "a local array belongs to one thread: atomic operations work on global and shared memory");
+    }
     const TypeRef element =
         index ? item_type(call.types(), array, index, call.call.location) : array->element();
     if (!element->is_number()) call.refuse("the index must name one element of " + array->name);

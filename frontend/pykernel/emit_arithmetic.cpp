@@ -156,11 +156,14 @@ Emitted FunctionEmitter::unary(Operator op, const Emitted& operand, TypeRef resu
             return number(builder.getInt1(known->isZero()), result);
         return number(builder.CreateNot(value), result);
     }
-    llvm::Value* value = convert(operand, result).value();
-    if (op == Operator::plus) return number(value, result);
-    if (op == Operator::invert) return number(builder.CreateNot(value), result);
-    return number(result->is(TypeKind::floating) ? builder.CreateFNeg(value) : builder.CreateNeg(value),
-                  result);
+    if (op == Operator::plus) return convert(operand, result);
+    // Integers are negated and inverted in their own width and widened afterwards: -uint8(3) is 253 (a fact
+    // about Numba).
+    const TypeRef own = operand.type->is(TypeKind::integer) ? types().without_literal(operand.type) : result;
+    llvm::Value* value = convert(operand, own).value();
+    if (op == Operator::invert) return convert(number(builder.CreateNot(value), own), result);
+    value = own->is(TypeKind::floating) ? builder.CreateFNeg(value) : builder.CreateNeg(value);
+    return convert(number(value, own), result);
 }
 
 llvm::Value* FunctionEmitter::power_by_squaring(llvm::Value* base, std::uint64_t exponent) {

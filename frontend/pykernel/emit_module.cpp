@@ -75,7 +75,7 @@ void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorIm
     llvm::Type* int64 = llvm::Type::getInt64Ty(context);
     if (type->is_number()) types.push_back(in_memory ? memory_type(type) : value_type(type));
     if (type->is(TypeKind::array)) {
-        types.push_back(llvm::PointerType::get(context, type->address_space));
+        types.push_back(llvm::PointerType::get(context, type->pointer_space()));
         types.append(2 * type->dimensions, int64);
     }
     if (type->is(TypeKind::range)) types.append(3, value_type(type->element()));

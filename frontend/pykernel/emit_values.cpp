@@ -80,9 +80,9 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
         return result;
     }
     result.parts = value.parts;
-    if (from->address_space != type->address_space) {
+    if (from->pointer_space() != type->pointer_space()) {
         result.parts[0] = builder.CreateAddrSpaceCast(
-            value.parts[0], llvm::PointerType::get(module.context, type->address_space));
+            value.parts[0], llvm::PointerType::get(module.context, type->pointer_space()));
     }
     return result;
 }

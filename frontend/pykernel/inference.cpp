@@ -1,6 +1,7 @@
 // Types to a fixpoint: each round types every instruction from its operands; phis widen until nothing
 // changes. Numbers only widen (promotion.h), so it ends.
 #include <algorithm>
+#include <array>
 
 #include "frontend/pykernel/callables.h"
 #include "frontend/pykernel/program.h"
@@ -22,6 +23,7 @@ class Inference {
             if (round > 1000)
                 refuse_typing("types do not settle in this function", graph_.source->syntax.location);
         }
+        drop_unreachable();
         check_all_typed();
         graph_.return_type = return_type();
     }
@@ -29,9 +31,11 @@ class Inference {
   private:
     bool step() {
         bool changed = false;
+        find_reachable();
         for (BlockId id : graph_.order) {
+            if (!reachable_[id]) continue;
             for (const Phi& phi : graph_.blocks[id].phis)
-                changed |= update(graph_.versions[phi.version].type, join(phi));
+                changed |= update(graph_.versions[phi.version].type, join(id, phi));
             for (ValueId value : graph_.blocks[id].instructions) changed |= step(graph_.instructions[value]);
         }
         return changed;
@@ -47,17 +51,68 @@ class Inference {
         return update(instruction.type, result);
     }
 
+    /// `if x is None` is decided by the type of x: the other side is neither typed nor compiled.
+    void find_reachable() {
+        reachable_.assign(graph_.blocks.size(), 0);
+        reachable_[0] = 1;
+        for (bool grows = true; grows;) {
+            grows = false;
+            for (BlockId id : graph_.order) {
+                if (!reachable_[id]) continue;
+                for (BlockId target : feasible_targets(id)) {
+                    if (target == nothing || reachable_[target]) continue;
+                    reachable_[target] = 1;
+                    grows = true;
+                }
+            }
+        }
+    }
+
+    std::array<BlockId, 2> feasible_targets(BlockId block) const {
+        const Instruction& last = graph_.instructions[graph_.blocks[block].instructions.back()];
+        if (last.opcode != Opcode::branch) return {last.targets[0], last.targets[1]};
+        const Instruction& condition = graph_.instructions[last.operands[0]];
+        const bool by_type = condition.opcode == Opcode::binary &&
+                             (condition.op == Operator::is || condition.op == Operator::is_not);
+        if (!by_type) return {last.targets[0], last.targets[1]};
+        if (!condition.type) return {nothing, nothing};  // not known yet
+        return {last.targets[*condition.type->literal ? 0 : 1], nothing};
+    }
+
+    bool feasible(BlockId from, BlockId to) const {
+        const auto targets = feasible_targets(from);
+        return reachable_[from] && (targets[0] == to || targets[1] == to);
+    }
+
+    /// Leaves only what can be reached, for everything after inference.
+    void drop_unreachable() {
+        for (BlockId id : graph_.order) {
+            Instruction& last = graph_.instructions[graph_.blocks[id].instructions.back()];
+            const auto targets = feasible_targets(id);
+            if (last.opcode == Opcode::branch && targets[1] == nothing) {
+                last.opcode = Opcode::jump;
+                last.operands.clear();
+                last.targets[0] = targets[0], last.targets[1] = nothing;
+            }
+            for (Phi& phi : graph_.blocks[id].phis) {
+                std::erase_if(phi.incoming,
+                              [&](const auto& incoming) { return !feasible(incoming.first, id); });
+            }
+        }
+        std::erase_if(graph_.order, [&](BlockId id) { return !reachable_[id]; });
+    }
+
     static bool update(TypeRef& place, TypeRef type) {
         if (!type || place == type) return false;
         place = type;
         return true;
     }
 
-    TypeRef join(const Phi& phi) {
+    TypeRef join(BlockId joined, const Phi& phi) {
         TypeRef result = nullptr;
         for (const auto& [block, version] : phi.incoming) {
             const TypeRef type = version == nothing ? nullptr : graph_.versions[version].type;
-            if (!type) continue;
+            if (!type || !feasible(block, joined)) continue;
             const TypeRef unified = result ? program_.promotion.unify(result, type) : type;
             if (!unified) cannot_unify(phi, result, type);
             result = unified;
@@ -255,7 +310,16 @@ class Inference {
                            : type(in.operands[source]);
             arguments.push_back(types_.without_literal(argument));
         }
-        return program_.specialise(function, arguments, in.location).result;
+        try {
+            return program_.specialise(function, arguments, in.location).result;
+        } catch (SourceError& error) {
+            const FunctionSource& caller = *graph_.source;
+            if (!error.file.empty()) {
+                error.callers.push_back("File \"" + caller.file + "\", line " +
+                                        std::to_string(in.location.line) + ", in " + caller.syntax.name);
+            }
+            throw;
+        }
     }
 
     void check_all_typed() {
@@ -299,6 +363,7 @@ class Inference {
     TypeTable& types_;
     Specialisation& specialisation_;
     FlowGraph& graph_;
+    std::vector<char> reachable_;  ///< by block
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // cuda.shared.array, cuda.local.array, cuda.const.array_like. One allocation per source place (V4).
 #include <llvm/IR/Constants.h>
 
+#include <algorithm>
+
 #include "frontend/pykernel/callables.h"
 
 namespace cudasim::pykernel {
@@ -38,7 +40,23 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
     return type;
 }
 
+/// Bytes; 16 unless the call asks for more. @throws SourceError unless a constant power of two
+std::uint64_t alignment_of(TypeRef alignment) {
+    const bool given = alignment && !alignment->is(TypeKind::none);
+    return given ? std::max<std::uint64_t>(16, static_cast<std::uint64_t>(*alignment->literal)) : 16;
+}
+
+void check_alignment(const CallTyping& call, TypeRef alignment) {
+    if (!alignment || alignment->is(TypeKind::none)) return;
+    const bool constant = alignment->is(TypeKind::integer) && alignment->literal;
+    const std::int64_t bytes = constant ? *alignment->literal : 0;
+    if (bytes <= 0 || (bytes & (bytes - 1)) != 0 || bytes > 1024) {
+        call.refuse("the alignment must be a constant power of two, up to 1024");
+    }
+}
+
 TypeRef type_array(const CallTyping& call) {
+    check_alignment(call, call[2]);
     const auto extents = constant_shape(call, call[0]);
     const TypeRef element = data_type(call, call[1]);
     const bool shared = call.callable.name == "cuda.shared.array";
@@ -48,7 +66,7 @@ TypeRef type_array(const CallTyping& call) {
         }
     }
     return call.types().array(element, static_cast<unsigned>(extents.size()), 'C',
-                              shared ? shared_space : generic_space);
+                              shared ? shared_space : local_space);
 }
 
 std::vector<llvm::Value*> shape_values(CallEmission& call, std::uint64_t& count) {
@@ -70,8 +88,9 @@ Emitted emit_shared_array(CallEmission& call) {
     const TypeRef type = call.call.type;
     std::uint64_t count = 0;
     std::vector<llvm::Value*> shape = shape_values(call, count);
-    llvm::Value* data =
+    llvm::GlobalVariable* data =
         e.module.shared_array(call.call.text, type->element(), count, e.scope(), call.call.location);
+    data->setAlignment(std::max(llvm::Align(alignment_of(call[2].type)), data->getAlign().valueOrOne()));
     if (count == 0 && shape.size() == 1) {
         llvm::Value* bytes = e.builder.CreateZExt(
             e.call("__cudasim_dynamic_shared_bytes", e.builder.getInt32Ty(), {}), e.builder.getInt64Ty());
@@ -88,7 +107,7 @@ Emitted emit_local_array(CallEmission& call) {
     llvm::Type* storage = llvm::ArrayType::get(e.module.memory_type(type->element()), count);
     llvm::AllocaInst* data =
         e.entry_alloca(storage, call.call.text.empty() ? "local_array" : call.call.text + ".data");
-    data->setAlignment(llvm::Align(16));
+    data->setAlignment(llvm::Align(alignment_of(call[2].type)));
     return e.make_array(type, data, shape);
 }
 
@@ -105,8 +124,8 @@ Emitted emit_array_like(CallEmission& call) {
 }
 
 constexpr Callable rows[] = {
-    {"cuda.shared.array", "shape dtype", type_array, emit_shared_array},
-    {"cuda.local.array", "shape dtype", type_array, emit_local_array},
+    {"cuda.shared.array", "shape dtype alignment=", type_array, emit_shared_array},
+    {"cuda.local.array", "shape dtype alignment=", type_array, emit_local_array},
     {"cuda.const.array_like", "ary", type_array_like, emit_array_like},
 };
 

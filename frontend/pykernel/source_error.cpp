@@ -43,10 +43,15 @@ std::string SourceError::text() const {
     if (file.empty()) return result;
     result += "\n\n  File \"" + file + "\", line " + std::to_string(location.line);
     if (!function.empty()) result += ", in " + function;
-    if (source_line.empty()) return result;
+    if (!source_line.empty()) result += "\n" + quoted_line();
+    for (const std::string& caller : callers) result += "\n  called from " + caller;
+    return result;
+}
+
+std::string SourceError::quoted_line() const {
     const bool one_line = location.end_line == location.line && location.end_column > location.column;
     const int end = one_line ? location.end_column : static_cast<int>(source_line.size());
-    return result + "\n" + source_line + "\n" + caret_line(source_line, location.column, end);
+    return source_line + "\n" + caret_line(source_line, location.column, end);
 }
 
 void refuse_typing(const std::string& reason, Location location) {

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "frontend/pykernel/syntax_tree.h"
 
@@ -18,12 +19,15 @@ struct SourceError : std::runtime_error {
     SourceError(ErrorClass error_class, const std::string& reason, Location location)
         : std::runtime_error(reason), error_class(error_class), location(location) {}
     [[nodiscard]] std::string text() const;
+    /// The source line with carets below the construct.
+    [[nodiscard]] std::string quoted_line() const;
 
     ErrorClass error_class;
     Location location;
     std::string file;  ///< filled in by the function whose compilation failed
     std::string function;
-    std::string source_line;  ///< without the line's end
+    std::string source_line;           ///< without the line's end
+    std::vector<std::string> callers;  ///< from the innermost call outwards, one line each
 };
 
 [[noreturn]] void refuse_typing(const std::string& reason, Location location);

@@ -29,8 +29,15 @@ enum class TypeKind {
     object,     ///< a function or module, known while compiling: global
 };
 
-/// Address spaces of NVVM IR.
-enum AddressSpace : unsigned { generic_space = 0, global_space = 1, shared_space = 3, constant_space = 4 };
+/// Address spaces of NVVM IR. Local arrays have a type of their own, but their pointers are generic: they
+/// point to allocas.
+enum AddressSpace : unsigned {
+    generic_space = 0,
+    global_space = 1,
+    shared_space = 3,
+    constant_space = 4,
+    local_space = 5,
+};
 
 struct Type {
     TypeKind kind = TypeKind::none;
@@ -52,6 +59,10 @@ struct Type {
     }
     [[nodiscard]] bool is_integral() const { return kind == TypeKind::boolean || kind == TypeKind::integer; }
     [[nodiscard]] const Type* element() const { return elements.front(); }
+    /// Of the LLVM pointer to an array's data.
+    [[nodiscard]] unsigned pointer_space() const {
+        return address_space == local_space ? unsigned{generic_space} : address_space;
+    }
 };
 
 using TypeRef = const Type*;

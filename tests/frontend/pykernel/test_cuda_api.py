@@ -57,7 +57,7 @@ def test_shared_memory_with_every_way_to_say_float32(dtype):
 def test_shared_memory_of_two_dimensions_is_one_per_block():
     @cuda.jit
     def kernel(out):
-        tile = cuda.shared.array(shape=SHAPE, dtype=np.int64)
+        tile = cuda.shared.array(shape=SHAPE, dtype=np.int64, alignment=64)
         i, j = cuda.threadIdx.x, cuda.threadIdx.y
         tile[i, j] = cuda.blockIdx.x * 100 + i * 10 + j
         cuda.syncthreads()

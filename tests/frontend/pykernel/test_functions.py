@@ -147,3 +147,18 @@ def test_the_traceback_leads_into_the_function_and_its_caller():
     frames = traceback.extract_tb(caught.value.__traceback__)[-2:]
     assert [frame.name for frame in frames] == ["kernel", "checked"]
     assert [frame.line for frame in frames] == ["out[0] = checked(9)", 'raise ValueError("too large")']
+
+
+def test_none_arguments_decide_is_none_while_compiling():
+    @cuda.jit(device=True)
+    def offset(value, by=None):
+        if by is None:
+            return value
+        if by is not None and by > 100:
+            by = 100
+        return value + by
+
+    def kernel(out, x):
+        out[0], out[1], out[2] = offset(x), offset(x, 2.5), offset(x, 1000)
+
+    assert list(evaluate(kernel, 1, size=3)) == [1, 3.5, 101]

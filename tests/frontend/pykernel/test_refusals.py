@@ -159,6 +159,11 @@ def atomic_on_unsupported_elements(x):
     cuda.atomic.cas(x, 0, 1, 2)  # «cuda.atomic.cas(x, 0, 1, 2)»
 
 
+def atomic_on_a_local_array(x):
+    scratch = cuda.local.array(2, np.int32)
+    cuda.atomic.add(scratch, 0, 1)  # «cuda.atomic.add(scratch, 0, 1)»
+
+
 def running_index_of_a_mixed_tuple(x):
     i = cuda.grid(1)
     x[0] = (1, 2.5)[i]  # «(1, 2.5)[i]»
@@ -177,6 +182,7 @@ TYPING = [undefined_name, undefined_attribute, plain_function, types_that_do_not
           index_of_a_number, unknown_array_attribute, set_attribute, text_in_an_array, text_arithmetic,
           shift_of_a_float, unpack_of_another_size, unpack_of_a_number, four_dimensional_grid, loop_over_a_number,
           write_to_a_constant, too_many_arguments, missing_argument, unknown_keyword, atomic_on_unsupported_elements,
+          atomic_on_a_local_array,
           running_index_of_a_mixed_tuple, tuple_index_out_of_range, text_argument_of_math]
 
 
@@ -292,12 +298,18 @@ def expected_place(function):
     raise AssertionError("no mark in the source")
 
 
-def check(error_class, function, types, marked=None):
+def check(error_class, function, types, marked=None, called_from=""):
     message = refusal(error_class, function, *types)
     marked = marked or function
     number, place = expected_place(marked)
-    assert message.endswith(f'\n\n  File "{__file__}", line {number}, in {marked.__name__}\n{place}'), message
+    where = f'\n\n  File "{__file__}", line {number}, in {marked.__name__}\n{place}{called_from}'
+    assert message.endswith(where), message
     return message
+
+
+def call_on_line(function, offset):
+    line = function.__code__.co_firstlineno + offset
+    return f'\n  called from File "{__file__}", line {line}, in {function.__name__}'
 
 
 @pytest.mark.parametrize("function", TYPING, ids=lambda f: f.__name__)
@@ -315,12 +327,14 @@ def test_assigning_to_a_row_is_unsupported():
 
 
 def test_an_error_in_a_function_points_into_the_function():
-    message = check(errors.TypingError, error_inside_a_function, [A1], shape_of.py_func)
+    message = check(errors.TypingError, error_inside_a_function, [A1], shape_of.py_func,
+                    call_on_line(error_inside_a_function, 1))
     assert message.startswith("Unknown attribute 'shape' of type int64")
 
 
 def test_recursion_is_refused_where_it_calls():
-    assert "recursion" in check(errors.UnsupportedError, recursion, [A1], factorial.py_func)
+    assert "recursion" in check(errors.UnsupportedError, recursion, [A1], factorial.py_func,
+                                call_on_line(recursion, 1))
 
 
 def test_reasons():

@@ -368,3 +368,10 @@ def test_lambda_and_nested_definitions_compile_from_their_own_source():
         out[0], out[1] = double(x), triple(x)
 
     assert list(evaluate(kernel, 2.0, size=2)) == [4, 6]
+
+
+def test_negation_and_inversion_keep_the_width_of_their_operand():
+    def kernel(out, a, b):
+        out[0], out[1], out[2], out[3], out[4] = -a, ~a, -b, -True, ~True
+
+    assert list(evaluate(kernel, np.uint8(3), np.int8(-128), dtype=np.int64, size=5)) == [253, 252, -128, -1, 0]
