@@ -85,7 +85,8 @@ def print_table(rows):
         limit = f"{row['bar']:,g}x" if relative else quantity(row["bar"], row["unit"])
         lines.append((
             row["title"], quantity(row["cudasim"], row["unit"]), quantity(row["peer_value"], row["unit"]),
-            row["peer"] or "", ratio if relative else "-", ("≥ " if row["kind"] == "at least" else "≤ ") + limit,
+            row["peer"] or "", ratio if relative else "-",
+            ("≥ " if row["kind"] == "at least" else "≤ ") + limit,
             "met" if row["met"] else "missed" if row["within_twice"] else "MISSED by more than twice",
         ))  # fmt: skip
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]

@@ -1,6 +1,6 @@
 """Histogram with atomic additions in global memory.
 
-    ENABLE_CUDASIM=1 python examples/histogram.py
+ENABLE_CUDASIM=1 python examples/histogram.py
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """The Mandelbrot set, with a device function for one point.
 
-    ENABLE_CUDASIM=1 python examples/mandelbrot.py
+ENABLE_CUDASIM=1 python examples/mandelbrot.py
 """
 
 import numpy as np

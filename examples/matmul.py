@@ -1,6 +1,6 @@
 """Matrix multiplication in 16 x 16 tiles through shared memory.
 
-    ENABLE_CUDASIM=1 python examples/matmul.py
+ENABLE_CUDASIM=1 python examples/matmul.py
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Sum of an array: each block adds up 256 elements as a tree in shared memory, then the host adds the blocks.
 
-    ENABLE_CUDASIM=1 python examples/reduction.py
+ENABLE_CUDASIM=1 python examples/reduction.py
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Vector addition: one thread per element.
 
-    ENABLE_CUDASIM=1 python examples/vector_add.py
+ENABLE_CUDASIM=1 python examples/vector_add.py
 """
 
 import numpy as np

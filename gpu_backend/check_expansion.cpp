@@ -33,8 +33,11 @@ constexpr std::array checks{
 void replace(llvm::CallInst& call, Action action) {
     llvm::IRBuilder<> builder(&call);
     switch (action) {
-        case Action::drop: break;
-        case Action::keep: call.replaceAllUsesWith(call.getArgOperand(0)); break;
+        case Action::drop:
+            break;
+        case Action::keep:
+            call.replaceAllUsesWith(call.getArgOperand(0));
+            break;
         case Action::wrap: {
             llvm::Value* index = call.getArgOperand(0);
             llvm::Value* negative = builder.CreateICmpSLT(index, llvm::ConstantInt::get(index->getType(), 0));
@@ -42,7 +45,9 @@ void replace(llvm::CallInst& call, Action action) {
             call.replaceAllUsesWith(builder.CreateSelect(negative, wrapped, index));
             break;
         }
-        case Action::trap: builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {}); break;
+        case Action::trap:
+            builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+            break;
     }
     call.eraseFromParent();
 }
@@ -51,7 +56,8 @@ void replace(llvm::CallInst& call, Action action) {
 void expand_dynamic_shared_bytes(llvm::Module& module) {
     llvm::Function* declared = module.getFunction("__cudasim_dynamic_shared_bytes");
     if (!declared) return;
-    auto* reader = llvm::InlineAsm::get(declared->getFunctionType(), "mov.u32 $0, %dynamic_smem_size;", "=r", false);
+    auto* reader =
+        llvm::InlineAsm::get(declared->getFunctionType(), "mov.u32 $0, %dynamic_smem_size;", "=r", false);
     for (llvm::User* user : llvm::make_early_inc_range(declared->users())) {
         if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->setCalledOperand(reader);
     }
@@ -63,7 +69,8 @@ void expand_dynamic_shared_bytes(llvm::Module& module) {
 void expand_checks(llvm::Module& module) {
     expand_dynamic_shared_bytes(module);
     for (const Check& check : checks) {
-        llvm::Function* declared = module.getFunction(llvm::StringRef(check.symbol.data(), check.symbol.size()));
+        llvm::Function* declared =
+            module.getFunction(llvm::StringRef(check.symbol.data(), check.symbol.size()));
         if (!declared) continue;
         for (llvm::User* user : llvm::make_early_inc_range(declared->users())) {
             if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) replace(*call, check.action);

@@ -12,8 +12,8 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -24,6 +24,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/Internalize.h>
+#include <llvm/Transforms/Scalar/SROA.h>
 
 #include <mutex>
 #include <optional>
@@ -31,6 +32,7 @@
 
 #include "gpu_backend/check_expansion.h"
 #include "gpu_backend/toolkit.h"
+#include "simulator/image/contraction.h"
 
 extern "C" {
 void LLVMInitializeNVPTXTargetInfo();
@@ -44,7 +46,9 @@ namespace {
 
 using Code = PtxError::Code;
 
-llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
+llvm::StringRef ref(std::string_view text) {
+    return {text.data(), text.size()};
+}
 
 /// Keeps the first error; LLVM's own handler would print and exit.
 struct RecordingHandler : llvm::DiagnosticHandler {
@@ -82,8 +86,8 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const PtxOptions& options) {
     // by itself. 7.8 is what CUDA 11.8 and up read. Newer processors than sm_90 need, and get, more.
     const bool up_to_hopper = options.architecture.size() == 5 && options.architecture <= "sm_90";
     return std::unique_ptr<llvm::TargetMachine>(
-        target->createTargetMachine(ref(image::target_triple), options.architecture, up_to_hopper ? "+ptx78" : "",
-                                    llvm::TargetOptions(), std::nullopt));
+        target->createTargetMachine(ref(image::target_triple), options.architecture,
+                                    up_to_hopper ? "+ptx78" : "", llvm::TargetOptions(), std::nullopt));
 }
 
 /// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination.
@@ -136,7 +140,8 @@ void refuse_unsupported(const llvm::Module& module) {
                 what = "the intrinsic '" + callee->getName().str() + "'";
             }
             if (!what.empty()) {
-                throw PtxError(Code::unsupported_code, where(instruction) + ": " + what + " cannot run on a GPU");
+                throw PtxError(Code::unsupported_code,
+                               where(instruction) + ": " + what + " cannot run on a GPU");
             }
         }
     }
@@ -183,18 +188,38 @@ void link_libdevice(llvm::Module& module) {
     module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
 }
 
+/// The analyses of one run of LLVM's passes.
+class Passes {
+  public:
+    explicit Passes(llvm::TargetMachine& machine) : builder_(&machine) {
+        builder_.registerModuleAnalyses(modules_);
+        builder_.registerCGSCCAnalyses(components_);
+        builder_.registerFunctionAnalyses(functions_);
+        builder_.registerLoopAnalyses(loops_);
+        builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
+    }
+    llvm::PassBuilder& builder() { return builder_; }
+    void run(llvm::ModulePassManager passes, llvm::Module& module) { passes.run(module, modules_); }
+
+  private:
+    llvm::PassBuilder builder_;
+    llvm::LoopAnalysisManager loops_;
+    llvm::FunctionAnalysisManager functions_;
+    llvm::CGSCCAnalysisManager components_;
+    llvm::ModuleAnalysisManager modules_;
+};
+
+/// The same fusions as on the simulator, so that the option means the same on both (V5).
+void contract(llvm::Module& module, llvm::TargetMachine& machine) {
+    llvm::ModulePassManager promotion;
+    promotion.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)));
+    Passes(machine).run(std::move(promotion), module);
+    image::contract_multiply_adds(module);
+}
+
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager components;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder(&machine);
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(components);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, components, modules);
-    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+    Passes passes(machine);
+    passes.run(passes.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), module);
 }
 
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -237,7 +262,8 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     strip_simulator_metadata(module);
     llvm::Function& function = *module.getFunction(ref(kernel));
     keep_only(module, function);
-    if (!options.fma_contraction) strip_contraction(module);
+    if (options.fma_contraction) contract(module, *machine);
+    else strip_contraction(module);
     refuse_unsupported(module);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
     function.setName(ptx_name(kernel));

@@ -47,8 +47,12 @@ std::optional<fs::path> first_existing(const fs::path& below_root) {
 
 }  // namespace
 
-std::optional<fs::path> find_libdevice() { return first_existing("nvvm/libdevice/libdevice.10.bc"); }
+std::optional<fs::path> find_libdevice() {
+    return first_existing("nvvm/libdevice/libdevice.10.bc");
+}
 
-std::optional<fs::path> find_ptxas() { return first_existing("bin/ptxas"); }
+std::optional<fs::path> find_ptxas() {
+    return first_existing("bin/ptxas");
+}
 
 }  // namespace cudasim::gpu_backend

@@ -8,18 +8,22 @@ namespace cudasim::findings {
 namespace {
 
 constexpr std::array kinds{
-#define FINDING(identifier, name, severity, exception, code) KindInfo{name, Severity::severity, exception, code},
+#define FINDING(identifier, name, severity, exception, code) \
+    KindInfo{name, Severity::severity, exception, code},
 #include "simulator/findings/finding_kinds.def"
 #undef FINDING
 };
 
 std::string triple(const Dim3& value) {
-    return "[" + std::to_string(value.x) + ", " + std::to_string(value.y) + ", " + std::to_string(value.z) + "]";
+    return "[" + std::to_string(value.x) + ", " + std::to_string(value.y) + ", " + std::to_string(value.z) +
+           "]";
 }
 
 }  // namespace
 
-const KindInfo& info(FindingKind kind) { return kinds.at(static_cast<std::size_t>(kind)); }
+const KindInfo& info(FindingKind kind) {
+    return kinds.at(static_cast<std::size_t>(kind));
+}
 
 std::string coordinates(const ThreadCoordinate& thread) {
     return "tid=" + triple(thread.tid) + " ctaid=" + triple(thread.ctaid);

@@ -17,14 +17,19 @@ std::string utf8(std::string_view text) {
 
 std::string_view word(Severity severity) {
     switch (severity) {
-        case Severity::error: return "error";
-        case Severity::warning: return "warning";
-        case Severity::note: return "note";
+        case Severity::error:
+            return "error";
+        case Severity::warning:
+            return "warning";
+        case Severity::note:
+            return "note";
     }
     return "error";
 }
 
-json::Value to_json(const Dim3& value) { return json::Array{value.x, value.y, value.z}; }
+json::Value to_json(const Dim3& value) {
+    return json::Array{value.x, value.y, value.z};
+}
 
 json::Value to_json(const CallChain& chain) {
     json::Array frames;
@@ -66,7 +71,8 @@ json::Value to_json(const Finding& finding) {
     const KindInfo& kind = info(finding.kind);
     json::Array waiting;
     for (const auto& group : finding.waiting) waiting.push_back(to_json(group));
-    const std::string exception(finding.exception_type.empty() ? kind.python_exception : finding.exception_type);
+    const std::string exception(finding.exception_type.empty() ? kind.python_exception
+                                                               : finding.exception_type);
     return json::Object{{"kind", utf8(kind.name)},
                         {"severity", utf8(word(finding.severity))},
                         {"message", utf8(finding.message)},

@@ -22,9 +22,12 @@ namespace {
 
 std::string_view word(Severity severity) {
     switch (severity) {
-        case Severity::error: return "error";
-        case Severity::warning: return "warning";
-        case Severity::note: return "note";
+        case Severity::error:
+            return "error";
+        case Severity::warning:
+            return "warning";
+        case Severity::note:
+            return "note";
     }
     return "error";
 }
@@ -39,7 +42,8 @@ std::optional<std::string> line_of(std::istream& text, std::uint32_t number) {
     return line;
 }
 
-std::optional<std::string> source_line(const SourceLocation& where, std::span<const image::SourceFile> sources) {
+std::optional<std::string> source_line(const SourceLocation& where,
+                                       std::span<const image::SourceFile> sources) {
     if (where.line == 0) return std::nullopt;
     for (const auto& source : sources) {
         if (source.path != where.file) continue;
@@ -104,7 +108,8 @@ std::string object_line(const MemoryObject& object) {
     if (object.offset < 0) {
         text += std::to_string(0 - static_cast<std::uint64_t>(object.offset)) + " bytes before its start";
     } else if (static_cast<std::uint64_t>(object.offset) >= object.bytes) {
-        text += std::to_string(static_cast<std::uint64_t>(object.offset) - object.bytes) + " bytes past its end";
+        text +=
+            std::to_string(static_cast<std::uint64_t>(object.offset) - object.bytes) + " bytes past its end";
     } else {
         text += "at byte " + std::to_string(object.offset);
     }
@@ -114,8 +119,8 @@ std::string object_line(const MemoryObject& object) {
 std::string waiting_line(const WaitingGroup& group) {
     const ThreadCoordinate block{group.block, 0, group.ctaid, {0, 0, 0}};
     const std::string position = coordinates(block);
-    std::string text = "  threads " + ranges(group.threads) + " of " + position.substr(position.find("ctaid")) +
-                       ": " + group.state;
+    std::string text = "  threads " + ranges(group.threads) + " of " +
+                       position.substr(position.find("ctaid")) + ": " + group.state;
     if (!group.location.empty()) text += ", " + place(group.location.front());
     return text + "\n";
 }
@@ -123,8 +128,8 @@ std::string waiting_line(const WaitingGroup& group) {
 }  // namespace
 
 std::string text_report(const Finding& finding, std::span<const image::SourceFile> sources) {
-    std::string text = std::string(word(finding.severity)) + ": " + std::string(info(finding.kind).name) + ": " +
-                       finding.message + "\n";
+    std::string text = std::string(word(finding.severity)) + ": " + std::string(info(finding.kind).name) +
+                       ": " + finding.message + "\n";
     text += who(finding) + call_chain(finding.location, sources);
     if (finding.object) text += object_line(*finding.object);
     for (const auto& group : finding.waiting) text += waiting_line(group);

@@ -45,7 +45,8 @@ struct RecordingHandler : llvm::DiagnosticHandler {
 /// A context and the module in it; the module dies first.
 struct ParsedModule {
     ParsedModule() {
-        context.setDiagnosticHandler(std::make_unique<RecordingHandler>(diagnostic), /*RespectFilters=*/false);
+        context.setDiagnosticHandler(std::make_unique<RecordingHandler>(diagnostic),
+                                     /*RespectFilters=*/false);
     }
     std::string diagnostic;
     llvm::LLVMContext context;
@@ -134,7 +135,8 @@ Parameter layout_of(const llvm::Argument& argument, const llvm::DataLayout& layo
 Kernel describe(const llvm::Function& function) {
     const std::string where = "kernel image: kernel '" + function.getName().str() + "'";
     if (function.isDeclaration()) throw ImageError(where + " is declared but has no body");
-    if (!function.getReturnType()->isVoidTy()) throw ImageError(where + " returns a value; kernels return void");
+    if (!function.getReturnType()->isVoidTy())
+        throw ImageError(where + " returns a value; kernels return void");
     if (function.isVarArg()) throw ImageError(where + " takes a variable number of arguments");
     Kernel kernel{function.getName().str(), {}, 0};
     for (const auto& argument : function.args()) {

@@ -103,8 +103,9 @@ KernelImage KernelImage::deserialise(std::span<const std::byte> bytes) {
         throw ImageError("serialised image: does not begin with CUDASIM; not a kernel image");
     }
     if (const auto found = reader.number(4); found != version) {
-        throw ImageError("serialised image: version " + std::to_string(found) + ", this program reads version " +
-                         std::to_string(version) + "; write it again with this program");
+        throw ImageError("serialised image: version " + std::to_string(found) +
+                         ", this program reads version " + std::to_string(version) +
+                         "; write it again with this program");
     }
     if (reader.number(4) != 0) throw ImageError("serialised image: reserved header field is not 0");
     const auto stored = reader.take(checksum_bytes);

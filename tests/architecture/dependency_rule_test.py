@@ -56,7 +56,9 @@ def test_a_folder_includes_only_what_it_may_know(folder):
                 continue
             target = include.strip('"').rpartition("/")[0]
             if not (ROOT / include.strip('"')).exists():
-                wrong.append(f"{path.relative_to(ROOT)} includes {include}: not a path from the repository's root")
+                wrong.append(
+                    f"{path.relative_to(ROOT)} includes {include}: not a path from the repository's root"
+                )
             elif target != folder and target not in ALLOWED[folder]:
                 wrong.append(f"{path.relative_to(ROOT)} includes {include}: {folder} may not know {target}")
     assert not wrong, "\n".join(wrong)

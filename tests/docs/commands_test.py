@@ -1,9 +1,9 @@
 """What the documentation says to type is typed, and what it says comes back is compared.
 
-In README.md and docs/*.md, a ```console block is a session: lines that begin with `$ ` are commands, the lines below
-each are its output, where `...` stands for anything. A command without output shown must succeed. A ```python block
-whose first line is `# name.py` is a file, and is there for the commands below it. `/home/you` is the folder they run
-in, which has the repository's examples. `make` targets are only checked to exist: this test is part of one.
+In README.md and docs/*.md, a ```console block is a session: lines that begin with `$ ` are commands, the lines
+below each are its output, where `...` stands for anything. A command without output shown must succeed. A ```python
+block whose first line is `# name.py` is a file, and is there for the commands below it. `/home/you` is the folder
+they run in, which has the repository's examples. `make` targets are only checked to exist: this test is part of one.
 """
 
 import doctest
@@ -95,7 +95,10 @@ def test_a_wrong_output_would_be_noticed(tmp_path):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document):
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", re.sub(r"^```.*?^```|`[^`]*`", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)):
+    for target in re.findall(
+        r"\]\(([^)#]+)[^)]*\)",
+        re.sub(r"^```.*?^```|`[^`]*`", "", document.read_text(), flags=re.MULTILINE | re.DOTALL),
+    ):
         if not target.startswith("http"):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
@@ -111,8 +114,12 @@ def test_paths_that_documents_name_exist():
 
 
 def test_options_reference_is_up_to_date():
-    done = subprocess.run([sys.executable, "-m", "cudasim.options"], capture_output=True, text=True, check=True)
-    assert (ROOT / "docs" / "options.md").read_text() == done.stdout, "run: python -m cudasim.options > docs/options.md"
+    done = subprocess.run(
+        [sys.executable, "-m", "cudasim.options"], capture_output=True, text=True, check=True
+    )
+    assert (ROOT / "docs" / "options.md").read_text() == done.stdout, (
+        "run: python -m cudasim.options > docs/options.md"
+    )
 
 
 def test_every_kind_of_finding_is_documented():

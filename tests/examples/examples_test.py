@@ -130,6 +130,8 @@ def test_the_off_by_one_is_reported_at_its_line(tmp_path):
     faulty = max(number for number, line in enumerate(lines, 1) if line.strip() == "out[row, column] = total")
     assert f'convolution.py", line {faulty}, in convolve_off_by_one' in done.stderr
     # The lowest (block, thread) outside the 600 x 512 picture: block [37, 0, 0] reaches row 600.
-    expected = "IndexError: tid=[8, 0, 0] ctaid=[37, 0, 0]: index 600 is out of bounds for axis 0 with size 600"
+    expected = (
+        "IndexError: tid=[8, 0, 0] ctaid=[37, 0, 0]: index 600 is out of bounds for axis 0 with size 600"
+    )
     assert expected in done.stderr
     assert not (tmp_path / "out.png").exists()

@@ -84,7 +84,9 @@ std::string ptx_of(const std::string& text, const std::string& kernel, const Ptx
     return to_ptx(image::KernelImage::from_ir_text(text), kernel, options);
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
 
 PtxError refusal(const std::string& text, const std::string& kernel, const PtxOptions& options = {}) {
     try {
@@ -107,7 +109,8 @@ TEST(Ptx, declared_checks_are_replaced_as_their_table_says) {
     const auto ptx = ptx_of(everything, "scale");
     EXPECT_FALSE(contains(ptx, "__cudasim")) << ptx;
     EXPECT_TRUE(contains(ptx, "trap;")) << ptx;
-    EXPECT_TRUE(contains(ptx, "setp.lt.s64") || contains(ptx, "setp.gt.s64") || contains(ptx, "shr.s64")) << ptx;
+    EXPECT_TRUE(contains(ptx, "setp.lt.s64") || contains(ptx, "setp.gt.s64") || contains(ptx, "shr.s64"))
+        << ptx;
 }
 
 TEST(Ptx, an_unsigned_index_is_not_wrapped) {
@@ -120,17 +123,20 @@ define void @k(ptr addrspace(1) %data, i64 %i) {
 declare i64 @__cudasim_check_unsigned_index(i64, i64, i32)
 !nvvm.annotations = !{!0}
 !0 = !{ptr @k, !"kernel", i32 1}
-)", "k");
+)",
+                            "k");
     EXPECT_FALSE(contains(ptx, "add.s64")) << ptx;
     EXPECT_TRUE(contains(ptx, "st.global.u64")) << ptx;
 }
 
-TEST(Ptx, names_source_lines) { EXPECT_TRUE(contains(ptx_of(everything, "scale"), "scale.py")); }
+TEST(Ptx, names_source_lines) {
+    EXPECT_TRUE(contains(ptx_of(everything, "scale"), "scale.py"));
+}
 
 TEST(Ptx, fuses_multiply_add_only_when_asked) {
     EXPECT_FALSE(contains(ptx_of(everything, "scale", {.link_libdevice = false}), "fma.rn.f64"));
-    EXPECT_TRUE(
-        contains(ptx_of(everything, "scale", {.fma_contraction = true, .link_libdevice = false}), "fma.rn.f64"));
+    EXPECT_TRUE(contains(ptx_of(everything, "scale", {.fma_contraction = true, .link_libdevice = false}),
+                         "fma.rn.f64"));
 }
 
 TEST(Ptx, libdevice_is_linked_where_a_toolkit_is) {
@@ -154,7 +160,8 @@ define void @"f.<locals>.k"() {
 }
 !nvvm.annotations = !{!0}
 !0 = !{ptr @"f.<locals>.k", !"kernel", i32 1}
-)", "f.<locals>.k");
+)",
+                            "f.<locals>.k");
     EXPECT_TRUE(contains(ptx, ".entry f__locals__k(")) << ptx;
 }
 
@@ -165,8 +172,10 @@ TEST(Ptx, an_unknown_kernel_is_refused_with_those_there_are) {
 }
 
 TEST(Ptx, an_unknown_architecture_is_refused) {
-    EXPECT_EQ(refusal(everything, "scale", {.architecture = "sm_1"}).code, PtxError::Code::unknown_architecture);
-    EXPECT_EQ(refusal(everything, "scale", {.architecture = "pentium"}).code, PtxError::Code::unknown_architecture);
+    EXPECT_EQ(refusal(everything, "scale", {.architecture = "sm_1"}).code,
+              PtxError::Code::unknown_architecture);
+    EXPECT_EQ(refusal(everything, "scale", {.architecture = "pentium"}).code,
+              PtxError::Code::unknown_architecture);
 }
 
 TEST(Ptx, intrinsics_of_another_processor_are_refused_not_fatal) {
@@ -178,7 +187,8 @@ define void @k() {
 declare void @llvm.x86.sse2.pause()
 !nvvm.annotations = !{!0}
 !0 = !{ptr @k, !"kernel", i32 1}
-)", "k");
+)",
+                               "k");
     EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
     EXPECT_TRUE(contains(error.what(), "llvm.x86.sse2.pause")) << error.what();
 }

@@ -6,7 +6,15 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 
-__device__ inline int thread_index() { return __nvvm_read_ptx_sreg_tid_x(); }
-__device__ inline int block_index() { return __nvvm_read_ptx_sreg_ctaid_x(); }
-__device__ inline int block_size() { return __nvvm_read_ptx_sreg_ntid_x(); }
-__device__ inline int atomic_add(int* where, int value) { return __nvvm_atom_add_gen_i(where, value); }
+__device__ inline int thread_index() {
+    return __nvvm_read_ptx_sreg_tid_x();
+}
+__device__ inline int block_index() {
+    return __nvvm_read_ptx_sreg_ctaid_x();
+}
+__device__ inline int block_size() {
+    return __nvvm_read_ptx_sreg_ntid_x();
+}
+__device__ inline int atomic_add(int* where, int value) {
+    return __nvvm_atom_add_gen_i(where, value);
+}

@@ -46,11 +46,13 @@ image::KernelImage compile(const std::string& file) {
     const fs::path work = fs::temp_directory_path() / ("cudasim_images_" + std::to_string(getpid()));
     fs::create_directories(work / "no-toolkit");
     const std::string source = folder + "/" + file, output = (work / "image.bc").string();
-    run(std::string(CUDASIM_CLANG) + " -x cuda --cuda-device-only --cuda-gpu-arch=sm_75 --cuda-path=" +
-        (work / "no-toolkit").string() +
-        " -nocudainc -nocudalib -Xclang -target-feature -Xclang +ptx78 -std=c++20 -O1 -Xclang -disable-llvm-passes"
+    run(std::string(CUDASIM_CLANG) +
+        " -x cuda --cuda-device-only --cuda-gpu-arch=sm_75 --cuda-path=" + (work / "no-toolkit").string() +
+        " -nocudainc -nocudalib -Xclang -target-feature -Xclang +ptx78 -std=c++20 -O1 -Xclang "
+        "-disable-llvm-passes"
         " -g -Xclang -debug-info-kind=limited -fno-finite-loops -fno-delete-null-pointer-checks"
-        " -emit-llvm -c " + source + " -o " + output);
+        " -emit-llvm -c " +
+        source + " -o " + output);
     auto image = image::KernelImage::from_bitcode(read(output), {{source, read(source)}});
     fs::remove_all(work);
     return image;

@@ -11,7 +11,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def run(*command, **environment):
     clean = {key: value for key, value in os.environ.items() if "CUDASIM" not in key and key != "MAKEFLAGS"}
-    return subprocess.run(command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, timeout=300
+    )
 
 
 def test_make_help_lists_the_front_door():
@@ -38,7 +40,9 @@ def test_demo_shows_the_picture_and_the_report():
 def test_wheel_works_in_a_fresh_environment(tmp_path):
     wheels = list((ROOT / "build" / "wheel").glob("cudasim-*.whl"))
     if not wheels:
-        pytest.skip("no wheel in build/wheel: scripts/build.sh makes one where .venv-numba is, as in `make test`")
+        pytest.skip(
+            "no wheel in build/wheel: scripts/build.sh makes one where .venv-numba is, as in `make test`"
+        )
     done = run("scripts/try_wheel.sh", str(wheels[0]), str(tmp_path / "fresh"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "wheel: works in a fresh virtual environment"

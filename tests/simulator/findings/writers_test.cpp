@@ -11,7 +11,8 @@
 namespace cudasim::findings {
 namespace {
 
-const std::vector<image::SourceFile> sources{{"scale.py", "import x\n\n\ndef invert(x):\n\tx[i] = 1 / x[i]\n"}};
+const std::vector<image::SourceFile> sources{
+    {"scale.py", "import x\n\n\ndef invert(x):\n\tx[i] = 1 / x[i]\n"}};
 
 Finding index_error() {
     Finding finding;
@@ -81,15 +82,18 @@ TEST(TextReport, places_the_access_relative_to_its_object) {
         const auto report = text_report(finding, {});
         return report.substr(report.find("  object"));
     };
-    EXPECT_EQ(line(88), "  object: x, 80 bytes of global memory at 0x10000; the access is 8 bytes past its end\n");
-    EXPECT_EQ(line(-4), "  object: x, 80 bytes of global memory at 0x10000; the access is 4 bytes before its start\n");
+    EXPECT_EQ(line(88),
+              "  object: x, 80 bytes of global memory at 0x10000; the access is 8 bytes past its end\n");
+    EXPECT_EQ(line(-4),
+              "  object: x, 80 bytes of global memory at 0x10000; the access is 4 bytes before its start\n");
     EXPECT_EQ(line(7), "  object: x, 80 bytes of global memory at 0x10000; the access is at byte 7\n");
 }
 
 TEST(TextReport, names_who_waits_where_and_how_to_repeat_it) {
     auto finding = index_error();
     finding.kind = FindingKind::deadlock;
-    finding.waiting.push_back({"waiting at barrier", {{"scale.py", "invert", 5, 1}}, 2, {2, 0, 0}, {{0, 31}}});
+    finding.waiting.push_back(
+        {"waiting at barrier", {{"scale.py", "invert", 5, 1}}, 2, {2, 0, 0}, {{0, 31}}});
     finding.reproduce = "cudasim run scale.py";
     const auto report = text_report(finding, {});
     EXPECT_NE(report.find("  threads 0-31 of ctaid=[2, 0, 0]: waiting at barrier, scale.py:5:1, in invert\n"

@@ -61,7 +61,8 @@ TEST(KernelImage, finds_kernels_by_annotation_and_by_calling_convention) {
 
 TEST(KernelImage, lays_out_parameters_at_their_natural_alignment) {
     const auto image = KernelImage::from_ir_text(two_kernels);
-    const Kernel expected{"scale", {{"data", 0, 8, 8}, {"flag", 8, 1, 1}, {"factor", 16, 8, 8}, {"n", 24, 2, 2}}, 26};
+    const Kernel expected{
+        "scale", {{"data", 0, 8, 8}, {"flag", 8, 1, 1}, {"factor", 16, 8, 8}, {"n", 24, 2, 2}}, 26};
     EXPECT_EQ(*image.find("scale"), expected);
 }
 
@@ -81,7 +82,8 @@ TEST(KernelImage, hash_depends_on_bitcode_and_sources) {
 }
 
 TEST(KernelImage, serialised_form_comes_back_equal) {
-    const auto image = KernelImage::from_ir_text(two_kernels, {{"scale.py", "def scale():\n"}, {"empty.py", ""}});
+    const auto image =
+        KernelImage::from_ir_text(two_kernels, {{"scale.py", "def scale():\n"}, {"empty.py", ""}});
     const auto copy = KernelImage::deserialise(image.serialise());
     EXPECT_EQ(copy.hash(), image.hash());
     EXPECT_EQ(copy.bitcode(), image.bitcode());
@@ -151,7 +153,8 @@ TEST(KernelImage, a_syntax_error_names_line_and_column) {
 TEST(KernelImage, a_module_for_another_target_is_refused) {
     const auto message = refusal_of_text("target triple = \"x86_64-pc-linux-gnu\"\n");
     EXPECT_NE(message.find("x86_64-pc-linux-gnu"), std::string::npos) << message;
-    EXPECT_NE(refusal_of_text("target triple = \"nvptx64-nvidia-cuda\"\n").find("data layout"), std::string::npos);
+    EXPECT_NE(refusal_of_text("target triple = \"nvptx64-nvidia-cuda\"\n").find("data layout"),
+              std::string::npos);
 }
 
 TEST(KernelImage, kernels_that_cannot_be_launched_are_refused_by_name) {
