@@ -1,11 +1,10 @@
 """From a function object to its source: the syntax tree of its definition, with the file's own line numbers.
 
-`inspect.getsource` looks through all loaded modules first (10 ms and more); here the code object's file name and
-first line lead straight to the lines in `linecache`, which notebooks and doctests fill too.
+`inspect.getsource` looks through all loaded modules first and then tokenizes (10 ms and more); here the code
+object's file name and first line lead straight to the lines in `linecache`, which notebooks and doctests fill too.
 """
 
 import ast
-import inspect
 import linecache
 
 
@@ -39,11 +38,30 @@ def source_of(function):
     if code.co_name == "<lambda>":
         return _from_file(code, lines, _find_lambda)
     first = code.co_firstlineno
-    block = inspect.getblock(lines[first - 1:])
-    node, offset = _parse_block(block, code.co_name)
-    if node is None:
-        return _from_file(code, lines, _find_function)
-    return KernelSource(node, first - 1 + offset, code.co_filename, first, _without_ends(block), "".join(lines))
+    for end in _possible_ends(lines, first):
+        block = lines[first - 1:end]
+        node, offset = _parse_block(block, code.co_name)
+        if node is not None:
+            return KernelSource(node, first - 1 + offset, code.co_filename, first, _without_ends(block), "".join(lines))
+    return _from_file(code, lines, _find_function)
+
+
+def _possible_ends(lines, first):
+    """Line numbers after which the definition that begins on line `first` may end, nearest first.
+
+    It ends before a line that is not indented deeper than its beginning. Such a line may also lie in a string or
+    in parentheses, or follow a decorator: then what came before is no complete definition and does not parse.
+    """
+    start = lines[first - 1]
+    depth = len(start) - len(start.lstrip())
+    seen_def = False
+    for number, line in enumerate(lines[first - 1:], first):
+        stripped = line.strip()
+        deeper = len(line) - len(line.lstrip()) > depth
+        if seen_def and stripped and not deeper and not stripped.startswith(("#", ")")):
+            yield number - 1
+        seen_def = seen_def or stripped.startswith(("def ", "def\t", "def\\"))
+    yield len(lines)
 
 
 def _without_ends(lines):

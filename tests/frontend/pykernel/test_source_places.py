@@ -133,3 +133,45 @@ def test_typed_ir_shows_types_and_versions():
     assert typed.startswith(f"kernel(x: {A1}, n: int32) -> none    # {__file__}:")
     assert re.search(r"y\.\d = phi \[block\d: y\] \[block\d: y\.\d\] : float64", typed)
     assert re.search(r"i = %\d+ : int32 ", typed)
+
+
+def test_definitions_end_where_python_ends_them(tmp_path):
+    import importlib.util
+
+    text = '''
+def first(x): x[0] = 1
+def second(x):
+    """Text
+def not_this(x):
+"""
+    x[0] = (
+2)
+# a comment at the margin
+
+    x[1] = 3 + \\
+4
+after = 5
+class Holder:
+    @staticmethod
+    def third(x,
+    y=(1,
+2),
+    ):
+        x[0] = 6
+
+    @staticmethod
+    def fourth(x):
+        x[0] = 7'''
+    path = tmp_path / "definitions.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("definitions", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    functions = [module.first, module.second, module.Holder.third, module.Holder.fourth]
+    lines = text.splitlines()
+    for function in functions:
+        source = source_of(function)
+        assert source.node.name == function.__name__
+        assert lines[source.node.lineno + source.line_offset - 1].strip().startswith(f"def {function.__name__}(")
+        last = source.node.body[-1]
+        assert lines[last.lineno + source.line_offset - 1][last.col_offset:].startswith("x[")
