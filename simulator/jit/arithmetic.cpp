@@ -17,8 +17,10 @@ bool is_division(const Instruction& instruction) {
         case Instruction::SDiv:
         case Instruction::UDiv:
         case Instruction::SRem:
-        case Instruction::URem: return true;
-        default: return false;
+        case Instruction::URem:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -37,9 +39,11 @@ void define_signed_overflow(BinaryOperator& division) {
     division.setOperand(1, builder.CreateSelect(minus_one, ConstantInt::get(type, 1), divisor));
     builder.SetInsertPoint(division.getNextNode());
     builder.SetCurrentDebugLocation(division.getDebugLoc());
-    Value* negated = division.getOpcode() == Instruction::SDiv ? builder.CreateNeg(division.getOperand(0))
-                                                               : static_cast<Value*>(ConstantInt::get(type, 0));
-    auto* choice = SelectInst::Create(minus_one, negated, &division, "", division.getNextNode()->getIterator());
+    Value* negated = division.getOpcode() == Instruction::SDiv
+                         ? builder.CreateNeg(division.getOperand(0))
+                         : static_cast<Value*>(ConstantInt::get(type, 0));
+    auto* choice =
+        SelectInst::Create(minus_one, negated, &division, "", division.getNextNode()->getIterator());
     if (auto* negation = dyn_cast<Instruction>(negated)) choice->moveAfter(negation);
     choice->setDebugLoc(division.getDebugLoc());
     division.replaceUsesWithIf(choice, [&](Use& use) { return use.getUser() != choice; });
@@ -57,7 +61,8 @@ void define_division(BinaryOperator& division) {
         emit_fault(builder, findings::FindingKind::integer_division);
         cold->eraseFromParent();
     }
-    const bool is_signed = division.getOpcode() == Instruction::SDiv || division.getOpcode() == Instruction::SRem;
+    const bool is_signed =
+        division.getOpcode() == Instruction::SDiv || division.getOpcode() == Instruction::SRem;
     if (is_signed) define_signed_overflow(division);
 }
 
@@ -88,7 +93,8 @@ Value* converted(CastInst& conversion) {
     const bool is_signed = isa<FPToSIInst>(conversion);
     Value* source = conversion.getOperand(0);
     const bool from_double = source->getType()->isDoubleTy();
-    if (!from_double && !source->getType()->isFloatTy()) source = builder.CreateFPExt(source, builder.getFloatTy());
+    if (!from_double && !source->getType()->isFloatTy())
+        source = builder.CreateFPExt(source, builder.getFloatTy());
     const unsigned width = std::max(16U, conversion.getType()->getIntegerBitWidth());
     Type* type = builder.getIntNTy(width);
     Value* result = builder.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,

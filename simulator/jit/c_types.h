@@ -31,7 +31,8 @@ struct FunctionTypeOf;
 template <class Result, class... Parameters>
 struct FunctionTypeOf<Result(Parameters...)> {
     static llvm::FunctionType* get(llvm::LLVMContext& context) {
-        return llvm::FunctionType::get(llvm_type<Result>(context), {llvm_type<Parameters>(context)...}, false);
+        return llvm::FunctionType::get(llvm_type<Result>(context), {llvm_type<Parameters>(context)...},
+                                       false);
     }
 };
 

@@ -13,7 +13,8 @@ using namespace llvm;
 
 bool carries_meaning(const Attribute& attribute, bool by_value) {
     if (attribute.hasAttribute(Attribute::Alignment)) return by_value;
-    for (auto kind : {Attribute::ByVal, Attribute::StructRet, Attribute::ZExt, Attribute::SExt, Attribute::ImmArg}) {
+    for (auto kind :
+         {Attribute::ByVal, Attribute::StructRet, Attribute::ZExt, Attribute::SExt, Attribute::ImmArg}) {
         if (attribute.hasAttribute(kind)) return true;
     }
     return false;
@@ -65,8 +66,10 @@ bool only_forwards_its_operand(const Instruction& instruction) {
         case Intrinsic::strip_invariant_group:
         case Intrinsic::ptr_annotation:
         case Intrinsic::annotation:
-        case Intrinsic::ssa_copy: return true;
-        default: return false;
+        case Intrinsic::ssa_copy:
+            return true;
+        default:
+            return false;
     }
 }
 

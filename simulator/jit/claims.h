@@ -10,7 +10,4 @@ namespace cudasim::jit {
 /// Also drops lifetime markers, assumptions, variables' debug info and target attributes of the GPU.
 void strip_claims(Compilation& compilation);
 
-/// Local arrays start as poison (V3); see fresh_locals.cpp.
-void poison_fresh_locals(Compilation& compilation);
-
 }  // namespace cudasim::jit

@@ -5,6 +5,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "simulator/image/contraction.h"
 #include "simulator/jit/claims.h"
 #include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/late_instrumentation.h"
@@ -34,7 +35,6 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     load_kernel(compilation, image, kernel);
     expand_constants(compilation);
     strip_claims(compilation);
-    poison_fresh_locals(compilation);
     lower_functions(compilation);
     compilation.module->setTargetTriple(machine.getTargetTriple().str());
     compilation.module->setDataLayout(machine.createDataLayout());
@@ -49,6 +49,7 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     lower_special_registers(compilation);
     refuse_unknown_functions(compilation);
     promote_locals(compilation, machine);
+    if (compilation.options.fma_contraction) image::contract_multiply_adds(*compilation.module);
     insert_polls(compilation);
     insert_memory_checks(compilation);
     build_entry(compilation);
@@ -82,7 +83,8 @@ std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& i
     return compiled;
 }
 
-std::string instrumented_ir(const image::KernelImage& image, std::string_view kernel, const CompileOptions& options) {
+std::string instrumented_ir(const image::KernelImage& image, std::string_view kernel,
+                            const CompileOptions& options) {
     const auto lock = lock_compiler();
     Compilation compilation;
     compilation.options = options;

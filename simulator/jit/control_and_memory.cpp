@@ -44,7 +44,8 @@ void define_control(Instruction& instruction) {
             fault_before(*call, findings::FindingKind::trap);
             call->eraseFromParent();
             break;
-        default: break;
+        default:
+            break;
     }
 }
 
@@ -54,18 +55,20 @@ void poison_local(AllocaInst& local) {
     if (!bytes || bytes->isZero()) return;
     IRBuilder<> builder(local.getNextNode());
     builder.SetCurrentDebugLocation({});
-    mark_checked(*builder.CreateMemSet(&local, builder.getInt8(local_poison), bytes->getFixedValue(), local.getAlign()));
+    mark_checked(*builder.CreateMemSet(&local, builder.getInt8(local_poison), bytes->getFixedValue(),
+                                       local.getAlign()));
 }
 
 /// Keeps `load` alive until it was checked: a dead load out of bounds is a finding all the same.
 void keep(LoadInst& load, std::map<Type*, Function*>& keepers) {
-    if (load.getMetadata(marks::checked) || isa<AllocaInst>(getUnderlyingObject(load.getPointerOperand()))) return;
+    if (load.getMetadata(marks::checked) || isa<AllocaInst>(getUnderlyingObject(load.getPointerOperand())))
+        return;
     auto& keeper = keepers[load.getType()];
     if (!keeper) {
         auto& context = load.getContext();
         auto* type = FunctionType::get(Type::getVoidTy(context), {load.getType()}, false);
-        keeper = Function::Create(type, GlobalValue::ExternalLinkage, keep_prefix + std::to_string(keepers.size()),
-                                  *load.getModule());
+        keeper = Function::Create(type, GlobalValue::ExternalLinkage,
+                                  keep_prefix + std::to_string(keepers.size()), *load.getModule());
         keeper->setDoesNotThrow();
         keeper->setWillReturn();
         keeper->setOnlyAccessesInaccessibleMemory();

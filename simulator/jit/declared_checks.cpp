@@ -31,7 +31,8 @@ constexpr Row rows[] = {
 
 /// The failing side of an index check: what the source said, before wrapping.
 void emit_index_fault(IRBuilder<>& builder, const CallInst& check) {
-    call_hook(builder, Hook::index_fault, {check.getArgOperand(0), check.getArgOperand(1), check.getArgOperand(2)});
+    call_hook(builder, Hook::index_fault,
+              {check.getArgOperand(0), check.getArgOperand(1), check.getArgOperand(2)});
     builder.CreateUnreachable();
 }
 
@@ -103,25 +104,37 @@ bool has_declared_type(const CallInst& check, Check kind) {
     FunctionType* expected = nullptr;
     switch (kind) {
         case Check::check_index:
-        case Check::check_unsigned_index: expected = FunctionType::get(i64, {i64, i64, i32}, false); break;
+        case Check::check_unsigned_index:
+            expected = FunctionType::get(i64, {i64, i64, i32}, false);
+            break;
         case Check::check_float_division:
             expected = FunctionType::get(none, {Type::getInt1Ty(context)}, false);
             break;
-        case Check::raise: expected = FunctionType::get(none, {i32}, false); break;
+        case Check::raise:
+            expected = FunctionType::get(none, {i32}, false);
+            break;
     }
     return check.getFunctionType() == expected;
 }
 
 void expand(CallInst& check, Check kind, const Compilation& compilation) {
     if (!has_declared_type(check, kind)) {
-        refuse(check, "'" + check.getCalledFunction()->getName().str() + "' is called with a type of its own; " +
-                          "see simulator/image/checks.def");
+        refuse(check, "'" + check.getCalledFunction()->getName().str() +
+                          "' is called with a type of its own; " + "see simulator/image/checks.def");
     }
     switch (kind) {
-        case Check::check_index: expand_check_index(check); break;
-        case Check::check_unsigned_index: expand_check_unsigned_index(check); break;
-        case Check::check_float_division: expand_check_float_division(check); break;
-        case Check::raise: expand_raise(check, compilation); break;
+        case Check::check_index:
+            expand_check_index(check);
+            break;
+        case Check::check_unsigned_index:
+            expand_check_unsigned_index(check);
+            break;
+        case Check::check_float_division:
+            expand_check_float_division(check);
+            break;
+        case Check::raise:
+            expand_raise(check, compilation);
+            break;
     }
     check.eraseFromParent();
 }

@@ -1,10 +1,12 @@
 // Builds the block runner (E1): the kernel's body inside a loop over threads [context.thread, context.end).
 //
-//   entry ─► first (tid of context.thread) ─► thread ─► body ... ─► next ─► thread (while thread < context.end)
+//   entry ─► first (tid of context.thread) ─► thread ─► body ... ─► next ─► thread (while thread <
+//   context.end)
 //                                                                     └──► exit
 //
 // The loop keeps tid in registers and writes it to the context before each thread, tid.y and tid.z only when
-// they change; the optimiser moves all but `thread` to the calls that need them. The body's local variables move to the entry, so all threads of a runner share their slots.
+// they change; the optimiser moves all but `thread` to the calls that need them. The body's local variables
+// move to the entry, so all threads of a runner share their slots.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
@@ -49,7 +51,8 @@ class EntryBuilder {
         entry_->setDoesNotThrow();
         entry_->addFnAttr(Attribute::NullPointerIsValid);
         entry_->addParamAttr(0, Attribute::NoAlias);
-        entry_->addParamAttr(0, Attribute::get(*compilation_.context, Attribute::Dereferenceable, sizeof(ThreadContext)));
+        entry_->addParamAttr(
+            0, Attribute::get(*compilation_.context, Attribute::Dereferenceable, sizeof(ThreadContext)));
         entry_->addParamAttr(0, Attribute::getWithAlignment(*compilation_.context, Align(8)));
         entry_->getArg(0)->setName("context");
         entry_->setSubprogram(body_.getSubprogram());
@@ -68,7 +71,8 @@ class EntryBuilder {
         Value* buffer = nullptr;
         const auto& parameters = compilation_.description->parameters;
         if (!parameters.empty()) {
-            buffer = head.block_field(offsetof(BlockContext, parameters), PointerType::get(*compilation_.context, 0));
+            buffer = head.block_field(offsetof(BlockContext, parameters),
+                                      PointerType::get(*compilation_.context, 0));
         }
         builder_.SetInsertPoint(start_->getTerminator());
         for (unsigned i = 0; i < parameters.size(); ++i) {

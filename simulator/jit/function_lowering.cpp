@@ -72,7 +72,8 @@ class FunctionLowering {
         }
         for (Function* function : old) move_body(*function);
         for (Function* function : old) rewrite(*moved_.at(function));
-        for (auto& function : compilation_.layout.functions) function = moved_.contains(function) ? moved_[function] : nullptr;
+        for (auto& function : compilation_.layout.functions)
+            function = moved_.contains(function) ? moved_[function] : nullptr;
         compilation_.kernel = moved_.at(compilation_.kernel);
         // Initialisers mention functions; they were laid out long ago (globals_layout.h).
         for (auto& variable : compilation_.module->globals()) variable.setInitializer(nullptr);
@@ -95,7 +96,8 @@ class FunctionLowering {
         function->setSubprogram(old.getSubprogram());
         old.setSubprogram(nullptr);
         SmallVector<AttributeSet, 8> attributes(leading.size());
-        for (unsigned i = 0; i < old.arg_size(); ++i) attributes.push_back(old.getAttributes().getParamAttrs(i));
+        for (unsigned i = 0; i < old.arg_size(); ++i)
+            attributes.push_back(old.getAttributes().getParamAttrs(i));
         function->setAttributes(AttributeList::get(*compilation_.context, old.getAttributes().getFnAttrs(),
                                                    old.getAttributes().getRetAttrs(), attributes));
         for (unsigned i = 0; i < old.arg_size(); ++i) {
@@ -135,7 +137,8 @@ class FunctionLowering {
             element->setResultElementType(types_(element->getResultElementType()));
         } else if (auto* call = dyn_cast<CallBase>(&instruction)) {
             if (call->isInlineAsm()) {
-                refuse(instruction, "inline PTX assembly cannot run on the CPU; guard it, or write it in CUDA C++");
+                refuse(instruction,
+                       "inline PTX assembly cannot run on the CPU; guard it, or write it in CUDA C++");
             }
             call->mutateFunctionType(cast<FunctionType>(types_(call->getFunctionType())));
         }
@@ -172,8 +175,9 @@ class FunctionLowering {
         if (value.isNullValue()) return Constant::getNullValue(type);
         SmallVector<Constant*, 8> elements;
         for (Value* element : value.operands()) {
-            elements.push_back(types_(element->getType()) == element->getType() ? cast<Constant>(element)
-                                                                                : map_constant(*cast<Constant>(element)));
+            elements.push_back(types_(element->getType()) == element->getType()
+                                   ? cast<Constant>(element)
+                                   : map_constant(*cast<Constant>(element)));
         }
         if (auto* structure = dyn_cast<StructType>(type)) return ConstantStruct::get(structure, elements);
         if (auto* array = dyn_cast<ArrayType>(type)) return ConstantArray::get(array, elements);
@@ -187,9 +191,11 @@ class FunctionLowering {
         const auto& offsets = is_shared ? compilation_.shared.offsets : compilation_.layout.offsets;
         const auto found = offsets.find(&variable);
         if (found == offsets.end()) {
-            refuse(user, "the variable '" + variable.getName().str() + "' is declared but not defined in this image");
+            refuse(user, "the variable '" + variable.getName().str() +
+                             "' is declared but not defined in this image");
         }
-        const unsigned base = is_shared ? offsetof(BlockContext, shared_base) : offsetof(BlockContext, globals_base);
+        const unsigned base =
+            is_shared ? offsetof(BlockContext, shared_base) : offsetof(BlockContext, globals_base);
         Value* start = head.block_field(base, pointer_);
         auto* address = GetElementPtrInst::Create(
             Type::getInt8Ty(*compilation_.context), start,
@@ -224,7 +230,8 @@ class FunctionLowering {
         if (!isa<CallInst>(call)) refuse(call, "exception handling cannot run in a kernel");
         if (!is_direct(call)) return add_context(call, call.getCalledOperand());
         auto* callee = cast<Function>(call.getCalledOperand());
-        if (const auto found = moved_.find(callee); found != moved_.end()) return add_context(call, found->second);
+        if (const auto found = moved_.find(callee); found != moved_.end())
+            return add_context(call, found->second);
         if (callee->getFunctionType() == call.getFunctionType()) return;
         call.setCalledFunction(redeclare(*callee, call.getFunctionType()));
     }
@@ -235,7 +242,8 @@ class FunctionLowering {
         if (old.isIntrinsic()) {
             SmallVector<Type*, 4> overloaded;
             if (Intrinsic::getIntrinsicSignature(old.getIntrinsicID(), type, overloaded)) {
-                return known = Intrinsic::getDeclaration(compilation_.module.get(), old.getIntrinsicID(), overloaded);
+                return known = Intrinsic::getDeclaration(compilation_.module.get(), old.getIntrinsicID(),
+                                                         overloaded);
             }
         }
         known = Function::Create(type, GlobalValue::ExternalLinkage, "", *compilation_.module);
@@ -251,7 +259,8 @@ class FunctionLowering {
         auto* type = FunctionType::get(call.getType(), parameters, call.getFunctionType()->isVarArg());
         auto* replacement = CallInst::Create(type, callee, arguments, "", call.getIterator());
         SmallVector<AttributeSet, 8> attributes(1);
-        for (unsigned i = 0; i < call.arg_size(); ++i) attributes.push_back(call.getAttributes().getParamAttrs(i));
+        for (unsigned i = 0; i < call.arg_size(); ++i)
+            attributes.push_back(call.getAttributes().getParamAttrs(i));
         replacement->setAttributes(AttributeList::get(call.getContext(), AttributeSet(),
                                                       call.getAttributes().getRetAttrs(), attributes));
         replacement->setDebugLoc(call.getDebugLoc());
@@ -285,7 +294,8 @@ void copy_parameters_by_value(Function& function, bool kernel) {
         auto* copy = builder.CreateAlloca(type, nullptr, argument.getName() + ".copy");
         copy->setAlignment(alignment);
         argument.replaceAllUsesWith(copy);
-        auto* fill = builder.CreateMemCpy(copy, alignment, &argument, alignment, data_layout.getTypeAllocSize(type));
+        auto* fill =
+            builder.CreateMemCpy(copy, alignment, &argument, alignment, data_layout.getTypeAllocSize(type));
         mark_checked(*fill);
     }
 }
@@ -314,7 +324,8 @@ void lower_functions(Compilation& compilation) {
     for (Function& function : *compilation.module) {
         if (!function.isDeclaration()) copy_parameters_by_value(function, &function == compilation.kernel);
     }
-    if (auto* annotations = compilation.module->getNamedMetadata("nvvm.annotations")) annotations->eraseFromParent();
+    if (auto* annotations = compilation.module->getNamedMetadata("nvvm.annotations"))
+        annotations->eraseFromParent();
     remove_variables(compilation);
 }
 

@@ -116,7 +116,8 @@ class Serialiser {
         }
         if (data_layout_.getTypeStoreSize(value.getType()) != 8) refuse_initialiser();
         if (const auto* number = dyn_cast<ConstantInt>(base)) {
-            return write(APInt(64, number->getZExtValue() + static_cast<std::uint64_t>(displacement)), offset);
+            return write(APInt(64, number->getZExtValue() + static_cast<std::uint64_t>(displacement)),
+                         offset);
         }
         if (base->isNullValue()) return write(APInt(64, static_cast<std::uint64_t>(displacement)), offset);
         if (const auto* function = dyn_cast<Function>(base); function && handles_.contains(function)) {
@@ -130,10 +131,11 @@ class Serialiser {
 
     [[noreturn]] void refuse_initialiser() const {
         const auto description = describe(*variable_, 0);
-        throw CompileError("the initialiser of '" + description.name +
-                               "' holds something that has no value before the kernel runs (an address in shared "
-                               "memory, of an undefined symbol, or a difference of addresses); assign it in the kernel",
-                           {description.location});
+        throw CompileError(
+            "the initialiser of '" + description.name +
+                "' holds something that has no value before the kernel runs (an address in shared "
+                "memory, of an undefined symbol, or a difference of addresses); assign it in the kernel",
+            {description.location});
     }
 
     const DataLayout& data_layout_;

@@ -25,7 +25,7 @@ struct Row {
 };
 
 const std::array rows = {
-#define HOOK(identifier, result, returns, parameters)                          \
+#define HOOK(identifier, result, returns, parameters)                                              \
     Row{"cudasim_hook_" #identifier, reinterpret_cast<void*>(&cudasim_hook_##identifier), returns, \
         &FunctionTypeOf<std::remove_pointer_t<decltype(&cudasim_hook_##identifier)>>::get},
 #include "simulator/jit/hooks.def"
@@ -34,7 +34,9 @@ const std::array rows = {
 
 /// Checks that mostly return leave the program's memory alone, but whatever was stored before must be there
 /// when they end the thread: they read everything.
-bool only_reads(Hook hook) { return hook == Hook::access_check || hook == Hook::float_division; }
+bool only_reads(Hook hook) {
+    return hook == Hook::access_check || hook == Hook::float_division;
+}
 
 Function* declare(Module& module, Hook hook) {
     const Row& row = rows[static_cast<std::size_t>(hook)];
@@ -54,7 +56,9 @@ Function* declare(Module& module, Hook hook) {
 
 }  // namespace
 
-std::string_view symbol_of(Hook hook) { return rows[static_cast<std::size_t>(hook)].symbol; }
+std::string_view symbol_of(Hook hook) {
+    return rows[static_cast<std::size_t>(hook)].symbol;
+}
 
 std::optional<Hook> hook_called_by(const Instruction& instruction) {
     const auto* call = dyn_cast<CallInst>(&instruction);

@@ -61,7 +61,8 @@ T cosine_of_pi_times(T x) {
     const T rest = std::fmod(std::fabs(x), T(2));
     if (rest == T(0.5) || rest == T(1.5)) return 0;
     const T folded = rest > 1 ? 2 - rest : rest;
-    return folded > T(0.5) ? -std::cos((1 - folded) * std::numbers::pi_v<T>) : std::cos(folded * std::numbers::pi_v<T>);
+    return folded > T(0.5) ? -std::cos((1 - folded) * std::numbers::pi_v<T>)
+                           : std::cos(folded * std::numbers::pi_v<T>);
 }
 
 template <class T>
@@ -77,7 +78,8 @@ T integer_power(T base, std::int32_t exponent) {
 /// PTX cvt: saturates; NaN gives the smallest value except f32 -> s32, which gives 0.
 template <class Integer, class T>
 Integer saturate(T x) {
-    if (std::isnan(x)) return sizeof(T) == 4 && sizeof(Integer) == 4 ? 0 : std::numeric_limits<Integer>::min();
+    if (std::isnan(x))
+        return sizeof(T) == 4 && sizeof(Integer) == 4 ? 0 : std::numeric_limits<Integer>::min();
     const T limit = -static_cast<T>(std::numeric_limits<Integer>::min());
     if (x >= limit) return std::numeric_limits<Integer>::max();
     if (x < -limit) return std::numeric_limits<Integer>::min();
@@ -133,11 +135,11 @@ const std::vector<std::pair<std::string_view, void*>>& host_symbols() {
 #define LIBM_2(name) \
     {#name, address<double(double, double)>(::name)}, {#name "f", address<float(float, float)>(::name##f)},
         LIBM_1(sin) LIBM_1(cos) LIBM_1(tan) LIBM_1(exp) LIBM_1(exp2) LIBM_1(exp10) LIBM_1(log) LIBM_1(log2)
-        LIBM_1(log10) LIBM_1(round) LIBM_1(floor) LIBM_1(ceil) LIBM_1(trunc) LIBM_1(rint) LIBM_1(nearbyint)
-        LIBM_1(roundeven) LIBM_2(pow) LIBM_2(fmod) LIBM_2(fmin) LIBM_2(fmax)
+            LIBM_1(log10) LIBM_1(round) LIBM_1(floor) LIBM_1(ceil) LIBM_1(trunc) LIBM_1(rint)
+                LIBM_1(nearbyint) LIBM_1(roundeven) LIBM_2(pow) LIBM_2(fmod) LIBM_2(fmin) LIBM_2(fmax)
 #undef LIBM_1
 #undef LIBM_2
-        {"fma", address<double(double, double, double)>(::fma)},
+                    {"fma", address<double(double, double, double)>(::fma)},
         {"fmaf", address<float(float, float, float)>(::fmaf)},
         {"ldexp", address<double(double, int)>(::ldexp)},
         {"ldexpf", address<float(float, int)>(::ldexpf)},

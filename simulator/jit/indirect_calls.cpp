@@ -18,15 +18,18 @@ using namespace llvm;
 class IndirectCalls {
   public:
     explicit IndirectCalls(Compilation& compilation)
-        : compilation_(compilation), pointer_(PointerType::get(*compilation.context, 0)),
+        : compilation_(compilation),
+          pointer_(PointerType::get(*compilation.context, 0)),
           word_(Type::getInt64Ty(*compilation.context)) {}
 
     void lower(CallInst& call) {
         IRBuilder<> builder(&call);
         Value* handle = builder.CreatePtrToInt(call.getCalledOperand(), word_);
         Value* distance = builder.CreateSub(handle, builder.getInt64(function_handle_base));
-        Value* index = builder.CreateIntrinsic(Intrinsic::fshr, {word_}, {distance, distance, builder.getInt64(4)});
-        refuse_when(builder.CreateICmpUGE(index, builder.getInt64(compilation_.layout.functions.size())), call, handle);
+        Value* index =
+            builder.CreateIntrinsic(Intrinsic::fshr, {word_}, {distance, distance, builder.getInt64(4)});
+        refuse_when(builder.CreateICmpUGE(index, builder.getInt64(compilation_.layout.functions.size())),
+                    call, handle);
         builder.SetInsertPoint(&call);
         Value* row = builder.CreateInBoundsGEP(row_type(), table(), {index});
         auto* code = builder.CreateLoad(pointer_, row);

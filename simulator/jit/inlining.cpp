@@ -87,8 +87,10 @@ class Inliner {
     }
 
     bool may_inline(const Function& callee, const Function& caller) const {
-        return &callee != &caller && done_.contains(&callee) && !recursive_.contains(const_cast<Function*>(&callee)) &&
-               callee.getInstructionCount() <= largest_callee && caller.getInstructionCount() <= largest_caller;
+        return &callee != &caller && done_.contains(&callee) &&
+               !recursive_.contains(const_cast<Function*>(&callee)) &&
+               callee.getInstructionCount() <= largest_callee &&
+               caller.getInstructionCount() <= largest_caller;
     }
 
     void guard(Function& function) {
@@ -99,8 +101,11 @@ class Inliner {
         IRBuilder<> builder(at);
         builder.SetCurrentDebugLocation(place);
         Value* context = function.getArg(0);
-        auto field = [&](unsigned offset) { return builder.CreateConstGEP1_32(builder.getInt8Ty(), context, offset); };
-        Value* frame = builder.CreateIntrinsic(Intrinsic::frameaddress, {builder.getPtrTy()}, {builder.getInt32(0)});
+        auto field = [&](unsigned offset) {
+            return builder.CreateConstGEP1_32(builder.getInt8Ty(), context, offset);
+        };
+        Value* frame =
+            builder.CreateIntrinsic(Intrinsic::frameaddress, {builder.getPtrTy()}, {builder.getInt32(0)});
         auto* limit = builder.CreateLoad(builder.getInt64Ty(), field(offsetof(ThreadContext, stack_limit)));
         mark_checked(*limit);
         Value* overflow = builder.CreateICmpULT(builder.CreatePtrToInt(frame, builder.getInt64Ty()), limit);
@@ -113,7 +118,8 @@ class Inliner {
     void burn_fuel(Instruction& at, Value* context, const DebugLoc& place) {
         IRBuilder<> builder(&at);
         builder.SetCurrentDebugLocation(place);
-        Value* address = builder.CreateConstGEP1_32(builder.getInt8Ty(), context, offsetof(ThreadContext, fuel));
+        Value* address =
+            builder.CreateConstGEP1_32(builder.getInt8Ty(), context, offsetof(ThreadContext, fuel));
         auto* fuel = builder.CreateLoad(builder.getInt32Ty(), address);
         Value* rest = builder.CreateSub(fuel, builder.getInt32(1));
         auto* store = builder.CreateStore(rest, address);
@@ -153,6 +159,8 @@ class Inliner {
 
 }  // namespace
 
-void inline_functions(Compilation& compilation) { Inliner(compilation).run(); }
+void inline_functions(Compilation& compilation) {
+    Inliner(compilation).run();
+}
 
 }  // namespace cudasim::jit

@@ -40,16 +40,28 @@ Value* choose(Site& at, Intrinsic::ID ordered) {
     result = at.builder.CreateSelect(at.builder.CreateFCmpUNO(y, y), x, result);
     return at.builder.CreateSelect(at.builder.CreateFCmpUNO(x, x), y, result);
 }
-Value* float_minimum(Site& at) { return choose(at, Intrinsic::minimum); }
-Value* float_maximum(Site& at) { return choose(at, Intrinsic::maximum); }
+Value* float_minimum(Site& at) {
+    return choose(at, Intrinsic::minimum);
+}
+Value* float_maximum(Site& at) {
+    return choose(at, Intrinsic::maximum);
+}
 
 Value* classify(Site& at, FPClassTest classes) {
     return at.builder.CreateZExt(at.builder.createIsFPClass(at.argument(0), classes), at.call.getType());
 }
-Value* is_nan(Site& at) { return classify(at, fcNan); }
-Value* is_infinite(Site& at) { return classify(at, fcInf); }
-Value* is_finite(Site& at) { return classify(at, fcFinite); }
-Value* same_bits(Site& at) { return at.builder.CreateBitCast(at.argument(0), at.call.getType()); }
+Value* is_nan(Site& at) {
+    return classify(at, fcNan);
+}
+Value* is_infinite(Site& at) {
+    return classify(at, fcInf);
+}
+Value* is_finite(Site& at) {
+    return classify(at, fcFinite);
+}
+Value* same_bits(Site& at) {
+    return at.builder.CreateBitCast(at.argument(0), at.call.getType());
+}
 Value* sign_bit(Site& at) {
     const unsigned bits = at.type()->getPrimitiveSizeInBits();
     Value* word = at.builder.CreateBitCast(at.argument(0), at.builder.getIntNTy(bits));
@@ -64,10 +76,18 @@ Value* saturate(Site& at) {
     Value* positive = at.builder.CreateSelect(at.builder.CreateFCmpOGT(x, zero), x, zero);
     return at.builder.CreateSelect(at.builder.CreateFCmpOGT(positive, one), one, positive);
 }
-Value* sum(Site& at) { return at.builder.CreateFAdd(at.argument(0), at.argument(1)); }
-Value* product(Site& at) { return at.builder.CreateFMul(at.argument(0), at.argument(1)); }
-Value* quotient(Site& at) { return at.builder.CreateFDiv(at.argument(0), at.argument(1)); }
-Value* reciprocal(Site& at) { return at.builder.CreateFDiv(ConstantFP::get(at.type(), 1.0), at.argument(0)); }
+Value* sum(Site& at) {
+    return at.builder.CreateFAdd(at.argument(0), at.argument(1));
+}
+Value* product(Site& at) {
+    return at.builder.CreateFMul(at.argument(0), at.argument(1));
+}
+Value* quotient(Site& at) {
+    return at.builder.CreateFDiv(at.argument(0), at.argument(1));
+}
+Value* reciprocal(Site& at) {
+    return at.builder.CreateFDiv(ConstantFP::get(at.type(), 1.0), at.argument(0));
+}
 
 Function* declare_host(Module& module, StringRef name, FunctionType* type) {
     auto* function = cast<Function>(module.getOrInsertFunction(name, type).getCallee());
@@ -85,8 +105,10 @@ Value* call_host(Site& at, StringRef name, Type* result, Value* argument) {
 
 Value* sine_and_cosine(Site& at) {
     const bool narrow = at.type()->isFloatTy();
-    at.builder.CreateStore(call_host(at, narrow ? "__nv_sinf" : "__nv_sin", at.type(), at.argument(0)), at.argument(1));
-    at.builder.CreateStore(call_host(at, narrow ? "__nv_cosf" : "__nv_cos", at.type(), at.argument(0)), at.argument(2));
+    at.builder.CreateStore(call_host(at, narrow ? "__nv_sinf" : "__nv_sin", at.type(), at.argument(0)),
+                           at.argument(1));
+    at.builder.CreateStore(call_host(at, narrow ? "__nv_cosf" : "__nv_cos", at.type(), at.argument(0)),
+                           at.argument(2));
     return nullptr;
 }
 
@@ -96,14 +118,16 @@ Value* split_fraction(Site& at) {
     Value* whole = at.builder.CreateUnaryIntrinsic(Intrinsic::trunc, x);
     at.builder.CreateStore(whole, at.argument(1));
     Value* infinite = at.builder.createIsFPClass(x, fcInf);
-    Value* fraction = at.builder.CreateSelect(infinite, ConstantFP::get(at.type(), 0.0), at.builder.CreateFSub(x, whole));
+    Value* fraction =
+        at.builder.CreateSelect(infinite, ConstantFP::get(at.type(), 0.0), at.builder.CreateFSub(x, whole));
     return at.builder.CreateBinaryIntrinsic(Intrinsic::copysign, fraction, x);
 }
 
 Value* split_exponent(Site& at) {
     Type* wide = at.builder.getDoubleTy();
     Value* x = at.builder.CreateFPCast(at.argument(0), wide);
-    at.builder.CreateStore(call_host(at, "cudasim.frexp.exponent", at.builder.getInt32Ty(), x), at.argument(1));
+    at.builder.CreateStore(call_host(at, "cudasim.frexp.exponent", at.builder.getInt32Ty(), x),
+                           at.argument(1));
     return at.builder.CreateFPCast(call_host(at, "cudasim.frexp.mantissa", wide, x), at.type());
 }
 
@@ -135,8 +159,12 @@ Value* high_product(Site& at, bool is_signed) {
     Value* y = at.builder.CreateIntCast(at.argument(1), wide, is_signed);
     return at.builder.CreateTrunc(at.builder.CreateLShr(at.builder.CreateMul(x, y), bits), at.type());
 }
-Value* signed_high_product(Site& at) { return high_product(at, true); }
-Value* unsigned_high_product(Site& at) { return high_product(at, false); }
+Value* signed_high_product(Site& at) {
+    return high_product(at, true);
+}
+Value* unsigned_high_product(Site& at) {
+    return high_product(at, false);
+}
 
 // Threads and memory ---------------------------------------------------------------------------------------
 
@@ -152,10 +180,18 @@ Value* barrier(Site& at, BarrierKind kind) {
     call->setMetadata(marks::barrier, MDNode::getDistinct(context, {}));
     return call;
 }
-Value* barrier_plain(Site& at) { return barrier(at, BarrierKind::plain), nullptr; }
-Value* barrier_count(Site& at) { return barrier(at, BarrierKind::count); }
-Value* barrier_all(Site& at) { return barrier(at, BarrierKind::all); }
-Value* barrier_any(Site& at) { return barrier(at, BarrierKind::any); }
+Value* barrier_plain(Site& at) {
+    return barrier(at, BarrierKind::plain), nullptr;
+}
+Value* barrier_count(Site& at) {
+    return barrier(at, BarrierKind::count);
+}
+Value* barrier_all(Site& at) {
+    return barrier(at, BarrierKind::all);
+}
+Value* barrier_any(Site& at) {
+    return barrier(at, BarrierKind::any);
+}
 Value* barrier_numbered(Site& at) {
     const auto* number = dyn_cast<ConstantInt>(at.argument(0));
     if (!number || !number->isZero()) refuse(at.call, "named barriers (other than 0) are not supported");
@@ -173,7 +209,9 @@ Value* fence_everywhere(Site& at) {
     at.builder.CreateFence(AtomicOrdering::SequentiallyConsistent);
     return nullptr;
 }
-Value* let_others_run(Site& at) { return call_hook(at.builder, Hook::yield, {}), nullptr; }
+Value* let_others_run(Site& at) {
+    return call_hook(at.builder, Hook::yield, {}), nullptr;
+}
 
 /// PTX's %dynamic_smem_size, for which LLVM has no intrinsic.
 Value* dynamic_shared_bytes(Site& at) {
@@ -195,10 +233,15 @@ Value* is_shared(Site& at) {
     return at.builder.CreateICmpULT(distance, bytes);
 }
 Value* atomic(Site& at, AtomicRMWInst::BinOp operation) {
-    return at.builder.CreateAtomicRMW(operation, at.argument(0), at.argument(1), MaybeAlign(), AtomicOrdering::Monotonic);
+    return at.builder.CreateAtomicRMW(operation, at.argument(0), at.argument(1), MaybeAlign(),
+                                      AtomicOrdering::Monotonic);
 }
-Value* atomic_increment(Site& at) { return atomic(at, AtomicRMWInst::UIncWrap); }
-Value* atomic_decrement(Site& at) { return atomic(at, AtomicRMWInst::UDecWrap); }
+Value* atomic_increment(Site& at) {
+    return atomic(at, AtomicRMWInst::UIncWrap);
+}
+Value* atomic_decrement(Site& at) {
+    return atomic(at, AtomicRMWInst::UDecWrap);
+}
 
 // The table ------------------------------------------------------------------------------------------------
 
@@ -211,9 +254,12 @@ struct Row {
 
 const std::unordered_map<std::string_view, Row>& table() {
     static const std::unordered_map<std::string_view, Row> rows = {
-#define HOST(name, type, function) {name, {&FunctionTypeOf<type>::get, true, Intrinsic::not_intrinsic, nullptr}},
-#define LLVM(name, type, intrinsic) {name, {&FunctionTypeOf<type>::get, false, Intrinsic::intrinsic, nullptr}},
-#define EMIT(name, type, emitter) {name, {&FunctionTypeOf<type>::get, false, Intrinsic::not_intrinsic, &emitter}},
+#define HOST(name, type, function) \
+    {name, {&FunctionTypeOf<type>::get, true, Intrinsic::not_intrinsic, nullptr}},
+#define LLVM(name, type, intrinsic) \
+    {name, {&FunctionTypeOf<type>::get, false, Intrinsic::intrinsic, nullptr}},
+#define EMIT(name, type, emitter) \
+    {name, {&FunctionTypeOf<type>::get, false, Intrinsic::not_intrinsic, &emitter}},
 #include "simulator/jit/intrinsics.def"
 #undef HOST
 #undef LLVM
@@ -223,7 +269,9 @@ const std::unordered_map<std::string_view, Row>& table() {
 }
 
 /// llvm.nvvm.ptr.gen.to.shared and the like: address spaces are all one by now.
-bool is_address_space_cast(const Function& function) { return function.getName().starts_with("llvm.nvvm.ptr."); }
+bool is_address_space_cast(const Function& function) {
+    return function.getName().starts_with("llvm.nvvm.ptr.");
+}
 
 void lower_call(CallInst& call, Compilation& compilation) {
     Function* callee = call.getCalledFunction();
@@ -275,10 +323,11 @@ void lower_multiply_add(IntrinsicInst& call, bool contract) {
     IRBuilder<> builder(&call);
     builder.setFastMathFlags(call.getFastMathFlags());
     Value* result =
-        contract ? builder.CreateIntrinsic(Intrinsic::fma, {call.getType()},
-                                           {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2)})
-                 : builder.CreateFAdd(builder.CreateFMul(call.getArgOperand(0), call.getArgOperand(1)),
-                                      call.getArgOperand(2));
+        contract
+            ? builder.CreateIntrinsic(Intrinsic::fma, {call.getType()},
+                                      {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2)})
+            : builder.CreateFAdd(builder.CreateFMul(call.getArgOperand(0), call.getArgOperand(1)),
+                                 call.getArgOperand(2));
     call.replaceAllUsesWith(result);
     call.eraseFromParent();
 }

@@ -14,29 +14,66 @@ namespace {
 
 using namespace llvm;
 
-bool runs_on_the_cpu(Intrinsic::ID id) {
-    switch (id) {
-        case Intrinsic::memcpy: case Intrinsic::memcpy_inline: case Intrinsic::memset: case Intrinsic::memset_inline:
-        case Intrinsic::memmove:
-        case Intrinsic::fabs: case Intrinsic::sqrt: case Intrinsic::floor: case Intrinsic::ceil: case Intrinsic::trunc:
-        case Intrinsic::rint: case Intrinsic::nearbyint: case Intrinsic::round: case Intrinsic::roundeven:
-        case Intrinsic::fma: case Intrinsic::copysign: case Intrinsic::canonicalize:
-        case Intrinsic::minnum: case Intrinsic::maxnum: case Intrinsic::minimum: case Intrinsic::maximum:
-        case Intrinsic::sin: case Intrinsic::cos: case Intrinsic::tan: case Intrinsic::exp: case Intrinsic::exp2:
-        case Intrinsic::exp10: case Intrinsic::log: case Intrinsic::log2: case Intrinsic::log10: case Intrinsic::pow:
-        case Intrinsic::ldexp: case Intrinsic::is_fpclass:
-        case Intrinsic::abs: case Intrinsic::smin: case Intrinsic::smax: case Intrinsic::umin: case Intrinsic::umax:
-        case Intrinsic::ctpop: case Intrinsic::ctlz: case Intrinsic::cttz: case Intrinsic::bitreverse:
-        case Intrinsic::bswap: case Intrinsic::fshl: case Intrinsic::fshr:
-        case Intrinsic::sadd_with_overflow: case Intrinsic::uadd_with_overflow: case Intrinsic::ssub_with_overflow:
-        case Intrinsic::usub_with_overflow: case Intrinsic::smul_with_overflow: case Intrinsic::umul_with_overflow:
-        case Intrinsic::sadd_sat: case Intrinsic::uadd_sat: case Intrinsic::ssub_sat: case Intrinsic::usub_sat:
-        case Intrinsic::fptosi_sat: case Intrinsic::fptoui_sat:
-        case Intrinsic::readcyclecounter: case Intrinsic::frameaddress: case Intrinsic::is_constant:
-            return true;
-        default: return false;
-    }
-}
+constexpr Intrinsic::ID run_on_the_cpu[] = {Intrinsic::memcpy,
+                                            Intrinsic::memcpy_inline,
+                                            Intrinsic::memset,
+                                            Intrinsic::memset_inline,
+                                            Intrinsic::memmove,
+                                            Intrinsic::fabs,
+                                            Intrinsic::sqrt,
+                                            Intrinsic::floor,
+                                            Intrinsic::ceil,
+                                            Intrinsic::trunc,
+                                            Intrinsic::rint,
+                                            Intrinsic::nearbyint,
+                                            Intrinsic::round,
+                                            Intrinsic::roundeven,
+                                            Intrinsic::fma,
+                                            Intrinsic::copysign,
+                                            Intrinsic::canonicalize,
+                                            Intrinsic::minnum,
+                                            Intrinsic::maxnum,
+                                            Intrinsic::minimum,
+                                            Intrinsic::maximum,
+                                            Intrinsic::sin,
+                                            Intrinsic::cos,
+                                            Intrinsic::tan,
+                                            Intrinsic::exp,
+                                            Intrinsic::exp2,
+                                            Intrinsic::exp10,
+                                            Intrinsic::log,
+                                            Intrinsic::log2,
+                                            Intrinsic::log10,
+                                            Intrinsic::pow,
+                                            Intrinsic::ldexp,
+                                            Intrinsic::is_fpclass,
+                                            Intrinsic::abs,
+                                            Intrinsic::smin,
+                                            Intrinsic::smax,
+                                            Intrinsic::umin,
+                                            Intrinsic::umax,
+                                            Intrinsic::ctpop,
+                                            Intrinsic::ctlz,
+                                            Intrinsic::cttz,
+                                            Intrinsic::bitreverse,
+                                            Intrinsic::bswap,
+                                            Intrinsic::fshl,
+                                            Intrinsic::fshr,
+                                            Intrinsic::sadd_with_overflow,
+                                            Intrinsic::uadd_with_overflow,
+                                            Intrinsic::ssub_with_overflow,
+                                            Intrinsic::usub_with_overflow,
+                                            Intrinsic::smul_with_overflow,
+                                            Intrinsic::umul_with_overflow,
+                                            Intrinsic::sadd_sat,
+                                            Intrinsic::uadd_sat,
+                                            Intrinsic::ssub_sat,
+                                            Intrinsic::usub_sat,
+                                            Intrinsic::fptosi_sat,
+                                            Intrinsic::fptoui_sat,
+                                            Intrinsic::readcyclecounter,
+                                            Intrinsic::frameaddress,
+                                            Intrinsic::is_constant};
 
 bool is_host_symbol(StringRef name) {
     return any_of(host_symbols(), [&](const auto& symbol) { return name == StringRef(symbol.first); });
@@ -47,14 +84,15 @@ void check(const CallInst& call) {
     if (!callee || !callee->isDeclaration()) return;
     const StringRef name = callee->getName();
     if (callee->isIntrinsic()) {
-        if (runs_on_the_cpu(callee->getIntrinsicID())) return;
+        if (is_contained(run_on_the_cpu, callee->getIntrinsicID())) return;
         refuse(call, "the intrinsic '" + name.str() + "' is not supported by the simulator");
     }
     if (hook_called_by(call) || name.starts_with(keep_prefix) || is_host_symbol(name)) return;
     const bool libdevice = name.starts_with("__nv_");
-    refuse(call, (libdevice ? "the libdevice function '" : "the function '") + name.str() +
-                     (libdevice ? "' is not supported by the simulator"
-                                : "' is called but not defined in this image; define it as a __device__ function"));
+    refuse(call,
+           (libdevice ? "the libdevice function '" : "the function '") + name.str() +
+               (libdevice ? "' is not supported by the simulator"
+                          : "' is called but not defined in this image; define it as a __device__ function"));
 }
 
 }  // namespace

@@ -45,11 +45,13 @@ class AddressUses {
         }
         const bool checked = user.getMetadata(marks::checked) != nullptr;
         if (const auto* load = dyn_cast<LoadInst>(&user)) {
-            return checked || inside(offset, data_layout_.getTypeStoreSize(load->getType()), load->getAlign());
+            return checked ||
+                   inside(offset, data_layout_.getTypeStoreSize(load->getType()), load->getAlign());
         }
         if (const auto* store = dyn_cast<StoreInst>(&user)) {
-            return checked || inside(offset, data_layout_.getTypeStoreSize(store->getValueOperand()->getType()),
-                                     store->getAlign());
+            return checked ||
+                   inside(offset, data_layout_.getTypeStoreSize(store->getValueOperand()->getType()),
+                          store->getAlign());
         }
         if (const auto* fill = dyn_cast<MemIntrinsic>(&user)) {
             const auto* bytes = dyn_cast<ConstantInt>(fill->getLength());
@@ -69,7 +71,8 @@ class AddressUses {
 
 }  // namespace
 
-bool lies_inside(const AllocaInst& local, std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) {
+bool lies_inside(const AllocaInst& local, std::uint64_t offset, std::uint64_t bytes,
+                 std::uint64_t alignment) {
     const auto size = local.getAllocationSize(local.getDataLayout());
     return size && offset + bytes <= size->getFixedValue() && local.getAlign().value() >= alignment &&
            offset % alignment == 0;
@@ -89,9 +92,9 @@ void LocalVariables::protect(AllocaInst& local) {
     const std::uint64_t padded = (bytes + redzone_bytes - 1) / redzone_bytes * redzone_bytes;
     IRBuilder<> builder(&local);
     const auto* subprogram = function_.getSubprogram();
-    const DebugLoc place =
-        subprogram ? DILocation::get(local.getContext(), subprogram->getLine(), 0, const_cast<DISubprogram*>(subprogram))
-                   : nullptr;
+    const DebugLoc place = subprogram ? DILocation::get(local.getContext(), subprogram->getLine(), 0,
+                                                        const_cast<DISubprogram*>(subprogram))
+                                      : nullptr;
     builder.SetCurrentDebugLocation(place);
     const Align alignment = std::max(local.getAlign(), Align(redzone_bytes));
     const std::uint64_t before = std::max<std::uint64_t>(redzone_bytes, alignment.value());

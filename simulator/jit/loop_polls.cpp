@@ -2,8 +2,8 @@
 //
 //   back-edge ─► fuel -= cost; if (fuel <= 0) { yield(); fuel = fuel_per_slice; } ─► loop header
 //
-// A short loop of constant length that cannot wait needs none: the loop around it polls, and without the poll it
-// can be unrolled and vectorised.
+// A short loop of constant length that cannot wait needs none: the loop around it polls, and without the poll
+// it can be unrolled and vectorised.
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -90,7 +90,8 @@ void insert_polls(Function& function) {
     builder.CreateStore(builder.getInt32(fuel_per_slice), fuel);
     for (std::size_t i = 0; i < edges.size(); ++i) {
         if (costs[i] == 0) continue;
-        insert_poll(const_cast<BasicBlock&>(*edges[i].first), const_cast<BasicBlock&>(*edges[i].second), *fuel, costs[i]);
+        insert_poll(const_cast<BasicBlock&>(*edges[i].first), const_cast<BasicBlock&>(*edges[i].second),
+                    *fuel, costs[i]);
     }
 }
 

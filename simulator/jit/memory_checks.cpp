@@ -32,7 +32,8 @@ struct Access {
 
 std::vector<Access> accesses_of(Instruction& instruction, const DataLayout& data_layout) {
     auto fixed = [&](Value* address, Type* type, Align alignment, std::uint32_t flags) {
-        return Access{&instruction, address, nullptr, data_layout.getTypeStoreSize(type), alignment.value(), flags};
+        return Access{&instruction,      address, nullptr, data_layout.getTypeStoreSize(type),
+                      alignment.value(), flags};
     };
     if (auto* load = dyn_cast<LoadInst>(&instruction)) {
         const std::uint32_t flags = load->isAtomic() ? access_atomic : access_read;
@@ -40,14 +41,16 @@ std::vector<Access> accesses_of(Instruction& instruction, const DataLayout& data
     }
     if (auto* store = dyn_cast<StoreInst>(&instruction)) {
         const std::uint32_t flags = access_write | (store->isAtomic() ? access_atomic : 0U);
-        return {fixed(store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(), flags)};
+        return {
+            fixed(store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(), flags)};
     }
     if (auto* update = dyn_cast<AtomicRMWInst>(&instruction)) {
-        return {fixed(update->getPointerOperand(), update->getType(), update->getAlign(), access_write | access_atomic)};
+        return {fixed(update->getPointerOperand(), update->getType(), update->getAlign(),
+                      access_write | access_atomic)};
     }
     if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
-        return {fixed(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), exchange->getAlign(),
-                      access_write | access_atomic)};
+        return {fixed(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(),
+                      exchange->getAlign(), access_write | access_atomic)};
     }
     if (auto* fill = dyn_cast<MemIntrinsic>(&instruction)) {
         std::vector<Access> both{{&instruction, fill->getRawDest(), fill->getLength(), 0,
@@ -73,7 +76,8 @@ Place place_in_object(Value* address, const DataLayout& data_layout) {
     while (auto* element = dyn_cast<GEPOperator>(base)) {
         const auto* instruction = dyn_cast<Instruction>(element);
         if (instruction && instruction->getMetadata(marks::variable)) break;
-        if (!element->accumulateConstantOffset(data_layout, offset)) return {getUnderlyingObject(address, 0), std::nullopt};
+        if (!element->accumulateConstantOffset(data_layout, offset))
+            return {getUnderlyingObject(address, 0), std::nullopt};
         base = element->getPointerOperand();
     }
     return {base, offset.getSExtValue()};
@@ -88,8 +92,9 @@ std::optional<Variable> variable_at(const Value* object) {
     const auto* instruction = dyn_cast<Instruction>(object);
     const MDNode* node = instruction ? instruction->getMetadata(marks::variable) : nullptr;
     if (!node) return std::nullopt;
-    return Variable{mdconst::extract<ConstantInt>(node->getOperand(0))->getZExtValue(),
-                    static_cast<unsigned>(mdconst::extract<ConstantInt>(node->getOperand(1))->getZExtValue())};
+    return Variable{
+        mdconst::extract<ConstantInt>(node->getOperand(0))->getZExtValue(),
+        static_cast<unsigned>(mdconst::extract<ConstantInt>(node->getOperand(1))->getZExtValue())};
 }
 
 /// The marked address computation that `address` derives from, through any index.
@@ -104,7 +109,10 @@ std::optional<Variable> variable_behind(Value* address) {
 class MemoryChecks {
   public:
     MemoryChecks(Function& function, bool constants)
-        : function_(function), constants_(constants), data_layout_(function.getParent()->getDataLayout()), head_(function),
+        : function_(function),
+          constants_(constants),
+          data_layout_(function.getParent()->getDataLayout()),
+          head_(function),
           locals_(function) {}
 
     void run() {
@@ -154,7 +162,8 @@ class MemoryChecks {
         IRBuilder<> builder(access.at);
         Value* address = builder.CreatePtrToInt(access.address, builder.getInt64Ty());
         const bool constants_too = reads_constant(access);
-        Instruction* failed = branch_cold(failing_test(builder, access, address, constants_too), access.at, true);
+        Instruction* failed =
+            branch_cold(failing_test(builder, access, address, constants_too), access.at, true);
         IRBuilder<> cold(failed);
         if (constants_ && !constants_too && (access.flags & access_write) == 0) {
             // A pointer that nobody could follow may point to constants: virtual tables, string literals.
@@ -205,14 +214,17 @@ class MemoryChecks {
     /// (address & 7) + bytes > shadow[address >> 3]
     Value* granule_test(IRBuilder<>& builder, Value* address, std::uint64_t bytes, bool read_only) {
         Value* shadow = head_.block_field(offsetof(BlockContext, shadow_base), builder.getPtrTy());
-        Value* slot = builder.CreateGEP(builder.getInt8Ty(), shadow, builder.CreateLShr(address, shadow_granule_log2));
+        Value* slot =
+            builder.CreateGEP(builder.getInt8Ty(), shadow, builder.CreateLShr(address, shadow_granule_log2));
         auto* load = builder.CreateLoad(builder.getInt8Ty(), slot);
         mark_checked(*load);
         Value* open = builder.CreateSExt(load, builder.getInt32Ty());
         if (read_only) open = builder.CreateBinaryIntrinsic(Intrinsic::abs, open, builder.getFalse());
-        Value* first = builder.CreateAnd(builder.CreateTrunc(address, builder.getInt32Ty()), builder.getInt32(7));
-        Value* end = bytes == 8 ? builder.getInt32(8)
-                                : builder.CreateAdd(first, builder.getInt32(static_cast<std::uint32_t>(bytes)));
+        Value* first =
+            builder.CreateAnd(builder.CreateTrunc(address, builder.getInt32Ty()), builder.getInt32(7));
+        Value* end = bytes == 8
+                         ? builder.getInt32(8)
+                         : builder.CreateAdd(first, builder.getInt32(static_cast<std::uint32_t>(bytes)));
         return builder.CreateICmpSGT(end, open);
     }
 

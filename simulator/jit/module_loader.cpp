@@ -8,6 +8,7 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
+
 #include <set>
 
 #include "simulator/jit/globals_layout.h"
@@ -53,7 +54,8 @@ bool calls_through_pointers(const Function& function) {
     for (const auto& block : function) {
         for (const auto& instruction : block) {
             const auto* call = dyn_cast<CallBase>(&instruction);
-            if (call && !call->isInlineAsm() && !isa<Function>(call->getCalledOperand()->stripPointerCasts())) {
+            if (call && !call->isInlineAsm() &&
+                !isa<Function>(call->getCalledOperand()->stripPointerCasts())) {
                 return true;
             }
         }

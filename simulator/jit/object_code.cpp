@@ -53,8 +53,9 @@ std::unique_ptr<TargetMachine> make_machine(bool fma_contraction) {
     for (const auto& [name, enabled] : sys::getHostCPUFeatures()) {
         features += (features.empty() ? "" : ",") + std::string(enabled ? "+" : "-") + name.str();
     }
-    return std::unique_ptr<TargetMachine>(target->createTargetMachine(
-        triple, sys::getHostCPUName(), features, options, Reloc::PIC_, CodeModel::Small, CodeGenOptLevel::Default, true));
+    return std::unique_ptr<TargetMachine>(target->createTargetMachine(triple, sys::getHostCPUName(), features,
+                                                                      options, Reloc::PIC_, CodeModel::Small,
+                                                                      CodeGenOptLevel::Default, true));
 }
 
 /// Bound on the stack one activation of every function needs: `.stack_sizes` holds, for each function, its
@@ -115,7 +116,8 @@ class Session {
             const std::string reason = toString(entry.takeError()) + problems_;
             problems_.clear();
             unlink(*dylib);
-            throw CompileError("the kernel needs something this CPU's code cannot be linked with: " + reason, {});
+            throw CompileError("the kernel needs something this CPU's code cannot be linked with: " + reason,
+                               {});
         }
         return entry->getAddress().toPtr<EntryFunction>();
     }
@@ -124,16 +126,16 @@ class Session {
 
   private:
     Session()
-        : session_(std::make_unique<orc::UnsupportedExecutorProcessControl>(nullptr, nullptr, sys::getProcessTriple(),
-                                                                            4096)),
+        : session_(std::make_unique<orc::UnsupportedExecutorProcessControl>(nullptr, nullptr,
+                                                                            sys::getProcessTriple(), 4096)),
           layer_(session_, std::make_unique<jitlink::InProcessMemoryManager>(
                                value_or_die(sys::Process::getPageSize(), "page size"))),
           host_(&session_.createBareJITDylib("host")) {
         session_.setErrorReporter([this](Error error) { problems_ += "; " + toString(std::move(error)); });
         orc::SymbolMap symbols;
         auto define = [&](std::string_view name, void* address) {
-            symbols[session_.intern(StringRef(name.data(), name.size()))] = {orc::ExecutorAddr::fromPtr(address),
-                                                                             JITSymbolFlags::Exported};
+            symbols[session_.intern(StringRef(name.data(), name.size()))] = {
+                orc::ExecutorAddr::fromPtr(address), JITSymbolFlags::Exported};
         };
         for (const auto& [name, address] : hook_addresses()) define(name, address);
         for (const auto& [name, address] : host_symbols()) define(name, address);

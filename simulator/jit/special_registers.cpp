@@ -16,38 +16,61 @@ using namespace llvm;
 
 class Registers {
   public:
-    Registers(Function& function, bool kernel_body) : function_(function), head_(function), kernel_(kernel_body) {}
+    Registers(Function& function, bool kernel_body)
+        : function_(function), head_(function), kernel_(kernel_body) {}
 
     /// The register's value at `builder`; null for a register we do not know.
     Value* read(Intrinsic::ID id, IRBuilder<>& builder) {
         switch (id) {
-            case Intrinsic::nvvm_read_ptx_sreg_tid_x: return thread(1, offsetof(ThreadContext, tid));
-            case Intrinsic::nvvm_read_ptx_sreg_tid_y: return thread(2, offsetof(ThreadContext, tid) + 4);
-            case Intrinsic::nvvm_read_ptx_sreg_tid_z: return thread(3, offsetof(ThreadContext, tid) + 8);
-            case Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return block(offsetof(BlockContext, ctaid));
-            case Intrinsic::nvvm_read_ptx_sreg_ctaid_y: return block(offsetof(BlockContext, ctaid) + 4);
-            case Intrinsic::nvvm_read_ptx_sreg_ctaid_z: return block(offsetof(BlockContext, ctaid) + 8);
-            case Intrinsic::nvvm_read_ptx_sreg_ntid_x: return block(offsetof(BlockContext, ntid));
-            case Intrinsic::nvvm_read_ptx_sreg_ntid_y: return block(offsetof(BlockContext, ntid) + 4);
-            case Intrinsic::nvvm_read_ptx_sreg_ntid_z: return block(offsetof(BlockContext, ntid) + 8);
-            case Intrinsic::nvvm_read_ptx_sreg_nctaid_x: return block(offsetof(BlockContext, nctaid));
-            case Intrinsic::nvvm_read_ptx_sreg_nctaid_y: return block(offsetof(BlockContext, nctaid) + 4);
-            case Intrinsic::nvvm_read_ptx_sreg_nctaid_z: return block(offsetof(BlockContext, nctaid) + 8);
-            case Intrinsic::nvvm_read_ptx_sreg_warpsize: return builder.getInt32(32);
-            case Intrinsic::nvvm_read_ptx_sreg_laneid: return lane(builder);
-            case Intrinsic::nvvm_read_ptx_sreg_warpid: return builder.CreateLShr(linear(), 5);
-            case Intrinsic::nvvm_read_ptx_sreg_nwarpid: return warps(builder);
-            case Intrinsic::nvvm_read_ptx_sreg_lanemask_eq: return bit(builder);
-            case Intrinsic::nvvm_read_ptx_sreg_lanemask_lt: return below(builder);
-            case Intrinsic::nvvm_read_ptx_sreg_lanemask_le: return builder.CreateOr(below(builder), bit(builder));
-            case Intrinsic::nvvm_read_ptx_sreg_lanemask_ge: return builder.CreateNot(below(builder));
+            case Intrinsic::nvvm_read_ptx_sreg_tid_x:
+                return thread(1, offsetof(ThreadContext, tid));
+            case Intrinsic::nvvm_read_ptx_sreg_tid_y:
+                return thread(2, offsetof(ThreadContext, tid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_tid_z:
+                return thread(3, offsetof(ThreadContext, tid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
+                return block(offsetof(BlockContext, ctaid));
+            case Intrinsic::nvvm_read_ptx_sreg_ctaid_y:
+                return block(offsetof(BlockContext, ctaid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_ctaid_z:
+                return block(offsetof(BlockContext, ctaid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_ntid_x:
+                return block(offsetof(BlockContext, ntid));
+            case Intrinsic::nvvm_read_ptx_sreg_ntid_y:
+                return block(offsetof(BlockContext, ntid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_ntid_z:
+                return block(offsetof(BlockContext, ntid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_nctaid_x:
+                return block(offsetof(BlockContext, nctaid));
+            case Intrinsic::nvvm_read_ptx_sreg_nctaid_y:
+                return block(offsetof(BlockContext, nctaid) + 4);
+            case Intrinsic::nvvm_read_ptx_sreg_nctaid_z:
+                return block(offsetof(BlockContext, nctaid) + 8);
+            case Intrinsic::nvvm_read_ptx_sreg_warpsize:
+                return builder.getInt32(32);
+            case Intrinsic::nvvm_read_ptx_sreg_laneid:
+                return lane(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_warpid:
+                return builder.CreateLShr(linear(), 5);
+            case Intrinsic::nvvm_read_ptx_sreg_nwarpid:
+                return warps(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_eq:
+                return bit(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_lt:
+                return below(builder);
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_le:
+                return builder.CreateOr(below(builder), bit(builder));
+            case Intrinsic::nvvm_read_ptx_sreg_lanemask_ge:
+                return builder.CreateNot(below(builder));
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_gt:
                 return builder.CreateNot(builder.CreateOr(below(builder), bit(builder)));
             case Intrinsic::nvvm_read_ptx_sreg_clock:
                 return builder.CreateTrunc(cycles(builder), builder.getInt32Ty());
             case Intrinsic::nvvm_read_ptx_sreg_clock64:
-            case Intrinsic::nvvm_read_ptx_sreg_globaltimer: return cycles(builder);
-            default: return nullptr;
+            case Intrinsic::nvvm_read_ptx_sreg_globaltimer:
+                return cycles(builder);
+            default:
+                return nullptr;
         }
     }
 
@@ -65,7 +88,9 @@ class Registers {
         Value* threads = block(offsetof(BlockContext, thread_count));
         return builder.CreateLShr(builder.CreateAdd(threads, builder.getInt32(31)), 5);
     }
-    Value* cycles(IRBuilder<>& builder) { return builder.CreateIntrinsic(Intrinsic::readcyclecounter, {}, {}); }
+    Value* cycles(IRBuilder<>& builder) {
+        return builder.CreateIntrinsic(Intrinsic::readcyclecounter, {}, {});
+    }
 
     Function& function_;
     FunctionContext head_;
@@ -73,7 +98,8 @@ class Registers {
 };
 
 bool is_clock(Intrinsic::ID intrinsic) {
-    return intrinsic == Intrinsic::nvvm_read_ptx_sreg_clock || intrinsic == Intrinsic::nvvm_read_ptx_sreg_clock64 ||
+    return intrinsic == Intrinsic::nvvm_read_ptx_sreg_clock ||
+           intrinsic == Intrinsic::nvvm_read_ptx_sreg_clock64 ||
            intrinsic == Intrinsic::nvvm_read_ptx_sreg_globaltimer;
 }
 
@@ -85,7 +111,8 @@ void lower_special_registers(Compilation& compilation) {
         Registers registers(function, &function == compilation.kernel);
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {
             auto* call = dyn_cast<CallInst>(&instruction);
-            if (!call || call->getIntrinsicID() == Intrinsic::not_intrinsic || call->arg_size() != 0) continue;
+            if (!call || call->getIntrinsicID() == Intrinsic::not_intrinsic || call->arg_size() != 0)
+                continue;
             IRBuilder<> builder(call);
             Value* value = registers.read(call->getIntrinsicID(), builder);
             if (!value) continue;

@@ -16,11 +16,10 @@ using findings::FindingKind;
 /// A kernel `@f` that applies `operation` ("sdiv i32") to in[0] and in[1] and stores to out[0].
 std::string binary(const std::string& operation, const std::string& type) {
     return module_head() + "define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {\n" +
-           "  %second = getelementptr " + type + ", ptr addrspace(1) %in, i64 1\n" +
-           "  %x = load " + type + ", ptr addrspace(1) %in\n" +
-           "  %y = load " + type + ", ptr addrspace(1) %second\n" +
-           "  %r = " + operation + " %x, %y\n" +
-           "  store " + type + " %r, ptr addrspace(1) %out\n  ret void\n}\n" + kernels({"f"});
+           "  %second = getelementptr " + type + ", ptr addrspace(1) %in, i64 1\n" + "  %x = load " + type +
+           ", ptr addrspace(1) %in\n" + "  %y = load " + type + ", ptr addrspace(1) %second\n" +
+           "  %r = " + operation + " %x, %y\n" + "  store " + type +
+           " %r, ptr addrspace(1) %out\n  ret void\n}\n" + kernels({"f"});
 }
 
 template <class T>
@@ -95,10 +94,12 @@ TEST_P(Arithmetic, shifts_by_the_width_or_more_are_clamped) {
 
 /// A kernel that converts in[0] of `from` to `to`.
 template <class From, class To>
-To convert(const std::string& operation, const std::string& from, const std::string& to, From x, unsigned optimisation) {
-    const std::string ir = module_head() + "define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {\n  %x = load " +
-                           from + ", ptr addrspace(1) %in\n  %r = " + operation + " " + from + " %x to " + to +
-                           "\n  store " + to + " %r, ptr addrspace(1) %out\n  ret void\n}\n" + kernels({"f"});
+To convert(const std::string& operation, const std::string& from, const std::string& to, From x,
+           unsigned optimisation) {
+    const std::string ir =
+        module_head() + "define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {\n  %x = load " + from +
+        ", ptr addrspace(1) %in\n  %r = " + operation + " " + from + " %x to " + to + "\n  store " + to +
+        " %r, ptr addrspace(1) %out\n  ret void\n}\n" + kernels({"f"});
     Buffer<From> in({x});
     Buffer<To> out({To(77)});
     Machine machine(ir, {.optimisation = optimisation});
@@ -114,7 +115,8 @@ TEST_P(Arithmetic, conversions_to_integers_saturate) {
     EXPECT_EQ((convert<float, std::int32_t>("fptosi", "float", "i32", -2.9F, o)), -2);
     EXPECT_EQ((convert<double, std::uint32_t>("fptoui", "double", "i32", -5.0, o)), 0U);
     EXPECT_EQ((convert<double, std::uint32_t>("fptoui", "double", "i32", 5e9, o)), 0xFFFFFFFFU);
-    EXPECT_EQ((convert<double, std::int64_t>("fptosi", "double", "i64", 1e30, o)), std::numeric_limits<std::int64_t>::max());
+    EXPECT_EQ((convert<double, std::int64_t>("fptosi", "double", "i64", 1e30, o)),
+              std::numeric_limits<std::int64_t>::max());
     EXPECT_EQ((convert<float, std::int16_t>("fptosi", "float", "i16", 1e6F, o)), 32767);
 }
 

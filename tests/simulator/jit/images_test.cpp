@@ -10,7 +10,9 @@ namespace {
 
 class Image : public ::testing::TestWithParam<unsigned> {
   protected:
-    Machine machine(const std::string& body) { return Machine(module_head() + body, {.optimisation = GetParam()}); }
+    Machine machine(const std::string& body) {
+        return Machine(module_head() + body, {.optimisation = GetParam()});
+    }
 };
 INSTANTIATE_TEST_SUITE_P(Optimisation, Image, ::testing::Values(0U, 2U));
 
@@ -251,8 +253,9 @@ TEST_P(Image, places_tell_the_whole_chain_of_calls) {
     auto m = machine(inlined);
     m.run("f", {}, {p.address()});
     ASSERT_EQ(m.events.size(), 1U);
-    EXPECT_EQ(m.place(m.events[0]),
-              "<ipython-input-3>:2:3 in inner; <ipython-input-3>:11:4 in outer; <ipython-input-3>:21:5 in kernel");
+    EXPECT_EQ(
+        m.place(m.events[0]),
+        "<ipython-input-3>:2:3 in inner; <ipython-input-3>:11:4 in outer; <ipython-input-3>:21:5 in kernel");
 }
 
 TEST_P(Image, a_program_counter_leads_to_its_line) {
@@ -263,14 +266,16 @@ TEST_P(Image, a_program_counter_leads_to_its_line) {
     bool inner = false, store = false;
     for (auto at = first; at < last; ++at) {
         const auto chain = compiled->locate(at);
-        if (chain.size() == 3 && chain[0].line == 2 && chain[0].function == "inner" && chain[2].line == 21) inner = true;
+        if (chain.size() == 3 && chain[0].line == 2 && chain[0].function == "inner" && chain[2].line == 21)
+            inner = true;
         if (chain.size() == 1 && chain[0].line == 22 && chain[0].function == "kernel") store = true;
     }
     EXPECT_TRUE(inner);
     EXPECT_TRUE(store);
 }
 
-// Refusals ----------------------------------------------------------------------------------------------------
+// Refusals
+// ----------------------------------------------------------------------------------------------------
 
 std::string refusal(const std::string& body, std::string_view kernel = "f") {
     try {
@@ -297,45 +302,58 @@ define void @f(float %x) !dbg !3 {
 !5 = !{i32 2, !"Debug Info Version", i32 3}
 !6 = !DILocation(line: 5, column: 9, scope: !3)
 )" + kernels({"f"}));
-    EXPECT_EQ(text, "/src/a.cu:5: in f: the intrinsic 'llvm.nvvm.ex2.approx.ftz.f' is not supported by the simulator");
+    EXPECT_EQ(
+        text,
+        "/src/a.cu:5: in f: the intrinsic 'llvm.nvvm.ex2.approx.ftz.f' is not supported by the simulator");
 }
 
 TEST(Refusals, never_resolve_symbols_of_the_process) {
-    EXPECT_NE(refusal("declare void @exit(i32)\ndefine void @f() {\n  call void @exit(i32 1)\n  ret void\n}\n" +
-                      kernels({"f"}))
-                  .find("the function 'exit' is called but not defined in this image"),
-              std::string::npos);
-    EXPECT_NE(refusal("declare double @__nv_nonsense(double)\ndefine void @f(double %x) {\n  %y = call double "
-                      "@__nv_nonsense(double %x)\n  ret void\n}\n" + kernels({"f"}))
-                  .find("the libdevice function '__nv_nonsense'"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal("declare void @exit(i32)\ndefine void @f() {\n  call void @exit(i32 1)\n  ret void\n}\n" +
+                kernels({"f"}))
+            .find("the function 'exit' is called but not defined in this image"),
+        std::string::npos);
+    EXPECT_NE(
+        refusal("declare double @__nv_nonsense(double)\ndefine void @f(double %x) {\n  %y = call double "
+                "@__nv_nonsense(double %x)\n  ret void\n}\n" +
+                kernels({"f"}))
+            .find("the libdevice function '__nv_nonsense'"),
+        std::string::npos);
 }
 
 TEST(Refusals, inline_assembly_does_not_kill_the_process) {
-    EXPECT_NE(refusal("define void @f() {\n  call void asm sideeffect \"bar.sync 0;\", \"\"()\n  ret void\n}\n" +
-                      kernels({"f"}))
-                  .find("inline PTX assembly"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal("define void @f() {\n  call void asm sideeffect \"bar.sync 0;\", \"\"()\n  ret void\n}\n" +
+                kernels({"f"}))
+            .find("inline PTX assembly"),
+        std::string::npos);
 }
 
 TEST(Refusals, undefined_variables_and_unknown_kernels) {
-    EXPECT_NE(refusal("@x = external addrspace(1) global i32\ndefine void @f() {\n  store i32 1, ptr addrspace(1) "
-                      "@x\n  ret void\n}\n" + kernels({"f"}))
-                  .find("'x' is declared but not defined"),
-              std::string::npos);
-    EXPECT_NE(refusal("define void @f() {\n  ret void\n}\n" + kernels({"f"}), "g").find("no kernel named 'g'"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal("@x = external addrspace(1) global i32\ndefine void @f() {\n  store i32 1, ptr addrspace(1) "
+                "@x\n  ret void\n}\n" +
+                kernels({"f"}))
+            .find("'x' is declared but not defined"),
+        std::string::npos);
+    EXPECT_NE(
+        refusal("define void @f() {\n  ret void\n}\n" + kernels({"f"}), "g").find("no kernel named 'g'"),
+        std::string::npos);
 }
 
 TEST(Refusals, leave_the_compiler_working) {
-    EXPECT_NE(refusal("declare void @exit(i32)\ndefine void @f() {\n  call void @exit(i32 1)\n  ret void\n}\n" +
-                      kernels({"f"})), "compiled");
+    EXPECT_NE(
+        refusal("declare void @exit(i32)\ndefine void @f() {\n  call void @exit(i32 1)\n  ret void\n}\n" +
+                kernels({"f"})),
+        "compiled");
     EXPECT_EQ(refusal("define void @f() {\n  ret void\n}\n" + kernels({"f"})), "compiled");
 }
 
 TEST(Refusals, functions_of_other_kernels_do_not_matter) {
     EXPECT_EQ(refusal("declare void @exit(i32)\ndefine void @g() {\n  call void @exit(i32 1)\n  ret void\n}\n"
-                      "define void @f() {\n  ret void\n}\n" + kernels({"f", "g"})), "compiled");
+                      "define void @f() {\n  ret void\n}\n" +
+                      kernels({"f", "g"})),
+              "compiled");
 }
 
 TEST(InstrumentedIr, shows_checks_and_the_thread_loop_before_optimisation) {

@@ -22,14 +22,14 @@ Result call(const std::string& name, const std::string& result, const std::strin
     std::string loads, arguments, types;
     for (std::size_t i = 0; i < sizeof...(values); ++i) {
         const std::string n = std::to_string(i);
-        loads += "  %p" + n + " = getelementptr " + type + ", ptr addrspace(1) %in, i64 " + n + "\n  %x" + n + " = load " +
-                 type + ", ptr addrspace(1) %p" + n + "\n";
+        loads += "  %p" + n + " = getelementptr " + type + ", ptr addrspace(1) %in, i64 " + n + "\n  %x" + n +
+                 " = load " + type + ", ptr addrspace(1) %p" + n + "\n";
         arguments += (i ? ", " : "") + type + " %x" + n;
         types += (i ? ", " : "") + type;
     }
     const std::string ir = module_head() + "declare " + result + " @" + name + "(" + types + ")\n" +
-                           "define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {\n" + loads + "  %r = call " +
-                           result + " @" + name + "(" + arguments + ")\n  store " + result +
+                           "define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {\n" + loads +
+                           "  %r = call " + result + " @" + name + "(" + arguments + ")\n  store " + result +
                            " %r, ptr addrspace(1) %out\n  ret void\n}\n" + kernels({"f"});
     Buffer<Value> in({values...});
     Buffer<Result> out({Result(77)});
@@ -39,10 +39,18 @@ Result call(const std::string& name, const std::string& result, const std::strin
     return out[0];
 }
 
-double unary(const std::string& name, double x) { return call<double>(name, "double", "double", x); }
-float unary(const std::string& name, float x) { return call<float>(name, "float", "float", x); }
-double binary(const std::string& name, double x, double y) { return call<double>(name, "double", "double", x, y); }
-std::int32_t bits(const std::string& name, std::int32_t x) { return call<std::int32_t>(name, "i32", "i32", x); }
+double unary(const std::string& name, double x) {
+    return call<double>(name, "double", "double", x);
+}
+float unary(const std::string& name, float x) {
+    return call<float>(name, "float", "float", x);
+}
+double binary(const std::string& name, double x, double y) {
+    return call<double>(name, "double", "double", x, y);
+}
+std::int32_t bits(const std::string& name, std::int32_t x) {
+    return call<std::int32_t>(name, "i32", "i32", x);
+}
 
 TEST(Libdevice, functions_of_the_host_give_the_hosts_results) {
     EXPECT_EQ(unary("__nv_sin", 1.25), std::sin(1.25));
@@ -60,7 +68,8 @@ TEST(Libdevice, roundings_are_exact) {
     EXPECT_EQ(unary("__nv_round", -2.5), -3.0) << "half away from zero";
     EXPECT_EQ(unary("__nv_rint", -2.5), -2.0) << "half to even";
     EXPECT_EQ(unary("__nv_truncf", -2.9F), -2.0F);
-    EXPECT_EQ((call<std::int64_t>("__nv_llround", "i64", "double", 1e30)), std::numeric_limits<std::int64_t>::max());
+    EXPECT_EQ((call<std::int64_t>("__nv_llround", "i64", "double", 1e30)),
+              std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(Libdevice, sine_of_pi_is_exact_at_halves) {
@@ -90,7 +99,8 @@ TEST(Libdevice, bit_functions) {
     EXPECT_EQ(bits("__nv_ffs", 0), 0);
     EXPECT_EQ(bits("__nv_ffs", 8), 4);
     EXPECT_EQ(bits("__nv_brev", 1), std::numeric_limits<std::int32_t>::min());
-    EXPECT_EQ(bits("__nv_abs", std::numeric_limits<std::int32_t>::min()), std::numeric_limits<std::int32_t>::min());
+    EXPECT_EQ(bits("__nv_abs", std::numeric_limits<std::int32_t>::min()),
+              std::numeric_limits<std::int32_t>::min());
     EXPECT_EQ((call<std::int32_t>("__nv_mulhi", "i32", "i32", -2, 3)), -1);
     EXPECT_EQ((call<std::int64_t>("__nv_umul64hi", "i64", "i64", std::int64_t{-1}, std::int64_t{-1})), -2);
 }

@@ -14,11 +14,14 @@ Machine* running = nullptr;
 std::jmp_buf thread_ended;
 std::uint64_t yields = 0;
 
-void record(const char* hook, const ThreadContext* context, std::vector<std::int64_t> values, std::uint32_t site) {
+void record(const char* hook, const ThreadContext* context, std::vector<std::int64_t> values,
+            std::uint32_t site) {
     running->events.push_back({hook, context->thread, std::move(values), site});
 }
 
-[[noreturn]] void end_thread() { std::longjmp(thread_ended, 1); }
+[[noreturn]] void end_thread() {
+    std::longjmp(thread_ended, 1);
+}
 
 constexpr std::uint64_t address_bits = 47;
 
@@ -79,18 +82,21 @@ void Machine::load_globals() {
     }
 }
 
-void Machine::run(std::string_view kernel, const Launch& launch, const std::vector<std::uint64_t>& parameters) {
+void Machine::run(std::string_view kernel, const Launch& launch,
+                  const std::vector<std::uint64_t>& parameters) {
     std::vector<std::byte> bytes(parameters.size() * 8);
     if (!bytes.empty()) std::memcpy(bytes.data(), parameters.data(), bytes.size());
     run_bytes(kernel, launch, bytes);
 }
 
-void Machine::run_bytes(std::string_view kernel, const Launch& launch, const std::vector<std::byte>& parameters) {
+void Machine::run_bytes(std::string_view kernel, const Launch& launch,
+                        const std::vector<std::byte>& parameters) {
     compiled = compile(kernel);
     load_globals();
     const std::uint64_t shared_bytes = compiled->dynamic_shared_offset + launch.dynamic_shared_bytes;
     std::vector<std::uint64_t> shared(shared_bytes / 8 + 64, 0xFFFBFFFBFFFBFFFBULL);
-    auto* shared_base = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(shared.data()) + 255) & ~255ULL);
+    auto* shared_base =
+        reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(shared.data()) + 255) & ~255ULL);
     for (const auto& variable : compiled->shared_variables) {
         Shadow::instance().set(shared_base + variable.offset, variable.bytes, 1);
     }
@@ -148,7 +154,8 @@ namespace cudasim::jit {
 
 using namespace testing;
 
-std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std::int32_t value, std::uint32_t site) {
+std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std::int32_t value,
+                                  std::uint32_t site) {
     record("barrier", context, {kind, value}, site);
     return kind == 0 ? 0 : 40 + value;
 }
@@ -156,20 +163,22 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     record("yield", context, {}, site);
     if (++yields >= running->yields_before_stopping) end_thread();
 }
-void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
-                              std::uint32_t site) {
+void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size,
+                              std::int32_t axis, std::uint32_t site) {
     record("index_fault", context, {index, size, axis}, site);
     end_thread();
 }
-void cudasim_hook_access_check(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t flags,
-                               std::uint32_t site) {
+void cudasim_hook_access_check(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                               std::uint32_t flags, std::uint32_t site) {
     const std::uint64_t alignment = flags >> 8;
     if (address % alignment == 0 && Shadow::instance().allows(address, bytes, (flags & access_write) != 0)) {
-        record("access_allowed", context, {static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes)}, site);
+        record("access_allowed", context,
+               {static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes)}, site);
         return;
     }
     record("access_check", context,
-           {static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes), flags & 0xFF, flags >> 8}, site);
+           {static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes), flags & 0xFF, flags >> 8},
+           site);
     end_thread();
 }
 void cudasim_hook_fault(ThreadContext* context, std::int32_t kind, std::uint32_t site) {
@@ -191,11 +200,13 @@ void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::ui
     record("bad_call", context, {static_cast<std::int64_t>(handle)}, site);
     end_thread();
 }
-void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t site) {
+void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                              std::uint32_t site) {
     record("local_begin", context, {static_cast<std::int64_t>(bytes)}, site);
     Shadow::instance().set(reinterpret_cast<void*>(address), bytes, 1);
 }
-void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t site) {
+void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                            std::uint32_t site) {
     record("local_end", context, {static_cast<std::int64_t>(bytes)}, site);
     Shadow::instance().set(reinterpret_cast<void*>(address), bytes, 0);
 }

@@ -49,7 +49,8 @@ class Machine {
     ~Machine();
 
     /// Compiles and runs. Events of the run are in `events`.
-    void run(std::string_view kernel, const Launch& launch, const std::vector<std::uint64_t>& parameters = {});
+    void run(std::string_view kernel, const Launch& launch,
+             const std::vector<std::uint64_t>& parameters = {});
     /// With a parameter buffer of any layout.
     void run_bytes(std::string_view kernel, const Launch& launch, const std::vector<std::byte>& parameters);
 

@@ -9,7 +9,9 @@ namespace {
 
 class MemoryChecks : public ::testing::TestWithParam<unsigned> {
   protected:
-    Machine machine(const std::string& body) { return Machine(module_head() + body, {.optimisation = GetParam()}); }
+    Machine machine(const std::string& body) {
+        return Machine(module_head() + body, {.optimisation = GetParam()});
+    }
 };
 INSTANTIATE_TEST_SUITE_P(Optimisation, MemoryChecks, ::testing::Values(0U, 2U));
 
@@ -39,8 +41,8 @@ TEST_P(MemoryChecks, a_store_beyond_the_end_is_reported_with_address_size_and_fl
     ASSERT_EQ(m.events.size(), 1U);
     EXPECT_EQ(m.events[0].hook, "access_check");
     EXPECT_EQ(m.events[0].thread, 5U);
-    EXPECT_EQ(m.events[0].values, (std::vector<std::int64_t>{static_cast<std::int64_t>(out.address()) + 20, 4,
-                                                             access_write, 4}));
+    EXPECT_EQ(m.events[0].values,
+              (std::vector<std::int64_t>{static_cast<std::int64_t>(out.address()) + 20, 4, access_write, 4}));
 }
 
 TEST_P(MemoryChecks, null_and_host_pointers_are_reported) {

@@ -15,7 +15,9 @@ using findings::FindingKind;
 
 class Threads : public ::testing::TestWithParam<unsigned> {
   protected:
-    Machine machine(const std::string& body) { return Machine(module_head() + body, {.optimisation = GetParam()}); }
+    Machine machine(const std::string& body) {
+        return Machine(module_head() + body, {.optimisation = GetParam()});
+    }
 };
 INSTANTIATE_TEST_SUITE_P(Optimisation, Threads, ::testing::Values(0U, 2U));
 
@@ -340,7 +342,8 @@ define void @raise() {
     m.run("raise", {});
     ASSERT_EQ(m.events.size(), 1U);
     EXPECT_EQ(m.events[0].hook, "raise");
-    EXPECT_EQ(m.compiled->exceptions.at(static_cast<std::size_t>(m.events[0].values[0])).message, "out of patience");
+    EXPECT_EQ(m.compiled->exceptions.at(static_cast<std::size_t>(m.events[0].values[0])).message,
+              "out of patience");
 }
 
 TEST_P(Threads, atomics_and_fences_work_between_host_threads) {
@@ -377,7 +380,8 @@ define void @f(ptr addrspace(1) %counter) {
 TEST(Compiler, may_be_used_from_several_host_threads) {
     std::atomic<int> good = 0;
     auto work = [&] {
-        for (int i = 0; i < 5; ++i) good += Machine(module_head() + coordinates).compile("f")->entry != nullptr;
+        for (int i = 0; i < 5; ++i)
+            good += Machine(module_head() + coordinates).compile("f")->entry != nullptr;
     };
     std::thread other(work);
     work();

@@ -41,7 +41,8 @@ define void @add(ptr addrspace(1) %a, i64 %a.size, ptr addrspace(1) %b, i64 %b.s
 )" + kernels({"add"});
 
 TEST(VectorAdd, adds_in_every_thread_of_every_block) {
-    Buffer<float> a(std::vector<float>(96, 1.5F)), b(std::vector<float>(96, 2.0F)), c(std::vector<float>(96, 0.0F));
+    Buffer<float> a(std::vector<float>(96, 1.5F)), b(std::vector<float>(96, 2.0F)),
+        c(std::vector<float>(96, 0.0F));
     a[95] = 40;
     Machine machine(vector_add);
     machine.run("add", {{3, 1, 1}, {32, 1, 1}}, {a.address(), 96, b.address(), 96, c.address(), 96});
