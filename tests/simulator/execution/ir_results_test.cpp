@@ -131,6 +131,35 @@ define void @k(ptr addrspace(1) %out) {
     for (int value : out.read()) EXPECT_EQ(value, 10);
 }
 
+TEST_P(IrResults, fused_multiplication_only_where_asked_for_and_the_same_across_a_check) {
+    auto image = ir_image(R"(
+define void @k(ptr addrspace(1) %out, double %a, double %c) {
+  %m = fmul contract double %a, %a
+  %i = call i64 @__cudasim_check_index(i64 0, i64 1, i32 0)
+  %s = fadd contract double %m, %c
+  %plain = fmul double %a, %a
+  %t = fadd double %plain, %c
+  store double %s, ptr addrspace(1) %out, align 8
+  %o = getelementptr double, ptr addrspace(1) %out, i64 1
+  store double %t, ptr addrspace(1) %o, align 8
+  ret void
+})");
+    const double a = 1 + 0x1p-30, c = -(a * a), fused = 0x1p-60;
+    for (const bool contraction : {false, true}) {
+        for (const unsigned optimisation : {0U, 2U}) {
+            DeviceArray<double> out(2, -1);
+            struct { DevicePointer out; double a, c; } parameters{out.pointer(), a, c};
+            LaunchOptions with = options();
+            with.compile.fma_contraction = contraction;
+            with.compile.optimisation = optimisation;
+            auto loaded = device().load(image);
+            EXPECT_EQ(messages(device().launch(*loaded, "k", {{1}, {1}}, std::as_bytes(std::span(&parameters, 1)), with)), "");
+            EXPECT_EQ(out.read()[0], contraction ? fused : 0.0);
+            EXPECT_EQ(out.read()[1], 0.0);
+        }
+    }
+}
+
 TEST_P(IrResults, recursion_and_calls_through_function_pointers) {
     auto image = ir_image(R"(
 @functions = addrspace(1) global [2 x ptr] [ptr @fibonacci, ptr @square], align 8
