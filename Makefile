@@ -36,8 +36,8 @@ test-python: # (after `make test` built everything)
 
 test-sanitize: ## the engine's tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/set_up.sh test
-	cmake --preset sanitize
-	cmake --build --preset sanitize -j $(JOBS)
+	cmake --preset sanitize >/dev/null
+	cmake --build --preset sanitize --target cudasim_tests
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ctest --preset sanitize -j $(JOBS) --no-tests=error
 
 bench: ## speed, each number beside its peer's in the same run; writes build/bench.json
