@@ -49,14 +49,26 @@ void define_control(Instruction& instruction) {
     }
 }
 
-void poison_local(AllocaInst& local) {
-    if (!local.isStaticAlloca()) refuse(local, "local arrays of variable length are not supported");
-    const auto bytes = local.getAllocationSize(local.getDataLayout());
-    if (!bytes || bytes->isZero()) return;
-    IRBuilder<> builder(local.getNextNode());
+/// All of a function's local variables, together at its head, so that later passes may split the block
+/// behind them, and filled with poison there.
+void poison_locals(Function& function) {
+    std::vector<AllocaInst*> locals;
+    for (Instruction& instruction : instructions(function)) {
+        auto* local = dyn_cast<AllocaInst>(&instruction);
+        if (!local) continue;
+        if (!local->isStaticAlloca()) refuse(*local, "local arrays of variable length are not supported");
+        locals.push_back(local);
+    }
+    if (locals.empty()) return;
+    BasicBlock& entry = function.getEntryBlock();
+    for (AllocaInst* local : reverse(locals)) local->moveBefore(entry, entry.begin());
+    IRBuilder<> builder(locals.back()->getNextNode());
     builder.SetCurrentDebugLocation({});
-    mark_checked(*builder.CreateMemSet(&local, builder.getInt8(local_poison), bytes->getFixedValue(),
-                                       local.getAlign()));
+    for (AllocaInst* local : locals) {
+        const std::uint64_t bytes = local->getAllocationSize(local->getDataLayout())->getFixedValue();
+        if (bytes == 0) continue;
+        mark_checked(*builder.CreateMemSet(local, builder.getInt8(local_poison), bytes, local->getAlign()));
+    }
 }
 
 /// Keeps `load` alive until it was checked: a dead load out of bounds is a finding all the same.
@@ -86,8 +98,9 @@ void define_control_and_memory(Compilation& compilation) {
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {
             define_control(instruction);
         }
+        if (function.isDeclaration()) continue;
+        poison_locals(function);
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {
-            if (auto* local = dyn_cast<AllocaInst>(&instruction)) poison_local(*local);
             auto* load = dyn_cast<LoadInst>(&instruction);
             if (load && compilation.options.memory_checks) keep(*load, keepers);
         }

@@ -67,30 +67,29 @@ class Inliner {
             }
         }
         open_.pop_back();
-        done_.insert(&function);
         inline_into(function);
+        done_.insert(&function);
     }
 
+    /// Callees are complete, so what comes in with them needs no second look.
     void inline_into(Function& function) {
-        bool changed = true;
-        while (changed) {
-            changed = false;
-            for (Instruction& instruction : make_early_inc_range(instructions(function))) {
-                auto* call = dyn_cast<CallInst>(&instruction);
-                Function* callee = call ? call->getCalledFunction() : nullptr;
-                if (!callee || callee->isDeclaration() || !may_inline(*callee, function)) continue;
-                InlineFunctionInfo info;
-                changed = InlineFunction(*call, info, false, nullptr, false).isSuccess();
-                if (changed) break;  // blocks were split: start over
-            }
+        std::vector<CallInst*> calls;
+        for (Instruction& instruction : instructions(function)) {
+            if (auto* call = dyn_cast<CallInst>(&instruction)) calls.push_back(call);
+        }
+        std::size_t size = function.getInstructionCount();
+        for (CallInst* call : calls) {
+            const Function* callee = call->getCalledFunction();
+            if (!callee || !may_inline(*callee) || size > largest_caller) continue;
+            InlineFunctionInfo info;
+            size += callee->getInstructionCount();
+            (void)InlineFunction(*call, info, false, nullptr, false);
         }
     }
 
-    bool may_inline(const Function& callee, const Function& caller) const {
-        return &callee != &caller && done_.contains(&callee) &&
-               !recursive_.contains(const_cast<Function*>(&callee)) &&
-               callee.getInstructionCount() <= largest_callee &&
-               caller.getInstructionCount() <= largest_caller;
+    bool may_inline(const Function& callee) const {
+        return !callee.isDeclaration() && done_.contains(&callee) && !recursive_.contains(&callee) &&
+               callee.getInstructionCount() <= largest_callee;
     }
 
     void guard(Function& function) {
@@ -154,7 +153,7 @@ class Inliner {
     Compilation& compilation_;
     std::vector<Function*> handled_, open_;
     std::set<const Function*> visited_, done_;
-    std::set<Function*> recursive_;
+    std::set<Function*, std::less<>> recursive_;
 };
 
 }  // namespace

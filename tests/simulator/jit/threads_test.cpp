@@ -283,6 +283,34 @@ TEST_P(Threads, recursion_through_several_functions_stops_at_the_stack_limit) {
     EXPECT_EQ(out[0], 0);
 }
 
+TEST_P(Threads, a_recursive_function_needs_no_more_stack_than_its_frame) {
+    Buffer<std::int64_t> out({0});
+    auto m = machine(R"(
+define internal i64 @deep(i64 %n) {
+  %a = alloca [4 x i64], align 8
+  %b = alloca [4 x i64], align 8
+  %pa = getelementptr i64, ptr %a, i64 %n
+  %pb = getelementptr i64, ptr %b, i64 %n
+  %x = load i64, ptr %pa, align 8
+  store i64 %x, ptr %pb, align 8
+  %r = call i64 @deep(i64 %n)
+  %s = load i64, ptr %pb, align 8
+  %t = add i64 %r, %s
+  ret i64 %t
+}
+define void @f(ptr addrspace(1) %out, i64 %n) {
+  %s = call i64 @deep(i64 %n)
+  store i64 %s, ptr addrspace(1) %out, align 8
+  ret void
+}
+)" + kernels({"f"}));
+    m.run("f", {}, {out.address(), 1});
+    ASSERT_EQ(m.of("stack_overflow").size(), 1U);
+    const std::uint64_t depth = m.of("local_begin").size() / 2;
+    EXPECT_GE(depth, 256 * 1024 / m.compiled->frame_bytes - 2) << "frame_bytes bounds every frame";
+    EXPECT_LE(m.compiled->frame_bytes, 1024U);
+}
+
 TEST_P(Threads, recursion_burns_fuel) {
     Buffer<std::int64_t> out({0});
     auto m = machine(R"(
