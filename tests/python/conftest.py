@@ -13,8 +13,11 @@ PACKAGE_PARENT = pathlib.Path(__import__("cudasim").__file__).resolve().parents[
 
 def clean_environment(**variables):
     """The environment without anything that would switch cudasim or numba; None removes a variable."""
-    environment = {name: value for name, value in os.environ.items()
-                   if "CUDASIM" not in name and not name.startswith("NUMBA_") and name != "PYTHONPATH"}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if "CUDASIM" not in name and not name.startswith("NUMBA_") and name != "PYTHONPATH"
+    }
     environment.update({name: value for name, value in variables.items() if value is not None})
     return environment
 
@@ -32,8 +35,14 @@ class Runner:
 
     def __call__(self, *arguments, timeout=120, **variables):
         environment = clean_environment(PYTHONPATH=self.python_path, **variables)
-        return subprocess.run([self.python, *map(str, arguments)], env=environment, cwd=self.folder,
-                              capture_output=True, text=True, timeout=timeout)
+        return subprocess.run(
+            [self.python, *map(str, arguments)],
+            env=environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
 
     def script(self, code, *arguments, **variables):
         """Writes the code to script.py and runs it."""
@@ -65,8 +74,12 @@ def run_with_numba(tmp_path):
 
 
 def _imports(module, python):
-    return subprocess.run([python, "-c", f"import {module}"], env=clean_environment(), cwd="/",
-                          capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            [python, "-c", f"import {module}"], env=clean_environment(), cwd="/", capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 def _borrowing_runner(tmp_path, python):

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 import cudasim
+import pytest
 from cudasim import options
 
 SCRIPT = """
@@ -77,10 +76,18 @@ def test_run_exits_by_findings_that_the_script_caught(run):
     assert run("-m", "cudasim", script).returncode == 0  # plain Python status
 
 
-@pytest.mark.parametrize("arguments, status, words", [
-    ((), 2, ["usage: cudasim"]), (("run",), 2, ["no script given"]), (("run", "missing.py"), 2, ["missing.py", "No such file"]),
-    (("run", "--workers", "x", "a.py"), 2, ["--workers", "'x'", "a number"]), (("nosuch",), 2, ["invalid choice"]),
-    (("ir", "a.py"), 2, ["--kernel"]), (("ir", "missing.py", "--kernel", "k"), 1, ["missing.py", "No such file"])])
+@pytest.mark.parametrize(
+    "arguments, status, words",
+    [
+        ((), 2, ["usage: cudasim"]),
+        (("run",), 2, ["no script given"]),
+        (("run", "missing.py"), 2, ["missing.py", "No such file"]),
+        (("run", "--workers", "x", "a.py"), 2, ["--workers", "'x'", "a number"]),
+        (("nosuch",), 2, ["invalid choice"]),
+        (("ir", "a.py"), 2, ["--kernel"]),
+        (("ir", "missing.py", "--kernel", "k"), 1, ["missing.py", "No such file"]),
+    ],
+)
 def test_wrong_usage_is_explained(run, arguments, status, words):
     done = cudasim_program(run, *arguments)
     assert done.returncode == status
@@ -114,9 +121,15 @@ def test_info_for_people(run):
     assert "memory total                    67108864" in text
 
 
-@pytest.mark.parametrize("stage, words", [
-    ("typed", ["double", "float64"]), ("nvvm", ["nvptx64-nvidia-cuda", "define void @", "!dbg"]),
-    ("instrumented", ["define", "cudasim_hook"]), ("ptx", [".visible .entry", ".target sm_90"])])
+@pytest.mark.parametrize(
+    "stage, words",
+    [
+        ("typed", ["double", "float64"]),
+        ("nvvm", ["nvptx64-nvidia-cuda", "define void @", "!dbg"]),
+        ("instrumented", ["define", "cudasim_hook"]),
+        ("ptx", [".visible .entry", ".target sm_90"]),
+    ],
+)
 def test_ir_shows_every_stage(run, stage, words):
     done = cudasim_program(run, "ir", run.write(SCRIPT), "--kernel", "double", "--stage", stage)
     assert done.returncode == 0, done.stderr
@@ -126,8 +139,12 @@ def test_ir_shows_every_stage(run, stage, words):
 
 
 def test_ir_takes_arguments_and_an_architecture(run):
-    script = run.write("import sys; assert sys.argv[1:] == ['--n', '3']\n" + __import__("textwrap").dedent(SCRIPT))
-    done = cudasim_program(run, "ir", script, "--kernel", "double", "--stage", "ptx", "--arch", "sm_80", "--", "--n", "3")
+    script = run.write(
+        "import sys; assert sys.argv[1:] == ['--n', '3']\n" + __import__("textwrap").dedent(SCRIPT)
+    )
+    done = cudasim_program(
+        run, "ir", script, "--kernel", "double", "--stage", "ptx", "--arch", "sm_80", "--", "--n", "3"
+    )
     assert ".target sm_80" in done.stdout, done.stderr
 
 

@@ -4,11 +4,10 @@ import gc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from cudasim import cuda
 from cudasim.errors import CudaAPIError
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 def test_device_memory_is_a_copy():
@@ -89,19 +88,29 @@ def test_split_gives_views():
     assert [part.copy_to_host().tolist() for part in device.split(4)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
 
 
-@pytest.mark.parametrize("action, error", [
-    (lambda d: d[4], IndexError), (lambda d: d[0, 0, 0], IndexError), (lambda d: d[..., ...], IndexError),
-    (lambda d: d[[0, 1]], NotImplementedError), (lambda d: d.reshape(5), ValueError),
-    (lambda d: d[:, ::2].reshape(8), NotImplementedError), (lambda d: d.transpose((0, 0)), ValueError),
-    (lambda d: d.copy_to_host(np.zeros((4, 4), np.float32)), TypeError),
-    (lambda d: d.copy_to_host(np.zeros(16)), ValueError), (lambda d: d.copy_to_host([1]), TypeError),
-    (lambda d: d.copy_to_device(np.zeros((4, 4), np.int64)), TypeError),
-    (lambda d: d.copy_to_device(np.zeros(3)), ValueError),
-    (lambda d: d.__setitem__(0, np.zeros(3)), ValueError),
-    (lambda d: cuda.to_device(np.zeros(10)[::2]), ValueError),
-    (lambda d: cuda.to_device(np.array([object()])), TypeError),
-    (lambda d: cuda.device_array(-1), ValueError), (lambda d: cuda.device_array(3, order="K"), ValueError),
-    (lambda d: cuda.as_cuda_array(np.zeros(3)), TypeError)])
+@pytest.mark.parametrize(
+    "action, error",
+    [
+        (lambda d: d[4], IndexError),
+        (lambda d: d[0, 0, 0], IndexError),
+        (lambda d: d[..., ...], IndexError),
+        (lambda d: d[[0, 1]], NotImplementedError),
+        (lambda d: d.reshape(5), ValueError),
+        (lambda d: d[:, ::2].reshape(8), NotImplementedError),
+        (lambda d: d.transpose((0, 0)), ValueError),
+        (lambda d: d.copy_to_host(np.zeros((4, 4), np.float32)), TypeError),
+        (lambda d: d.copy_to_host(np.zeros(16)), ValueError),
+        (lambda d: d.copy_to_host([1]), TypeError),
+        (lambda d: d.copy_to_device(np.zeros((4, 4), np.int64)), TypeError),
+        (lambda d: d.copy_to_device(np.zeros(3)), ValueError),
+        (lambda d: d.__setitem__(0, np.zeros(3)), ValueError),
+        (lambda d: cuda.to_device(np.zeros(10)[::2]), ValueError),
+        (lambda d: cuda.to_device(np.array([object()])), TypeError),
+        (lambda d: cuda.device_array(-1), ValueError),
+        (lambda d: cuda.device_array(3, order="K"), ValueError),
+        (lambda d: cuda.as_cuda_array(np.zeros(3)), TypeError),
+    ],
+)
 def test_wrong_use_is_refused(action, error):
     device = cuda.to_device(np.zeros((4, 4)))
     with pytest.raises(error):

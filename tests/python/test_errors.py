@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, options, types
 from cudasim.errors import CudaAPIError, CudasimWarning, KernelError, KernelMemoryError
 
@@ -98,7 +97,8 @@ def test_float_division_by_zero_is_a_warning_that_counts():
         invert[1, 32](np.zeros(10))
     (warning,) = caught
     assert str(warning.message) == (
-        "tid=[0, 0, 0] ctaid=[0, 0, 0]: float division by zero (10 times, by 10 threads)")
+        "tid=[0, 0, 0] ctaid=[0, 0, 0]: float division by zero (10 times, by 10 threads)"
+    )
     assert (warning.filename, warning.lineno) == (__file__, ERROR_LINE)
 
 
@@ -107,7 +107,9 @@ def test_under_debug_the_division_raises_and_the_index_is_named_beside_it():
     assert type(error) is ZeroDivisionError
     first, also = str(error).split("\n")
     assert first == "tid=[0, 0, 0] ctaid=[0, 0, 0]: float division by zero"
-    assert also.startswith("also: IndexError: tid=[10, 0, 0] ctaid=[0, 0, 0]: index 10 is out of bounds for axis 0")
+    assert also.startswith(
+        "also: IndexError: tid=[10, 0, 0] ctaid=[0, 0, 0]: index 10 is out of bounds for axis 0"
+    )
     assert f"test_errors.py:{ERROR_LINE}" in also
 
 
@@ -160,15 +162,22 @@ def test_the_axis_and_its_size_are_named(axis, size):
     index = [0, 0, 0]
     index[axis] = size + 5
     error = raised(store[1, 1], np.zeros((2, 3, 4)), *index)
-    assert str(error) == (f"tid=[0, 0, 0] ctaid=[0, 0, 0]: index {size + 5} is out of bounds for axis {axis} "
-                          f"with size {size}")
+    assert str(error) == (
+        f"tid=[0, 0, 0] ctaid=[0, 0, 0]: index {size + 5} is out of bounds for axis {axis} with size {size}"
+    )
 
 
 def test_coordinates_are_x_y_z():
     @cuda.jit
     def one_thread_faults(x):
-        if (cuda.threadIdx.x == 3 and cuda.threadIdx.y == 2 and cuda.threadIdx.z == 1
-                and cuda.blockIdx.x == 4 and cuda.blockIdx.y == 3 and cuda.blockIdx.z == 2):
+        if (
+            cuda.threadIdx.x == 3
+            and cuda.threadIdx.y == 2
+            and cuda.threadIdx.z == 1
+            and cuda.blockIdx.x == 4
+            and cuda.blockIdx.y == 3
+            and cuda.blockIdx.z == 2
+        ):
             x[77] = 0
 
     error = raised(one_thread_faults[(5, 4, 3), (4, 3, 2)], np.zeros(1))
@@ -183,14 +192,16 @@ def test_the_lowest_thread_is_raised_whatever_the_schedule():
             assert str(error).startswith("tid=[10, 0, 0] ctaid=[0, 0, 0]: index 10 ")
 
 
-@pytest.mark.parametrize("index", [-11, 10, 2**62, -2**63])
+@pytest.mark.parametrize("index", [-11, 10, 2**62, -(2**63)])
 def test_indices_far_outside(index):
     @cuda.jit
     def at(x, i):
         x[i] = 1
 
     error = raised(at[1, 1], np.zeros(10), index)
-    assert type(error) is IndexError and f"index {index} is out of bounds for axis 0 with size 10" in str(error)
+    assert type(error) is IndexError and f"index {index} is out of bounds for axis 0 with size 10" in str(
+        error
+    )
 
 
 def test_negative_indices_count_from_the_end():
@@ -220,7 +231,8 @@ def test_forall_leaves_no_frames_either():
 
 
 def test_pytest_points_at_the_kernels_line(run):
-    run.write("""
+    run.write(
+        """
         import numpy as np
         from numba import cuda
 
@@ -230,7 +242,9 @@ def test_pytest_points_at_the_kernels_line(run):
 
         def test_it():
             kernel[1, 1](np.zeros(3))
-        """, "test_user.py")
+        """,
+        "test_user.py",
+    )
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_user.py", ENABLE_CUDASIM="1")
     assert "\ntest_user.py:7: IndexError" in done.stdout
     assert "x[5] = 1  # here" in done.stdout
@@ -240,15 +254,20 @@ def test_pytest_points_at_the_kernels_line(run):
 def test_device_functions_have_frames():
     error = raised(outermost[1, 4], np.zeros(4))
     code = [function.py_func.__code__ for function in (outermost, middle, innermost)]
-    assert frames(error)[-3:] == [(__file__, "outermost", code[0].co_firstlineno + 3),
-                                  (__file__, "middle", code[1].co_firstlineno + 2),
-                                  (__file__, "innermost", code[2].co_firstlineno + 2)]
+    assert frames(error)[-3:] == [
+        (__file__, "outermost", code[0].co_firstlineno + 3),
+        (__file__, "middle", code[1].co_firstlineno + 2),
+        (__file__, "innermost", code[2].co_firstlineno + 2),
+    ]
     assert str(error).startswith("tid=[3, 0, 0]")
 
 
 def test_the_printed_traceback_shows_the_source():
-    text = "".join(traceback.format_exception(*(lambda e: (type(e), e, e.__traceback__))(
-        raised(outermost[1, 4], np.zeros(4)))))
+    text = "".join(
+        traceback.format_exception(
+            *(lambda e: (type(e), e, e.__traceback__))(raised(outermost[1, 4], np.zeros(4)))
+        )
+    )
     for comment in ("# outermost line", "# middle line", "# innermost line"):
         assert comment in text
     assert "cudasim/" not in text
@@ -283,7 +302,12 @@ def test_notes_quote_the_line_with_a_caret():
 def test_exceptions_carry_the_findings():
     error = raised(invert[1, 32], np.zeros(10))
     index, division = error.findings
-    assert (index.kind, index.severity, index.tid, index.ctaid) == ("out-of-bounds-index", "error", (10, 0, 0), (0, 0, 0))
+    assert (index.kind, index.severity, index.tid, index.ctaid) == (
+        "out-of-bounds-index",
+        "error",
+        (10, 0, 0),
+        (0, 0, 0),
+    )
     assert (division.kind, division.severity, division.count) == ("float-division", "warning", 10)
     assert (index.place.file, index.place.line, index.kernel) == (__file__, ERROR_LINE, "invert")
 
@@ -314,7 +338,9 @@ def test_assert_in_a_kernel():
 
 def test_integer_division_by_zero_always_raises():
     error = raised(divides[1, 1], np.zeros(1, np.int64), 1, 0)
-    assert type(error) is ZeroDivisionError and "tid=[0, 0, 0] ctaid=[0, 0, 0]: integer division" in str(error)
+    assert type(error) is ZeroDivisionError and "tid=[0, 0, 0] ctaid=[0, 0, 0]: integer division" in str(
+        error
+    )
 
 
 def test_threads_at_different_barriers_stop_the_launch_with_who_waits_where():
@@ -385,7 +411,9 @@ define void @wild(ptr addrspace(1) %p) {
 """
 
 
-@pytest.mark.parametrize("where, kind", [(0, "null-pointer"), (1, "misaligned-access"), (400, "out-of-bounds-global")])
+@pytest.mark.parametrize(
+    "where, kind", [(0, "null-pointer"), (1, "misaligned-access"), (400, "out-of-bounds-global")]
+)
 def test_wild_pointers_are_memory_errors_with_cudas_code(where, kind):
     from cudasim import _native, _reporting
     from cudasim.cuda.device import native_device

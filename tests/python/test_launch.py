@@ -8,7 +8,6 @@ import threading
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, options, types
 from cudasim.errors import CudaAPIError
 
@@ -44,8 +43,10 @@ def scalars(out, a, b, c, d):
 # -- configuration ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("grid, block", [
-    (1, 8), ((1,), (8,)), ((2, 1), (4, 1)), ((2, 1, 1), (4, 1, 1)), ([2], [4]), (np.int32(2), np.int64(4))])
+@pytest.mark.parametrize(
+    "grid, block",
+    [(1, 8), ((1,), (8,)), ((2, 1), (4, 1)), ((2, 1, 1), (4, 1, 1)), ([2], [4]), (np.int32(2), np.int64(4))],
+)
 def test_dimensions_in_every_form(grid, block):
     x = np.zeros(8)
     increment[grid, block](x)
@@ -59,10 +60,22 @@ def test_three_dimensional_launch_reaches_every_element():
     np.testing.assert_array_equal(out, i * 10000 + j * 100 + k)
 
 
-@pytest.mark.parametrize("brackets, error", [
-    ((1.0, 1), TypeError), ((1, 1.0), TypeError), (((1, 2.0), 1), TypeError), (("a", 1), TypeError),
-    (((1, 1, 1, 1), 1), ValueError), (((), 1), ValueError), (1, ValueError), ((1,), ValueError),
-    ((1, 1, 0, 0, 0), ValueError), ((1, 1, 0, -1), ValueError), ((1, 1, 0, 1.5), TypeError)])
+@pytest.mark.parametrize(
+    "brackets, error",
+    [
+        ((1.0, 1), TypeError),
+        ((1, 1.0), TypeError),
+        (((1, 2.0), 1), TypeError),
+        (("a", 1), TypeError),
+        (((1, 1, 1, 1), 1), ValueError),
+        (((), 1), ValueError),
+        (1, ValueError),
+        ((1,), ValueError),
+        ((1, 1, 0, 0, 0), ValueError),
+        ((1, 1, 0, -1), ValueError),
+        ((1, 1, 0, 1.5), TypeError),
+    ],
+)
 def test_wrong_configurations_are_refused(brackets, error):
     with pytest.raises(error):
         increment[brackets]
@@ -74,11 +87,21 @@ def test_a_float_equal_to_a_cached_int_is_still_refused():
         increment[1.0, 1]
 
 
-@pytest.mark.parametrize("brackets, words", [
-    ((1, 1025), ["1025", "1024"]), ((1, (32, 32, 2)), ["2048", "1024"]), ((1, (1, 1, 65)), ["65", "64"]),
-    ((1, 2048), ["2048", "1024"]), ((0, 1), ["griddim.x", "0"]), ((1, 0), ["blockdim.x", "0"]),
-    ((1, -1), ["-1"]), (((1, 65536), 1), ["65536", "65535"]), ((1 << 31, 1), ["2147483647"]),
-    ((1, 1, 0, 480 * 1024), ["491520", "232448"])])
+@pytest.mark.parametrize(
+    "brackets, words",
+    [
+        ((1, 1025), ["1025", "1024"]),
+        ((1, (32, 32, 2)), ["2048", "1024"]),
+        ((1, (1, 1, 65)), ["65", "64"]),
+        ((1, 2048), ["2048", "1024"]),
+        ((0, 1), ["griddim.x", "0"]),
+        ((1, 0), ["blockdim.x", "0"]),
+        ((1, -1), ["-1"]),
+        (((1, 65536), 1), ["65536", "65535"]),
+        ((1 << 31, 1), ["2147483647"]),
+        ((1, 1, 0, 480 * 1024), ["491520", "232448"]),
+    ],
+)
 def test_what_the_device_forbids_is_a_cuda_error_naming_the_limit(brackets, words):
     with pytest.raises(CudaAPIError) as caught:
         increment[brackets](np.zeros(1))
@@ -299,8 +322,16 @@ def test_signatures_convert_arguments():
         store[1, 1](np.zeros(2, np.float32), 1, 1)
 
 
-@pytest.mark.parametrize("signature", ["void(int64[:])", "(int64[:],)", (types.int64[:],), types.void(types.int64[:]),
-                                       ["void(float64[:])", "void(int64[:])"]])
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "void(int64[:])",
+        "(int64[:],)",
+        (types.int64[:],),
+        types.void(types.int64[:]),
+        ["void(float64[:])", "void(int64[:])"],
+    ],
+)
 def test_signatures_in_every_form(signature):
     @cuda.jit(signature)
     def add(x):
@@ -315,6 +346,7 @@ def test_signatures_compile_at_once():
     from cudasim import errors
 
     with pytest.raises(errors.NumbaError):
+
         @cuda.jit("void(int64)")
         def wrong(x):
             x[0] = 1
@@ -325,9 +357,15 @@ def test_kernels_return_nothing():
         cuda.jit("int32(int32)")(lambda x: x)
 
 
-@pytest.mark.parametrize("arguments, error", [
-    ({"link": "a.ptx"}, NotImplementedError), ({"boundscheck": True}, NotImplementedError),
-    ({"argtypes": ()}, None), ({"nosuchoption": 1}, TypeError)])
+@pytest.mark.parametrize(
+    "arguments, error",
+    [
+        ({"link": "a.ptx"}, NotImplementedError),
+        ({"boundscheck": True}, NotImplementedError),
+        ({"argtypes": ()}, None),
+        ({"nosuchoption": 1}, TypeError),
+    ],
+)
 def test_options_of_jit_that_cannot_be_had_are_refused(arguments, error):
     if error is None:
         cuda.jit(**arguments)
@@ -336,9 +374,17 @@ def test_options_of_jit_that_cannot_be_had_are_refused(arguments, error):
             cuda.jit(**arguments)
 
 
-@pytest.mark.parametrize("arguments", [
-    {"debug": True, "opt": False}, {"fastmath": True}, {"lineinfo": True}, {"max_registers": 32}, {"inline": "always"},
-    {"cache": True}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"debug": True, "opt": False},
+        {"fastmath": True},
+        {"lineinfo": True},
+        {"max_registers": 32},
+        {"inline": "always"},
+        {"cache": True},
+    ],
+)
 def test_options_of_jit_that_are_accepted(arguments):
     x = np.zeros(4)
     cuda.jit(**arguments)(increment.py_func)[1, 4](x)
@@ -381,7 +427,7 @@ def test_stages_can_be_inspected(capsys):
     kernel = cuda.jit(increment.py_func)
     kernel[1, 1](np.zeros(1))
     (ir,), (ptx,) = kernel.inspect_llvm().values(), kernel.inspect_asm().values()
-    assert re.search(r'define void @"?increment', ir) and re.search(r'\.visible \.entry increment', ptx)
+    assert re.search(r'define void @"?increment', ir) and re.search(r"\.visible \.entry increment", ptx)
     kernel.inspect_types()
     assert "increment" in capsys.readouterr().out
 

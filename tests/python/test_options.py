@@ -3,7 +3,6 @@
 import pathlib
 
 import pytest
-
 from cudasim import options
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -47,7 +46,9 @@ def test_override_ends_with_its_block():
     assert (options.get("strict"), options.get("workers")) == (True, 0)
 
 
-@pytest.mark.parametrize("text, value", [("64M", 64 << 20), ("2GiB", 2 << 30), ("1000", 1000), ("1.5k", 1536)])
+@pytest.mark.parametrize(
+    "text, value", [("64M", 64 << 20), ("2GiB", 2 << 30), ("1000", 1000), ("1.5k", 1536)]
+)
 def test_sizes_have_units(text, value):
     assert options.BY_NAME["device_memory"].parse(text) == value
 
@@ -62,20 +63,33 @@ def test_options_of_the_device_cannot_change_once_it_is_there():
 
 
 def test_device_memory_is_what_the_option_says(run):
-    done = run.script("""
+    done = run.script(
+        """
         from cudasim import cuda
         print(cuda.current_context().get_memory_info().total)
         try:
             cuda.device_array(1 << 27, "u1")
         except Exception as error:
             print(error.code)
-        """, CUDASIM_DEVICE_MEMORY="64M")
+        """,
+        CUDASIM_DEVICE_MEMORY="64M",
+    )
     assert done.stdout.split() == [str(64 << 20), "2"], done.stderr
 
 
-@pytest.mark.parametrize("name, text", [
-    ("workers", "many"), ("workers", "-1"), ("policy", "random"), ("time_limit", "-1"), ("time_limit", "inf"),
-    ("strict", "perhaps"), ("device_memory", "1Q"), ("device", "a100")])
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("workers", "many"),
+        ("workers", "-1"),
+        ("policy", "random"),
+        ("time_limit", "-1"),
+        ("time_limit", "inf"),
+        ("strict", "perhaps"),
+        ("device_memory", "1Q"),
+        ("device", "a100"),
+    ],
+)
 def test_wrong_values_are_refused_with_what_is_accepted(monkeypatch, name, text):
     option = options.BY_NAME[name]
     monkeypatch.setenv(option.variable, text)

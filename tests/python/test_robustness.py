@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, options
 from cudasim.errors import CudaAPIError, KernelTimeoutError
 
@@ -57,7 +56,9 @@ ENDLESS = """
 
 
 def test_control_c_stops_an_endless_kernel(run):
-    done = run.script(ENDLESS + """
+    done = run.script(
+        ENDLESS
+        + """
     try:
         endless[1, 32](np.zeros(1))
     except KeyboardInterrupt as error:
@@ -71,7 +72,9 @@ def test_control_c_stops_an_endless_kernel(run):
         x[0] = 7
     after[1, 1](x)
     print(x[0])
-    """, ENABLE_CUDASIM="1")
+    """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.splitlines() == ["interrupted endless", "7.0"], done.stderr
     assert "running" in done.stderr or sys.version_info < (3, 11)
 
@@ -83,7 +86,8 @@ def test_control_c_ends_a_script_as_python_does(run):
 
 
 def test_what_a_signal_handler_raises_comes_out_of_the_launch(run):
-    done = run.script("""
+    done = run.script(
+        """
         import signal
         import numpy as np
         from numba import cuda
@@ -107,7 +111,9 @@ def test_what_a_signal_handler_raises_comes_out_of_the_launch(run):
             endless[1, 1](np.zeros(1))
         except TooLong as error:
             print("caught", error)
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.strip() == "caught alarm", done.stderr
 
 
@@ -133,7 +139,8 @@ def test_ten_thousand_faulting_launches_leak_nothing():
 
 
 def test_fork_after_a_launch(run):
-    done = run.script("""
+    done = run.script(
+        """
         import os
         import numpy as np
         from numba import cuda
@@ -152,12 +159,15 @@ def test_fork_after_a_launch(run):
             os._exit(0 if (x == 2).all() else 1)
         assert (x == 2).all()
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.strip() == "0", done.stderr
 
 
 def test_multiprocessing_with_fork(run):
-    done = run.script("""
+    done = run.script(
+        """
         import multiprocessing
         import numpy as np
         from numba import cuda
@@ -176,12 +186,15 @@ def test_multiprocessing_with_fork(run):
             work(1)
             with multiprocessing.get_context("fork").Pool(3) as pool:
                 print(pool.map(work, range(6)) == [64.0 * n * n for n in range(6)])
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.strip() == "True", done.stderr
 
 
 def test_runaway_recursion_is_reported_not_a_crash(run):
-    done = run.script("""
+    done = run.script(
+        """
         import numpy as np
         from numba import cuda
 
@@ -195,12 +208,15 @@ def test_runaway_recursion_is_reported_not_a_crash(run):
         x = np.zeros(1)
         deep[1, 64](x)
         print(x[0])
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.returncode in (0, 1), done.stderr  # never by a signal
 
 
 def test_interpreter_ends_cleanly_with_live_arrays_and_threads(run):
-    done = run.script("""
+    done = run.script(
+        """
         import threading, time
         import numpy as np
         from numba import cuda
@@ -218,5 +234,7 @@ def test_interpreter_ends_cleanly_with_live_arrays_and_threads(run):
         threading.Thread(target=work, daemon=True).start()
         time.sleep(0.3)
         print("end")
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.returncode == 0 and done.stdout.strip() == "end", done.stderr

@@ -41,19 +41,24 @@ def test_numba_variable_switches_too(any_run):
 
 
 def test_config_attribute_before_the_import_switches(run_with_numba):
-    done = run_with_numba.script(REPORT.format(
-        statement="import numba; numba.config.ENABLE_CUDASIM = 1\nfrom numba import cuda"))
+    done = run_with_numba.script(
+        REPORT.format(statement="import numba; numba.config.ENABLE_CUDASIM = 1\nfrom numba import cuda")
+    )
     assert done.stdout.split() == ["cudasim.cuda", "True"], done.stderr
 
 
 @pytest.mark.parametrize("others", [{"NUMBA_ENABLE_CUDASIM": "1"}, {}])
 def test_zero_is_off_whatever_else_is_set(run_with_numba, others):
-    done = run_with_numba.script("""
+    done = run_with_numba.script(
+        """
         import numba
         numba.config.ENABLE_CUDASIM = 1
         from numba import cuda
         print(cuda.__name__, "cudasim" in cuda.__file__)
-        """, ENABLE_CUDASIM="0", **others)
+        """,
+        ENABLE_CUDASIM="0",
+        **others,
+    )
     assert done.stdout.split() == ["numba.cuda", "False"], done.stderr
 
 
@@ -72,31 +77,39 @@ def test_off_by_default_with_numba(run_with_numba):
 
 
 def test_wins_over_a_finder_that_was_put_in_front_later(run_with_numba):
-    done = run_with_numba.script("""
+    done = run_with_numba.script(
+        """
         import sys
         import _numba_cuda_redirector
         sys.meta_path.remove(_numba_cuda_redirector.finder)
         sys.meta_path.insert(0, _numba_cuda_redirector.finder)
         from numba import cuda
         print(cuda.__name__)
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.split() == ["cudasim.cuda"], done.stderr
 
 
 @pytest.mark.parametrize("option, expected", [({}, "1"), ({"CUDASIM_REPORT_AS_SIMULATOR": "0"}, "0")])
 @pytest.mark.parametrize("variable", ["ENABLE_CUDASIM", "NUMBA_ENABLE_CUDASIM"])
 def test_config_reads_as_the_option_says(any_run, option, expected, variable):
-    done = any_run.script("""
+    done = any_run.script(
+        """
         import numba
         before = int(numba.config.ENABLE_CUDASIM)
         from numba import cuda
         print(before, int(numba.config.ENABLE_CUDASIM), cuda.__name__)
-        """, **{variable: "1"}, **option)
+        """,
+        **{variable: "1"},
+        **option,
+    )
     assert done.stdout.split() == [expected, expected, "cudasim.cuda"], done.stderr
 
 
 def test_everything_else_stays_numbas(run_with_numba):
-    done = run_with_numba.script("""
+    done = run_with_numba.script(
+        """
         import numba
         from numba import cuda, njit, prange
         from numba.core.errors import NumbaPerformanceWarning, TypingError
@@ -111,7 +124,9 @@ def test_everything_else_stays_numbas(run_with_numba):
 
         print(total(10), total.signatures != [], numba.int32.__module__.startswith("numba"))
         print(cudasim.errors.TypingError is TypingError)
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.split() == ["45", "True", "True", "True"], done.stderr
 
 
@@ -128,18 +143,24 @@ def test_real_numba_cuda_imported_first_is_one_clear_error(run_with_numba):
 
 
 def test_submodules_are_the_same_objects_under_both_names(any_run):
-    done = any_run.script("""
+    done = any_run.script(
+        """
         import numba.cuda.cudadrv.driver
         import cudasim.cuda.cudadrv.driver
         print(numba.cuda.cudadrv.driver is cudasim.cuda.cudadrv.driver,
               cudasim.cuda.__spec__.name, cudasim.cuda.cudadrv.driver.__spec__.name)
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.split() == ["True", "cudasim.cuda", "cudasim.cuda.cudadrv.driver"], done.stderr
 
 
 def test_missing_part_of_numba_cuda_is_named(any_run):
     done = any_run.script("import numba.cuda.nosuchpart", ENABLE_CUDASIM="1")
-    assert "ModuleNotFoundError: no module named 'numba.cuda.nosuchpart': cudasim has no such part" in done.stderr
+    assert (
+        "ModuleNotFoundError: no module named 'numba.cuda.nosuchpart': cudasim has no such part"
+        in done.stderr
+    )
 
 
 def test_missing_part_of_the_stand_in_says_what_to_do(run):
@@ -148,12 +169,15 @@ def test_missing_part_of_the_stand_in_says_what_to_do(run):
 
 
 def test_cudasim_cuda_needs_no_switch(run):
-    done = run.script("from cudasim import cuda; import sys; print(cuda.is_available(), 'numba' in sys.modules)")
+    done = run.script(
+        "from cudasim import cuda; import sys; print(cuda.is_available(), 'numba' in sys.modules)"
+    )
     assert done.stdout.split() == ["True", "False"], done.stderr
 
 
 def test_stand_in_gives_what_scripts_take_from_numba(run):
-    done = run.script("""
+    done = run.script(
+        """
         import numba
         from numba import float32, int32, jit, njit, prange, set_num_threads, types, void
         from numba.core.errors import NumbaPerformanceWarning, TypingError
@@ -172,9 +196,19 @@ def test_stand_in_gives_what_scripts_take_from_numba(run):
         print(f(4), g(1), numba.get_num_threads(), str(void(float32[:, :], int32)).replace(" ", ""))
         print(types.float64 == numba.float64, issubclass(NumbaPerformanceWarning, Warning),
               cudasim.errors.TypingError is TypingError, numba.__version__.count("."))
-        """, ENABLE_CUDASIM="1")
-    assert done.stdout.split() == ["6", "2", "1", "(array(float32,2d,A),int32)->none",
-                                   "True", "True", "True", "2"], done.stderr
+        """,
+        ENABLE_CUDASIM="1",
+    )
+    assert done.stdout.split() == [
+        "6",
+        "2",
+        "1",
+        "(array(float32,2d,A),int32)->none",
+        "True",
+        "True",
+        "True",
+        "2",
+    ], done.stderr
     assert done.stderr.count("run as plain Python") == 1
 
 
@@ -189,12 +223,15 @@ def test_module_runner_switches_on(any_run):
 
 
 def test_module_runner_runs_pytest(run):
-    run.write("""
+    run.write(
+        """
         from numba import cuda
 
         def test_it():
             assert cuda.__name__ == "cudasim.cuda"
-        """, "test_user.py")
+        """,
+        "test_user.py",
+    )
     done = run("-m", "cudasim", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_user.py")
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
@@ -215,39 +252,58 @@ def test_module_runner_refuses_a_contradiction(run):
 
 def test_unset_switch_costs_less_than_a_millisecond_at_start():
     """The hook module itself: executed afresh 200 times, the median must be far below the promise."""
-    code = ("import sys, time, importlib.util\n"
-            "spec = importlib.util.find_spec('_cudasim_switch')\n"
-            "times = []\n"
-            "for _ in range(200):\n"
-            "    t = time.perf_counter()\n"
-            "    sys.modules.pop('_cudasim_switch', None)\n"
-            "    import _cudasim_switch\n"
-            "    times.append(time.perf_counter() - t)\n"
-            "print(sorted(times)[100])\n")
-    medians = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
-               for _ in range(3)]
+    code = (
+        "import sys, time, importlib.util\n"
+        "spec = importlib.util.find_spec('_cudasim_switch')\n"
+        "times = []\n"
+        "for _ in range(200):\n"
+        "    t = time.perf_counter()\n"
+        "    sys.modules.pop('_cudasim_switch', None)\n"
+        "    import _cudasim_switch\n"
+        "    times.append(time.perf_counter() - t)\n"
+        "print(sorted(times)[100])\n"
+    )
+    medians = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+        for _ in range(3)
+    ]
     assert statistics.median(medians) < 1e-3
 
 
 def test_the_hook_imports_nothing():
-    code = ("import sys; sys.modules.pop('_cudasim_switch', None); before = set(sys.modules)\n"
-            "import _cudasim_switch; print(sorted(set(sys.modules) - before))")
-    done = subprocess.run([sys.executable, "-S", "-c", f"import sys, os; sys.path[:] = {sys.path!r}\n" + code],
-                          capture_output=True, text=True)
+    code = (
+        "import sys; sys.modules.pop('_cudasim_switch', None); before = set(sys.modules)\n"
+        "import _cudasim_switch; print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys, os; sys.path[:] = {sys.path!r}\n" + code],
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.strip() == "['_cudasim_switch']", done.stderr
 
 
 def test_import_of_cuda_is_quick_beyond_numpy():
     """The bar is 60 ms on an idle machine; NumPy's own import in the same process says how idle it is."""
-    code = ("import time\nt = time.perf_counter()\nimport numpy\nu = time.perf_counter()\nfrom cudasim import cuda\n"
-            "print(u - t, time.perf_counter() - u)")
-    times = [tuple(map(float, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split()))
-             for _ in range(5)]
+    code = (
+        "import time\nt = time.perf_counter()\nimport numpy\nu = time.perf_counter()\nfrom cudasim import cuda\n"
+        "print(u - t, time.perf_counter() - u)"
+    )
+    times = [
+        tuple(
+            map(
+                float,
+                subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split(),
+            )
+        )
+        for _ in range(5)
+    ]
     assert any(own < max(0.060, numpys) for numpys, own in times), times
 
 
 def test_finder_survives_threads_importing_at_once(run):
-    done = run.script("""
+    done = run.script(
+        """
         import threading
         seen = []
 
@@ -259,12 +315,15 @@ def test_finder_survives_threads_importing_at_once(run):
         [t.start() for t in threads]
         [t.join() for t in threads]
         print(set(seen), len(seen))
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.strip() == "{'cudasim.cuda'} 8", done.stderr
 
 
 def test_kernels_use_numbas_own_types_and_errors(run_with_numba):
-    done = run_with_numba.script("""
+    done = run_with_numba.script(
+        """
         import numpy as np
         import numba
         from numba import cuda, float32, int64, types, njit
@@ -294,7 +353,9 @@ def test_kernels_use_numbas_own_types_and_errors(run_with_numba):
             refused[1, 1](x)
         except TypingError as error:
             print("TypingError", "nothing" in str(error))
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.splitlines() == ["[32.0, 31.0, 30.0] 2", "TypingError True"], done.stderr
 
 

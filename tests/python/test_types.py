@@ -2,28 +2,48 @@
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, types
-from cudasim.cuda.arguments import convertible, converter, struct_format, type_name
+from cudasim.cuda.arguments import converter, convertible, struct_format, type_name
 
 
-@pytest.mark.parametrize("given, name", [
-    (types.float32[:], "array(float32, 1d, A)"), (types.float32[:, ::1], "array(float32, 2d, C)"),
-    (types.float32[::1, :], "array(float32, 2d, F)"), (types.int8[::1], "array(int8, 1d, C)"),
-    (types.boolean, "bool"), (types.intp, "int64"), (np.float64, "float64"), (np.dtype("u2"), "uint16"),
-    (np.bool_, "bool"), (int, "int64"), (float, "float64"), (bool, "bool"), ("f4", "float32"),
-    ("int32[:, :]", "array(int32, 2d, A)"), ("array(int32, 3d, F)", "array(int32, 3d, F)"),
-    (types.UniTuple(types.int64, 2), "UniTuple(int64 x 2)"), (types.Tuple((types.int8, types.f8)), "Tuple(int8, float64)")])
+@pytest.mark.parametrize(
+    "given, name",
+    [
+        (types.float32[:], "array(float32, 1d, A)"),
+        (types.float32[:, ::1], "array(float32, 2d, C)"),
+        (types.float32[::1, :], "array(float32, 2d, F)"),
+        (types.int8[::1], "array(int8, 1d, C)"),
+        (types.boolean, "bool"),
+        (types.intp, "int64"),
+        (np.float64, "float64"),
+        (np.dtype("u2"), "uint16"),
+        (np.bool_, "bool"),
+        (int, "int64"),
+        (float, "float64"),
+        (bool, "bool"),
+        ("f4", "float32"),
+        ("int32[:, :]", "array(int32, 2d, A)"),
+        ("array(int32, 3d, F)", "array(int32, 3d, F)"),
+        (types.UniTuple(types.int64, 2), "UniTuple(int64 x 2)"),
+        (types.Tuple((types.int8, types.f8)), "Tuple(int8, float64)"),
+    ],
+)
 def test_type_names_are_numbas(given, name):
     assert types.name_of(given) == name
     assert types.name_of(name) == name
 
 
-@pytest.mark.parametrize("signature, arguments, returns", [
-    ("void(float32[:], int32)", ("array(float32, 1d, A)", "int32"), "none"),
-    ("(float64[:, ::1], i8)", ("array(float64, 2d, C)", "int64"), None),
-    ((types.float32[:], types.uint8), ("array(float32, 1d, A)", "uint8"), None),
-    (types.void(types.float32), ("float32",), "none"), ("void()", (), "none"), ("int32(int32)", ("int32",), "int32")])
+@pytest.mark.parametrize(
+    "signature, arguments, returns",
+    [
+        ("void(float32[:], int32)", ("array(float32, 1d, A)", "int32"), "none"),
+        ("(float64[:, ::1], i8)", ("array(float64, 2d, C)", "int64"), None),
+        ((types.float32[:], types.uint8), ("array(float32, 1d, A)", "uint8"), None),
+        (types.void(types.float32), ("float32",), "none"),
+        ("void()", (), "none"),
+        ("int32(int32)", ("int32",), "int32"),
+    ],
+)
 def test_signatures_in_every_form(signature, arguments, returns):
     assert types.parse_signature(signature) == (arguments, returns)
 
@@ -35,7 +55,8 @@ def test_wrong_signatures_are_refused(text):
 
 
 def test_numbas_own_types_convert_by_name(run_with_numba):
-    done = run_with_numba.script("""
+    done = run_with_numba.script(
+        """
         import numba, numpy as np
         from numba import types as n
         from cudasim import types
@@ -47,26 +68,44 @@ def test_numbas_own_types_convert_by_name(run_with_numba):
                   (1, 2), (1, 2.0), ((1, 2), 3), np.bool_(1), np.array(1.0), np.zeros((1, 5)), np.zeros((5, 1))):
             assert type_name(v) == str(numba.typeof(v)), (v, type_name(v), numba.typeof(v))
         print("same")
-        """, ENABLE_CUDASIM="1")
+        """,
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.strip() == "same", done.stderr
 
 
-@pytest.mark.parametrize("value, name", [
-    (1, "int64"), (-2**63, "int64"), (2**63, "uint64"), (2**64 - 1, "uint64"), (True, "bool"), (1.0, "float64"),
-    (np.int16(3), "int16"), (np.float32(3), "float32"), (np.bool_(True), "bool"),
-    (np.zeros(3), "array(float64, 1d, C)"), (np.zeros((2, 3), order="F"), "array(float64, 2d, F)"),
-    (np.array(1.0), "array(float64, 0d, C)"), ((1, 2), "UniTuple(int64 x 2)"), ((1, 2.0), "Tuple(int64, float64)")])
+@pytest.mark.parametrize(
+    "value, name",
+    [
+        (1, "int64"),
+        (-(2**63), "int64"),
+        (2**63, "uint64"),
+        (2**64 - 1, "uint64"),
+        (True, "bool"),
+        (1.0, "float64"),
+        (np.int16(3), "int16"),
+        (np.float32(3), "float32"),
+        (np.bool_(True), "bool"),
+        (np.zeros(3), "array(float64, 1d, C)"),
+        (np.zeros((2, 3), order="F"), "array(float64, 2d, F)"),
+        (np.array(1.0), "array(float64, 0d, C)"),
+        ((1, 2), "UniTuple(int64 x 2)"),
+        ((1, 2.0), "Tuple(int64, float64)"),
+    ],
+)
 def test_argument_types_are_numbas(value, name):
     assert type_name(value) == name
 
 
-@pytest.mark.parametrize("value", [2**64, -2**63 - 1])
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1])
 def test_integers_beyond_64_bits_are_refused(value):
     with pytest.raises(ValueError, match="too large"):
         type_name(value)
 
 
-@pytest.mark.parametrize("value", [object(), "text", [1, 2], {1: 2}, np.zeros(3, "M8[s]"), np.array(["a"]), (np.zeros(3),)])
+@pytest.mark.parametrize(
+    "value", [object(), "text", [1, 2], {1: 2}, np.zeros(3, "M8[s]"), np.array(["a"]), (np.zeros(3),)]
+)
 def test_values_no_kernel_can_take_are_refused(value):
     with pytest.raises(ValueError, match="cannot take"):
         type_name(value)
@@ -77,7 +116,9 @@ def test_foreign_byte_order_is_refused_with_advice():
         type_name(np.zeros(3, ">f8"))
 
 
-@pytest.mark.parametrize("array", [np.zeros(10)[::2], np.zeros((4, 4))[:, 1], np.broadcast_to(np.zeros(3), (2, 3))])
+@pytest.mark.parametrize(
+    "array", [np.zeros(10)[::2], np.zeros((4, 4))[:, 1], np.broadcast_to(np.zeros(3), (2, 3))]
+)
 def test_strided_host_arrays_are_refused_with_advice(array):
     with pytest.raises(ValueError, match="ascontiguousarray"):
         type_name(array)
@@ -91,15 +132,25 @@ def test_parameter_formats():
     assert struct_format(("array(float32, 2d, C)", "int32", "bool", "UniTuple(int8 x 2)")) == "Qqqqqi?bb"
 
 
-@pytest.mark.parametrize("name, value, result", [("int8", 200, -56), ("uint8", -1, 255), ("int32", 3.9, 3), ("bool", 2, True)])
+@pytest.mark.parametrize(
+    "name, value, result", [("int8", 200, -56), ("uint8", -1, 255), ("int32", 3.9, 3), ("bool", 2, True)]
+)
 def test_declared_types_convert_arguments(name, value, result):
     assert converter(name)(value) == result
 
 
-@pytest.mark.parametrize("given, declared, fits", [
-    ("array(float32, 1d, C)", "array(float32, 1d, A)", True), ("array(float32, 1d, A)", "array(float32, 1d, C)", False),
-    ("array(float64, 1d, C)", "array(float32, 1d, A)", False), ("int64", "float32", True), ("bool", "int8", True),
-    ("complex128", "float64", False), ("array(float64, 1d, C)", "float64", False)])
+@pytest.mark.parametrize(
+    "given, declared, fits",
+    [
+        ("array(float32, 1d, C)", "array(float32, 1d, A)", True),
+        ("array(float32, 1d, A)", "array(float32, 1d, C)", False),
+        ("array(float64, 1d, C)", "array(float32, 1d, A)", False),
+        ("int64", "float32", True),
+        ("bool", "int8", True),
+        ("complex128", "float64", False),
+        ("array(float64, 1d, C)", "float64", False),
+    ],
+)
 def test_which_arguments_fit_a_declared_type(given, declared, fits):
     assert (convertible(given, declared) is not None) == fits
 

@@ -17,8 +17,11 @@ def main():
         print(_USAGE, end="")
         return 0 if arguments else 2
     if arguments[0] == "-m" and len(arguments) == 1 or arguments[0].startswith("-") and arguments[0] != "-m":
-        print(f"python -m cudasim: expected a script or -m module, got {arguments[0]}\n\n{_USAGE}", end="",
-              file=sys.stderr)
+        print(
+            f"python -m cudasim: expected a script or -m module, got {arguments[0]}\n\n{_USAGE}",
+            end="",
+            file=sys.stderr,
+        )
         return 2
     return script_runner.run(arguments)
 

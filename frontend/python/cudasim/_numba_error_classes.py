@@ -200,5 +200,8 @@ class NumbaRuntimeError(NumbaError):
     """An error while compiled code runs."""
 
 
-__all__ = [name for name, value in list(globals().items())
-           if isinstance(value, type) and issubclass(value, (NumbaError, NumbaWarning))]
+__all__ = [
+    name
+    for name, value in list(globals().items())
+    if isinstance(value, type) and issubclass(value, (NumbaError, NumbaWarning))
+]

@@ -128,6 +128,14 @@ def _warn(finding, kernel_globals):
     for group in finding.waiting:
         message += f"\n  {group}"
     place = finding.place
-    file, line = (place.file, place.line) if place is not None else (kernel_globals.get("__file__", "<kernel>"), 0)
-    warnings.warn_explicit(message, errors.CudasimWarning, file, line, kernel_globals.get("__name__"),
-                           kernel_globals.setdefault("__warningregistry__", {}))
+    file, line = (
+        (place.file, place.line) if place is not None else (kernel_globals.get("__file__", "<kernel>"), 0)
+    )
+    warnings.warn_explicit(
+        message,
+        errors.CudasimWarning,
+        file,
+        line,
+        kernel_globals.get("__name__"),
+        kernel_globals.setdefault("__warningregistry__", {}),
+    )

@@ -56,8 +56,11 @@ _RAISES = _template(_raises)
 
 
 def _frame_function(template, place, module_globals, argument):
-    replacements = {"co_filename": place.file, "co_name": place.function or "<kernel>",
-                    "co_firstlineno": max(place.line, 1)}
+    replacements = {
+        "co_filename": place.file,
+        "co_name": place.function or "<kernel>",
+        "co_firstlineno": max(place.line, 1),
+    }
     if sys.version_info >= (3, 11):
         replacements["co_qualname"] = replacements["co_name"]
     function = types.FunctionType(template.replace(**replacements), module_globals)
@@ -86,8 +89,11 @@ def at_kernel_lines(exception, chain, module_globals):
     if not chain:
         return exception.with_traceback(None)
     # Frames need no more of the globals than what finds their source; values would keep arrays alive.
-    names = {name: module_globals[name] for name in ("__name__", "__loader__", "__file__", "__spec__")
-             if name in module_globals}
+    names = {
+        name: module_globals[name]
+        for name in ("__name__", "__loader__", "__file__", "__spec__")
+        if name in module_globals
+    }
     step = _frame_function(_RAISES, chain[0], names, exception)
     for place in chain[1:]:
         step = _frame_function(_CALLS, place, names, step)

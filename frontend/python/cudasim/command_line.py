@@ -1,8 +1,8 @@
 """The command-line program `cudasim`.
 
-    cudasim run [options] script.py args…    runs a script with numba.cuda simulated
-    cudasim info [--json]                    versions, the simulated device, options in force
-    cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
+cudasim run [options] script.py args…    runs a script with numba.cuda simulated
+cudasim info [--json]                    versions, the simulated device, options in force
+cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
 """
 
 import argparse
@@ -18,7 +18,7 @@ def main(arguments=None):
     after = []
     if given[:1] == ["ir"] and "--" in given:
         at = given.index("--")
-        given, after = given[:at], given[at + 1:]
+        given, after = given[:at], given[at + 1 :]
     parsed = parser.parse_args(given)
     parsed.script_arguments = after
     if parsed.command is None:
@@ -37,17 +37,26 @@ def _parser():
     from cudasim import kernel_stages, options
 
     parser = argparse.ArgumentParser(
-        prog="cudasim", description="Runs, checks and debugs CUDA kernels on a machine without a GPU.")
+        prog="cudasim", description="Runs, checks and debugs CUDA kernels on a machine without a GPU."
+    )
     parser.add_argument("--version", action="version", version=f"cudasim {cudasim.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="command")
 
-    run = commands.add_parser("run", help="run a script with numba.cuda simulated",
-                              description="Runs a script (or -m module) with numba.cuda simulated. The exit status "
-                                          "is the script's; 1 when kernels had errors.")
+    run = commands.add_parser(
+        "run",
+        help="run a script with numba.cuda simulated",
+        description="Runs a script (or -m module) with numba.cuda simulated. The exit status "
+        "is the script's; 1 when kernels had errors.",
+    )
     options.add_arguments(run)
-    run.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module [arguments]",
-                     help="run a module instead of a script")
+    run.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="module [arguments]",
+        help="run a module instead of a script",
+    )
     run.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments]")
     run.set_defaults(command=_run)
 
@@ -55,15 +64,22 @@ def _parser():
     info.add_argument("--json", action="store_true", help="for programs")
     info.set_defaults(command=_info)
 
-    ir = commands.add_parser("ir", help="show a kernel at one stage of its compilation",
-                             usage="cudasim ir script.py --kernel NAME [--stage STAGE] [--arch sm_NN] [-- arguments]",
-                             description="Runs a script until the kernel has been compiled and prints the kernel at "
-                                         "one stage. What the script prints goes to standard error.")
+    ir = commands.add_parser(
+        "ir",
+        help="show a kernel at one stage of its compilation",
+        usage="cudasim ir script.py --kernel NAME [--stage STAGE] [--arch sm_NN] [-- arguments]",
+        description="Runs a script until the kernel has been compiled and prints the kernel at "
+        "one stage. What the script prints goes to standard error.",
+    )
     ir.add_argument("script", help="the script that launches the kernel")
     ir.add_argument("--kernel", required=True, metavar="NAME", help="the kernel's Python name")
-    ir.add_argument("--stage", choices=kernel_stages.STAGES, default="nvvm",
-                    help="typed: after type inference; nvvm: the image; instrumented: with checks, lowered; "
-                         "ptx: for a GPU (default: nvvm)")
+    ir.add_argument(
+        "--stage",
+        choices=kernel_stages.STAGES,
+        default="nvvm",
+        help="typed: after type inference; nvvm: the image; instrumented: with checks, lowered; "
+        "ptx: for a GPU (default: nvvm)",
+    )
     ir.add_argument("--arch", default=None, metavar="sm_NN", help="architecture for --stage ptx")
     ir.set_defaults(command=_ir)
     return parser
@@ -107,7 +123,9 @@ def _ir(parsed):
     from cudasim import kernel_stages
 
     try:
-        text = kernel_stages.of_script([parsed.script, *parsed.script_arguments], parsed.kernel, parsed.stage, parsed.arch)
+        text = kernel_stages.of_script(
+            [parsed.script, *parsed.script_arguments], parsed.kernel, parsed.stage, parsed.arch
+        )
     except kernel_stages.KernelNotFoundError as error:
         print(f"cudasim ir: {error}", file=sys.stderr)
         return 1

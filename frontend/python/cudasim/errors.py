@@ -100,5 +100,12 @@ def _quote(file, line, function):
     return f"{place}\n    {text}" if text else place
 
 
-__all__ = ["CudaAPIError", "CudaDriverError", "CudaSupportError", "CudasimWarning", "KernelError",
-           "KernelMemoryError", "KernelTimeoutError"]
+__all__ = [
+    "CudaAPIError",
+    "CudaDriverError",
+    "CudaSupportError",
+    "CudasimWarning",
+    "KernelError",
+    "KernelMemoryError",
+    "KernelTimeoutError",
+]

@@ -82,9 +82,20 @@ def from_native(native):
     """A Finding from the dictionary that cudasim._native makes."""
     memory = native["object"]
     waiting = tuple(
-        WaitingGroup(group["state"], _chain(group["location"]), group["block"], group["ctaid"],
-                     tuple(map(tuple, group["threads"])), group["thread_ranges"])
-        for group in native["waiting"])
-    fields = {**native, "location": _chain(native["location"]), "waiting": waiting,
-              "object": None if memory is None else MemoryObject(**memory)}
+        WaitingGroup(
+            group["state"],
+            _chain(group["location"]),
+            group["block"],
+            group["ctaid"],
+            tuple(map(tuple, group["threads"])),
+            group["thread_ranges"],
+        )
+        for group in native["waiting"]
+    )
+    fields = {
+        **native,
+        "location": _chain(native["location"]),
+        "waiting": waiting,
+        "object": None if memory is None else MemoryObject(**memory),
+    }
     return Finding(**fields)

@@ -23,14 +23,25 @@ def collect():
 
     free, total = native_device().memory_info()
     return {
-        "versions": {"cudasim": cudasim.__version__, "python": platform.python_version(),
-                     "llvm": _native.llvm_version, "numpy": _version_of("numpy"),
-                     "numba": _version_of("numba"), "numba-cuda": _version_of("numba-cuda")},
-        "installation": {"package": cudasim.__path__[0], "python": sys.executable,
-                         "machine": platform.machine(), "switch": "on" if switch.is_on() else "off"},
+        "versions": {
+            "cudasim": cudasim.__version__,
+            "python": platform.python_version(),
+            "llvm": _native.llvm_version,
+            "numpy": _version_of("numpy"),
+            "numba": _version_of("numba"),
+            "numba-cuda": _version_of("numba-cuda"),
+        },
+        "installation": {
+            "package": cudasim.__path__[0],
+            "python": sys.executable,
+            "machine": platform.machine(),
+            "switch": "on" if switch.is_on() else "off",
+        },
         "device": {**native_device().profile, "memory_free": free, "memory_total": total},
-        "options": {option.name: dict(zip(("value", "source"), options.value_and_source(option.name)))
-                    for option in options.TABLE},
+        "options": {
+            option.name: dict(zip(("value", "source"), options.value_and_source(option.name)))
+            for option in options.TABLE
+        },
     }
 
 
@@ -55,8 +66,16 @@ def as_text():
     everything = collect()
     lines = []
     for section in ("versions", "installation", "device"):
-        lines += [section, *_table([(name.replace("_", " "), _shown(value))
-                                    for name, value in everything[section].items()]), ""]
-    rows = [(f"{name} = {int(entry['value']) if isinstance(entry['value'], bool) else entry['value']}",
-             entry["source"]) for name, entry in everything["options"].items()]
+        lines += [
+            section,
+            *_table([(name.replace("_", " "), _shown(value)) for name, value in everything[section].items()]),
+            "",
+        ]
+    rows = [
+        (
+            f"{name} = {int(entry['value']) if isinstance(entry['value'], bool) else entry['value']}",
+            entry["source"],
+        )
+        for name, entry in everything["options"].items()
+    ]
     return "\n".join([*lines, "options", *_table(rows)]) + "\n"

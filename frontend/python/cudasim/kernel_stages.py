@@ -63,5 +63,7 @@ def of_script(arguments, name, stage, architecture=None):
     finally:
         kernel_module.compiled_listeners.remove(listen)
     known = ", ".join(dict.fromkeys(seen)) or "none"
-    raise KernelNotFoundError(f"{arguments[0]} {ended_with} before a kernel called '{name}' was compiled; kernels "
-                              f"that were: {known}")
+    raise KernelNotFoundError(
+        f"{arguments[0]} {ended_with} before a kernel called '{name}' was compiled; kernels "
+        f"that were: {known}"
+    )

@@ -50,7 +50,7 @@ def _size(text):
         return _whole_number(text)
     lowered = str(text).strip().lower().replace("ib", "").replace("b", "")
     unit = lowered[-1:] if lowered[-1:] in _SIZE_UNITS else ""
-    return _whole_number(float(lowered[:len(lowered) - len(unit)]) * _SIZE_UNITS[unit])
+    return _whole_number(float(lowered[: len(lowered) - len(unit)]) * _SIZE_UNITS[unit])
 
 
 def _choice(*values):
@@ -85,33 +85,111 @@ class Option(NamedTuple):
 
 
 TABLE = (
-    Option("workers", _whole_number, 0, "rule E7: all cores", "a number; 0 is one per core",
-           "Host threads that blocks are spread over. Schedules are repeatable with 1."),
-    Option("policy", _choice("forward", "reverse"), "forward", "rule E6", "forward, reverse",
-           "The order in which threads and blocks get their turn."),
-    Option("carrier", _choice("automatic", "fiber"), "automatic", "rule E1", "automatic, fiber",
-           "What carries a simulated thread: a loop over threads until one waits, or always a fiber each."),
-    Option("time_limit", _seconds, 0.0, "no limit, as on a GPU without a display", "seconds; 0 is none",
-           "A launch that runs longer is stopped and reported with where its threads were."),
-    Option("strict", _switch, False, "rule C4: hardware lets early exits pass", "1, 0",
-           "Threads that end while others of their block wait at a barrier are an error, not a warning."),
-    Option("max_faults", _whole_number, 1000, "simulator/execution/device.h", "a number",
-           "A launch ends when this many threads have faulted."),
-    Option("raise_float_division", _switch, False, "rule C3: IEEE, as hardware does", "1, 0",
-           "Float division by zero raises ZeroDivisionError, as debug=True makes a kernel do."),
-    Option("memory_checks", _switch, True, "rule C1", "1, 0",
-           "Check every access to memory that an index check has not covered already."),
-    Option("fma", _switch, False, "rule V5: results the same on every host", "1, 0",
-           "Fuse multiplications and additions where the kernel's code allows it."),
-    Option("device", _choice("h100"), "h100", "the only profile so far", "h100",
-           "The device that is simulated: its name, limits and compute capability."),
-    Option("device_memory", _size, 0, "the device profile's, at most what the host can give",
-           "bytes, or with K, M, G, T; 0 is the profile's", "Memory of the simulated device."),
-    Option("report_as_simulator", _switch, True, "what numba.config says under Numba's simulator", "1, 0",
-           "What numba.config.ENABLE_CUDASIM reads while the switch is on. Set it to 0 for test suites that "
-           "relax their assertions on simulators."),
-    Option("full_traceback", _switch, False, "tracebacks end at the kernel's lines (rule C2)", "1, 0",
-           "Keep cudasim's own frames in tracebacks, to debug cudasim itself."),
+    Option(
+        "workers",
+        _whole_number,
+        0,
+        "rule E7: all cores",
+        "a number; 0 is one per core",
+        "Host threads that blocks are spread over. Schedules are repeatable with 1.",
+    ),
+    Option(
+        "policy",
+        _choice("forward", "reverse"),
+        "forward",
+        "rule E6",
+        "forward, reverse",
+        "The order in which threads and blocks get their turn.",
+    ),
+    Option(
+        "carrier",
+        _choice("automatic", "fiber"),
+        "automatic",
+        "rule E1",
+        "automatic, fiber",
+        "What carries a simulated thread: a loop over threads until one waits, or always a fiber each.",
+    ),
+    Option(
+        "time_limit",
+        _seconds,
+        0.0,
+        "no limit, as on a GPU without a display",
+        "seconds; 0 is none",
+        "A launch that runs longer is stopped and reported with where its threads were.",
+    ),
+    Option(
+        "strict",
+        _switch,
+        False,
+        "rule C4: hardware lets early exits pass",
+        "1, 0",
+        "Threads that end while others of their block wait at a barrier are an error, not a warning.",
+    ),
+    Option(
+        "max_faults",
+        _whole_number,
+        1000,
+        "simulator/execution/device.h",
+        "a number",
+        "A launch ends when this many threads have faulted.",
+    ),
+    Option(
+        "raise_float_division",
+        _switch,
+        False,
+        "rule C3: IEEE, as hardware does",
+        "1, 0",
+        "Float division by zero raises ZeroDivisionError, as debug=True makes a kernel do.",
+    ),
+    Option(
+        "memory_checks",
+        _switch,
+        True,
+        "rule C1",
+        "1, 0",
+        "Check every access to memory that an index check has not covered already.",
+    ),
+    Option(
+        "fma",
+        _switch,
+        False,
+        "rule V5: results the same on every host",
+        "1, 0",
+        "Fuse multiplications and additions where the kernel's code allows it.",
+    ),
+    Option(
+        "device",
+        _choice("h100"),
+        "h100",
+        "the only profile so far",
+        "h100",
+        "The device that is simulated: its name, limits and compute capability.",
+    ),
+    Option(
+        "device_memory",
+        _size,
+        0,
+        "the device profile's, at most what the host can give",
+        "bytes, or with K, M, G, T; 0 is the profile's",
+        "Memory of the simulated device.",
+    ),
+    Option(
+        "report_as_simulator",
+        _switch,
+        True,
+        "what numba.config says under Numba's simulator",
+        "1, 0",
+        "What numba.config.ENABLE_CUDASIM reads while the switch is on. Set it to 0 for test suites that "
+        "relax their assertions on simulators.",
+    ),
+    Option(
+        "full_traceback",
+        _switch,
+        False,
+        "tracebacks end at the kernel's lines (rule C2)",
+        "1, 0",
+        "Keep cudasim's own frames in tracebacks, to debug cudasim itself.",
+    ),
 )
 
 BY_NAME = {option.name: option for option in TABLE}
@@ -177,9 +255,15 @@ def _check_device_options(values):
     if device_module is None or device_module._native_device is None:
         return
     for name in _OF_THE_DEVICE:
-        if name in values and values[name] is not None and _parsed(BY_NAME[name], values[name], name) != get(name):
-            raise OptionError(f"option {name} cannot change any more: the device has been made; set it (or "
-                              f"{BY_NAME[name].variable}) before the first array or launch")
+        if (
+            name in values
+            and values[name] is not None
+            and _parsed(BY_NAME[name], values[name], name) != get(name)
+        ):
+            raise OptionError(
+                f"option {name} cannot change any more: the device has been made; set it (or "
+                f"{BY_NAME[name].variable}) before the first array or launch"
+            )
 
 
 def set(where="cudasim.options.set", **values):  # noqa: A001 - the word for it
@@ -219,8 +303,13 @@ def add_arguments(parser):
     """Adds every option to an argparse parser."""
     group = parser.add_argument_group("options of the simulator")
     for option in TABLE:
-        group.add_argument(option.argument, dest="option_" + option.name, metavar="VALUE", default=None,
-                           help=f"{option.help} ({option.accepts})".replace("%", "%%"))
+        group.add_argument(
+            option.argument,
+            dest="option_" + option.name,
+            metavar="VALUE",
+            default=None,
+            help=f"{option.help} ({option.accepts})".replace("%", "%%"),
+        )
 
 
 def take_arguments(arguments):
@@ -234,17 +323,24 @@ def take_arguments(arguments):
 
 def documentation():
     """The page docs/options.md."""
-    lines = ["# Options", "",
-             "Made from the table in frontend/python/cudasim/options.py by `python -m cudasim.options > "
-             "docs/options.md`; do not edit it by hand.", "",
-             "A value comes from, strongest first: `cudasim.options.set` or `override`, the arguments of "
-             "`cudasim run`, the environment, the default. `cudasim info` shows the values in force.", "",
-             "| option | `cudasim run` | environment | values | default | comes from |",
-             "|---|---|---|---|---|---|"]
+    lines = [
+        "# Options",
+        "",
+        "Made from the table in frontend/python/cudasim/options.py by `python -m cudasim.options > "
+        "docs/options.md`; do not edit it by hand.",
+        "",
+        "A value comes from, strongest first: `cudasim.options.set` or `override`, the arguments of "
+        "`cudasim run`, the environment, the default. `cudasim info` shows the values in force.",
+        "",
+        "| option | `cudasim run` | environment | values | default | comes from |",
+        "|---|---|---|---|---|---|",
+    ]
     for option in TABLE:
         default = int(option.default) if isinstance(option.default, bool) else option.default
-        lines.append(f"| {option.name} | `{option.argument}` | `{option.variable}` | {option.accepts} | "
-                     f"{default} | {option.default_from} |")
+        lines.append(
+            f"| {option.name} | `{option.argument}` | `{option.variable}` | {option.accepts} | "
+            f"{default} | {option.default_from} |"
+        )
     lines.append("")
     lines += [f"- **{option.name}**: {option.help}" for option in TABLE]
     return "\n".join(lines) + "\n"

@@ -73,7 +73,10 @@ def _show(error):
 
 def _without_launcher(traceback):
     """Drops runpy's and our own frames in front of the script's."""
-    while traceback is not None and traceback.tb_frame.f_code.co_filename in (__file__, runpy.__file__,
-                                                                              "<frozen runpy>"):
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in (
+        __file__,
+        runpy.__file__,
+        "<frozen runpy>",
+    ):
         traceback = traceback.tb_next
     return without_package_frames(traceback)

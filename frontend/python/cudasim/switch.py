@@ -62,7 +62,8 @@ def check_real_cuda_absent():
             "cudasim was switched on after the real numba.cuda had been imported (from "
             f"{getattr(real, '__file__', 'an unknown place')}), so it cannot take its place any more. Set "
             "ENABLE_CUDASIM=1 before Python starts, or numba.config.ENABLE_CUDASIM = 1 before the first import "
-            "of numba.cuda.")
+            "of numba.cuda."
+        )
 
 
 def find_spec(name, path):
@@ -75,8 +76,11 @@ def find_spec(name, path):
     if name == "numba.core.config" and not _is_stand_in_loaded():
         return _config_spec(name, path)
     if _is_stand_in_loaded() and importlib.machinery.PathFinder.find_spec(name, path) is None:
-        raise ModuleNotFoundError(f"no module named {name!r}: numba is not installed, and cudasim's stand-in for "
-                                  "it has no such part; install numba", name=name)
+        raise ModuleNotFoundError(
+            f"no module named {name!r}: numba is not installed, and cudasim's stand-in for "
+            "it has no such part; install numba",
+            name=name,
+        )
     return None
 
 
@@ -109,15 +113,21 @@ class _AliasLoader:
 
 
 def _cuda_spec(name):
-    own_name = "cudasim" + name[len("numba"):]
+    own_name = "cudasim" + name[len("numba") :]
     try:
         own_spec = importlib.util.find_spec(own_name)
     except ModuleNotFoundError:
         own_spec = None
     if own_spec is None:
-        raise ModuleNotFoundError(f"no module named {name!r}: cudasim has no such part of numba.cuda (yet)", name=name)
-    return importlib.machinery.ModuleSpec(name, _AliasLoader(own_name), origin=own_spec.origin,
-                                          is_package=own_spec.submodule_search_locations is not None)
+        raise ModuleNotFoundError(
+            f"no module named {name!r}: cudasim has no such part of numba.cuda (yet)", name=name
+        )
+    return importlib.machinery.ModuleSpec(
+        name,
+        _AliasLoader(own_name),
+        origin=own_spec.origin,
+        is_package=own_spec.submodule_search_locations is not None,
+    )
 
 
 # -- the real numba ---------------------------------------------------------------------------------------
@@ -162,5 +172,6 @@ def _is_stand_in_loaded():
 
 
 def _stand_in_spec():
-    return importlib.util.spec_from_file_location("numba", os.path.join(_STAND_IN, "__init__.py"),
-                                                  submodule_search_locations=[_STAND_IN])
+    return importlib.util.spec_from_file_location(
+        "numba", os.path.join(_STAND_IN, "__init__.py"), submodule_search_locations=[_STAND_IN]
+    )

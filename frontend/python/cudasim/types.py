@@ -12,6 +12,7 @@ _ARRAY_NAME = re.compile(r"array\((\w+), (\d+)d, ([CFA])\)")
 _UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((\w+) x (\d+)\)")
 _TUPLE_NAME = re.compile(r"Tuple\((\w+(?:, \w+)+)\)")
 
+
 class Type:
     """A type with a name. Equal names are equal types."""
 
@@ -36,8 +37,10 @@ class Type:
     def __getitem__(self, dimensions):
         """An array type: `float32[:]`, `float32[:, ::1]` (C order), `float32[::1, :]` (Fortran order)."""
         slices = dimensions if isinstance(dimensions, tuple) else (dimensions,)
-        if not all(isinstance(s, slice) and s.start is None and s.stop is None and s.step in (None, 1)
-                   for s in slices):
+        if not all(
+            isinstance(s, slice) and s.start is None and s.stop is None and s.step in (None, 1)
+            for s in slices
+        ):
             raise TypeError(f"an array type is written {self}[:], {self}[:, ::1] or {self}[::1, :]")
         layout = "A"
         if slices[-1].step == 1:
@@ -98,7 +101,10 @@ class Signature:
         return f"({', '.join(self.args)}) -> {self.return_type}"
 
     def __eq__(self, other):
-        return isinstance(other, Signature) and (self.args, self.return_type) == (other.args, other.return_type)
+        return isinstance(other, Signature) and (self.args, self.return_type) == (
+            other.args,
+            other.return_type,
+        )
 
     def __hash__(self):
         return hash(self.args)
@@ -137,8 +143,11 @@ def _is_numba_type(value):
 
 
 def _is_type_like(value):
-    return (isinstance(value, (Type, np.dtype, type)) or _is_numba_type(value)
-            or (isinstance(value, str) and value in ALIASES))
+    return (
+        isinstance(value, (Type, np.dtype, type))
+        or _is_numba_type(value)
+        or (isinstance(value, str) and value in ALIASES)
+    )
 
 
 def _numba_type_name(value):
@@ -180,7 +189,7 @@ def _evaluate(text):
     except NameError as error:
         raise TypeError(f"{text!r} is not a type or signature: {error}") from None
     except SyntaxError:
-        raise TypeError(f"{text!r} is not a type or signature; write \"void(float32[:], int32)\"") from None
+        raise TypeError(f'{text!r} is not a type or signature; write "void(float32[:], int32)"') from None
 
 
 def parse_type(text):
@@ -220,4 +229,4 @@ def parse_signature(value):
         return tuple(map(name_of, value)), None
     if isinstance(value, Type):
         return (name_of(value),), None
-    raise TypeError(f"not a signature: {value!r}; write \"void(float32[:], int32)\" or (float32[:], int32)")
+    raise TypeError(f'not a signature: {value!r}; write "void(float32[:], int32)" or (float32[:], int32)')

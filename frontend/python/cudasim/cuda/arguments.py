@@ -20,8 +20,21 @@ from cudasim.cuda.device_array import (
     is_cuda_array,
 )
 
-_FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H",
-            "uint32": "I", "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "none": ""}
+_FORMATS = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+    "float16": "e",
+    "float32": "f",
+    "float64": "d",
+    "none": "",
+}
 _INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
 
 
@@ -85,8 +98,10 @@ class HostCopies:
         result = np.empty_like(host)
         device.copy_from_device(result, allocation.address)
         if result.tobytes("A") != host.tobytes("A"):
-            raise ValueError(f"the kernel wrote to '{label}', but the array passed for it is read-only "
-                             "(writeable=False); pass a writable array")
+            raise ValueError(
+                f"the kernel wrote to '{label}', but the array passed for it is read-only "
+                "(writeable=False); pass a writable array"
+            )
 
 
 def type_name(value):
@@ -117,8 +132,10 @@ def type_name(value):
         return type_name(value.value)
     if is_cuda_array(value):
         return _device_array_type(as_cuda_array(value))
-    raise ValueError(f"a kernel cannot take a value of {kind}; it takes numbers, NumPy arrays, device arrays "
-                     "and tuples of numbers")
+    raise ValueError(
+        f"a kernel cannot take a value of {kind}; it takes numbers, NumPy arrays, device arrays "
+        "and tuples of numbers"
+    )
 
 
 def _tuple_element_type(element):

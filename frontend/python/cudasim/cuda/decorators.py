@@ -25,14 +25,23 @@ _REFUSED = {
     "boundscheck": "every access is always checked; leave the argument out (numba.cuda refuses it too)",
     "link": "device code of other languages cannot be linked in yet",
     "extensions": "argument extensions are not there yet; convert the arguments before the launch",
-    "argtypes": "numba.cuda has removed it; give a signature, @cuda.jit(\"void(float32[:])\")",
-    "restype": "numba.cuda has removed it; give a signature, @cuda.jit(\"int32(int32)\", device=True)",
+    "argtypes": 'numba.cuda has removed it; give a signature, @cuda.jit("void(float32[:])")',
+    "restype": 'numba.cuda has removed it; give a signature, @cuda.jit("int32(int32)", device=True)',
     "bind": "numba.cuda has removed it",
 }
 
 
-def jit(func_or_sig=None, device=False, inline="never", link=(), debug=None, opt=None, lineinfo=False,
-        cache=False, **kws):
+def jit(
+    func_or_sig=None,
+    device=False,
+    inline="never",
+    link=(),
+    debug=None,
+    opt=None,
+    lineinfo=False,
+    cache=False,
+    **kws,
+):
     """Makes a function a kernel (or, with device=True, a function for kernels to call).
 
     Use it as `@cuda.jit`, `@cuda.jit(debug=True, …)` or with signatures, `@cuda.jit("void(float32[:])")`,
@@ -45,8 +54,13 @@ def jit(func_or_sig=None, device=False, inline="never", link=(), debug=None, opt
     if link:
         kws["link"] = link
     _check_options(kws)
-    target_options = {"debug": bool(debug), "opt": True if opt is None else bool(opt),
-                      "fastmath": bool(kws.get("fastmath", False)), "lineinfo": lineinfo, "inline": inline}
+    target_options = {
+        "debug": bool(debug),
+        "opt": True if opt is None else bool(opt),
+        "fastmath": bool(kws.get("fastmath", False)),
+        "lineinfo": lineinfo,
+        "inline": inline,
+    }
 
     def make(function, signatures=()):
         if isinstance(function, CUDADispatcher):
@@ -74,7 +88,9 @@ def jit(func_or_sig=None, device=False, inline="never", link=(), debug=None, opt
 def _check_void(signatures):
     for argument_types, returns in signatures:
         if returns not in (None, "none"):
-            raise TypeError(f"a kernel returns nothing: write void({', '.join(argument_types)}), not {returns}(…)")
+            raise TypeError(
+                f"a kernel returns nothing: write void({', '.join(argument_types)}), not {returns}(…)"
+            )
 
 
 def _check_options(given):

@@ -89,8 +89,9 @@ class Device:
     def __getattr__(self, name):
         if name in _ATTRIBUTES:
             return _ATTRIBUTES[name](self.profile)
-        raise AttributeError(f"the simulated device has no attribute {name!r}; it has: "
-                             f"{', '.join(sorted(_ATTRIBUTES))}")
+        raise AttributeError(
+            f"the simulated device has no attribute {name!r}; it has: {', '.join(sorted(_ATTRIBUTES))}"
+        )
 
     def __repr__(self):
         return f"<CUDA device 0 '{self.profile['name']}', simulated by cudasim>"
@@ -178,8 +179,11 @@ def _check_device_number(number):
     if number not in (None, 0):
         from cudasim._cuda_errors import CudaAPIError
 
-        raise CudaAPIError(101, f"Call to cuDeviceGet results in CUDA_ERROR_INVALID_DEVICE: there is no device "
-                                f"{number}; the simulated machine has 1 device, number 0")
+        raise CudaAPIError(
+            101,
+            f"Call to cuDeviceGet results in CUDA_ERROR_INVALID_DEVICE: there is no device "
+            f"{number}; the simulated machine has 1 device, number 0",
+        )
 
 
 def get_current_device():

@@ -23,8 +23,10 @@ def array_type_name(dtype, ndim, layout):
         return _type_names[key]
     except KeyError:
         if not dtype.isnative:
-            raise TypeError(f"kernels take arrays in this machine's byte order; convert the {dtype.str} array "
-                            "with .astype(a.dtype.newbyteorder('='))") from None
+            raise TypeError(
+                f"kernels take arrays in this machine's byte order; convert the {dtype.str} array "
+                "with .astype(a.dtype.newbyteorder('='))"
+            ) from None
         name = _type_names[key] = f"array({types.name_of(dtype)}, {ndim}d, {layout})"
         return name
 
@@ -93,14 +95,28 @@ class DeviceNDArray:
     Indexing gives views (slices) and NumPy scalars (single elements, one copy each).
     """
 
-    __slots__ = ("_allocation", "_address", "shape", "strides", "dtype", "ndim", "size", "layout", "stream",
-                 "type_name", "parameters", "__weakref__")
+    __slots__ = (
+        "_allocation",
+        "_address",
+        "shape",
+        "strides",
+        "dtype",
+        "ndim",
+        "size",
+        "layout",
+        "stream",
+        "type_name",
+        "parameters",
+        "__weakref__",
+    )
 
     __cuda_memory__ = True
     __cuda_ndarray__ = True
     __array_priority__ = 1000
 
-    def __init__(self, shape, strides, dtype, stream=0, gpu_data=None, *, address=None, poison=True, label=None):
+    def __init__(
+        self, shape, strides, dtype, stream=0, gpu_data=None, *, address=None, poison=True, label=None
+    ):
         """An array over new memory, or over `gpu_data` (an allocation) from `address` on."""
         shape = _shape_tuple(shape)
         dtype = np.dtype(dtype)
@@ -151,8 +167,15 @@ class DeviceNDArray:
     @property
     def __cuda_array_interface__(self):
         strides = None if self.is_c_contiguous() else self.strides
-        return {"shape": self.shape, "strides": strides, "data": (self._address if self.size else 0, False),
-                "typestr": self.dtype.str, "descr": self.dtype.descr, "stream": None, "version": 3}
+        return {
+            "shape": self.shape,
+            "strides": strides,
+            "data": (self._address if self.size else 0, False),
+            "typestr": self.dtype.str,
+            "descr": self.dtype.descr,
+            "stream": None,
+            "version": 3,
+        }
 
     @property
     def flags(self):
@@ -193,12 +216,15 @@ class DeviceNDArray:
     def _host_extent(self):
         """A host buffer as long as the memory that the array spans, and the array over that buffer."""
         extent = np.empty(_extent(self.shape, self.strides, self.dtype.itemsize), np.uint8)
-        view = np.ndarray(self.shape, self.dtype, extent, self._address - self._lowest_address(), self.strides)
+        view = np.ndarray(
+            self.shape, self.dtype, extent, self._address - self._lowest_address(), self.strides
+        )
         return extent, view
 
     def _lowest_address(self):
-        return self._address + sum(min(0, stride * (extent - 1))
-                                   for extent, stride in zip(self.shape, self.strides))
+        return self._address + sum(
+            min(0, stride * (extent - 1)) for extent, stride in zip(self.shape, self.strides)
+        )
 
     def copy_to_host(self, ary=None, stream=0):
         """Copies to the host: into `ary`, or into a new array, which is returned."""
@@ -230,7 +256,9 @@ class DeviceNDArray:
         if other.dtype != self.dtype:
             raise TypeError(f"the arrays have different dtypes: device {self.dtype}, other {other.dtype}")
         if tuple(other.shape) != self.shape:
-            raise ValueError(f"the arrays have different shapes: device {self.shape}, other {tuple(other.shape)}")
+            raise ValueError(
+                f"the arrays have different shapes: device {self.shape}, other {tuple(other.shape)}"
+            )
 
     def _write(self, host):
         """Copies a host array that broadcasts to this one's shape."""
@@ -258,8 +286,14 @@ class DeviceNDArray:
     # -- views --------------------------------------------------------------------------------------------
 
     def _view(self, shape, strides, address, dtype=None):
-        return DeviceNDArray(shape, strides, self.dtype if dtype is None else dtype, self.stream,
-                             self._allocation, address=address)
+        return DeviceNDArray(
+            shape,
+            strides,
+            self.dtype if dtype is None else dtype,
+            self.stream,
+            self._allocation,
+            address=address,
+        )
 
     def _select(self, index):
         """The view that an index names."""
@@ -304,8 +338,10 @@ class DeviceNDArray:
             newshape = tuple(newshape[0])
         shape = _completed_shape(newshape, self.size)
         if self.layout != order and not (order == "F" and self.is_f_contiguous()):
-            raise NotImplementedError(f"reshape of a device array of layout {self.layout} in order {order}; "
-                                      "copy it to a contiguous one first")
+            raise NotImplementedError(
+                f"reshape of a device array of layout {self.layout} in order {order}; "
+                "copy it to a contiguous one first"
+            )
         return self._view(shape, contiguous_strides(shape, self.dtype.itemsize, order), self._address)
 
     def ravel(self, order="C", stream=0):
@@ -318,8 +354,10 @@ class DeviceNDArray:
         if dtype.itemsize == self.dtype.itemsize:
             return self._view(self.shape, self.strides, self._address, dtype)
         if not self.shape or self.layout != "C" or (self.shape[-1] * self.dtype.itemsize) % dtype.itemsize:
-            raise ValueError(f"a view of {self.dtype} as {dtype} needs a C-contiguous array whose last axis "
-                             f"holds a multiple of {dtype.itemsize} bytes")
+            raise ValueError(
+                f"a view of {self.dtype} as {dtype} needs a C-contiguous array whose last axis "
+                f"holds a multiple of {dtype.itemsize} bytes"
+            )
         shape = (*self.shape[:-1], self.shape[-1] * self.dtype.itemsize // dtype.itemsize)
         return self._view(shape, contiguous_strides(shape, dtype.itemsize, "C"), self._address, dtype)
 
@@ -328,8 +366,9 @@ class DeviceNDArray:
         order = tuple(reversed(range(self.ndim))) if axes is None else tuple(axes)
         if sorted(order) != list(range(self.ndim)):
             raise ValueError(f"{order} does not name the axes of a {self.ndim}-dimensional array")
-        return self._view(tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order),
-                          self._address)
+        return self._view(
+            tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order), self._address
+        )
 
     @property
     def T(self):  # noqa: N802 - NumPy's name
@@ -340,7 +379,7 @@ class DeviceNDArray:
         if self.ndim != 1:
             raise ValueError("split() works on one-dimensional arrays")
         for begin in range(0, self.size, section):
-            yield self[begin:begin + section]
+            yield self[begin : begin + section]
 
 
 def _bytes_of(host):
@@ -361,13 +400,14 @@ def _expanded_index(index, ndim):
     """One int or slice per axis."""
     items = index if isinstance(index, tuple) else (index,)
     if any(item is None or isinstance(item, (list, np.ndarray)) for item in items):
-        raise NotImplementedError("device arrays are indexed with ints, slices and ...; copy to the host for "
-                                  "anything else")
+        raise NotImplementedError(
+            "device arrays are indexed with ints, slices and ...; copy to the host for anything else"
+        )
     if items.count(Ellipsis) > 1:
         raise IndexError("an index can have one ... only")
     if Ellipsis in items:
         at = items.index(Ellipsis)
-        items = (*items[:at], *[slice(None)] * (ndim - len(items) + 1), *items[at + 1:])
+        items = (*items[:at], *[slice(None)] * (ndim - len(items) + 1), *items[at + 1 :])
     if len(items) > ndim:
         raise IndexError(f"too many indices: the array has {ndim} dimensions, the index names {len(items)}")
     return (*items, *[slice(None)] * (ndim - len(items)))
@@ -408,9 +448,11 @@ def check_contiguous(host):
     """Only contiguous host arrays are copied to the device (as with numba.cuda)."""
     flags = host.flags
     if not (flags.c_contiguous or flags.f_contiguous):
-        raise ValueError(f"the array with shape {host.shape} and strides {host.strides} is not contiguous, and "
-                         "only contiguous arrays can be copied to the device; pass np.ascontiguousarray(a), and "
-                         "copy the result back if the kernel writes to it")
+        raise ValueError(
+            f"the array with shape {host.shape} and strides {host.strides} is not contiguous, and "
+            "only contiguous arrays can be copied to the device; pass np.ascontiguousarray(a), and "
+            "copy the result back if the kernel writes to it"
+        )
 
 
 def device_array(shape, dtype=np.float64, strides=None, order="C", stream=0):
@@ -478,8 +520,14 @@ def from_cuda_array_interface(description, owner=None, sync=True):
     dtype = np.dtype(description["typestr"])
     shape = tuple(description["shape"])
     strides = description.get("strides") or contiguous_strides(shape, dtype.itemsize, "C")
-    return DeviceNDArray(shape, tuple(strides), dtype, 0, owner if owner is not None else description,
-                         address=description["data"][0])
+    return DeviceNDArray(
+        shape,
+        tuple(strides),
+        dtype,
+        0,
+        owner if owner is not None else description,
+        address=description["data"][0],
+    )
 
 
 def auto_device(obj, stream=0, copy=True, user_explicit=False):

@@ -1,9 +1,9 @@
 """What `@cuda.jit` makes of a function: a dispatcher, which compiles for the types it is called with.
 
-    kernel[grid, block](x, y)
-      Dispatcher.__getitem__        → ConfiguredKernel, cached
-      ConfiguredKernel.__call__     → (C, leaves no frame) → _run: types of the arguments → LaunchEntry, cached
-      LaunchEntry.run               → packs, calls the engine, delivers its report (kernel.py)
+kernel[grid, block](x, y)
+  Dispatcher.__getitem__        → ConfiguredKernel, cached
+  ConfiguredKernel.__call__     → (C, leaves no frame) → _run: types of the arguments → LaunchEntry, cached
+  LaunchEntry.run               → packs, calls the engine, delivers its report (kernel.py)
 """
 
 import threading
@@ -57,7 +57,8 @@ class ConfiguredKernel(_native.FramelessCall):
             args, key = self.dispatcher._with_defaults(args, key)
             plain = plain and len(args) == given
             entry = self._entries[key] = self.dispatcher._kernel_for(key).entry(
-                self.griddim, self.blockdim, self.sharedmem)
+                self.griddim, self.blockdim, self.sharedmem
+            )
         if plain and entry.takes_values:
             report = entry.launch(entry.pack(*values))
             if report is not None:
@@ -109,10 +110,14 @@ class CUDADispatcher:
 
     def __call__(self, *args, **kwargs):
         if self.device:
-            raise ValueError(f"{self.__name__}() is a device function: it is called from kernels; from the host, "
-                             f"call {self.__name__}.py_func")
-        raise ValueError(f"{self.__name__}() is a kernel: it needs a launch configuration, "
-                         f"{self.__name__}[blocks, threads_per_block](arguments)")
+            raise ValueError(
+                f"{self.__name__}() is a device function: it is called from kernels; from the host, "
+                f"call {self.__name__}.py_func"
+            )
+        raise ValueError(
+            f"{self.__name__}() is a kernel: it needs a launch configuration, "
+            f"{self.__name__}[blocks, threads_per_block](arguments)"
+        )
 
     def __reduce__(self):
         # By name where the module has it (the usual case), as functions are pickled.
@@ -164,7 +169,7 @@ class CUDADispatcher:
         code, defaults = self.py_func.__code__, self.py_func.__defaults__ or ()
         missing = code.co_argcount - len(args)
         if 0 < missing <= len(defaults):
-            added = defaults[len(defaults) - missing:]
+            added = defaults[len(defaults) - missing :]
             return (*args, *added), (*key, *map(type_name, added))
         if missing and not code.co_flags & 0x04:  # 0x04: the function takes *args
             raise TypeError(f"{self.__name__}() takes {code.co_argcount} arguments, got {len(args)}")
@@ -176,7 +181,10 @@ class CUDADispatcher:
             kernel = self._resolved.get(argument_types)
             if kernel is None:
                 kernel = self.overloads.get(argument_types) or (
-                    self._compile(argument_types) if self._can_compile else self._best_overload(argument_types))
+                    self._compile(argument_types)
+                    if self._can_compile
+                    else self._best_overload(argument_types)
+                )
                 self._resolved[argument_types] = kernel
             return kernel
 
@@ -195,8 +203,10 @@ class CUDADispatcher:
                 candidates.append((sum(costs), len(candidates), kernel))
         if not candidates:
             known = "; ".join(f"({', '.join(declared)})" for declared in self.overloads)
-            raise TypeError(f"{self.__name__}() is declared for {known}; no declaration fits the arguments "
-                            f"({', '.join(argument_types)})")
+            raise TypeError(
+                f"{self.__name__}() is declared for {known}; no declaration fits the arguments "
+                f"({', '.join(argument_types)})"
+            )
         return min(candidates)[2]
 
     def compile(self, sig):
@@ -248,7 +258,9 @@ class CUDADispatcher:
 
 
 def _type_or_value_name(value):
-    if isinstance(value, (types.Type, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
+    if isinstance(value, (types.Type, np.dtype)) or (
+        isinstance(value, type) and issubclass(value, np.generic)
+    ):
         return types.name_of(value)
     try:
         return type_name(value)

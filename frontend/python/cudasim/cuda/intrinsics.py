@@ -21,8 +21,10 @@ class Intrinsic:
         return f"<{self.__cudasim_intrinsic__}, for use in kernels>"
 
     def __call__(self, *args, **kwargs):
-        raise NotImplementedError(f"{self.__cudasim_intrinsic__}() works in a kernel only: call it from a "
-                                  "function decorated with @cuda.jit")
+        raise NotImplementedError(
+            f"{self.__cudasim_intrinsic__}() works in a kernel only: call it from a "
+            "function decorated with @cuda.jit"
+        )
 
     def __getattr__(self, name):
         # Only reached for attributes that do not exist: threadIdx.x on the host, cuda.atomic.nand anywhere.
@@ -30,8 +32,10 @@ class Intrinsic:
         if name.startswith("__"):
             raise AttributeError(f"{intrinsic} has no attribute {name!r}")
         if intrinsic in _VALUES:
-            raise _InKernelsOnly(f"{intrinsic}.{name} has a value in a kernel only: use it in a function "
-                                      "decorated with @cuda.jit")
+            raise _InKernelsOnly(
+                f"{intrinsic}.{name} has a value in a kernel only: use it in a function "
+                "decorated with @cuda.jit"
+            )
         raise AttributeError(f"{intrinsic} has no attribute {name!r}")
 
     def __reduce__(self):
@@ -71,9 +75,25 @@ _GROUPS = {
     "cuda.shared": ("Memory of the block.", ("array",)),
     "cuda.local": ("Memory of the thread.", ("array",)),
     "cuda.const": ("Constant memory.", ("array_like",)),
-    "cuda.atomic": ("Read-modify-write operations that no other thread can divide.",
-                    ("add", "sub", "and_", "or_", "xor", "inc", "dec", "exch", "max", "min", "nanmax", "nanmin",
-                     "cas", "compare_and_swap")),
+    "cuda.atomic": (
+        "Read-modify-write operations that no other thread can divide.",
+        (
+            "add",
+            "sub",
+            "and_",
+            "or_",
+            "xor",
+            "inc",
+            "dec",
+            "exch",
+            "max",
+            "min",
+            "nanmax",
+            "nanmin",
+            "cas",
+            "compare_and_swap",
+        ),
+    ),
 }
 
 

@@ -62,15 +62,19 @@ class CompiledKernel:
         self.argument_types = argument_types
         self.target_options = target_options
         self._compiled = _compiler.compile_kernel(
-            py_func, argument_types, debug=target_options.get("debug", False),
-            fastmath=target_options.get("fastmath", False))
+            py_func,
+            argument_types,
+            debug=target_options.get("debug", False),
+            fastmath=target_options.get("fastmath", False),
+        )
         self.image = self._compiled.image
         self.kernel_name = self._compiled.kernel_name
         self.typed_ir = self._compiled.typed_ir
         code = py_func.__code__
-        self.packer = Packer(argument_types, code.co_varnames[:code.co_argcount], converts)
-        self._parameter_bytes = next(kernel["parameter_bytes"] for kernel in self.image.kernels
-                                     if kernel["name"] == self.kernel_name)
+        self.packer = Packer(argument_types, code.co_varnames[: code.co_argcount], converts)
+        self._parameter_bytes = next(
+            kernel["parameter_bytes"] for kernel in self.image.kernels if kernel["name"] == self.kernel_name
+        )
         self._loaded = None
         self._lock = threading.Lock()
         for listener in tuple(compiled_listeners):
@@ -96,13 +100,24 @@ class CompiledKernel:
             shared_bytes = (1 << 63) - 1
         debug = self.target_options.get("debug", False)
         plan = _native.LaunchPlan(
-            self._loaded_image(), self.image, self.kernel_name, self.py_func.__name__, grid, block, shared_bytes,
-            policy=options.get("policy"), carrier=options.get("carrier"), workers=options.get("workers"),
+            self._loaded_image(),
+            self.image,
+            self.kernel_name,
+            self.py_func.__name__,
+            grid,
+            block,
+            shared_bytes,
+            policy=options.get("policy"),
+            carrier=options.get("carrier"),
+            workers=options.get("workers"),
             time_limit_seconds=options.get("time_limit"),
             raise_float_division=bool(debug) or options.get("raise_float_division"),
-            strict=options.get("strict"), max_faults=options.get("max_faults"),
-            memory_checks=options.get("memory_checks"), fma_contraction=options.get("fma"),
-            optimisation=2 if self.target_options.get("opt", True) else 0)
+            strict=options.get("strict"),
+            max_faults=options.get("max_faults"),
+            memory_checks=options.get("memory_checks"),
+            fma_contraction=options.get("fma"),
+            optimisation=2 if self.target_options.get("opt", True) else 0,
+        )
         return LaunchEntry(self, plan, self._parameter_bytes)
 
     def inspect_llvm(self):

@@ -21,8 +21,9 @@ def normalise_dimensions(value, name):
         try:
             extents.append(operator.index(item))
         except TypeError:
-            raise TypeError(f"{name} must consist of integers, got {item!r} ({type(item).__name__})"
-                            f"{_float_advice(item)}") from None
+            raise TypeError(
+                f"{name} must consist of integers, got {item!r} ({type(item).__name__}){_float_advice(item)}"
+            ) from None
     return (*extents, *(1,) * (3 - len(extents)))
 
 
@@ -38,8 +39,11 @@ def check_extents(extents, name):
     for axis, extent in zip(_AXES, extents):
         if not 0 < extent < 1 << 31:
             limit = "at least 1" if extent <= 0 else "at most 2147483647"
-            raise CudaAPIError(1, "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: "
-                                  f"{name}.{axis} is {extent}; it must be {limit}")
+            raise CudaAPIError(
+                1,
+                "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: "
+                f"{name}.{axis} is {extent}; it must be {limit}",
+            )
 
 
 def parse_brackets(items):
@@ -47,12 +51,19 @@ def parse_brackets(items):
     if not isinstance(items, tuple) or len(items) < 2:
         raise ValueError("a launch needs at least two values: kernel[griddim, blockdim](arguments)")
     if len(items) > 4:
-        raise ValueError(f"a launch takes kernel[griddim, blockdim, stream, sharedmem], got {len(items)} values")
-    griddim, blockdim, stream, shared = (*items, *(0, 0)[len(items) - 2:])
+        raise ValueError(
+            f"a launch takes kernel[griddim, blockdim, stream, sharedmem], got {len(items)} values"
+        )
+    griddim, blockdim, stream, shared = (*items, *(0, 0)[len(items) - 2 :])
     try:
         shared_bytes = operator.index(shared)
     except TypeError:
         raise TypeError(f"sharedmem is a number of bytes, got {shared!r}") from None
     if shared_bytes < 0:
         raise ValueError(f"sharedmem is a number of bytes, got {shared_bytes}")
-    return normalise_dimensions(griddim, "griddim"), normalise_dimensions(blockdim, "blockdim"), stream, shared_bytes
+    return (
+        normalise_dimensions(griddim, "griddim"),
+        normalise_dimensions(blockdim, "blockdim"),
+        stream,
+        shared_bytes,
+    )

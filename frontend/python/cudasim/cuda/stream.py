@@ -107,8 +107,11 @@ def event_elapsed_time(start, end):
     for which, value in (("first", start), ("second", end)):
         if not value._timing or value._seconds is None:
             reason = "was made with timing=False" if not value._timing else "has not been recorded"
-            raise CudaAPIError(400, "Call to cuEventElapsedTime results in CUDA_ERROR_INVALID_HANDLE: the "
-                                    f"{which} event {reason}")
+            raise CudaAPIError(
+                400,
+                "Call to cuEventElapsedTime results in CUDA_ERROR_INVALID_HANDLE: the "
+                f"{which} event {reason}",
+            )
     return (end._seconds - start._seconds) * 1000.0
 
 

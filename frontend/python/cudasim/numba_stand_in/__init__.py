@@ -9,9 +9,9 @@ import os as _os
 import warnings as _warnings
 
 import numpy as _np
+from numba.core import config, errors, types
 
 from cudasim import types as _types
-from numba.core import config, errors, types
 
 __cudasim_stand_in__ = True
 # The numba release whose names are mirrored; scripts compare it.
@@ -22,12 +22,16 @@ globals().update({_name: _value for _name, _value in _types.ALIASES.items() if _
 prange = range
 
 
-@_functools.lru_cache(maxsize=None)
+@_functools.cache
 def _say_once():
     from cudasim.errors import CudasimWarning
 
-    _warnings.warn("numba is not installed: functions decorated with @njit or @jit run as plain Python, slowly; "
-                   "kernels (@cuda.jit) are not affected", CudasimWarning, stacklevel=4)
+    _warnings.warn(
+        "numba is not installed: functions decorated with @njit or @jit run as plain Python, slowly; "
+        "kernels (@cuda.jit) are not affected",
+        CudasimWarning,
+        stacklevel=4,
+    )
 
 
 def _as_plain_python(function):
@@ -78,7 +82,9 @@ _threads = [_os.cpu_count() or 1]
 def set_num_threads(count):
     """Remembered for get_num_threads; kernels run on as many workers as cudasim's option says."""
     if not 1 <= count <= max(config.NUMBA_NUM_THREADS, 1):
-        raise ValueError(f"the number of threads must be between 1 and {config.NUMBA_NUM_THREADS}, got {count}")
+        raise ValueError(
+            f"the number of threads must be between 1 and {config.NUMBA_NUM_THREADS}, got {count}"
+        )
     _threads[0] = count
 
 
@@ -94,5 +100,16 @@ def threading_layer():
     return "none"
 
 
-__all__ = ["config", "errors", "types", "jit", "njit", "vectorize", "prange", "typeof", "set_num_threads",
-           "get_num_threads", *(_name for _name in _types.ALIASES if _name != "bool")]
+__all__ = [
+    "config",
+    "errors",
+    "types",
+    "jit",
+    "njit",
+    "vectorize",
+    "prange",
+    "typeof",
+    "set_num_threads",
+    "get_num_threads",
+    *(_name for _name in _types.ALIASES if _name != "bool"),
+]
