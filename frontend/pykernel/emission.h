@@ -192,6 +192,7 @@ class FunctionEmitter {
     std::vector<Emitted> values_;
     std::map<VariableKey, llvm::AllocaInst*> variables_;
     std::vector<char> maybe_unassigned_;  ///< by variable
+    std::vector<ValueId> stored_;         ///< by version: the value, for versions that one store makes
     std::map<ValueId, Iterator> iterators_;
 };
 

@@ -17,7 +17,8 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& module, Specialisation& speciali
       is_kernel_(is_kernel),
       blocks_(graph_.blocks.size()),
       values_(graph_.instructions.size()),
-      maybe_unassigned_(graph_.variables.size(), 0) {
+      maybe_unassigned_(graph_.variables.size(), 0),
+      stored_(graph_.versions.size(), nothing) {
     llvm::FastMathFlags flags;
     const Request& request = module.program.request;
     flags.setAllowContract(request.fma || request.fastmath);
@@ -114,9 +115,13 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             }
             return result;
         }
-        case Opcode::load:
-            return load_variable(in.variable, in.type);
+        case Opcode::load: {
+            // Only where versions meet does the value come from memory; the stores are for the debugger.
+            const ValueId source = stored_[in.version];
+            return source != nothing ? values_[source] : load_variable(in.variable, in.type);
+        }
         case Opcode::store:
+            stored_[in.version] = in.operands[0];
             store_variable(in.variable, operand(0));
             return operand(0);
         case Opcode::unary:

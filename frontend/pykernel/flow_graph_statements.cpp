@@ -212,13 +212,14 @@ void FlowGraphBuilder::if_statement(const Statement& statement) {
     const BlockId if_true = new_block(), join = new_block();
     const BlockId if_false = statement.otherwise.empty() ? join : new_block();
     condition(statement.value, if_true, if_false);
+    // A branch ends where its last statement is, so that stepping does not go back to the `if`.
     enter(if_true);
     body(statement.body);
-    jump(join, statement.location);
+    jump(join, statement.body.back().location);
     if (if_false != join) {
         enter(if_false);
         body(statement.otherwise);
-        jump(join, statement.location);
+        jump(join, statement.otherwise.back().location);
     }
     enter(join);
 }
