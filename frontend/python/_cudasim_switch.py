@@ -23,7 +23,10 @@ def state():
 
 
 def is_on():
-    """Whether numba.cuda means cudasim.cuda now."""
+    """Whether numba.cuda means cudasim.cuda now. Once it does it stays so: half a script cannot change over."""
+    cuda = sys.modules.get("numba.cuda")
+    if cuda is not None and cuda is sys.modules.get("cudasim.cuda"):
+        return True
     said = state()
     if said is not None:
         return said

@@ -47,6 +47,21 @@ def test_config_attribute_before_the_import_switches(run_with_numba):
     assert done.stdout.split() == ["cudasim.cuda", "True"], done.stderr
 
 
+def test_config_attribute_switches_for_good_even_when_it_then_reads_false(run_with_numba):
+    done = run_with_numba.script(
+        """
+        import numba
+        numba.config.ENABLE_CUDASIM = 1
+        from numba import cuda
+        import numba.cuda.cudadrv.driver
+        import cudasim.cuda.cudadrv.driver
+        print(numba.config.ENABLE_CUDASIM, numba.cuda.cudadrv.driver is cudasim.cuda.cudadrv.driver)
+        """,
+        CUDASIM_REPORT_AS_SIMULATOR="0",
+    )
+    assert done.stdout.split() == ["0", "True"], done.stderr
+
+
 @pytest.mark.parametrize("others", [{"NUMBA_ENABLE_CUDASIM": "1"}, {}])
 def test_zero_is_off_whatever_else_is_set(run_with_numba, others):
     done = run_with_numba.script(
