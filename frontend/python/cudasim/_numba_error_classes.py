@@ -205,3 +205,7 @@ __all__ = [
     for name, value in list(globals().items())
     if isinstance(value, type) and issubclass(value, (NumbaError, NumbaWarning))
 ]
+
+# Where users find them; tracebacks name this module.
+for _name in __all__:
+    globals()[_name].__module__ = "cudasim.errors"
