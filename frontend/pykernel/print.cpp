@@ -7,7 +7,10 @@ namespace {
 
 class Printer {
   public:
-    explicit Printer(const FlowGraph& graph) : graph_(graph) {}
+    explicit Printer(const FlowGraph& graph) : graph_(graph) {
+        std::vector<std::uint32_t> seen(graph.variables.size(), 0);
+        for (const Version& version : graph.versions) numbers_.push_back(seen[version.variable]++);
+    }
 
     std::string print(const std::vector<TypeRef>& arguments) {
         const FunctionSource& source = *graph_.source;
@@ -42,13 +45,10 @@ class Printer {
         text_ += "\n";
     }
 
+    /// "x" for the first version of x, then "x.1", "x.2", ...
     std::string version(VersionId id) const {
-        const Version& version = graph_.versions[id];
-        VersionId first = 0;
-        std::uint32_t number = 0;
-        for (; first < id; ++first) number += graph_.versions[first].variable == version.variable;
-        const std::string& name = graph_.variables[version.variable].name;
-        return number ? name + "." + std::to_string(number) : name;
+        const std::string& name = graph_.variables[graph_.versions[id].variable].name;
+        return numbers_[id] ? name + "." + std::to_string(numbers_[id]) : name;
     }
 
     static std::string value(ValueId id) { return "%" + std::to_string(id); }
@@ -135,6 +135,7 @@ class Printer {
     }
 
     const FlowGraph& graph_;
+    std::vector<std::uint32_t> numbers_;  ///< of each version among those of its variable
     std::string text_;
 };
 
