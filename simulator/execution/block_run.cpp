@@ -162,7 +162,7 @@ void BlockRun::cut(Runner* runner) {
             ++faulted_;
             launch_->findings.add(describe_fault(*launch_, *this, *runner));
             worker_->discard(runner);
-            if (launch_->findings.faults() >= launch_->options.max_faults) launch_->request_stop(Stop::too_many_faults);
+            if (launch_->findings.faults() >= launch_->options.max_faults) launch_->no_new_blocks = true;
             break;
     }
 }

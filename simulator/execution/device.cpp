@@ -183,6 +183,10 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const L
     check_configuration(state_->profile, configuration);
     const PreparedKernel& prepared = image.prepare(kernel, options.compile);
     check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes, configuration.dynamic_shared_bytes);
+    if (prepared.kernel->uses_shadow && !memory::Shadow::instance().base())
+        throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
+                        std::string(memory::Shadow::instance().reservation_error()) +
+                            ", and this kernel's memory accesses are checked there: lift the limit, or switch memory checks off");
     if (parameters.size() < prepared.kernel->parameter_bytes)
         throw invalid_value("the kernel takes " + std::to_string(prepared.kernel->parameter_bytes) +
                             " bytes of parameters, " + std::to_string(parameters.size()) + " were given");

@@ -15,7 +15,7 @@ class Arena;
 
 namespace cudasim::execution {
 
-enum class Stop : std::uint8_t { none, interrupted, time_limit, too_many_faults, livelock };
+enum class Stop : std::uint8_t { none, interrupted, time_limit, livelock };
 
 class BlockRun;
 
@@ -58,6 +58,9 @@ struct Launch {
     std::atomic<std::uint64_t> next_block{0};
     std::atomic<std::uint64_t> blocks_run{0};
     std::atomic<Stop> stop{Stop::none};
+    /// The limit of faults is reached: no block starts any more. Those that run go on to their end, so that the
+    /// lowest fault is found whatever the number of workers (E7).
+    std::atomic<bool> no_new_blocks{false};
     Clock::time_point start, deadline;
     bool has_deadline = false;
     FindingCollector findings;
@@ -69,12 +72,13 @@ struct Launch {
     }
     /// The linear index of the next block to start; false when all have been.
     [[nodiscard]] bool take_block(std::uint64_t& block) {
+        if (no_new_blocks.load(std::memory_order_relaxed)) return false;
         const std::uint64_t turn = next_block.fetch_add(1, std::memory_order_relaxed);
         if (turn >= block_count) return false;
         block = options.policy == Policy::reverse ? block_count - 1 - turn : turn;
         return true;
     }
-    [[nodiscard]] bool blocks_left() const { return next_block.load(std::memory_order_relaxed) < block_count; }
+    [[nodiscard]] bool blocks_left() const { return !no_new_blocks.load(std::memory_order_relaxed) && next_block.load(std::memory_order_relaxed) < block_count; }
     [[nodiscard]] findings::CallChain location(std::uint32_t site) const {
         return kernel && site < kernel->sites.size() ? kernel->sites[site] : findings::CallChain{};
     }

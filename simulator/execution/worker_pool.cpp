@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <system_error>
 
 #include "simulator/execution/fault_signals.h"
 
@@ -70,8 +71,13 @@ struct WorkerPool::Crew {
     void wake(Launch& current, unsigned helpers) {
         std::lock_guard lock(mutex);
         while (threads.size() < helpers) {
-            workers.push_back(std::make_unique<Worker>(static_cast<unsigned>(workers.size())));
-            threads.emplace_back([this, worker = workers.back().get()] { serve(*worker); });
+            auto worker = std::make_unique<Worker>(static_cast<unsigned>(workers.size()));
+            try {
+                threads.emplace_back([this, worker = worker.get()] { serve(*worker); });
+            } catch (const std::system_error&) {
+                break;  // the host gives no more threads: fewer workers do it too
+            }
+            workers.push_back(std::move(worker));
         }
         launch = &current;
         wanted = helpers;

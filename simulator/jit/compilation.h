@@ -57,6 +57,7 @@ struct Compilation {
     std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success
     bool waits = false;
     bool reads_clock = false;
+    bool uses_shadow = false;
     bool recursive = false;
 };
 

@@ -72,6 +72,7 @@ std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& i
     compiled->name = std::string(kernel);
     compiled->waits = compilation.waits;
     compiled->reads_clock = compilation.reads_clock;
+    compiled->uses_shadow = compilation.uses_shadow;
     compiled->recursive = compilation.recursive;
     compiled->parameter_bytes = compilation.description->parameter_bytes;
     compiled->static_shared_bytes = compilation.shared.static_bytes;

@@ -80,6 +80,7 @@ class CompiledKernel {
     EntryFunction entry = nullptr;
     bool waits = false;      ///< contains a barrier
     bool reads_clock = false;  ///< contains clock, clock64 or globaltimer: its future depends on more than its state
+    bool uses_shadow = false;  ///< looks accesses up in shadow memory; cannot run where there is none
     bool recursive = false;  ///< needs the large stack class and the stack limit
     std::uint64_t frame_bytes = 0;  ///< bound on the stack of one activation of every function
     std::uint32_t parameter_bytes = 0;

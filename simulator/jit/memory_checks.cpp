@@ -115,7 +115,8 @@ class MemoryChecks {
           head_(function),
           locals_(function) {}
 
-    void run() {
+    /// True when it put in any check.
+    bool run() {
         std::vector<Access> needed;
         for (Instruction& instruction : instructions(function_)) {
             if (instruction.getMetadata(marks::checked)) continue;
@@ -125,6 +126,7 @@ class MemoryChecks {
         }
         locals_.protect();
         for (const Access& access : needed) check(access);
+        return !needed.empty();
     }
 
   private:
@@ -250,7 +252,7 @@ void insert_memory_checks(Compilation& compilation) {
         const bool constants = any_of(compilation.layout.globals->variables,
                                       [](const jit::GlobalVariable& variable) { return variable.constant; });
         for (Function& function : *compilation.module) {
-            if (!function.isDeclaration()) MemoryChecks(function, constants).run();
+            if (!function.isDeclaration()) compilation.uses_shadow |= MemoryChecks(function, constants).run();
         }
     }
     drop_keepers(*compilation.module);

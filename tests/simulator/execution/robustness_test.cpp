@@ -46,6 +46,20 @@ TEST(Robustness, a_launch_in_which_every_thread_faults_ends_at_the_limit) {
     EXPECT_LT(result.blocks_run, 1000U);
 }
 
+TEST(Robustness, the_lowest_fault_is_raised_whatever_the_number_of_workers) {
+    for (unsigned workers : {1U, 2U, 4U}) {
+        LaunchOptions options;
+        options.workers = workers;
+        options.max_faults = 10;
+        auto result = device().launch([](ThreadHandle& thread) {
+            for (int i = 0; thread.ctaid().x == 3 && i < 200; ++i) thread.yield();
+            if (thread.ctaid().x >= 3) thread.fault(FindingKind::trap);
+        }, {{2000}, {32}}, options);
+        ASSERT_NE(result.error(), nullptr);
+        EXPECT_EQ(findings::coordinates(result.error()->thread), "tid=[0, 0, 0] ctaid=[3, 0, 0]");
+    }
+}
+
 TEST(Robustness, launching_after_fork_works_in_parent_and_child) {
     const auto launch = [] {
         std::atomic<int> count{0};
