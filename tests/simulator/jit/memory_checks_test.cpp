@@ -81,14 +81,16 @@ TEST_P(MemoryChecks, misaligned_accesses_are_reported) {
 TEST_P(MemoryChecks, a_load_whose_value_nobody_needs_is_still_checked) {
     Buffer<std::int32_t> in({1});
     auto m = machine(R"(
-define internal i32 @peek(ptr %p) {
+define internal void @peek(ptr %p) {
+  %local = alloca i32, align 4
   %far = getelementptr i32, ptr %p, i64 100
   %x = load i32, ptr %far, align 4
-  ret i32 %x
+  store i32 %x, ptr %local, align 4
+  ret void
 }
 define void @f(ptr addrspace(1) %in) {
   %g = addrspacecast ptr addrspace(1) %in to ptr
-  %dead = call i32 @peek(ptr %g)
+  call void @peek(ptr %g)
   ret void
 }
 )" + kernels({"f"}));
@@ -177,6 +179,31 @@ TEST_P(MemoryChecks, local_arrays_have_bounds_and_start_as_poison) {
     for (std::int64_t bad : {5L, 6L, 12L, -1L, -8L}) {
         m.run("f", {}, {out.address(), static_cast<std::uint64_t>(bad)});
         EXPECT_EQ(m.of("access_check").size(), 1U) << bad;
+    }
+}
+
+TEST_P(MemoryChecks, local_arrays_do_not_run_into_each_other) {
+    Buffer<std::int32_t> out({0});
+    auto m = machine(R"(
+define void @f(ptr addrspace(1) %out, i64 %i) {
+  %a = alloca [5 x i32], align 4
+  %b = alloca [5 x i32], align 4
+  %p = getelementptr i32, ptr %a, i64 %i
+  %q = getelementptr i32, ptr %b, i64 %i
+  %x = load i32, ptr %p, align 4
+  %y = load i32, ptr %q, align 4
+  %s = add i32 %x, %y
+  store i32 %s, ptr addrspace(1) %out, align 4
+  ret void
+}
+)" + kernels({"f"}));
+    m.run("f", {}, {out.address(), 4});
+    EXPECT_TRUE(m.of("access_check").empty());
+    for (std::int64_t bad = 5; bad <= 12; ++bad) {
+        m.run("f", {}, {out.address(), static_cast<std::uint64_t>(bad)});
+        EXPECT_EQ(m.of("access_check").size(), 1U) << bad;
+        m.run("f", {}, {out.address(), static_cast<std::uint64_t>(4 - bad)});
+        EXPECT_EQ(m.of("access_check").size(), 1U) << 4 - bad;
     }
 }
 

@@ -35,7 +35,10 @@ define internal i32 @packed() noinline {
 define void @f(ptr addrspace(1) %out, ptr addrspace(1) %counter) {
   %slot = atomicrmw add ptr addrspace(1) %counter, i32 1 monotonic
   %p = getelementptr i32, ptr addrspace(1) %out, i32 %slot
-  %v = call i32 @packed()
+  %function = alloca ptr, align 8
+  store ptr @packed, ptr %function, align 8
+  %called = load ptr, ptr %function, align 8
+  %v = call i32 %called()
   store i32 %v, ptr addrspace(1) %p, align 4
   ret void
 }
@@ -214,11 +217,22 @@ TEST_P(Threads, a_long_loop_yields_once_a_slice) {
 }
 
 TEST_P(Threads, a_spinning_loop_yields_soon) {
-    Buffer<std::int32_t> p({0});
-    auto m = machine(endless);
+    Buffer<std::int32_t> flag({0});
+    auto m = machine(R"(
+define void @spin(ptr addrspace(1) %flag) {
+  br label %loop
+loop:
+  %tries = atomicrmw add ptr addrspace(1) %flag, i32 1 monotonic
+  %wait = icmp sge i32 %tries, 0
+  br i1 %wait, label %loop, label %end
+end:
+  ret void
+}
+)" + kernels({"spin"}));
     m.yields_before_stopping = 1;
-    m.run("flag", {}, {p.address()});
+    m.run("spin", {}, {flag.address()});
     ASSERT_EQ(m.of("yield").size(), 1U);
+    EXPECT_EQ(flag[0], fuel_per_slice / fuel_per_spin);
 }
 
 TEST_P(Threads, runaway_recursion_is_a_finding_and_ordinary_recursion_works) {
