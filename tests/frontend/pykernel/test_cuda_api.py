@@ -1,6 +1,7 @@
 """cuda.* inside kernels: indices, memory spaces, barriers, atomics."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -265,3 +266,30 @@ def test_one_shared_array_per_place_in_loops_too():
     out = np.zeros(3, np.int64)
     kernel[1, 1](out)
     assert list(out) == [5, 5, 5]
+
+
+def test_bit_instructions():
+    @cuda.jit
+    def kernel(out, x, y):
+        out[0], out[1], out[2] = cuda.popc(x), cuda.clz(x), cuda.ffs(x)
+        out[3], out[4], out[5] = cuda.popc(y), cuda.clz(y), cuda.ffs(y)
+        out[6], out[7] = cuda.brev(x), cuda.ffs(0)
+
+    out = np.zeros(8, np.uint64)
+    kernel[1, 1](out, np.uint32(40), np.int64(2**40))
+    assert list(out) == [2, 26, 4, 1, 23, 41, int(f"{40:032b}"[::-1], 2), 0]
+
+
+def test_selp_fma_cbrt_and_nanosleep():
+    @cuda.jit
+    def kernel(out, x):
+        out[0] = cuda.selp(x > 2, x, 7.0)
+        out[1] = cuda.fma(x, x, -x * x)
+        out[2] = cuda.cbrt(x)
+        cuda.nanosleep(10)
+
+    out = np.zeros(3)
+    kernel[1, 1](out, 0.1)
+    once_rounded = float(Fraction(0.1) ** 2 - Fraction(0.1 * 0.1))
+    assert out[0] == 7 and out[1] == once_rounded != 0
+    assert out[2] == pytest.approx(np.cbrt(0.1))
