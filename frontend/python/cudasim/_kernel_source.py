@@ -42,7 +42,8 @@ def source_of(function):
         block = lines[first - 1:end]
         node, offset = _parse_block(block, code.co_name)
         if node is not None:
-            return KernelSource(node, first - 1 + offset, code.co_filename, first, _without_ends(block), "".join(lines))
+            return KernelSource(node, first - 1 + offset, code.co_filename, first, _without_ends(block),
+                                "".join(lines))
     return _from_file(code, lines, _find_function)
 
 

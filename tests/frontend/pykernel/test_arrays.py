@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import evaluate, types_of
+from kernel_checks import evaluate, types_of
 
 from cudasim import cuda
 

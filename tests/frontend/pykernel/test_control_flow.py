@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import evaluate
+from kernel_checks import evaluate
 
 from cudasim import cuda
 

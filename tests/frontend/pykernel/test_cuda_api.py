@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import evaluate
+from kernel_checks import evaluate
 
 from cudasim import cuda, types
 

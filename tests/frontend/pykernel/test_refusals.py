@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import refusal
+from kernel_checks import refusal
 
 from cudasim import cuda, errors
 

@@ -33,7 +33,8 @@ def test_every_instruction_has_a_line_and_a_column():
                and not line.lstrip().startswith("#dbg") and " = alloca " not in line]
     assert missing == []
     first = kernel.__code__.co_firstlineno
-    places = {(int(line), int(column)) for line, column in re.findall(r"DILocation\(line: (\d+), column: (\d+)", text)}
+    found = re.findall(r"DILocation\(line: (\d+), column: (\d+)", text)
+    places = {(int(line), int(column)) for line, column in found}
     assert {line - first for line, _ in places} >= set(range(8))
     assert (first + 4, 16) in places  # i > 3
     assert (first + 5, 26) in places  # x[i]

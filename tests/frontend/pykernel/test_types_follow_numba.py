@@ -9,7 +9,7 @@ import math
 import pathlib
 
 import pytest
-from conftest import types_of
+from kernel_checks import types_of
 
 from cudasim import _compiler, errors
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import evaluate
+from kernel_checks import evaluate
 
 from cudasim import cuda
 from cudasim.types import float32, int8, uint8, uint64
@@ -184,8 +184,8 @@ def test_min_max_drop_nan():
     assert list(evaluate(kernel, 1.0, math.nan, size=2)) == [1, 1]
 
 
-MATH = [name for name in ("acos acosh asin asinh atan atanh ceil cos cosh degrees erf erfc exp expm1 fabs floor gamma "
-                          "lgamma log log10 log1p log2 radians sin sinh sqrt tan tanh trunc").split()]
+MATH = ("acos acosh asin asinh atan atanh ceil cos cosh degrees erf erfc exp expm1 fabs floor gamma lgamma log "
+        "log10 log1p log2 radians sin sinh sqrt tan tanh trunc").split()
 
 
 @pytest.mark.parametrize("name", MATH)
@@ -229,7 +229,8 @@ def test_math_of_integers_computes_in_float64():
     assert evaluate(kernel, 2) == math.sqrt(2)
 
 
-@pytest.mark.parametrize("bounds", [(5,), (0,), (-3,), (2, 9), (9, 2), (0, 10, 3), (10, 0, -3), (10, 0, -1), (0, 10, -1)])
+@pytest.mark.parametrize("bounds", [(5,), (0,), (-3,), (2, 9), (9, 2), (0, 10, 3), (10, 0, -3), (10, 0, -1),
+                                    (0, 10, -1)])
 def test_range(bounds):
     def one(out, stop):
         for i in range(stop):

@@ -1,4 +1,4 @@
-"""What the tests of the kernel compiler share."""
+"""What the tests of the kernel compiler share: types of variables, results of one thread, refusals."""
 
 import re
 
