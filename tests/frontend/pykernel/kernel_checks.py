@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-
 from cudasim import _compiler, cuda
 
 _STORE = re.compile(r"^    (\w+) = %\d+ : (.+?)    # line \d+$", re.MULTILINE)

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from kernel_checks import evaluate, types_of
-
 from cudasim import cuda
+from kernel_checks import evaluate, types_of
 
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray}
 

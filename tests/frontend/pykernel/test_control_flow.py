@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from kernel_checks import evaluate
-
 from cudasim import cuda
+from kernel_checks import evaluate
 
 PAIRS = ((1, 2), (3, 4))
 

@@ -5,9 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from kernel_checks import evaluate
-
 from cudasim import cuda, types
+from kernel_checks import evaluate
 
 SIZE, SHAPE = 8, (2, 4)
 WEIGHTS = np.array([[1, 2, 3], [4, 5, 6]], dtype=np.float32)

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from kernel_checks import evaluate, types_of
-
 from cudasim import cuda, types
+from kernel_checks import evaluate, types_of
 
 
 @cuda.jit(device=True)

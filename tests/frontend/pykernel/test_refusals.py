@@ -10,9 +10,8 @@ import re
 
 import numpy as np
 import pytest
-from kernel_checks import refusal
-
 from cudasim import cuda, errors
+from kernel_checks import refusal
 
 A1, A2 = "array(float64, 1d, C)", "array(float64, 2d, C)"
 CONSTANT = np.arange(4.0)

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-
 from cudasim import _compiler, cuda
 from cudasim._kernel_source import source_of
 
@@ -51,7 +50,7 @@ def test_variables_and_arguments_are_described():
     variables = dict(re.findall(r'DILocalVariable\(name: "(\w+)",(?: arg: (\d),)?', text))
     assert variables == {"x": "1", "flag": "2", "n": "3", "i": "", "y": ""}
     assert len(re.findall(r'DILocalVariable\(name: "y"', text)) == 2  # one for each of its types
-    assert f'DISubprogram(name: "kernel"' in text and f'DIFile(filename: "{__file__}", directory: "")' in text
+    assert 'DISubprogram(name: "kernel"' in text and f'DIFile(filename: "{__file__}", directory: "")' in text
 
 
 def test_parameters_carry_the_python_names():

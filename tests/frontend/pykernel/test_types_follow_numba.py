@@ -9,9 +9,8 @@ import math
 import pathlib
 
 import pytest
-from kernel_checks import types_of
-
 from cudasim import _compiler, errors
+from kernel_checks import types_of
 
 FACTS = json.loads((pathlib.Path(__file__).parent / "numba_cuda_types.json").read_text())
 TYPES = FACTS["types"]

@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from kernel_checks import evaluate
-
 from cudasim import cuda
 from cudasim.types import float32, int8, uint8, uint64
+from kernel_checks import evaluate
 
 INTEGERS = [-7, -3, -2, -1, 0, 1, 2, 3, 7, 100]
 REALS = [-7.5, -2.0, -0.0, 0.0, 0.5, 2.0, 1e300, math.inf, -math.inf, math.nan]
