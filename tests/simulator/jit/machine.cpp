@@ -13,6 +13,7 @@ namespace {
 Machine* running = nullptr;
 std::jmp_buf thread_ended;
 std::uint64_t yields = 0;
+std::vector<std::pair<std::uint64_t, std::uint64_t>> live_locals;  ///< address and bytes
 
 void record(const char* hook, const ThreadContext* context, std::vector<std::int64_t> values,
             std::uint32_t site) {
@@ -21,6 +22,14 @@ void record(const char* hook, const ThreadContext* context, std::vector<std::int
 
 [[noreturn]] void end_thread() {
     std::longjmp(thread_ended, 1);
+}
+
+/// A thread that ended by a fault leaves its local variables behind.
+void forget_locals() {
+    for (const auto& [address, bytes] : live_locals) {
+        Shadow::instance().set(reinterpret_cast<void*>(address), bytes, 0);
+    }
+    live_locals.clear();
 }
 
 constexpr std::uint64_t address_bits = 47;
@@ -122,7 +131,10 @@ void Machine::run_bytes(std::string_view kernel, const Launch& launch,
         context.fuel = fuel_per_slice;
         context.block = &block;
         context.stack_limit = reinterpret_cast<std::uintptr_t>(&context) - 256 * 1024;
-        if (setjmp(thread_ended) != 0) ++context.thread;
+        if (setjmp(thread_ended) != 0) {
+            forget_locals();
+            ++context.thread;
+        }
         if (context.thread < context.end) compiled->entry(&context);
     }
     running = nullptr;
@@ -203,11 +215,13 @@ void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::ui
 void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
                               std::uint32_t site) {
     record("local_begin", context, {static_cast<std::int64_t>(bytes)}, site);
+    live_locals.emplace_back(address, bytes);
     Shadow::instance().set(reinterpret_cast<void*>(address), bytes, 1);
 }
 void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
                             std::uint32_t site) {
     record("local_end", context, {static_cast<std::int64_t>(bytes)}, site);
+    std::erase(live_locals, std::pair(address, bytes));
     Shadow::instance().set(reinterpret_cast<void*>(address), bytes, 0);
 }
 

@@ -185,11 +185,11 @@ TEST_P(MemoryChecks, local_arrays_have_bounds_and_start_as_poison) {
 TEST_P(MemoryChecks, local_arrays_do_not_run_into_each_other) {
     Buffer<std::int32_t> out({0});
     auto m = machine(R"(
-define void @f(ptr addrspace(1) %out, i64 %i) {
+define void @f(ptr addrspace(1) %out, i64 %i, i64 %j) {
   %a = alloca [5 x i32], align 4
   %b = alloca [5 x i32], align 4
   %p = getelementptr i32, ptr %a, i64 %i
-  %q = getelementptr i32, ptr %b, i64 %i
+  %q = getelementptr i32, ptr %b, i64 %j
   %x = load i32, ptr %p, align 4
   %y = load i32, ptr %q, align 4
   %s = add i32 %x, %y
@@ -197,13 +197,15 @@ define void @f(ptr addrspace(1) %out, i64 %i) {
   ret void
 }
 )" + kernels({"f"}));
-    m.run("f", {}, {out.address(), 4});
+    m.run("f", {}, {out.address(), 4, 4});
     EXPECT_TRUE(m.of("access_check").empty());
     for (std::int64_t bad = 5; bad <= 12; ++bad) {
-        m.run("f", {}, {out.address(), static_cast<std::uint64_t>(bad)});
-        EXPECT_EQ(m.of("access_check").size(), 1U) << bad;
-        m.run("f", {}, {out.address(), static_cast<std::uint64_t>(4 - bad)});
-        EXPECT_EQ(m.of("access_check").size(), 1U) << 4 - bad;
+        for (std::int64_t index : {bad, 4 - bad}) {
+            m.run("f", {}, {out.address(), static_cast<std::uint64_t>(index), 0});
+            EXPECT_EQ(m.of("access_check").size(), 1U) << index;
+            m.run("f", {}, {out.address(), 0, static_cast<std::uint64_t>(index)});
+            EXPECT_EQ(m.of("access_check").size(), 1U) << index;
+        }
     }
 }
 
