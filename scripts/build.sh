@@ -20,7 +20,8 @@ if [[ ${1:-} == tests ]]; then targets=(all); fi
 cmake --build $folder --target "${targets[@]}"
 
 # scikit-build-core works in the same build folder, so it finds everything built.
-packaging=(--no-build-isolation --no-deps -C build-dir=$folder -C cmake.define.CUDASIM_BUILD_TESTS=ON)
+packaging=(--no-build-isolation --no-deps --config-settings=build-dir=$folder
+    --config-settings=cmake.define.CUDASIM_BUILD_TESTS=ON)
 
 # An editable installation knows modules by name: made again when packaging or the set of modules changes.
 shape=$( (pwd; cat pyproject.toml frontend/bindings/CMakeLists.txt; find frontend/python -name '*.py' | sort) | sha256sum)
