@@ -31,6 +31,7 @@ if [[ ! -f .venv/.cudasim || $(<.venv/.cudasim) != "$shape" ]]; then
     printf '%s\n' "$shape" >.venv/.cudasim
 fi
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["platlib"])')
+rm -f "$site"/cudasim/_native*.so  # unlinked, not overwritten: a process that runs keeps its own
 cmake --install $folder --component python --prefix "$site" >/dev/null
 
 if [[ -x .venv-numba/bin/python ]]; then

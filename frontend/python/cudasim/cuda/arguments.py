@@ -11,10 +11,10 @@ import struct
 import numpy as np
 
 from cudasim import types
+from cudasim.cuda.array_layout import array_type_name
 from cudasim.cuda.device import native_device
 from cudasim.cuda.device_array import (
     DeviceNDArray,
-    array_type_name,
     as_cuda_array,
     check_contiguous,
     is_cuda_array,

@@ -10,72 +10,15 @@ import sys
 
 import numpy as np
 
-from cudasim import types
+from cudasim.cuda.array_layout import (
+    array_type_name,
+    contiguous_strides,
+    element_count,
+    is_contiguous,
+    layout_of,
+    shape_tuple,
+)
 from cudasim.cuda.device import native_device
-
-_type_names = {}  # (dtype, ndim, layout) → "array(float64, 1d, C)"
-
-
-def array_type_name(dtype, ndim, layout):
-    """Numba's name of the array type. Raises TypeError for dtypes that kernels cannot have."""
-    key = (dtype, ndim, layout)
-    try:
-        return _type_names[key]
-    except KeyError:
-        if not dtype.isnative:
-            raise TypeError(
-                f"kernels take arrays in this machine's byte order; convert the {dtype.str} array "
-                "with .astype(a.dtype.newbyteorder('='))"
-            ) from None
-        name = _type_names[key] = f"array({types.name_of(dtype)}, {ndim}d, {layout})"
-        return name
-
-
-def contiguous_strides(shape, itemsize, order):
-    """Strides in bytes of a contiguous array."""
-    strides, step = [0] * len(shape), itemsize
-    axes = range(len(shape)) if order == "F" else reversed(range(len(shape)))
-    for axis in axes:
-        strides[axis] = step
-        step *= max(shape[axis], 1)
-    return tuple(strides)
-
-
-def _is_contiguous(shape, strides, itemsize, order):
-    if 0 in shape:
-        return True
-    expected = itemsize
-    axes = range(len(shape)) if order == "F" else reversed(range(len(shape)))
-    for axis in axes:
-        if shape[axis] != 1:
-            if strides[axis] != expected:
-                return False
-            expected *= shape[axis]
-    return True
-
-
-def layout_of(shape, strides, itemsize):
-    """C, F or A; C when both fit, as Numba decides."""
-    if _is_contiguous(shape, strides, itemsize, "C"):
-        return "C"
-    return "F" if _is_contiguous(shape, strides, itemsize, "F") else "A"
-
-
-def _shape_tuple(shape):
-    if isinstance(shape, (tuple, list)):
-        result = tuple(map(operator.index, shape))
-    else:
-        result = (operator.index(shape),)
-    if any(extent < 0 for extent in result):
-        raise ValueError(f"an array cannot have a negative extent: shape {result}")
-    return result
-
-
-def _element_count(shape):
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
 
 
 def _caller_label():
@@ -118,7 +61,7 @@ class DeviceNDArray:
         self, shape, strides, dtype, stream=0, gpu_data=None, *, address=None, poison=True, label=None
     ):
         """An array over new memory, or over `gpu_data` (an allocation) from `address` on."""
-        shape = _shape_tuple(shape)
+        shape = shape_tuple(shape)
         dtype = np.dtype(dtype)
         if strides is None:
             strides = contiguous_strides(shape, dtype.itemsize, "C")
@@ -129,7 +72,7 @@ class DeviceNDArray:
         if dtype.hasobject:
             raise TypeError("device memory cannot hold Python objects; give the array a numeric dtype")
         self.shape, self.strides, self.dtype, self.ndim = shape, strides, dtype, len(shape)
-        self.size = _element_count(shape)
+        self.size = element_count(shape)
         self.layout = layout_of(shape, strides, dtype.itemsize)
         self.stream = stream
         if gpu_data is None:
@@ -185,7 +128,7 @@ class DeviceNDArray:
         return self.layout == "C"
 
     def is_f_contiguous(self):
-        return _is_contiguous(self.shape, self.strides, self.dtype.itemsize, "F")
+        return is_contiguous(self.shape, self.strides, self.dtype.itemsize, "F")
 
     def __len__(self):
         if not self.shape:
@@ -417,10 +360,10 @@ def _completed_shape(shape, size):
     """The shape with -1 replaced by what is left."""
     shape = tuple(map(operator.index, shape))
     if shape.count(-1) == 1:
-        rest = _element_count(extent for extent in shape if extent != -1)
+        rest = element_count(extent for extent in shape if extent != -1)
         if rest and size % rest == 0:
             shape = tuple(size // rest if extent == -1 else extent for extent in shape)
-    if _element_count(shape) != size or any(extent < 0 for extent in shape):
+    if element_count(shape) != size or any(extent < 0 for extent in shape):
         raise ValueError(f"an array of {size} elements cannot have shape {shape}")
     return shape
 
@@ -457,7 +400,7 @@ def check_contiguous(host):
 
 def device_array(shape, dtype=np.float64, strides=None, order="C", stream=0):
     """A new array in device memory; its content is a poison pattern until it is written (rule V3)."""
-    shape, dtype = _shape_tuple(shape), np.dtype(dtype)
+    shape, dtype = shape_tuple(shape), np.dtype(dtype)
     if order not in ("C", "F"):
         raise ValueError(f"order is 'C' or 'F', got {order!r}")
     if strides is None:
