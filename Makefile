@@ -13,7 +13,7 @@ JOBS := $(shell nproc)
 .PHONY: help build demo test test-cpp test-python test-sanitize bench bench-check wheel format clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## set up and build; afterwards .venv/bin/python imports cudasim and .venv/bin/cudasim is the program
 	@scripts/set_up.sh build

@@ -76,6 +76,11 @@ class Loops:
         return seconds
 
 
+def use_the_simulator_of_numba_itself():
+    """numba-cuda redirects numba.cuda to itself, and its simulator cannot be imported without a CUDA toolkit."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "NumbaCudaFinder"]
+
+
 class Kernels:
     """numba.cuda code, on whichever implementation `numba.cuda` is in this process."""
 
@@ -235,6 +240,8 @@ def main(side, names):
     if side == "njit":
         bench = Loops()
     else:
+        if side == "simulator":
+            use_the_simulator_of_numba_itself()
         bench = Kernels(1 if side == "simulator" else REPEATS, warm_up=side == "cudasim")
         implementation = bench.cuda.__file__
         if ("cudasim" in pathlib.Path(implementation).parts[-3:]) != (side == "cudasim"):

@@ -66,5 +66,6 @@ environment() {
 build_packages=('pip>=22.1' 'scikit-build-core>=0.10' 'pybind11>=2.12' 'numpy>=1.22')
 environment .venv "${build_packages[@]}" 'pytest>=7' 'hypothesis>=6' 'matplotlib>=3.5'
 if [[ $purpose != build ]]; then
-    environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' 'pytest>=7'
+    # Without a CUDA toolkit numba-cuda cannot even be imported; the runtime library, 2 MB, is enough for that.
+    environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' nvidia-cuda-runtime 'pytest>=7'
 fi
