@@ -88,12 +88,15 @@ class Fiber {
 };
 
 #ifdef CUDASIM_INLINE_SWITCH
-// A suspended side's stack, from its saved stack pointer up: resume address, rbp, the 128 bytes of red zone.
-// The Fiber travels in rdi; everything else the compiler is told is lost.
+// A suspended side's stack, from its saved stack pointer up: resume address, rbp. The Fiber travels in rdi;
+// everything else the compiler is told is lost. The pushes need code without a red zone below the stack pointer,
+// which the target cudasim_fiber asks of everybody who links it.
+#ifndef CUDASIM_NO_RED_ZONE
+#error "simulator/fiber/fiber.h needs -mno-red-zone: link the target cudasim_fiber"
+#endif
 #define CUDASIM_SWITCH(save, load)                                                                               \
     Fiber* self = this;                                                                                           \
     asm volatile(                                                                                                 \
-        "lea -128(%%rsp), %%rsp\n\t"                                                                              \
         "push %%rbp\n\t"                                                                                          \
         "lea 1f(%%rip), %%rax\n\t"                                                                                \
         "push %%rax\n\t"                                                                                          \
@@ -101,7 +104,6 @@ class Fiber {
         "mov %c[from](%%rdi), %%rsp\n\t"                                                                          \
         "pop %%rax\n\t"                                                                                           \
         "pop %%rbp\n\t"                                                                                           \
-        "lea 128(%%rsp), %%rsp\n\t"                                                                               \
         "jmp *%%rax\n"                                                                                            \
         "1:"                                                                                                      \
         : "+D"(self)                                                                                              \
