@@ -55,7 +55,7 @@ void optimise(Compilation& compilation, TargetMachine& machine) {
     PipelineTuningOptions tuning;
     Analyses analyses(compilation, machine, tuning);
     analyses.run(*compilation.module, analyses.builder().buildFunctionSimplificationPipeline(
-                                          OptimizationLevel::O2, ThinOrFullLTOPhase::None));
+                                          OptimizationLevel::O3, ThinOrFullLTOPhase::None));
 }
 
 }  // namespace cudasim::jit
