@@ -33,7 +33,7 @@ void store(std::uint32_t (&target)[3], const Dim3& value) {
 /// A switch touches a line of the Runner and a few of the saved stack, long since out of the first-level cache:
 /// asking for them two switches ahead halves what a barrier costs at 256 threads.
 void prefetch(const std::vector<Runner*>& batch, std::size_t next) {
-    constexpr std::size_t runner_distance = 3, stack_lines = 4, line_bytes = 64;
+    constexpr std::size_t runner_distance = 3, stack_lines = 7, line_bytes = 64;
     if (next + runner_distance < batch.size()) __builtin_prefetch(batch[next + runner_distance]);
     if (next >= batch.size()) return;
     const auto* stack = static_cast<const char*>(batch[next]->fiber.saved_position());
