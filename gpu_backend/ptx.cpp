@@ -7,9 +7,6 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/IR/DiagnosticHandler.h>
-#include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
@@ -33,6 +30,7 @@
 #include "gpu_backend/check_expansion.h"
 #include "gpu_backend/toolkit.h"
 #include "simulator/image/contraction.h"
+#include "simulator/image/recording_handler.h"
 
 extern "C" {
 void LLVMInitializeNVPTXTargetInfo();
@@ -49,20 +47,6 @@ using Code = PtxError::Code;
 llvm::StringRef ref(std::string_view text) {
     return {text.data(), text.size()};
 }
-
-/// Keeps the first error; LLVM's own handler would print and exit.
-struct RecordingHandler : llvm::DiagnosticHandler {
-    explicit RecordingHandler(std::string& first_error) : first_error(first_error) {}
-    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-        if (info.getSeverity() == llvm::DS_Error && first_error.empty()) {
-            llvm::raw_string_ostream stream(first_error);
-            llvm::DiagnosticPrinterRawOStream printer(stream);
-            info.print(printer);
-        }
-        return true;
-    }
-    std::string& first_error;
-};
 
 std::unique_ptr<llvm::TargetMachine> target_machine(const PtxOptions& options) {
     static std::once_flag once;
@@ -252,7 +236,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     const auto machine = target_machine(options);
     std::string diagnostic;
     llvm::LLVMContext context;
-    context.setDiagnosticHandler(std::make_unique<RecordingHandler>(diagnostic), /*RespectFilters=*/false);
+    context.setDiagnosticHandler(std::make_unique<image::RecordingHandler>(diagnostic), /*RespectFilters=*/false);
     auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(image.bitcode(), "kernel image"), context);
     if (!parsed) throw image::ImageError("kernel image: " + llvm::toString(parsed.takeError()));
     llvm::Module& module = **parsed;

@@ -152,7 +152,7 @@ void Worker::run_resident(Launch& launch) {
             ++i;
             continue;
         }
-        if (launch.shared_bytes != 0) free_slots_.push_back({resident_[i]->shared(), launch.shared_layout});
+        if (launch.shared_bytes != 0) free_slots_.push_back(resident_[i]->shared());
         spare_.push_back(std::move(resident_[i]));
         resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
         ++over;
@@ -165,20 +165,20 @@ void Worker::run_resident(Launch& launch) {
 
 std::byte* Worker::shared_slot(Launch& launch) {
     if (launch.shared_bytes == 0) return nullptr;
-    SharedSlot slot;
+    std::byte* slot = nullptr;
     if (!free_slots_.empty()) {
         slot = free_slots_.back();
         free_slots_.pop_back();
     } else {
-        slot = {SharedMemory::map(), 0};
-        slot_layouts_[slot.low] = 0;
+        slot = SharedMemory::map();
+        slot_layouts_[slot] = 0;
     }
-    std::uint64_t& layout = slot_layouts_[slot.low];
+    std::uint64_t& layout = slot_layouts_[slot];
     if (layout != launch.shared_layout) {
-        SharedMemory::mark(slot.low, launch);
+        SharedMemory::mark(slot, launch);
         layout = launch.shared_layout;
     }
-    return slot.low;
+    return slot;
 }
 
 void Worker::poll(Launch& launch) {
@@ -194,7 +194,7 @@ void Worker::stop_all(Launch& launch) {
     for (auto& block : resident_) {
         if (auto finding = describe_stop(launch, *block)) launch.findings.add(std::move(*finding));
         block->abandon();
-        if (launch.shared_bytes != 0) free_slots_.push_back({block->shared(), launch.shared_layout});
+        if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
         spare_.push_back(std::move(block));
     }
     resident_.clear();

@@ -41,7 +41,6 @@ class Worker {
 
     [[nodiscard]] std::vector<Runner*>& scratch() { return scratch_; }
     [[nodiscard]] const std::int8_t* shadow_base() const { return shadow_base_; }
-    [[nodiscard]] const Runner* running() const { return running_; }
     [[nodiscard]] Runner* running() { return running_; }
     /// The worker of this host thread while it runs a launch, for the fault handler; nullptr otherwise.
     [[nodiscard]] static Worker* current();
@@ -58,10 +57,6 @@ class Worker {
         std::unique_ptr<fiber::StackSlab> slab;
         std::vector<Runner*> idle;
         std::vector<Runner*> discarded;
-    };
-    struct SharedSlot {
-        std::byte* low = nullptr;
-        std::uint64_t layout = 0;
     };
 
     void prepare(Launch& launch);
@@ -85,7 +80,7 @@ class Worker {
     std::vector<Runner*>* idle_ = nullptr;
     std::vector<Runner*> scratch_;
     std::vector<std::unique_ptr<BlockRun>> resident_, spare_;
-    std::vector<SharedSlot> free_slots_;
+    std::vector<std::byte*> free_slots_;
     std::map<std::byte*, std::uint64_t> slot_layouts_;
     std::vector<DivisionCount> divisions_;
     Clock::time_point last_poll_;

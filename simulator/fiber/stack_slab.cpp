@@ -35,9 +35,4 @@ Stack StackSlab::take() {
     return {low, low + stack_bytes_ - (index * stagger_bytes) % page_bytes};
 }
 
-void StackSlab::reset() {
-    madvise(base_, stack_bytes_ * taken_, MADV_DONTNEED);
-    taken_ = 0;
-}
-
 }  // namespace cudasim::fiber

@@ -32,10 +32,6 @@ class StackSlab {
 
     /// The next stack never handed out before; top == nullptr when all are.
     [[nodiscard]] Stack take();
-    [[nodiscard]] std::size_t stack_bytes() const { return stack_bytes_; }
-    [[nodiscard]] std::size_t taken() const { return taken_; }
-    /// Gives the pages of all stacks back to the system and starts over; no stack may be in use.
-    void reset();
 
   private:
     std::size_t stack_bytes_;

@@ -1,8 +1,9 @@
 // The table of kinds, and how coordinates and ranges are written everywhere (C2).
-
 #include "simulator/findings/finding.h"
 
 #include <array>
+
+#include "simulator/findings/writers.h"
 
 namespace cudasim::findings {
 namespace {
@@ -37,6 +38,18 @@ std::string ranges(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& t
         if (last != first) text += "-" + std::to_string(last);
     }
     return text;
+}
+
+std::string_view word(Severity severity) {
+    switch (severity) {
+        case Severity::error:
+            return "error";
+        case Severity::warning:
+            return "warning";
+        case Severity::note:
+            return "note";
+    }
+    return "error";
 }
 
 }  // namespace cudasim::findings

@@ -15,18 +15,6 @@ std::string utf8(std::string_view text) {
     return json::isUTF8(bytes) ? bytes.str() : json::fixUTF8(bytes);
 }
 
-std::string_view word(Severity severity) {
-    switch (severity) {
-        case Severity::error:
-            return "error";
-        case Severity::warning:
-            return "warning";
-        case Severity::note:
-            return "note";
-    }
-    return "error";
-}
-
 json::Value to_json(const Dim3& value) {
     return json::Array{value.x, value.y, value.z};
 }

@@ -20,18 +20,6 @@
 namespace cudasim::findings {
 namespace {
 
-std::string_view word(Severity severity) {
-    switch (severity) {
-        case Severity::error:
-            return "error";
-        case Severity::warning:
-            return "warning";
-        case Severity::note:
-            return "note";
-    }
-    return "error";
-}
-
 /// Line `number` (from 1) of a text, without its end of line.
 std::optional<std::string> line_of(std::istream& text, std::uint32_t number) {
     std::string line;

@@ -10,9 +10,6 @@
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
-#include <llvm/IR/DiagnosticHandler.h>
-#include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -25,22 +22,10 @@
 #include <limits>
 #include <set>
 
+#include "simulator/image/recording_handler.h"
+
 namespace cudasim::image {
 namespace {
-
-/// Keeps the first error and never lets LLVM print or exit.
-struct RecordingHandler : llvm::DiagnosticHandler {
-    explicit RecordingHandler(std::string& first_error) : first_error(first_error) {}
-    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-        if (info.getSeverity() == llvm::DS_Error && first_error.empty()) {
-            llvm::raw_string_ostream stream(first_error);
-            llvm::DiagnosticPrinterRawOStream printer(stream);
-            info.print(printer);
-        }
-        return true;
-    }
-    std::string& first_error;
-};
 
 /// A context and the module in it; the module dies first.
 struct ParsedModule {
