@@ -48,14 +48,10 @@ std::string construct_name(std::string_view node_class) {
         {"Dict", "a dict"},
         {"List", "a list"},
         {"Set", "a set"},
-        {"NamedExpr", "`:=`"},
         {"Starred", "`*` unpacking"},
         {"FunctionDef", "a function inside a function"},
         {"AsyncFunctionDef", "`async def`"},
         {"ClassDef", "a class"},
-        {"Delete", "`del`"},
-        {"Global", "`global`"},
-        {"Nonlocal", "`nonlocal`"},
         {"Import", "`import`"},
         {"ImportFrom", "`import`"},
         {"Match", "`match`"},
@@ -167,11 +163,11 @@ class Converter {
             value(StatementKind::expression);
         } else if (kind == "Assign") {
             value(StatementKind::assign);
-            result.targets = expressions(node.attr("targets"));
+            for (py::handle each : node.attr("targets")) result.targets.push_back(target(each));
         } else if (kind == "AnnAssign") {
             value(StatementKind::assign);
             if (!result.has_value) result.kind = StatementKind::pass;
-            result.targets.push_back(expression(node.attr("target")));
+            result.targets.push_back(target(node.attr("target")));
         } else if (kind == "AugAssign") {
             value(StatementKind::augmented_assign);
             result.op = operator_of(class_name(node.attr("op")));
@@ -182,7 +178,10 @@ class Converter {
             result.otherwise = block(node, "orelse");
         } else if (kind == "For") {
             value(StatementKind::for_, "iter");
-            result.targets.push_back(expression(node.attr("target")));
+            // A list display that is only looped over is a tuple to CPython's compiler too.
+            if (const py::object over = node.attr("iter"); class_name(over) == "List")
+                result.value = display(over);
+            result.targets.push_back(target(node.attr("target")));
             result.body = block(node, "body");
             result.otherwise = block(node, "orelse");
         } else if (kind == "Return") {
@@ -194,6 +193,15 @@ class Converter {
             value(StatementKind::assert_, "test");
             if (const py::object message = node.attr("msg"); !message.is_none())
                 result.targets.push_back(expression(message));
+        } else if (kind == "Delete") {
+            result.kind = StatementKind::delete_;
+            result.targets = expressions(node.attr("targets"));
+        } else if (kind == "Global" || kind == "Nonlocal") {
+            result.kind = StatementKind::global_;
+            for (py::handle name : node.attr("names")) {
+                result.targets.push_back({.kind = ExpressionKind::name, .location = result.location});
+                result.targets.back().text = py::cast<std::string>(name);
+            }
         } else if (kind == "Pass" || kind == "Break" || kind == "Continue") {
             result.kind = kind == "Pass"    ? StatementKind::pass
                           : kind == "Break" ? StatementKind::break_
@@ -207,6 +215,27 @@ class Converter {
     static void unsupported(Statement& statement, std::string construct) {
         statement.kind = StatementKind::unsupported;
         statement.text = std::move(construct);
+    }
+
+    /// A tuple or list display, as a tuple.
+    Expression display(py::handle node) {
+        Expression result{.kind = ExpressionKind::tuple, .location = place(node)};
+        result.operands = expressions(node.attr("elts"));
+        return result;
+    }
+
+    /// `a, [b, *c]` on the left of `=`.
+    Expression target(py::handle node) {
+        const std::string_view kind = class_name(node);
+        if (kind == "Starred") {
+            Expression result{.kind = ExpressionKind::starred, .location = place(node)};
+            result.operands.push_back(target(node.attr("value")));
+            return result;
+        }
+        if (kind != "Tuple" && kind != "List") return expression(node);
+        Expression result{.kind = ExpressionKind::tuple, .location = place(node)};
+        for (py::handle element : node.attr("elts")) result.operands.push_back(target(element));
+        return result;
     }
 
     Expression expression(py::handle node) {
@@ -245,8 +274,10 @@ class Converter {
         } else if (kind == "IfExp") {
             children(ExpressionKind::conditional, {"test", "body", "orelse"});
         } else if (kind == "Tuple") {
-            result.kind = ExpressionKind::tuple;
-            result.operands = expressions(node.attr("elts"));
+            result = display(node);
+        } else if (kind == "NamedExpr") {
+            children(ExpressionKind::named, {"value"});
+            result.text = text_attribute(node.attr("target"), "id");
         } else if (kind == "Slice") {
             result.kind = ExpressionKind::slice;
             for (const char* name : {"lower", "upper", "step"}) {

@@ -16,13 +16,19 @@ bool all_numbers(const CallTyping& call) {
 
 TypeRef type_len(const CallTyping& call) {
     const bool array = call[0]->is(TypeKind::array) && call[0]->dimensions > 0;
-    if (!array && !call[0]->is(TypeKind::tuple)) call.no_match();
+    const bool sized =
+        call[0]->is(TypeKind::tuple) || call[0]->is(TypeKind::range) || call[0]->is(TypeKind::flat);
+    if (!array && !sized) call.no_match();
     return call.types().int64;
 }
 
 Emitted emit_len(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     if (call[0].type->is(TypeKind::array)) return e.number(call[0].parts[1], e.types().int64);
+    if (call[0].type->is(TypeKind::range))
+        return e.convert(e.number(e.range_length(call[0]), call[0].type->element()), e.types().int64);
+    if (call[0].type->is(TypeKind::flat))
+        return e.number(e.array_size({call[0].type->element(), call[0].parts}), e.types().int64);
     return e.number(e.int64(static_cast<std::int64_t>(call[0].type->elements.size())), e.types().int64);
 }
 

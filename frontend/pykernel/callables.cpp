@@ -9,8 +9,9 @@ namespace cudasim::pykernel {
 const Callable* find_callable(std::string_view name) {
     static const auto table = [] {
         std::unordered_map<std::string_view, const Callable*> rows;
-        for (auto family : {builtin_callables(), math_callables(), cuda_callables(), bit_callables(),
-                            memory_callables(), atomic_callables()}) {
+        for (auto family :
+             {builtin_callables(), math_callables(), cuda_callables(), bit_callables(), memory_callables(),
+              atomic_callables(), array_callables(), iteration_callables()}) {
             for (const Callable& row : family) rows.emplace(row.name, &row);
         }
         return rows;
@@ -23,22 +24,26 @@ std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction
     const std::size_t given = call.operands.size() - 1;
     const std::size_t positional = given - call.keywords.size();
     const std::string shown = std::string(callable.name) + "()";
-    if (callable.parameters == "*") {
-        if (!call.keywords.empty()) refuse_typing(shown + " takes no keyword arguments", call.location);
-        std::vector<std::uint32_t> all(given);
-        for (std::size_t i = 0; i < given; ++i) all[i] = static_cast<std::uint32_t>(i + 1);
-        return all;
-    }
     std::vector<std::uint32_t> operands;
-    std::size_t used_keywords = 0;
     std::string_view rest = callable.parameters;
+    if (rest.starts_with("self")) {  // a method: the callee is its object
+        operands.push_back(0);
+        rest.remove_prefix(std::min<std::size_t>(rest.size(), 5));
+    }
+    const std::size_t own = operands.size();
+    if (rest == "*") {
+        if (!call.keywords.empty()) refuse_typing(shown + " takes no keyword arguments", call.location);
+        for (std::size_t i = 1; i <= given; ++i) operands.push_back(static_cast<std::uint32_t>(i));
+        return operands;
+    }
+    std::size_t used_keywords = 0;
     while (!rest.empty()) {
         std::string_view name = rest.substr(0, rest.find(' '));
         rest.remove_prefix(std::min(rest.size(), name.size() + 1));
         const bool optional = name.ends_with('=');
         if (optional) name.remove_suffix(1);
         const auto keyword = std::ranges::find(call.keywords, name);
-        const std::size_t index = operands.size();
+        const std::size_t index = operands.size() - own;
         if (keyword != call.keywords.end()) {
             if (index < positional)
                 refuse_typing(shown + " gets argument '" + std::string(name) + "' twice", call.location);
@@ -53,8 +58,8 @@ std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction
             refuse_typing(shown + " needs an argument '" + std::string(name) + "'", call.location);
         }
     }
-    if (positional > operands.size()) {
-        refuse_typing(shown + " takes at most " + std::to_string(operands.size()) + " arguments, but " +
+    if (positional > operands.size() - own) {
+        refuse_typing(shown + " takes at most " + std::to_string(operands.size() - own) + " arguments, but " +
                           std::to_string(positional) + " are given",
                       call.location);
     }

@@ -1,6 +1,6 @@
 // The functions that kernels may call: each a row with its typing rule beside its code generation.
 // Rows live with their family: builtin_calls.cpp, math_calls.cpp, cuda_calls.cpp, bit_calls.cpp,
-// memory_calls.cpp, atomic_calls.cpp.
+// memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, iteration_calls.cpp.
 #pragma once
 
 #include <span>
@@ -44,7 +44,8 @@ struct CallEmission {
 
 struct Callable {
     std::string_view name;        ///< "cuda.grid", "math.sin", "len"
-    std::string_view parameters;  ///< names separated by blanks; "=" after a name: optional; "*": any number
+    std::string_view parameters;  ///< names separated by blanks; "=" after a name: optional; "*": any number;
+                                  ///< "self" first: a method, called array.name
     TypeRef (*type)(const CallTyping&);
     Emitted (*emit)(CallEmission&);
 };
@@ -61,5 +62,7 @@ std::span<const Callable> cuda_callables();
 std::span<const Callable> bit_callables();
 std::span<const Callable> memory_callables();
 std::span<const Callable> atomic_callables();
+std::span<const Callable> array_callables();
+std::span<const Callable> iteration_callables();
 
 }  // namespace cudasim::pykernel

@@ -13,8 +13,11 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/NoFolder.h>
 
+#include <array>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -113,9 +116,26 @@ class FunctionEmitter {
     /// Marks an access that an index check guards already.
     llvm::Instruction* checked(llvm::Instruction* access);
 
+    // Views (emit_views.cpp).
+    [[nodiscard]] Emitted make_slice(TypeRef type, std::span<const Emitted> bounds);
+    void for_each_element(const Emitted& view, const std::function<void(llvm::Value*)>& body);
+    void assign_view(const Emitted& view, const Emitted& value);
+    /// An element at an address that an index check guards.
+    [[nodiscard]] Emitted load_element(llvm::Value* place, TypeRef element);
+    void store_element(llvm::Value* place, const Emitted& value, TypeRef element);
+
+    // Iterators (emit_iterators.cpp).
+    void begin_iteration(TypeRef type, const Emitted& over, bool may_travel);
+    void begin_counting(TypeRef enumerated, llvm::Value* first);
+    [[nodiscard]] llvm::Value* has_next(TypeRef iterator);
+    [[nodiscard]] llvm::Value* range_length(const Emitted& range);
+    [[nodiscard]] Emitted take_next(TypeRef iterator);
+
     // Calls into libdevice and the engine's checks.
     llvm::Value* call(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
     void raise(const std::string& exception, const std::string& message);
+    /// Raises unless the condition holds.
+    void require(llvm::Value* condition, const std::string& exception, const std::string& message);
     /// Storage in the entry block: one for the whole function, in loops too (V4).
     [[nodiscard]] llvm::AllocaInst* entry_alloca(llvm::Type* type, const llvm::Twine& name);
     llvm::BasicBlock* new_block(const llvm::Twine& name);
@@ -162,26 +182,43 @@ class FunctionEmitter {
 
     // emit_arrays.cpp
     [[nodiscard]] Emitted get_attribute(const Emitted& object, const Instruction& instruction);
+    [[nodiscard]] Emitted unpack_array(const Emitted& array, const Instruction& instruction);
     [[nodiscard]] Emitted tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result);
     [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
     [[nodiscard]] llvm::Value* check_index(const Emitted& index, llvm::Value* size, unsigned axis);
     [[nodiscard]] llvm::Value* address(const Emitted& array, std::span<llvm::Value* const> indices);
+    [[nodiscard]] std::optional<Parts> integer_indices(const Emitted& array, const Emitted& index);
+    [[nodiscard]] llvm::Value* flat_item(const Emitted& flat, const Emitted& index);
     [[nodiscard]] Emitted item_at(const Emitted& array, std::span<llvm::Value* const> indices,
                                   TypeRef result);
 
-    // emit_loops.cpp
+    // emit_views.cpp
+    struct AxisSlice {
+        llvm::Value *start, *length, *step;
+    };
+    [[nodiscard]] AxisSlice slice_axis(const Emitted& slice, llvm::Value* size);
+    [[nodiscard]] llvm::Value* clamp_bound(llvm::Value* bound, llvm::Value* size, llvm::Value* downward);
+    [[nodiscard]] Emitted select(const Emitted& array, const Emitted& index, TypeRef result);
+
+    // emit_iterators.cpp
+    struct Held {
+        llvm::Value* value = nullptr;
+        llvm::AllocaInst* slot = nullptr;
+    };
     struct Iterator {
         llvm::AllocaInst* position = nullptr;   ///< next value of a range; next index of anything else
         llvm::AllocaInst* remaining = nullptr;  ///< iterations left; null: compare the position with `stop`
-        llvm::Value* stop = nullptr;
-        llvm::Value* step = nullptr;
-        Emitted over;
+        Held stop, step;
+        TypeRef over_type = nullptr;
+        llvm::SmallVector<Held> over;
     };
-    void begin_iteration(ValueId id, const Emitted& over);
-    void begin_range(Iterator& iterator);
-    [[nodiscard]] llvm::Value* range_length(const Iterator& iterator, llvm::Value* start);
-    [[nodiscard]] Emitted advance(ValueId iterator);
-    [[nodiscard]] Emitted next_element(ValueId iterator, TypeRef result);
+    [[nodiscard]] Held hold(llvm::Value* value, bool in_memory);
+    [[nodiscard]] llvm::Value* get(const Held& held);
+    void begin_range(Iterator& iterator, const Emitted& range);
+    [[nodiscard]] llvm::Value* iteration_count(const Emitted& over);
+    [[nodiscard]] Emitted element_at(const Emitted& over, llvm::Value* position, TypeRef result);
+    [[nodiscard]] Parts split_index(std::span<llvm::Value* const> shape, llvm::Value* position);
+    [[nodiscard]] llvm::Value* flat_address(const Emitted& flat, llvm::Value* position);
 
     Specialisation& specialisation_;
     FlowGraph& graph_;
@@ -193,7 +230,8 @@ class FunctionEmitter {
     std::map<VariableKey, llvm::AllocaInst*> variables_;
     std::vector<char> maybe_unassigned_;  ///< by variable
     std::vector<ValueId> stored_;         ///< by version: the value, for versions that one store makes
-    std::map<ValueId, Iterator> iterators_;
+    std::map<TypeRef, Iterator> iterators_;
+    std::map<TypeRef, llvm::AllocaInst*> counters_;  ///< of enumerate: the next number
 };
 
 }  // namespace cudasim::pykernel

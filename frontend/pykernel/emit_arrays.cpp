@@ -30,6 +30,10 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
                       in.type);
     }
     if (object.type->is_number()) return convert(object, in.type);
+    if (object.type->is(TypeKind::range) || object.type->is(TypeKind::slice))
+        return number(object.parts[name == "start" ? 0 : name == "stop" ? 1 : 2], in.type);
+    const bool same_parts = in.type->is(TypeKind::flat) || in.type->is(TypeKind::method) || name == "real";
+    if (same_parts) return {in.type, object.parts};
     const unsigned n = object.type->dimensions;
     if (name == "shape") return {in.type, Parts(object.parts.begin() + 1, object.parts.begin() + 1 + n)};
     if (name == "strides") return {in.type, Parts(object.parts.begin() + 1 + n, object.parts.end())};
@@ -134,29 +138,36 @@ llvm::Value* FunctionEmitter::address(const Emitted& array, std::span<llvm::Valu
         llvm::Value* step = builder.CreateMul(indices[i], array.parts[1 + n + i]);
         offset = offset ? builder.CreateAdd(offset, step) : step;
     }
-    return builder.CreateInBoundsGEP(builder.getInt8Ty(), array.parts[0], offset);
+    // Strides that come from outside may be anything.
+    return type->layout == 'A' ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset)
+                               : builder.CreateInBoundsGEP(builder.getInt8Ty(), array.parts[0], offset);
 }
 
 llvm::Value* FunctionEmitter::element_address(const Emitted& array, const Emitted& index) {
-    llvm::SmallVector<llvm::Value*> indices;
+    if (const auto indices = integer_indices(array, index)) return address(array, *indices);
+    return select(array, index, types().array(array.type->element(), 0, 'C', array.type->address_space))
+        .parts[0];
+}
+
+/// The checked indices, when the index is integers only.
+std::optional<Parts> FunctionEmitter::integer_indices(const Emitted& array, const Emitted& index) {
     const bool several = index.type->is(TypeKind::tuple);
+    for (TypeRef part : index_parts(index.type)) {
+        if (!part->is(TypeKind::integer)) return std::nullopt;
+    }
+    Parts indices;
     const std::size_t count = several ? index.type->elements.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
         const Emitted one = several ? element_of(index, i) : index;
         indices.push_back(check_index(one, array.parts[1 + i], static_cast<unsigned>(i)));
     }
-    return address(array, indices);
+    return indices;
 }
 
 Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* const> indices,
                                  TypeRef result) {
     llvm::Value* place = address(array, indices);
-    if (result->is_number()) {
-        auto* loaded =
-            builder.CreateAlignedLoad(module.memory_type(result), place, llvm::Align(result->bits / 8));
-        checked(loaded);
-        return number(from_memory(loaded, result), result);
-    }
+    if (result->is_number()) return load_element(place, result);
     const auto used = static_cast<std::ptrdiff_t>(indices.size());
     const auto n = static_cast<std::ptrdiff_t>(array.type->dimensions);
     Emitted view{result, {place}};
@@ -167,22 +178,36 @@ Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* co
 
 Emitted FunctionEmitter::get_item(const Emitted& container, const Emitted& index, TypeRef result) {
     if (container.type->is(TypeKind::tuple)) return tuple_item(container, index, result);
-    llvm::SmallVector<llvm::Value*> indices;
-    const bool several = index.type->is(TypeKind::tuple);
-    const std::size_t count = several ? index.type->elements.size() : 1;
-    for (std::size_t i = 0; i < count; ++i) {
-        const Emitted one = several ? element_of(index, i) : index;
-        indices.push_back(check_index(one, container.parts[1 + i], static_cast<unsigned>(i)));
-    }
-    return item_at(container, indices, result);
+    if (container.type->is(TypeKind::flat)) return load_element(flat_item(container, index), result);
+    if (const auto indices = integer_indices(container, index)) return item_at(container, *indices, result);
+    return select(container, index, result);
 }
 
-void FunctionEmitter::set_item(const Emitted& array, const Emitted& index, const Emitted& value) {
-    const TypeRef element = array.type->element();
+llvm::Value* FunctionEmitter::flat_item(const Emitted& flat, const Emitted& index) {
+    llvm::Value* size = array_size({flat.type->element(), flat.parts});
+    return flat_address(flat, check_index(index, size, 0));
+}
+
+void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, const Emitted& value) {
+    const bool flat = container.type->is(TypeKind::flat);
+    const TypeRef array = flat ? container.type->element() : container.type;
+    const TypeRef target = flat ? array->element() : indexed_array(types(), array, index.type, Location{});
+    if (!target->is_number()) return assign_view(get_item(container, index, target), value);
     // The value is converted before the index is checked, as Python evaluates it first.
-    llvm::Value* stored = to_memory(convert(value, element).value(), element);
-    llvm::Value* place = element_address(array, index);
-    checked(builder.CreateAlignedStore(stored, place, llvm::Align(element->bits / 8)));
+    const Emitted converted = convert(value, target);
+    store_element(flat ? flat_item(container, index) : element_address(container, index), converted, target);
+}
+
+/// `x, y = a`: the array must have as many rows as there are names.
+Emitted FunctionEmitter::unpack_array(const Emitted& array, const Instruction& in) {
+    if (in.index == 0) {
+        const std::string count = std::to_string(in.count);
+        require(builder.CreateICmpSGE(array.parts[1], int64(in.count)), "ValueError",
+                "need more values to unpack: " + count + " names, but the array is shorter");
+        require(builder.CreateICmpSLE(array.parts[1], int64(in.count)), "ValueError",
+                "too many values to unpack (expected " + count + ")");
+    }
+    return item_at(array, std::array<llvm::Value*, 1>{int64(in.index)}, in.type);
 }
 
 }  // namespace cudasim::pykernel

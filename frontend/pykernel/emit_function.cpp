@@ -142,15 +142,21 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             for (ValueId element : in.operands) result.parts.append(values_[element].parts);
             return result;
         }
+        case Opcode::build_slice: {
+            std::vector<Emitted> bounds;
+            for (ValueId bound : in.operands) bounds.push_back(values_[bound]);
+            return make_slice(in.type, bounds);
+        }
         case Opcode::unpack:
+            if (operand(0).type->is(TypeKind::array)) return unpack_array(operand(0), in);
             return element_of(operand(0), in.index);
         case Opcode::iterate:
-            begin_iteration(id, operand(0));
+            begin_iteration(in.type, operand(0), false);
             return {in.type, {}};
         case Opcode::advance:
-            return advance(in.operands[0]);
+            return number(has_next(operand(0).type), types().boolean);
         case Opcode::element:
-            return next_element(in.operands[0], in.type);
+            return take_next(operand(0).type);
         default:
             return {types().none, {}};
     }
@@ -312,13 +318,15 @@ llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result,
 Emitted FunctionEmitter::emit_call(const Instruction& in) {
     const TypeRef callee = values_[in.operands[0]].type;
     if (callee->is(TypeKind::data_type)) return convert(values_[in.operands[1]], in.type);
-    const GlobalValue& global = *callee->global;
-    if (global.kind == GlobalKind::function)
-        return emit_function_call(in, static_cast<std::uint32_t>(global.integer));
-    const Callable& callable = *find_callable(global.text);
+    const bool method = callee->is(TypeKind::method);
+    if (!method && callee->global->kind == GlobalKind::function)
+        return emit_function_call(in, static_cast<std::uint32_t>(callee->global->integer));
+    const Callable& callable = *find_callable(method ? callee->name : callee->global->text);
     CallEmission emission{*this, callable, in, {}};
     for (std::uint32_t operand : bind_call(callable, in)) {
         emission.arguments.push_back(operand == nothing ? Emitted{} : values_[in.operands[operand]]);
+        // A method's own object is the callee.
+        if (operand == 0) emission.arguments.back().type = emission.arguments.back().type->element();
     }
     return callable.emit(emission);
 }

@@ -79,6 +79,11 @@ void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorIm
         types.append(2 * type->dimensions, int64);
     }
     if (type->is(TypeKind::range)) types.append(3, value_type(type->element()));
+    if (type->is(TypeKind::slice)) types.append(3, int64);
+    if (type->is(TypeKind::flat) || type->is(TypeKind::method) || type->is(TypeKind::index_grid) ||
+        type->is(TypeKind::index_items)) {
+        part_types(type->element(), in_memory, types);
+    }
     if (type->is(TypeKind::tuple)) {
         for (TypeRef element : type->elements) part_types(element, in_memory, types);
     }

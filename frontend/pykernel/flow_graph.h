@@ -35,14 +35,15 @@ enum class Opcode {
     set_item,       ///< operands: container, index, value
     call,           ///< operands: callee, positional..., keyword...; keywords
     build_tuple,
-    unpack,   ///< operands: tuple; element `index` of `count`
-    iterate,  ///< operands: what the loop runs over; the result is the iterator
-    advance,  ///< operands: iterator; boolean, true while there is a next element
-    element,  ///< operands: iterator; the element that the last advance stands at
-    jump,     ///< targets[0]
-    branch,   ///< operands: condition; targets: if true, if false
-    return_,  ///< operands: value, or none
-    raise,    ///< text: exception class; message
+    build_slice,  ///< operands: start, stop and, where given, step
+    unpack,       ///< operands: tuple or array; element `index` of `count`
+    iterate,      ///< operands: what the loop runs over; the result is the iterator
+    advance,      ///< operands: iterator; boolean, true while there is a next element
+    element,      ///< operands: iterator; the element that the last advance stands at
+    jump,         ///< targets[0]
+    branch,       ///< operands: condition; targets: if true, if false
+    return_,      ///< operands: value, or none
+    raise,        ///< text: exception class; message
 };
 
 struct Instruction {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ class FlowGraphBuilder {
     void raise(const std::string& exception, const std::string& message, Location location);
     void declare_locals(const std::vector<Statement>& statements);
     void declare_target(const Expression& target);
+    void declare_named(const Expression& expression);
+    void declare(const Expression& name);
+    void delete_statement(const Statement& statement);
+    [[noreturn]] static void refuse_construct(const std::string& construct, Location location);
     void declare_parameters();
 
     // Expressions.
@@ -71,6 +76,7 @@ class FlowGraphBuilder {
     BlockId current_ = 0;
     std::vector<Loop> loops_;
     std::map<std::string, VariableId> locals_;
+    std::set<std::string> outer_names_;  ///< declared `global` or `nonlocal`
 };
 
 /// "a.b.c" of names and attributes; empty for anything else.

@@ -74,10 +74,28 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
             for (const Expression& element : syntax.operands) elements.push_back(expression(element));
             return operation(Opcode::build_tuple, place, std::move(elements));
         }
-        case ExpressionKind::slice:
-            refuse_unsupported("slices of arrays are not supported in kernels yet", place);
+        case ExpressionKind::slice: {
+            std::vector<ValueId> bounds;
+            for (const Expression& bound : syntax.operands) {
+                const bool missing = bound.location.line == 0;
+                if (missing && bounds.size() == 2) break;  // a[i:j] has no step, a[i:j:None] has one
+                bounds.push_back(missing ? constant({.kind = GlobalKind::none}, place) : expression(bound));
+            }
+            return operation(Opcode::build_slice, place, std::move(bounds));
+        }
+        case ExpressionKind::named: {
+            const ValueId value = expression(syntax.operands[0]);
+            if (outer_names_.contains(syntax.text))
+                assign({.kind = ExpressionKind::name, .location = place, .text = syntax.text}, value,
+                       nullptr);
+            else
+                store(locals_.at(syntax.text), value, place);
+            return value;
+        }
         case ExpressionKind::ellipsis:
-            refuse_unsupported("`...` as an index is not supported in kernels", place);
+            return constant({.kind = GlobalKind::ellipsis}, place);
+        case ExpressionKind::starred:
+            refuse_unsupported("`*` unpacking is not supported in kernels", place);
         case ExpressionKind::unsupported:
             refuse_unsupported(syntax.text + " is not supported in kernels", place);
     }

@@ -78,24 +78,40 @@ void FlowGraphBuilder::declare_parameters() {
     }
 }
 
-void FlowGraphBuilder::declare_target(const Expression& target) {
-    if (target.kind == ExpressionKind::name && !locals_.contains(target.text)) {
-        locals_[target.text] = variable(target.text, target.location);
+void FlowGraphBuilder::declare(const Expression& name) {
+    if (!locals_.contains(name.text) && !outer_names_.contains(name.text)) {
+        locals_[name.text] = variable(name.text, name.location);
     }
-    if (target.kind == ExpressionKind::tuple) {
+}
+
+void FlowGraphBuilder::declare_target(const Expression& target) {
+    if (target.kind == ExpressionKind::name) declare(target);
+    if (target.kind == ExpressionKind::tuple || target.kind == ExpressionKind::starred) {
         for (const Expression& element : target.operands) declare_target(element);
     }
+}
+
+/// `name := value` anywhere in an expression.
+void FlowGraphBuilder::declare_named(const Expression& expression) {
+    if (expression.kind == ExpressionKind::named) declare(expression);
+    for (const Expression& operand : expression.operands) declare_named(operand);
 }
 
 /// A name that is assigned anywhere in the function is local everywhere in it (Python's rule).
 void FlowGraphBuilder::declare_locals(const std::vector<Statement>& statements) {
     for (const Statement& statement : statements) {
+        if (statement.kind == StatementKind::global_) {
+            for (const Expression& name : statement.targets) outer_names_.insert(name.text);
+            continue;
+        }
         const bool assigns = statement.kind == StatementKind::assign ||
                              statement.kind == StatementKind::for_ ||
                              statement.kind == StatementKind::augmented_assign;
         if (assigns) {
             for (const Expression& target : statement.targets) declare_target(target);
         }
+        declare_named(statement.value);
+        for (const Expression& target : statement.targets) declare_named(target);
         declare_locals(statement.body);
         declare_locals(statement.otherwise);
     }
@@ -109,7 +125,10 @@ void FlowGraphBuilder::statement(const Statement& statement) {
     const Location place = statement.location;
     switch (statement.kind) {
         case StatementKind::pass:
+        case StatementKind::global_:
             return;
+        case StatementKind::delete_:
+            return delete_statement(statement);
         case StatementKind::expression: {
             const ExpressionKind kind = statement.value.kind;
             if (kind == ExpressionKind::text || kind == ExpressionKind::ellipsis) return;  // docstring
@@ -143,7 +162,25 @@ void FlowGraphBuilder::statement(const Statement& statement) {
         case StatementKind::assert_:
             return assert_statement(statement);
         case StatementKind::unsupported:
-            refuse_unsupported(statement.text + " is not supported in kernels", place);
+            refuse_construct(statement.text, place);
+    }
+}
+
+/// With the class that Numba gives: what its bytecode reader does not know is another than what it knows.
+void FlowGraphBuilder::refuse_construct(const std::string& construct, Location location) {
+    const bool bytecode = construct == "`import`" || construct == "a class";
+    throw SourceError(bytecode ? ErrorClass::unsupported_bytecode : ErrorClass::unsupported,
+                      construct + " is not supported in kernels", location);
+}
+
+void FlowGraphBuilder::delete_statement(const Statement& statement) {
+    for (const Expression& target : statement.targets) {
+        const bool name = target.kind == ExpressionKind::name;
+        throw SourceError(
+            name ? ErrorClass::compiler : ErrorClass::typing,
+            "`del` is not supported in kernels: a variable ends with its function, and elements of "
+            "arrays cannot be removed",
+            statement.location);
     }
 }
 
@@ -161,7 +198,16 @@ void FlowGraphBuilder::assign_statement(const Statement& statement) {
 void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Expression* syntax) {
     switch (target.kind) {
         case ExpressionKind::name:
+            if (outer_names_.contains(target.text)) {
+                throw SourceError(
+                    ErrorClass::unsupported_bytecode,
+                    "'" + target.text + "' is declared global: kernels can read globals, not assign them",
+                    target.location);
+            }
             return store(locals_.at(target.text), value, target.location);
+        case ExpressionKind::starred:
+            throw SourceError(ErrorClass::unsupported_bytecode,
+                              "`*` in an assignment target is not supported in kernels", target.location);
         case ExpressionKind::subscript: {
             const ValueId container = expression(target.operands[0]);
             const ValueId index = expression(target.operands[1]);
@@ -169,6 +215,9 @@ void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Exp
             return;
         }
         case ExpressionKind::tuple: {
+            for (const Expression& element : target.operands) {
+                if (element.kind == ExpressionKind::starred) return assign(element, value, nullptr);
+            }
             const auto count = static_cast<std::uint32_t>(target.operands.size());
             std::vector<ValueId> elements;
             for (std::uint32_t i = 0; i < count; ++i) {

@@ -13,6 +13,7 @@ enum class GlobalKind {
     real,     ///< `real`; type_name "float64" or "float32"
     boolean,  ///< `integer`
     none,
+    ellipsis,
     text,         ///< `text`
     tuple,        ///< `elements`
     data_type,    ///< numba.float32, np.float32, "float32"...: type_name

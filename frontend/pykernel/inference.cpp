@@ -158,6 +158,8 @@ class Inference {
                 return call(in);
             case Opcode::build_tuple:
                 return build_tuple(in);
+            case Opcode::build_slice:
+                return build_slice(in);
             case Opcode::unpack:
                 return unpack(in, operand(0));
             case Opcode::iterate:
@@ -165,7 +167,7 @@ class Inference {
             case Opcode::advance:
                 return types_.boolean;
             case Opcode::element:
-                return element_type(types_, operand(0)->element());
+                return element_type(types_, operand(0));
             case Opcode::branch:
                 check_condition(in, operand(0));
                 return types_.none;
@@ -220,25 +222,40 @@ class Inference {
     }
 
     TypeRef check_set_item(const Instruction& in, TypeRef container, TypeRef index, TypeRef value) {
-        if (!container->is(TypeKind::array)) {
+        const TypeRef array = container->is(TypeKind::flat) ? container->element() : container;
+        if (!array->is(TypeKind::array)) {
             refuse_typing("elements of " + container->name + " cannot be assigned to", in.location);
         }
-        if (container->read_only) {
+        if (array->read_only) {
             refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")",
                           in.location);
         }
-        const TypeRef element = item_type(types_, container, index, in.location);
-        if (!element->is_number()) {
-            refuse_unsupported("assigning to a part of an array (here " + element->name +
-                                   ") is not supported in kernels yet",
-                               in.location);
-        }
-        if (!value->is_number()) {
-            refuse_typing("Cannot convert " + value->name + " to " + element->name +
+        const TypeRef target = container->is(TypeKind::flat)
+                                   ? item_type(types_, container, index, in.location)
+                                   : indexed_array(types_, container, index, in.location);
+        if (!can_assign(in, target, value)) {
+            refuse_typing("Cannot convert " + value->name + " to " + array->element()->name +
                               ", the type of the array's elements",
                           in.location);
         }
         return types_.none;
+    }
+
+    /// One number goes everywhere, a tuple of numbers into a row. An array would need a copy in case the two
+    /// overlap, memory that a kernel does not have.
+    bool can_assign(const Instruction& in, TypeRef target, TypeRef value) {
+        if (value->is_number()) return true;
+        if (!target->is(TypeKind::array)) return false;
+        if (value->is(TypeKind::array)) {
+            throw SourceError(
+                ErrorClass::runtime,
+                "NRT required but not enabled: assigning an array (" + value->name +
+                    ") to a part of another is not supported in kernels, by Numba's CUDA target "
+                    "neither; write a loop over the elements",
+                in.location);
+        }
+        return value->is(TypeKind::tuple) && target->dimensions == 1 &&
+               std::ranges::all_of(value->elements, [](TypeRef element) { return element->is_number(); });
     }
 
     TypeRef build_tuple(const Instruction& in) {
@@ -247,7 +264,14 @@ class Inference {
         return types_.tuple(std::move(elements));
     }
 
+    TypeRef build_slice(const Instruction& in) {
+        std::vector<TypeRef> bounds;
+        for (ValueId operand : in.operands) bounds.push_back(type(operand));
+        return slice_type(types_, bounds, in.location);
+    }
+
     TypeRef unpack(const Instruction& in, TypeRef tuple) {
+        if (tuple->is(TypeKind::array) && tuple->dimensions > 0) return element_type(types_, tuple);
         if (!tuple->is(TypeKind::tuple))
             refuse_typing("a value of type " + tuple->name + " cannot be unpacked", in.location);
         if (tuple->elements.size() != in.count) {
@@ -259,14 +283,13 @@ class Inference {
     }
 
     TypeRef iterate(const Instruction& in, TypeRef over) {
-        if (!element_type(types_, over))
-            refuse_typing("a loop cannot run over a value of type " + over->name, in.location);
-        return types_.iterator(over);
+        return iterator_over(types_, over, &in, 0, in.location);
     }
 
     TypeRef call(const Instruction& in) {
         const TypeRef callee = type(in.operands[0]);
         if (callee->is(TypeKind::data_type)) return conversion_call(in, callee->element());
+        if (callee->is(TypeKind::method)) return table_call(in, callee->name);
         if (callee->is(TypeKind::object)) {
             const GlobalValue& global = *callee->global;
             if (global.kind == GlobalKind::function)
@@ -292,10 +315,17 @@ class Inference {
 
     TypeRef table_call(const Instruction& in, const std::string& name) {
         const Callable* callable = find_callable(name);
+        if (!callable && name == "reversed")
+            refuse_typing(
+                "Untyped global name 'reversed': Cannot determine Numba type of <class 'type'>; write "
+                "a[::-1]",
+                in.location);
         if (!callable) refuse_unsupported(name + " is not supported in kernels", in.location);
         CallTyping typing{program_, *callable, in, {}};
         for (std::uint32_t operand : bind_call(*callable, in)) {
-            typing.arguments.push_back(operand == nothing ? nullptr : type(in.operands[operand]));
+            const TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand]);
+            typing.arguments.push_back(operand == 0 ? argument->element()
+                                                    : argument);  // 0: a method's own object
         }
         return callable->type(typing);
     }

@@ -8,6 +8,11 @@
 namespace cudasim::pykernel {
 namespace {
 
+/// What Numba finds wrong only when it makes code: a ValueError there.
+[[noreturn]] void refuse_value(const CallTyping& call, const std::string& reason) {
+    throw SourceError(ErrorClass::value, std::string(call.callable.name) + ": " + reason, call.call.location);
+}
+
 /// Extents of a constant shape: an integer or a tuple of integers. @throws SourceError for any other
 std::vector<std::int64_t> constant_shape(const CallTyping& call, TypeRef shape) {
     std::vector<std::int64_t> extents;
@@ -20,7 +25,6 @@ std::vector<std::int64_t> constant_shape(const CallTyping& call, TypeRef shape) 
                 "the shape must be a constant: a number, a global, or a tuple of them; this one is "
                 "only known when the kernel runs");
         }
-        if (*axis->literal < 0) call.refuse("the shape must not be negative");
         extents.push_back(*axis->literal);
     }
     return extents;
@@ -32,9 +36,6 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
     if (argument->is(TypeKind::text)) {
         std::string_view name = argument->name;  // Literal[str](float32)
         type = call.types().scalar_named(name.substr(13, name.size() - 14));
-    }
-    if (argument->is(TypeKind::object) && argument->global->kind == GlobalKind::intrinsic) {
-        type = call.types().scalar_named(argument->global->text);  // int, float, bool
     }
     if (!type || !type->is_number()) call.refuse("the dtype must be a type of numbers that kernels know");
     return type;
@@ -48,11 +49,12 @@ std::uint64_t alignment_of(TypeRef alignment) {
 
 void check_alignment(const CallTyping& call, TypeRef alignment) {
     if (!alignment || alignment->is(TypeKind::none)) return;
-    const bool constant = alignment->is(TypeKind::integer) && alignment->literal;
-    const std::int64_t bytes = constant ? *alignment->literal : 0;
-    if (bytes <= 0 || (bytes & (bytes - 1)) != 0 || bytes > 1024) {
-        call.refuse("the alignment must be a constant power of two, up to 1024");
-    }
+    if (!alignment->is(TypeKind::integer) || !alignment->literal)
+        call.refuse("the alignment must be a constant integer");
+    const std::int64_t bytes = *alignment->literal;
+    if (bytes <= 0 || (bytes & (bytes - 1)) != 0 || bytes > 1024)
+        refuse_value(call, "Alignment must be a power of 2, up to 1024");
+    if (bytes % 8 != 0) refuse_value(call, "Alignment must be a multiple of 8");
 }
 
 TypeRef type_array(const CallTyping& call) {
@@ -60,10 +62,10 @@ TypeRef type_array(const CallTyping& call) {
     const auto extents = constant_shape(call, call[0]);
     const TypeRef element = data_type(call, call[1]);
     const bool shared = call.callable.name == "cuda.shared.array";
-    if (!shared) {
-        for (std::int64_t extent : extents) {
-            if (extent == 0) call.refuse("a local array cannot have a size of 0");
-        }
+    // One axis of size 0 is the dynamic shared memory of the launch.
+    const bool dynamic = shared && extents.size() == 1 && extents[0] == 0;
+    for (std::int64_t extent : extents) {
+        if (extent <= 0 && !dynamic) refuse_value(call, "array length <= 0");
     }
     return call.types().array(element, static_cast<unsigned>(extents.size()), 'C',
                               shared ? shared_space : local_space);

@@ -75,6 +75,8 @@ class Printer {
                 return std::to_string(in.global->real);
             case GlobalKind::none:
                 return "None";
+            case GlobalKind::ellipsis:
+                return "...";
             default:
                 return "'" + in.global->text + "'";
         }
@@ -112,6 +114,8 @@ class Printer {
                            line);
             case Opcode::build_tuple:
                 return add(result + "(" + operands(in) + ")", in.type, line);
+            case Opcode::build_slice:
+                return add(result + "slice(" + operands(in) + ")", in.type, line);
             case Opcode::unpack:
                 return add(result + "unpack " + operands(in) + ", " + std::to_string(in.index), in.type,
                            line);

@@ -53,6 +53,8 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             return types.literal(types.boolean, value.integer);
         case GlobalKind::none:
             return types.none;
+        case GlobalKind::ellipsis:
+            return types.ellipsis();
         case GlobalKind::text:
             return types.text(value.text);
         case GlobalKind::tuple: {

@@ -155,6 +155,8 @@ TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
         }
         return types_.tuple(std::move(elements));
     }
+    if (a->is(TypeKind::slice) && b->is(TypeKind::slice) && a->elements.size() == b->elements.size())
+        return types_.slice(std::vector<TypeRef>(a->elements.size(), types_.int64));
     if (!a->is(TypeKind::array) || !b->is(TypeKind::array)) return nullptr;
     if (a->element() != b->element() || a->dimensions != b->dimensions) return nullptr;
     const char layout = a->layout == b->layout ? a->layout : 'A';

@@ -30,6 +30,16 @@ const char* error_class_name(ErrorClass error_class) {
             return "TypingError";
         case ErrorClass::unsupported:
             return "UnsupportedError";
+        case ErrorClass::unsupported_bytecode:
+            return "UnsupportedBytecodeError";
+        case ErrorClass::compiler:
+            return "CompilerError";
+        case ErrorClass::runtime:
+            return "NumbaRuntimeError";
+        case ErrorClass::not_implemented:
+            return "NotImplementedError";
+        case ErrorClass::value:
+            return "ValueError";
         case ErrorClass::lowering:
             return "LoweringError";
         case ErrorClass::constant_inference:

@@ -10,7 +10,17 @@
 namespace cudasim::pykernel {
 
 /// Which of Numba's exception classes (numba.core.errors) the refusal becomes.
-enum class ErrorClass { typing, unsupported, lowering, constant_inference };
+enum class ErrorClass {
+    typing,
+    unsupported,
+    unsupported_bytecode,
+    lowering,
+    constant_inference,
+    compiler,
+    runtime,          ///< NumbaRuntimeError: what would need memory allocated in the kernel
+    not_implemented,  ///< Python's own
+    value,            ///< Python's ValueError
+};
 
 [[nodiscard]] const char* error_class_name(ErrorClass error_class);
 

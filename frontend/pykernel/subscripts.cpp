@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "frontend/pykernel/callables.h"
+
 namespace cudasim::pykernel {
 
 TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, Location place) {
@@ -13,6 +15,8 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
             return types.tuple(std::vector<TypeRef>(dimensions, types.int64));
         if (name == "size" || name == "itemsize" || name == "nbytes") return types.int64;
         if (name == "ndim") return types.literal(types.int64, dimensions);
+        if (name == "real") return object;
+        if (name == "flat") return types.wrapped(TypeKind::flat, object);
         if (name == "dtype") return types.data_type(object->element());
         if (name == "T") {
             const char layout = dimensions < 2          ? object->layout
@@ -23,20 +27,16 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
                                object->read_only);
         }
     }
+    if (object->is(TypeKind::array)) {
+        const std::string method = "array." + std::string(name);
+        if (find_callable(method)) return types.method(object, method);
+    }
+    if (object->is(TypeKind::slice) && (name == "start" || name == "stop" || name == "step"))
+        return types.int64;
+    if (object->is(TypeKind::range) && (name == "start" || name == "stop" || name == "step"))
+        return object->element();
     if (object->is_number() && name == "real") return types.without_literal(object);
     refuse_typing("Unknown attribute '" + std::string(name) + "' of type " + object->name, place);
-}
-
-std::vector<TypeRef> index_types(TypeRef index) {
-    std::vector<TypeRef> result = index->is(TypeKind::tuple) ? index->elements : std::vector<TypeRef>{index};
-    if (!std::ranges::all_of(result, [](TypeRef type) { return type->is(TypeKind::integer); })) return {};
-    return result;
-}
-
-TypeRef remaining_array(TypeTable& types, TypeRef array, unsigned count) {
-    const char layout = count == 0 || array->layout == 'C' ? array->layout : 'A';
-    return types.array(array->element(), array->dimensions - count, layout, array->address_space,
-                       array->read_only);
 }
 
 TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place) {
@@ -64,35 +64,83 @@ TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location p
         }
         return plain->elements[0];
     }
+    if (container->is(TypeKind::flat)) {
+        if (!index->is(TypeKind::integer))
+            refuse_typing(container->name + " cannot be indexed with " + index->name, place);
+        return container->element()->element();
+    }
     if (!container->is(TypeKind::array)) {
         refuse_typing("a value of type " + container->name + " cannot be indexed", place);
     }
-    const std::vector<TypeRef> indices = index_types(index);
-    if (indices.empty()) {
-        refuse_typing("Unsupported array index type " + types.without_literal(index)->name + " for " +
-                          container->name + ": an index is an integer, or a tuple of integers",
-                      place);
+    if (index->is(TypeKind::ellipsis) || index->is(TypeKind::none)) {
+        throw SourceError(
+            ErrorClass::not_implemented,
+            "an index that is `" + std::string(index->is(TypeKind::none) ? "None" : "...") +
+                "` alone is not supported in kernels, by Numba's CUDA target neither: write a[:], or "
+                "a[None, :]",
+            place);
     }
-    if (indices.size() > container->dimensions) {
-        refuse_typing("Cannot index " + container->name + " with " + std::to_string(indices.size()) +
-                          " indices: it has " + std::to_string(container->dimensions) + " dimension(s)",
-                      place);
+    return indexed_array(types, container, index, place);
+}
+
+TypeRef slice_type(TypeTable& types, const std::vector<TypeRef>& bounds, Location place) {
+    for (TypeRef bound : bounds) {
+        if (!bound->is_number() && !bound->is(TypeKind::none))
+            refuse_typing("a slice cannot have a bound of type " + bound->name + ": it is an integer or None",
+                          place);
     }
-    if (indices.size() == container->dimensions) return container->element();
-    return remaining_array(types, container, static_cast<unsigned>(indices.size()));
+    return types.slice(bounds);
+}
+
+TypeRef iterator_over(TypeTable& types, TypeRef over, const void* site, std::size_t position,
+                      Location place) {
+    if (over->is_iterator()) return over;
+    if (over->is(TypeKind::array) && over->dimensions == 0)
+        refuse_typing("iteration over a 0-d array", place);
+    if (!element_type(types, over))
+        refuse_typing("a loop cannot run over a value of type " + over->name, place);
+    return types.iterator(over, site, position);
 }
 
 TypeRef element_type(TypeTable& types, TypeRef over) {
-    if (over->is(TypeKind::range)) return over->element();
-    if (over->is(TypeKind::array)) {
-        if (over->dimensions == 0) return nullptr;
-        return over->dimensions == 1 ? over->element() : remaining_array(types, over, 1);
+    auto uniform = [&](TypeRef tuple) -> TypeRef {
+        const TypeRef plain = types.without_literal(tuple);
+        if (plain->elements.empty()) return nullptr;
+        for (TypeRef element : plain->elements) {
+            if (element != plain->elements[0]) return nullptr;
+        }
+        return plain->elements[0];
+    };
+    switch (over->kind) {
+        case TypeKind::range:
+        case TypeKind::flat:
+            return over->is(TypeKind::flat) ? over->element()->element() : over->element();
+        case TypeKind::array:
+            if (over->dimensions == 0) return nullptr;
+            if (over->dimensions == 1) return over->element();
+            return types.array(over->element(), over->dimensions - 1, 'A', over->address_space,
+                               over->read_only);
+        case TypeKind::tuple:
+            return uniform(over);
+        case TypeKind::index_grid:
+            return over->element();
+        case TypeKind::index_items: {
+            const TypeRef indices =
+                types.tuple(std::vector<TypeRef>(over->element()->dimensions, types.int64));
+            return types.tuple({indices, over->element()->element()});
+        }
+        case TypeKind::iterator:
+            return element_type(types, over->element());
+        case TypeKind::enumerated:
+            return types.tuple({types.int64, element_type(types, over->element())});
+        case TypeKind::zipped: {
+            std::vector<TypeRef> elements;
+            for (TypeRef iterator : over->elements) elements.push_back(element_type(types, iterator));
+            return types.tuple(std::move(elements));
+        }
+        default:
+            return nullptr;
     }
-    if (!over->is(TypeKind::tuple) || over->elements.empty()) return nullptr;
-    const TypeRef plain = types.without_literal(over);
-    const bool uniform =
-        std::ranges::all_of(plain->elements, [&](TypeRef t) { return t == plain->elements[0]; });
-    return uniform ? plain->elements[0] : nullptr;
 }
 
 }  // namespace cudasim::pykernel

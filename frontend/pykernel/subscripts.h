@@ -13,11 +13,17 @@ namespace cudasim::pykernel {
 [[nodiscard]] TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, Location place);
 /// Type of container[index]. @throws SourceError
 [[nodiscard]] TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place);
+/// Type of start:stop:step. @throws SourceError when a bound is no number
+[[nodiscard]] TypeRef slice_type(TypeTable& types, const std::vector<TypeRef>& bounds, Location place);
+/// iter(over): an iterator is its own. @throws SourceError when nothing can loop over it
+[[nodiscard]] TypeRef iterator_over(TypeTable& types, TypeRef over, const void* site, std::size_t position,
+                                    Location place);
 /// What a loop over `over` yields; null when nothing can loop over it.
 [[nodiscard]] TypeRef element_type(TypeTable& types, TypeRef over);
-/// Types of the integers in an index: one, or a tuple of them. Empty when it is no index.
-[[nodiscard]] std::vector<TypeRef> index_types(TypeRef index);
-/// The array that remains of `array` when its first `count` axes are indexed.
-[[nodiscard]] TypeRef remaining_array(TypeTable& types, TypeRef array, unsigned count);
+/// Types of the parts of an index: its elements when it is a tuple, else itself.
+[[nodiscard]] std::vector<TypeRef> index_parts(TypeRef index);
+/// a[index], or what `a[index] = ...` assigns to: an element or a view. @throws SourceError when it is no
+/// index
+[[nodiscard]] TypeRef indexed_array(TypeTable& types, TypeRef array, TypeRef index, Location place);
 
 }  // namespace cudasim::pykernel

@@ -66,6 +66,8 @@ enum class ExpressionKind {
     logical_or,
     conditional,  ///< operands[1] if operands[0] else operands[2]
     tuple,
+    named,        ///< text := operands[0]
+    starred,      ///< *operands[0], as a target
     slice,        ///< operands lower, upper, step; a missing one is kind none with line 0
     unsupported,  ///< text names the construct
 };
@@ -92,6 +94,8 @@ enum class StatementKind {
     break_,
     continue_,
     pass,
+    global_,  ///< targets are the names, of `nonlocal` too
+    delete_,  ///< targets
     return_,  ///< value or has_value == false
     raise_,
     assert_,  ///< value, message in targets[0] when there is one

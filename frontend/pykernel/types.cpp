@@ -97,9 +97,54 @@ TypeRef TypeTable::range(TypeRef element) {
     return intern({.kind = TypeKind::range, .elements = {element}, .name = "range_state_" + element->name});
 }
 
-TypeRef TypeTable::iterator(TypeRef over) {
-    return intern({.kind = TypeKind::iterator, .elements = {over}, .name = "iter(" + over->name + ")"},
-                  std::to_string(over->address_space));
+TypeRef TypeTable::slice(std::vector<TypeRef> bounds) {
+    const char* name = bounds.size() == 3 ? "slice<a:b:c>" : "slice<a:b>";
+    return intern_by_identity({.kind = TypeKind::slice, .elements = std::move(bounds), .name = name}, nullptr,
+                              0);
+}
+
+TypeRef TypeTable::ellipsis() {
+    return intern({.kind = TypeKind::ellipsis, .name = "..."});
+}
+
+/// Equal names can hide different address spaces and different places.
+TypeRef TypeTable::intern_by_identity(Type type, const void* site, std::size_t position) {
+    std::string key =
+        "@" + std::to_string(reinterpret_cast<std::uintptr_t>(site)) + "." + std::to_string(position);
+    for (TypeRef element : type.elements)
+        key += "/" + std::to_string(reinterpret_cast<std::uintptr_t>(element));
+    return intern(std::move(type), key);
+}
+
+TypeRef TypeTable::wrapped(TypeKind kind, TypeRef over) {
+    const char* prefix = kind == TypeKind::flat         ? "array.flat("
+                         : kind == TypeKind::index_grid ? "ndindex("
+                                                        : "ndenumerate(";
+    return intern_by_identity({.kind = kind, .elements = {over}, .name = prefix + over->name + ")"}, nullptr,
+                              0);
+}
+
+TypeRef TypeTable::iterator(TypeRef over, const void* site, std::size_t position) {
+    return intern_by_identity(
+        {.kind = TypeKind::iterator, .elements = {over}, .name = "iter(" + over->name + ")"}, site, position);
+}
+
+TypeRef TypeTable::enumerated(TypeRef iterator, const void* site) {
+    return intern_by_identity(
+        {.kind = TypeKind::enumerated, .elements = {iterator}, .name = "enumerate(" + iterator->name + ")"},
+        site, 0);
+}
+
+TypeRef TypeTable::zipped(std::vector<TypeRef> iterators, const void* site) {
+    std::string name = "zip(";
+    for (std::size_t i = 0; i < iterators.size(); ++i) name += (i ? ", " : "") + iterators[i]->name;
+    return intern_by_identity(
+        {.kind = TypeKind::zipped, .elements = std::move(iterators), .name = name + ")"}, site, 0);
+}
+
+TypeRef TypeTable::method(TypeRef array, std::string_view name) {
+    return intern_by_identity({.kind = TypeKind::method, .elements = {array}, .name = std::string(name)},
+                              nullptr, 0);
 }
 
 TypeRef TypeTable::data_type(TypeRef type) {
@@ -118,6 +163,11 @@ TypeRef TypeTable::dim3(const GlobalValue& global) {
 TypeRef TypeTable::without_literal(TypeRef type) {
     if (type->is(TypeKind::integer)) return integer(type->bits, type->is_signed);
     if (type->is(TypeKind::boolean)) return boolean;
+    if (type->is(TypeKind::slice)) {
+        std::vector<TypeRef> bounds;
+        for (TypeRef bound : type->elements) bounds.push_back(bound->is(TypeKind::none) ? bound : int64);
+        return slice(std::move(bounds));
+    }
     if (!type->is(TypeKind::tuple)) return type;
     std::vector<TypeRef> elements;
     for (TypeRef element : type->elements) elements.push_back(without_literal(element));

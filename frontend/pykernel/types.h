@@ -20,13 +20,21 @@ enum class TypeKind {
     integer,
     floating,
     text,
-    tuple,      ///< elements
-    array,      ///< elements[0], dimensions, layout, address_space
-    range,      ///< elements[0] is the integer type of its values
-    iterator,   ///< elements[0] is what it runs over
-    dim3,       ///< threadIdx and its kind
-    data_type,  ///< a type used as a value: elements[0]
-    object,     ///< a function or module, known while compiling: global
+    tuple,  ///< elements
+    array,  ///< elements[0], dimensions, layout, address_space
+    slice,  ///< elements: start, stop and, where there is one, step; none where left out
+    ellipsis,
+    range,        ///< elements[0] is the integer type of its values
+    flat,         ///< a.flat: elements[0] is the array
+    index_grid,   ///< np.ndindex: elements[0] is the tuple of extents
+    index_items,  ///< np.ndenumerate: elements[0] is the array
+    iterator,     ///< elements[0] is what it runs over
+    enumerated,   ///< an iterator: elements[0] is the iterator that is counted
+    zipped,       ///< an iterator: elements are the iterators
+    method,       ///< a.reshape: elements[0] is the array, `name` says which
+    dim3,         ///< threadIdx and its kind
+    data_type,    ///< a type used as a value: elements[0]
+    object,       ///< a function or module, known while compiling: global
 };
 
 /// Address spaces of NVVM IR. Local arrays have a type of their own, but their pointers are generic: they
@@ -58,6 +66,10 @@ struct Type {
         return kind == TypeKind::boolean || kind == TypeKind::integer || kind == TypeKind::floating;
     }
     [[nodiscard]] bool is_integral() const { return kind == TypeKind::boolean || kind == TypeKind::integer; }
+    /// Its state lives at the place that made it (TypeTable::iterator).
+    [[nodiscard]] bool is_iterator() const {
+        return kind == TypeKind::iterator || kind == TypeKind::enumerated || kind == TypeKind::zipped;
+    }
     [[nodiscard]] const Type* element() const { return elements.front(); }
     /// Of the LLVM pointer to an array's data.
     [[nodiscard]] unsigned pointer_space() const {
@@ -80,7 +92,17 @@ class TypeTable {
     [[nodiscard]] TypeRef array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
                                 bool read_only = false);
     [[nodiscard]] TypeRef range(TypeRef element);
-    [[nodiscard]] TypeRef iterator(TypeRef over);
+    /// @param bounds types of start, stop and, where the slice says one, step; none where left out
+    [[nodiscard]] TypeRef slice(std::vector<TypeRef> bounds);
+    [[nodiscard]] TypeRef ellipsis();
+    /// flat, index_grid, index_items: views of one other type.
+    [[nodiscard]] TypeRef wrapped(TypeKind kind, TypeRef over);
+    /// Every place in a program that makes an iterator has a type of its own, so that the type alone tells
+    /// where the state is. `site` is that place (an instruction), `position` counts at one place.
+    [[nodiscard]] TypeRef iterator(TypeRef over, const void* site, std::size_t position = 0);
+    [[nodiscard]] TypeRef enumerated(TypeRef iterator, const void* site);
+    [[nodiscard]] TypeRef zipped(std::vector<TypeRef> iterators, const void* site);
+    [[nodiscard]] TypeRef method(TypeRef array, std::string_view name);
     [[nodiscard]] TypeRef data_type(TypeRef type);
     [[nodiscard]] TypeRef object(const GlobalValue& global);
     /// threadIdx and its kind: `global` says which.
@@ -95,6 +117,7 @@ class TypeTable {
     [[nodiscard]] TypeRef parse(std::string_view name);
 
   private:
+    TypeRef intern_by_identity(Type type, const void* site, std::size_t position);
     TypeRef intern(Type type, std::string_view key_suffix = {});
     std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;
 };

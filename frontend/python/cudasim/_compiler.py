@@ -1,6 +1,8 @@
 """Python kernels → kernel images: finds source and names of a kernel and of the device functions it reaches,
 and hands them to the compiler in frontend/pykernel (C++), which types them and makes NVVM IR."""
 
+import builtins
+
 from cudasim import _native, errors
 from cudasim._kernel_source import SourceNotAvailable, source_of
 from cudasim._resolve import describe, globals_of
@@ -63,6 +65,7 @@ def _gather(pyfunc):
 
 
 def _as_numba_error(error):
-    refusal = getattr(errors, error.error_class)(str(error))
+    error_class = getattr(builtins, error.error_class, None) or getattr(errors, error.error_class)
+    refusal = error_class(str(error))
     refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
     return refusal

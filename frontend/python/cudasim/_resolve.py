@@ -11,6 +11,9 @@ import types as python_types
 
 import numpy as np
 
+# NumPy's names that kernels may call and that are no ufuncs.
+_NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + name
+                    for name in ("ndindex", "ndenumerate", "shape", "size", "asarray")}
 _UNDEFINED = object()
 _INT64_MIN, _INT64_END, _UINT64_END = -(1 << 63), 1 << 63, 1 << 64
 _BUILTINS = {value: name for name, value in vars(builtins).items()
@@ -162,6 +165,11 @@ def _callable_or_type(value, name, register_function):
     try:
         if value in _BUILTINS:
             return ("intrinsic", _BUILTINS[value])
+    except TypeError:  # not hashable
+        pass
+    try:
+        if value in _NUMPY_FUNCTIONS:
+            return ("intrinsic", _NUMPY_FUNCTIONS[value])
     except TypeError:  # not hashable
         pass
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "math":

@@ -1,0 +1,161 @@
+// Methods of arrays and NumPy's functions of the same meaning, as far as Numba's CUDA target has them without
+// allocating memory.
+#include <algorithm>
+
+#include "frontend/pykernel/callables.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+TypeRef type_transpose(const CallTyping& call) {
+    if (call.size() > 1)
+        call.refuse("Numba's CUDA target has no transpose with axes; it has a.transpose() and a.T");
+    const TypeRef a = call[0];
+    const char layout = a->dimensions < 2 || a->layout == 'A' ? a->layout : a->layout == 'C' ? 'F' : 'C';
+    return call.types().array(a->element(), a->dimensions, layout, a->address_space, a->read_only);
+}
+
+Emitted emit_transpose(CallEmission& call) {
+    const auto n = static_cast<std::ptrdiff_t>(call[0].type->dimensions);
+    Parts parts = call[0].parts;
+    std::reverse(parts.begin() + 1, parts.begin() + 1 + n);
+    std::reverse(parts.begin() + 1 + n, parts.end());
+    return {call.call.type, parts};
+}
+
+/// New extents: a.reshape(2, 3) or a.reshape((2, 3)); one may be -1.
+std::vector<TypeRef> extents_of(const CallTyping& call) {
+    const bool one_tuple = call.size() == 2 && call[1]->is(TypeKind::tuple);
+    std::vector<TypeRef> extents = one_tuple ? call[1]->elements : call.arguments;
+    if (!one_tuple) extents.erase(extents.begin());
+    return extents;
+}
+
+TypeRef type_reshape(const CallTyping& call) {
+    const std::vector<TypeRef> extents = extents_of(call);
+    if (!std::ranges::all_of(extents, [](TypeRef type) { return type->is(TypeKind::integer); }) ||
+        extents.empty())
+        call.no_match();
+    const TypeRef a = call[0];
+    if (a->layout == 'A') call.refuse("reshape() supports contiguous array only");
+    if (a->layout == 'F' && a->dimensions > 1)
+        refuse_unsupported("reshape() of a column-major array is not supported in kernels yet",
+                           call.call.location);
+    return call.types().array(a->element(), static_cast<unsigned>(extents.size()), a->layout,
+                              a->address_space, a->read_only);
+}
+
+Emitted emit_reshape(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    auto& builder = e.builder;
+    Parts given;
+    if (call[1].type->is(TypeKind::tuple)) {
+        const TypeRef plain =
+            e.types().tuple(std::vector<TypeRef>(call[1].type->elements.size(), e.types().int64));
+        given = e.convert(call[1], plain).parts;
+    } else {
+        for (std::size_t i = 1; i < call.arguments.size(); ++i)
+            given.push_back(e.convert(call[i], e.types().int64).value());
+    }
+    llvm::Value* known = e.int64(1);
+    llvm::Value* unknown = e.int64(0);
+    for (llvm::Value* extent : given) {
+        llvm::Value* open = builder.CreateICmpSLT(extent, e.int64(0));
+        unknown = builder.CreateAdd(unknown, builder.CreateZExt(open, builder.getInt64Ty()));
+        known = builder.CreateMul(known, builder.CreateSelect(open, e.int64(1), extent));
+    }
+    e.require(builder.CreateICmpULE(unknown, e.int64(1)), "ValueError",
+              "can only specify one unknown dimension");
+    llvm::Value* size = e.array_size(call[0]);
+    llvm::Value* some = builder.CreateICmpNE(known, e.int64(0));
+    llvm::Value* rest = builder.CreateUDiv(size, builder.CreateSelect(some, known, e.int64(1)));
+    llvm::Value* none_open = builder.CreateICmpEQ(unknown, e.int64(0));
+    llvm::Value* total = builder.CreateSelect(none_open, known, builder.CreateMul(known, rest));
+    e.require(builder.CreateICmpEQ(total, size), "ValueError", "total size of new array must be unchanged");
+    for (llvm::Value*& extent : given)
+        extent = builder.CreateSelect(builder.CreateICmpSLT(extent, e.int64(0)), rest, extent);
+    return e.make_array(call.call.type, call[0].parts[0], given);
+}
+
+[[noreturn]] TypeRef type_copying(const CallTyping& call) {
+    throw SourceError(ErrorClass::runtime,
+                      std::string(call.callable.name) +
+                          "() would allocate memory, which kernels cannot, by Numba's CUDA target neither",
+                      call.call.location);
+}
+
+Emitted emit_nothing(CallEmission& call) {
+    return {call.call.type, {}};
+}
+
+TypeRef type_fill(const CallTyping& call) {
+    if (!call[1]->is_number()) call.no_match();
+    if (call[0]->read_only) call.refuse("the array is constant");
+    return call.types().none;
+}
+
+Emitted emit_fill(CallEmission& call) {
+    call.emitter.assign_view(call[0], call[1]);
+    return {call.call.type, {}};
+}
+
+TypeRef type_item(const CallTyping& call) {
+    return call[0]->element();
+}
+
+Emitted emit_item(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    e.require(e.builder.CreateICmpEQ(e.array_size(call[0]), e.int64(1)), "ValueError",
+              "item(): can only convert an array of size 1 to a Python scalar");
+    return e.load_element(call[0].parts[0], call.call.type);
+}
+
+TypeRef type_shape(const CallTyping& call) {
+    if (!call[0]->is(TypeKind::array)) call.no_match();
+    return call.types().tuple(std::vector<TypeRef>(call[0]->dimensions, call.types().int64));
+}
+
+Emitted emit_shape(CallEmission& call) {
+    const auto begin = call[0].parts.begin() + 1;
+    return {call.call.type, Parts(begin, begin + call[0].type->dimensions)};
+}
+
+TypeRef type_size(const CallTyping& call) {
+    if (!call[0]->is(TypeKind::array)) call.no_match();
+    return call.types().int64;
+}
+
+Emitted emit_size(CallEmission& call) {
+    return call.emitter.number(call.emitter.array_size(call[0]), call.call.type);
+}
+
+TypeRef type_as_array(const CallTyping& call) {
+    if (!call[0]->is(TypeKind::array)) call.no_match();
+    return call[0];
+}
+
+Emitted emit_as_array(CallEmission& call) {
+    return call[0];
+}
+
+constexpr Callable rows[] = {
+    {"array.transpose", "self *", type_transpose, emit_transpose},
+    {"array.reshape", "self *", type_reshape, emit_reshape},
+    {"array.ravel", "self *", type_copying, emit_nothing},
+    {"array.flatten", "self *", type_copying, emit_nothing},
+    {"array.copy", "self *", type_copying, emit_nothing},
+    {"array.astype", "self *", type_copying, emit_nothing},
+    {"array.fill", "self value", type_fill, emit_fill},
+    {"array.item", "self", type_item, emit_item},
+    {"numpy.shape", "a", type_shape, emit_shape},
+    {"numpy.size", "a", type_size, emit_size},
+    {"numpy.asarray", "a", type_as_array, emit_as_array},
+};
+
+}  // namespace
+
+std::span<const Callable> array_callables() {
+    return rows;
+}
+
+}  // namespace cudasim::pykernel
