@@ -34,6 +34,8 @@ set(CUDASIM_LLVM_COMPONENTS core support analysis passes irreader bitreader bitw
 
 # cudasim_link_llvm(target static|shared)
 function(cudasim_link_llvm name how)
+  # The object cache knows a build by its id.
+  target_link_options(${name} PRIVATE -Wl,--build-id=sha1)
   if(how STREQUAL "static")
     llvm_map_components_to_libnames(llvm_libraries ${CUDASIM_LLVM_COMPONENTS})
     target_link_libraries(${name} PRIVATE ${llvm_libraries})

@@ -5,6 +5,7 @@
 //   engine_bindings.cpp    KernelImage, Device, Allocation, LoadedImage
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
+//   cache_bindings.cpp     the object cache: where it lies, what is in it
 //   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
 //   pykernel_bindings.cpp  the Python kernel compiler; python_syntax.cpp: ast nodes to its syntax tree
 #pragma once
@@ -25,6 +26,7 @@ namespace cudasim::bindings {
 
 void bind_engine(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
+void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);
 void bind_frameless_call(pybind11::module_& module);
 void bind_pykernel(pybind11::module_& module);

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_findings(module);
     cudasim::bindings::bind_engine(module);
     cudasim::bindings::bind_launch(module);
+    cudasim::bindings::bind_cache(module);
     cudasim::bindings::bind_frameless_call(module);
     cudasim::bindings::bind_pykernel(module);
 }

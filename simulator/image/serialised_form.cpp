@@ -15,6 +15,7 @@
 #include <array>
 #include <cstring>
 
+#include "simulator/image/byte_stream.h"
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::image {
@@ -32,61 +33,34 @@ Checksum checksum_of(std::span<const std::byte> payload) {
         llvm::ArrayRef<std::uint8_t>(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size()));
 }
 
-class Writer {
-  public:
-    void number(std::uint64_t value, unsigned width) {
-        for (unsigned i = 0; i < width; ++i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
-    }
-    void raw(const void* data, std::size_t size) {
-        const auto* first = static_cast<const std::byte*>(data);
-        bytes_.insert(bytes_.end(), first, first + size);
-    }
-    void text(const std::string& value) {
-        number(value.size(), 8);
-        raw(value.data(), value.size());
-    }
-    std::vector<std::byte>& bytes() { return bytes_; }
-
-  private:
-    std::vector<std::byte> bytes_;
+struct Payload {
+    std::string bitcode;
+    std::vector<SourceFile> sources;
 };
 
-class Reader {
-  public:
-    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-    std::uint64_t number(unsigned width) {
-        std::uint64_t value = 0;
-        const auto part = take(width);
-        for (unsigned i = 0; i < width; ++i) value |= std::to_integer<std::uint64_t>(part[i]) << (8 * i);
-        return value;
+Payload read_payload(ByteReader& reader) try {
+    Payload payload{reader.text(), {}};
+    for (std::uint64_t count = reader.number(8); count > 0; --count) {
+        std::string path = reader.text();
+        payload.sources.push_back({std::move(path), reader.text()});
     }
-    std::string text() {
-        const auto part = take(number(8));
-        return {reinterpret_cast<const char*>(part.data()), part.size()};
-    }
-    std::span<const std::byte> take(std::uint64_t size) {
-        if (size > bytes_.size()) throw ImageError("serialised image: cut short");
-        const auto part = bytes_.first(size);
-        bytes_ = bytes_.subspan(size);
-        return part;
-    }
-    [[nodiscard]] std::span<const std::byte> rest() const { return bytes_; }
-
-  private:
-    std::span<const std::byte> bytes_;
-};
+    if (!reader.rest().empty()) throw ImageError("serialised image: bytes after the end");
+    return payload;
+} catch (const StreamError& error) {
+    throw ImageError(std::string("serialised image: ") + error.what());
+}
 
 }  // namespace
 
 std::vector<std::byte> KernelImage::serialise() const {
-    Writer payload;
+    ByteWriter payload;
     payload.text(bitcode());
     payload.number(sources().size(), 8);
     for (const auto& source : sources()) {
         payload.text(source.path);
         payload.text(source.text);
     }
-    Writer whole;
+    ByteWriter whole;
     whole.raw(magic.data(), magic.size());
     whole.number(version, 4);
     whole.number(0, 4);
@@ -98,7 +72,7 @@ std::vector<std::byte> KernelImage::serialise() const {
 
 KernelImage KernelImage::deserialise(std::span<const std::byte> bytes) {
     if (bytes.size() < header_bytes) throw ImageError("serialised image: too short for a header");
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     if (std::memcmp(reader.take(magic.size()).data(), magic.data(), magic.size()) != 0) {
         throw ImageError("serialised image: does not begin with CUDASIM; not a kernel image");
     }
@@ -113,14 +87,8 @@ KernelImage KernelImage::deserialise(std::span<const std::byte> bytes) {
     if (std::memcmp(stored.data(), actual.data(), checksum_bytes) != 0) {
         throw ImageError("serialised image: checksum does not match; the bytes were changed");
     }
-    std::string bitcode = reader.text();
-    std::vector<SourceFile> sources;
-    for (std::uint64_t count = reader.number(8); count > 0; --count) {
-        std::string path = reader.text();
-        sources.push_back({std::move(path), reader.text()});
-    }
-    if (!reader.rest().empty()) throw ImageError("serialised image: bytes after the end");
-    return from_bitcode(std::move(bitcode), std::move(sources));
+    Payload payload = read_payload(reader);
+    return from_bitcode(std::move(payload.bitcode), std::move(payload.sources));
 }
 
 }  // namespace cudasim::image

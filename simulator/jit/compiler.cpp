@@ -11,6 +11,7 @@
 #include "simulator/jit/late_instrumentation.h"
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/module_loader.h"
+#include "simulator/jit/object_cache.h"
 #include "simulator/jit/object_code.h"
 #include "simulator/jit/optimiser.h"
 #include "simulator/jit/site_numbering.h"
@@ -57,31 +58,54 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     verify(*compilation.module, "instrumentation");
 }
 
+KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uint64_t frame_bytes) {
+    KernelFacts facts;
+    facts.name = std::string(kernel);
+    facts.waits = compilation.waits;
+    facts.reads_clock = compilation.reads_clock;
+    facts.uses_shadow = compilation.uses_shadow;
+    facts.recursive = compilation.recursive;
+    facts.frame_bytes = frame_bytes;
+    facts.parameter_bytes = compilation.description->parameter_bytes;
+    facts.static_shared_bytes = compilation.shared.static_bytes;
+    facts.dynamic_shared_offset = compilation.shared.dynamic_offset;
+    facts.shared_variables = std::move(compilation.shared.variables);
+    facts.sites = std::move(compilation.sites);
+    facts.exceptions = std::move(compilation.exceptions);
+    facts.globals = compilation.layout.globals;
+    return facts;
+}
+
+/// From the object cache; nullptr where it is not there, or not usable.
+std::shared_ptr<const CompiledKernel> cached(ObjectCache& cache, const std::string& key) {
+    auto found = cache.find(key);
+    if (!found) return nullptr;
+    try {
+        return link(std::move(found->facts), std::move(found->object));
+    } catch (const std::exception&) {
+        cache.discard(key);
+        return nullptr;
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image, std::string_view kernel,
                                                      const CompileOptions& options) {
     const auto lock = lock_compiler();
+    ObjectCache& cache = ObjectCache::instance();
+    const std::string key = cache.is_on() ? cache_key(image, kernel, options) : std::string();
+    if (auto known = cached(cache, key)) return known;
     TargetMachine& machine = host_machine(options);
     Compilation compilation;
     compilation.options = options;
     instrument(compilation, image, kernel, machine);
     optimise(compilation, machine);
     number_sites(compilation);
-    auto compiled = emit(compilation, machine);
-    compiled->name = std::string(kernel);
-    compiled->waits = compilation.waits;
-    compiled->reads_clock = compilation.reads_clock;
-    compiled->uses_shadow = compilation.uses_shadow;
-    compiled->recursive = compilation.recursive;
-    compiled->parameter_bytes = compilation.description->parameter_bytes;
-    compiled->static_shared_bytes = compilation.shared.static_bytes;
-    compiled->dynamic_shared_offset = compilation.shared.dynamic_offset;
-    compiled->shared_variables = std::move(compilation.shared.variables);
-    compiled->sites = std::move(compilation.sites);
-    compiled->exceptions = std::move(compilation.exceptions);
-    compiled->globals = compilation.layout.globals;
-    return compiled;
+    auto object = generate(compilation, machine);
+    KernelFacts facts = facts_of(compilation, kernel, total_frame_bytes(object));
+    cache.store(key, facts, object);
+    return link(std::move(facts), std::move(object));
 }
 
 std::string instrumented_ir(const image::KernelImage& image, std::string_view kernel,

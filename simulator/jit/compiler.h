@@ -2,7 +2,7 @@
 //
 //   parse → layout of globals → verify → early instrumentation (before any pass, C0) → lowering (context
 //   parameter, special registers, address spaces, globals, parameters, libdevice) → inline + SROA → late
-//   instrumentation (memory checks, C0) → optimise → site numbering → object code → ORC
+//   instrumentation (memory checks, C0) → optimise → site numbering → object code → object cache → ORC
 //
 // Nothing here runs a kernel; simulator/execution does.
 #pragma once
@@ -72,12 +72,9 @@ struct CompileOptions {
     bool operator==(const CompileOptions&) const = default;
 };
 
-/// Owns its machine code. Immutable.
-class CompiledKernel {
-  public:
-    virtual ~CompiledKernel() = default;
+/// What is known about a compiled kernel besides its code.
+struct KernelFacts {
     std::string name;
-    EntryFunction entry = nullptr;
     bool waits = false;      ///< contains a barrier
     bool reads_clock = false;  ///< contains clock, clock64 or globaltimer: its future depends on more than its state
     bool uses_shadow = false;  ///< looks accesses up in shadow memory; cannot run where there is none
@@ -90,12 +87,21 @@ class CompiledKernel {
     std::vector<findings::CallChain> sites;
     std::vector<ExceptionText> exceptions;
     std::shared_ptr<const GlobalsLayout> globals;
+};
+
+/// Owns its machine code. Immutable.
+class CompiledKernel : public KernelFacts {
+  public:
+    explicit CompiledKernel(KernelFacts facts) : KernelFacts(std::move(facts)) {}
+    virtual ~CompiledKernel() = default;
+    EntryFunction entry = nullptr;
     /// Where a program counter inside this kernel's code is, for faults that only the CPU noticed.
     [[nodiscard]] virtual findings::CallChain locate(std::uintptr_t program_counter) const = 0;
     /// Code bytes as [first, last) ranges.
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> code;
 };
 
+/// Takes it from the object cache where that is on and has it (object_cache.h).
 /// @throws CompileError (the user's fault)
 [[nodiscard]] std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image,
                                                                    std::string_view kernel,

@@ -13,6 +13,7 @@
 #include <llvm/Support/Process.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
+#include <pthread.h>
 
 #include <algorithm>
 
@@ -39,6 +40,16 @@ void succeed_or_die(Error error, const char* doing) {
     if (error) internal_error(std::string(doing) + ": " + toString(std::move(error)));
 }
 
+const std::string& host_features() {
+    static const std::string features = [] {
+        std::string list;
+        for (const auto& [name, enabled] : sys::getHostCPUFeatures())
+            list += (list.empty() ? "" : ",") + std::string(enabled ? "+" : "-") + name.str();
+        return list;
+    }();
+    return features;
+}
+
 std::unique_ptr<TargetMachine> make_machine(bool fma_contraction) {
     InitializeNativeTarget();
     InitializeNativeTargetAsmPrinter();
@@ -49,32 +60,9 @@ std::unique_ptr<TargetMachine> make_machine(bool fma_contraction) {
     TargetOptions options;
     options.EmitStackSizeSection = true;
     options.AllowFPOpFusion = fma_contraction ? FPOpFusion::Standard : FPOpFusion::Strict;
-    std::string features;
-    for (const auto& [name, enabled] : sys::getHostCPUFeatures()) {
-        features += (features.empty() ? "" : ",") + std::string(enabled ? "+" : "-") + name.str();
-    }
-    return std::unique_ptr<TargetMachine>(target->createTargetMachine(triple, sys::getHostCPUName(), features,
-                                                                      options, Reloc::PIC_, CodeModel::Small,
-                                                                      CodeGenOptLevel::Default, true));
-}
-
-/// Bound on the stack one activation of every function needs: `.stack_sizes` holds, for each function, its
-/// address (8 bytes) and its frame size (ULEB128); 64 more for the return address and what hooks push.
-std::uint64_t total_frame_bytes(const object::ObjectFile& file) {
-    constexpr std::uint64_t call_overhead = 64;
-    std::uint64_t total = 0;
-    for (const auto& section : file.sections()) {
-        auto name = section.getName();
-        if (!name || *name != ".stack_sizes") continue;
-        const StringRef contents = value_or_die(section.getContents(), "stack sizes");
-        DataExtractor extractor(contents, true, 8);
-        std::uint64_t position = 0;
-        while (position + 8 < contents.size()) {
-            position += 8;
-            total += extractor.getULEB128(&position) + call_overhead;
-        }
-    }
-    return total;
+    return std::unique_ptr<TargetMachine>(target->createTargetMachine(triple, sys::getHostCPUName(),
+                                                                      host_features(), options, Reloc::PIC_,
+                                                                      CodeModel::Small, CodeGenOptLevel::Default, true));
 }
 
 struct Text {
@@ -151,10 +139,10 @@ class Session {
 
 class LinkedKernel final : public CompiledKernel {
   public:
-    LinkedKernel(SmallVector<char, 0> object) : object_(std::move(object)) {
+    LinkedKernel(KernelFacts facts, SmallVector<char, 0> object)
+        : CompiledKernel(std::move(facts)), object_(std::move(object)) {
         const MemoryBufferRef buffer(StringRef(object_.data(), object_.size()), "kernel");
         file_ = value_or_die(object::ObjectFile::createObjectFile(buffer), "object file");
-        frame_bytes = total_frame_bytes(*file_);
         text_ = text_section(*file_);
         entry = Session::instance().link(MemoryBuffer::getMemBuffer(buffer, false), dylib_);
         const auto first = reinterpret_cast<std::uintptr_t>(entry) - entry_offset(*file_);
@@ -195,22 +183,19 @@ class LinkedKernel final : public CompiledKernel {
     mutable std::unique_ptr<DWARFContext> lines_;
 };
 
-SmallVector<char, 0> generate(Module& module, TargetMachine& machine) {
-    SmallVector<char, 0> object;
-    raw_svector_ostream stream(object);
-    legacy::PassManager passes;
-    if (machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile)) {
-        internal_error("this target cannot emit object files");
-    }
-    passes.run(module);
-    return object;
-}
-
 }  // namespace
 
 std::unique_lock<std::mutex> lock_compiler() {
+    // A child of fork() has only the thread that forked: nobody would ever unlock what another one held.
     static auto* mutex = new std::mutex;
+    [[maybe_unused]] static const int registered =
+        pthread_atfork([] { mutex->lock(); }, [] { mutex->unlock(); }, [] { mutex->unlock(); });
     return std::unique_lock(*mutex);
+}
+
+const std::string& host_processor() {
+    static const std::string processor = sys::getHostCPUName().str() + " " + host_features();
+    return processor;
 }
 
 TargetMachine& host_machine(const CompileOptions& options) {
@@ -220,12 +205,43 @@ TargetMachine& host_machine(const CompileOptions& options) {
     return *contracting;
 }
 
-std::shared_ptr<CompiledKernel> emit(Compilation& compilation, TargetMachine& machine) {
-    auto object = generate(*compilation.module, machine);
+SmallVector<char, 0> generate(Compilation& compilation, TargetMachine& machine) {
+    SmallVector<char, 0> object;
+    raw_svector_ostream stream(object);
+    legacy::PassManager passes;
+    if (machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile)) {
+        internal_error("this target cannot emit object files");
+    }
+    passes.run(*compilation.module);
     if (!compilation.diagnostics.empty()) {
         throw CompileError("code generation failed: " + compilation.diagnostics.front(), {});
     }
-    return std::make_shared<LinkedKernel>(std::move(object));
+    return object;
+}
+
+/// `.stack_sizes` holds, for each function, its address (8 bytes) and its frame size (ULEB128); 64 more for the
+/// return address and what hooks push.
+std::uint64_t total_frame_bytes(const SmallVector<char, 0>& object) {
+    constexpr std::uint64_t call_overhead = 64;
+    const MemoryBufferRef buffer(StringRef(object.data(), object.size()), "kernel");
+    const auto file = value_or_die(object::ObjectFile::createObjectFile(buffer), "object file");
+    std::uint64_t total = 0;
+    for (const auto& section : file->sections()) {
+        auto name = section.getName();
+        if (!name || *name != ".stack_sizes") continue;
+        const StringRef contents = value_or_die(section.getContents(), "stack sizes");
+        DataExtractor extractor(contents, true, 8);
+        std::uint64_t position = 0;
+        while (position + 8 < contents.size()) {
+            position += 8;
+            total += extractor.getULEB128(&position) + call_overhead;
+        }
+    }
+    return total;
+}
+
+std::shared_ptr<CompiledKernel> link(KernelFacts facts, SmallVector<char, 0> object) {
+    return std::make_shared<LinkedKernel>(std::move(facts), std::move(object));
 }
 
 }  // namespace cudasim::jit

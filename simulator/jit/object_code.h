@@ -4,22 +4,33 @@
 // absolute symbols, and nothing else.
 #pragma once
 
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "simulator/jit/compilation.h"
 
 namespace cudasim::jit {
 
-/// Held for a whole compilation: LLVM's TargetMachine is not thread-safe.
+/// Held for a whole compilation: LLVM's TargetMachine is not thread-safe. fork() waits for it.
 [[nodiscard]] std::unique_lock<std::mutex> lock_compiler();
 
 /// The host CPU with all its features. FMA only as the options say (V5).
 [[nodiscard]] llvm::TargetMachine& host_machine(const CompileOptions& options);
 
-/// Generates code and links it into the process. The entry is `cudasim_entry`.
-[[nodiscard]] std::shared_ptr<CompiledKernel> emit(Compilation& compilation, llvm::TargetMachine& machine);
+/// The host CPU's name and features, as machine code depends on them.
+[[nodiscard]] const std::string& host_processor();
+
+/// A relocatable object file; the entry is `cudasim_entry`. @throws CompileError
+[[nodiscard]] llvm::SmallVector<char, 0> generate(Compilation& compilation, llvm::TargetMachine& machine);
+
+/// Bound on the stack that one activation of every function in it needs.
+[[nodiscard]] std::uint64_t total_frame_bytes(const llvm::SmallVector<char, 0>& object);
+
+/// Links an object file into the process. @throws CompileError
+[[nodiscard]] std::shared_ptr<CompiledKernel> link(KernelFacts facts, llvm::SmallVector<char, 0> object);
 
 }  // namespace cudasim::jit

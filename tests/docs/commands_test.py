@@ -37,7 +37,7 @@ def session(text):
 
 
 def execute(command, folder):
-    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key}
+    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key or key == "CUDASIM_CACHE_DIR"}
     environment["PATH"] = os.pathsep.join([str(pathlib.Path(sys.executable).parent), environment["PATH"]])
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment, timeout=300, text=True,

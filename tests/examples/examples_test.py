@@ -12,7 +12,7 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 
 def run(*arguments, cwd=None):
-    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key}
+    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key or key == "CUDASIM_CACHE_DIR"}
     environment["ENABLE_CUDASIM"] = "1"
     return subprocess.run(
         [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300

@@ -10,7 +10,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def run(*command, **environment):
-    clean = {key: value for key, value in os.environ.items() if "CUDASIM" not in key and key != "MAKEFLAGS"}
+    clean = {
+        key: value
+        for key, value in os.environ.items()
+        if key == "CUDASIM_CACHE_DIR" or ("CUDASIM" not in key and key != "MAKEFLAGS")
+    }
     return subprocess.run(
         command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, timeout=300
     )

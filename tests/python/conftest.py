@@ -16,10 +16,12 @@ def clean_environment(**variables):
     environment = {
         name: value
         for name, value in os.environ.items()
-        if "CUDASIM" not in name and not name.startswith("NUMBA_") and name != "PYTHONPATH"
+        if ("CUDASIM" not in name or name == "CUDASIM_CACHE_DIR")
+        and not name.startswith("NUMBA_")
+        and name != "PYTHONPATH"
     }
-    environment.update({name: value for name, value in variables.items() if value is not None})
-    return environment
+    environment.update(variables)
+    return {name: value for name, value in environment.items() if value is not None}
 
 
 class Runner:

@@ -3,6 +3,7 @@
 cudasim run [options] script.py args…    runs a script with numba.cuda simulated
 cudasim info [--json]                    versions, the simulated device, options in force
 cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
+cudasim cache info|clear                 the compiled kernels that are kept on disk
 """
 
 import argparse
@@ -82,6 +83,13 @@ def _parser():
     )
     ir.add_argument("--arch", default=None, metavar="sm_NN", help="architecture for --stage ptx")
     ir.set_defaults(command=_ir)
+
+    cache = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
+    actions = cache.add_subparsers(title="actions", metavar="action", required=True)
+    shown = actions.add_parser("info", help="where they are, how many, how many look-ups found theirs")
+    shown.add_argument("--json", action="store_true", help="for programs")
+    shown.set_defaults(command=_cache_info)
+    actions.add_parser("clear", help="remove them all").set_defaults(command=_cache_clear)
     return parser
 
 
@@ -130,6 +138,31 @@ def _ir(parsed):
         print(f"cudasim ir: {error}", file=sys.stderr)
         return 1
     print(text, end="" if text.endswith("\n") else "\n")
+    return 0
+
+
+def _cache_info(parsed):
+    import json
+
+    from cudasim import cache
+
+    state = cache.info()
+    if parsed.json:
+        print(json.dumps(state, indent=2))
+    else:
+        for name, text in cache.rows(state):
+            print(f"{name:<17} {text}")
+    return 0
+
+
+def _cache_clear(parsed):
+    from cudasim import cache
+
+    before = cache.clear()
+    if before["problem"]:
+        print(f"cudasim cache clear: {before['problem']}", file=sys.stderr)
+        return 1
+    print(f"removed {before['entries']} compiled kernels, {before['bytes']} bytes, from {before['folder']}")
     return 0
 
 

@@ -6,7 +6,7 @@ import platform
 import sys
 
 import cudasim
-from cudasim import options
+from cudasim import cache, options
 
 
 def _version_of(package):
@@ -38,6 +38,7 @@ def collect():
             "switch": "on" if switch.is_on() else "off",
         },
         "device": {**native_device().profile, "memory_free": free, "memory_total": total},
+        "cache": cache.info(),
         "options": {
             option.name: dict(zip(("value", "source"), options.value_and_source(option.name)))
             for option in options.TABLE
@@ -71,6 +72,7 @@ def as_text():
             *_table([(name.replace("_", " "), _shown(value)) for name, value in everything[section].items()]),
             "",
         ]
+    lines += ["cache", *_table(cache.rows(everything["cache"])), ""]
     rows = [
         (
             f"{name} = {int(entry['value']) if isinstance(entry['value'], bool) else entry['value']}",

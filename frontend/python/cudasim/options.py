@@ -53,6 +53,13 @@ def _size(text):
     return _whole_number(float(lowered[: len(lowered) - len(unit)]) * _SIZE_UNITS[unit])
 
 
+def _path(text):
+    text = os.fspath(text)
+    if not isinstance(text, str) or "\0" in text:
+        raise ValueError("a path")
+    return text
+
+
 def _choice(*values):
     def parse(text):
         if text not in values:
@@ -172,6 +179,30 @@ TABLE = (
         "the device profile's, at most what the host can give",
         "bytes, or with K, M, G, T; 0 is the profile's",
         "Memory of the simulated device.",
+    ),
+    Option(
+        "cache",
+        _switch,
+        True,
+        "compiling takes 10 times as long as loading",
+        "1, 0",
+        "Keep compiled kernels on disk for the next run of the program.",
+    ),
+    Option(
+        "cache_dir",
+        _path,
+        "",
+        "$XDG_CACHE_HOME/cudasim, else ~/.cache/cudasim",
+        "a folder",
+        "Where compiled kernels are kept. It must belong to you and be writable by nobody else.",
+    ),
+    Option(
+        "cache_size",
+        _size,
+        256 << 20,
+        "some ten thousand kernels",
+        "bytes, or with K, M, G, T",
+        "The most that compiled kernels may take on disk; those not used for longest go first.",
     ),
     Option(
         "report_as_simulator",

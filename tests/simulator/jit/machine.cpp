@@ -1,11 +1,15 @@
 // See machine.h.
 #include "machine.h"
 
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <csetjmp>
+#include <cstdlib>
 #include <stdexcept>
+
+#include "simulator/jit/object_cache.h"
 
 namespace cudasim::jit::testing {
 namespace {
@@ -14,6 +18,30 @@ Machine* running = nullptr;
 std::jmp_buf thread_ended;
 std::uint64_t yields = 0;
 std::vector<std::pair<std::uint64_t, std::uint64_t>> live_locals;  ///< address and bytes
+
+std::uint64_t kernels_compiled = 0;
+
+/// CUDASIM_TEST_CACHE=folder: all kernels of the program go through the object cache, and with
+/// CUDASIM_TEST_CACHE_IS_FULL=1 all that can be compiled must come from it.
+class CacheForAll : public ::testing::Environment {
+  public:
+    void SetUp() override {
+        if (!folder_) return;
+        ASSERT_FALSE(ObjectCache::instance().use(folder_, 1 << 30));
+        hits_ = CacheFolder(folder_, 0).usage().hits;
+    }
+    void TearDown() override {
+        if (!folder_ || !std::getenv("CUDASIM_TEST_CACHE_IS_FULL")) return;
+        EXPECT_EQ(CacheFolder(folder_, 0).usage().hits - hits_, kernels_compiled);
+        EXPECT_GT(kernels_compiled, 100U);
+    }
+
+  private:
+    const char* folder_ = std::getenv("CUDASIM_TEST_CACHE");
+    std::uint64_t hits_ = 0;
+};
+
+[[maybe_unused]] const auto* const cache_for_all = ::testing::AddGlobalTestEnvironment(new CacheForAll);
 
 void record(const char* hook, const ThreadContext* context, std::vector<std::int64_t> values,
             std::uint32_t site) {
@@ -69,6 +97,12 @@ bool Shadow::allows(std::uint64_t address, std::uint64_t bytes, bool write) cons
 
 Machine::Machine(std::string_view ir, CompileOptions options)
     : image_(image::KernelImage::from_ir_text(ir)), options_(options) {}
+
+std::shared_ptr<const CompiledKernel> Machine::compile(std::string_view kernel) const {
+    auto result = compile_kernel(image_, kernel, options_);
+    ++kernels_compiled;
+    return result;
+}
 
 Machine::~Machine() {
     if (globals_) {

@@ -54,9 +54,7 @@ class Machine {
     /// With a parameter buffer of any layout.
     void run_bytes(std::string_view kernel, const Launch& launch, const std::vector<std::byte>& parameters);
 
-    [[nodiscard]] std::shared_ptr<const CompiledKernel> compile(std::string_view kernel) const {
-        return compile_kernel(image_, kernel, options_);
-    }
+    [[nodiscard]] std::shared_ptr<const CompiledKernel> compile(std::string_view kernel) const;
     [[nodiscard]] std::string instrumented(std::string_view kernel) const {
         return instrumented_ir(image_, kernel, options_);
     }

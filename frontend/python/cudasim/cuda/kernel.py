@@ -92,8 +92,9 @@ class CompiledKernel:
 
     def entry(self, grid, block, shared_bytes):
         """A LaunchEntry for a configuration and the options in force."""
-        from cudasim import _native
+        from cudasim import _native, cache
 
+        cache.apply()
         check_extents(grid, "griddim")
         check_extents(block, "blockdim")
         if shared_bytes >= 1 << 63:
