@@ -49,11 +49,14 @@ struct Allocation {
     }
 };
 
-std::shared_ptr<SimulatedDevice> make_device(const std::string& profile_name, std::uint64_t total_memory) {
-    if (profile_name != "h100") {
-        throw py::value_error("no device profile is called '" + profile_name + "'; there is: h100");
+std::shared_ptr<SimulatedDevice> make_device(const std::string& key, std::uint64_t total_memory) {
+    const execution::DeviceProfile* known = execution::find_profile(key);
+    if (known == nullptr) {
+        std::string keys;
+        for (const auto& each : execution::profiles()) keys += (keys.empty() ? "" : ", ") + each.key;
+        throw py::value_error("no device profile is called '" + key + "'; there are: " + keys);
     }
-    execution::DeviceProfile profile = execution::h100();
+    execution::DeviceProfile profile = *known;
     if (total_memory != 0) profile.total_memory = total_memory;
     return std::make_shared<SimulatedDevice>(profile);
 }
@@ -61,6 +64,7 @@ std::shared_ptr<SimulatedDevice> make_device(const std::string& profile_name, st
 py::dict profile_to_python(const execution::DeviceProfile& profile) {
     const auto dim = [](const execution::Dim3& d) { return py::make_tuple(d.x, d.y, d.z); };
     py::dict result;
+    result["key"] = profile.key;
     result["name"] = profile.name;
     result["compute_capability"] =
         py::make_tuple(profile.compute_capability_major, profile.compute_capability_minor);
@@ -75,9 +79,15 @@ py::dict profile_to_python(const execution::DeviceProfile& profile) {
     result["shared_per_block"] = profile.shared_per_block;
     result["shared_per_block_optin"] = profile.shared_per_block_optin;
     result["shared_per_multiprocessor"] = profile.shared_per_multiprocessor;
+    result["shared_reserved_per_block"] = profile.shared_reserved_per_block;
     result["constant_memory"] = profile.constant_memory;
+    result["l2_cache"] = profile.l2_cache;
     result["registers_per_block"] = profile.registers_per_block;
+    result["registers_per_multiprocessor"] = profile.registers_per_multiprocessor;
     result["clock_khz"] = profile.clock_khz;
+    result["memory_clock_khz"] = profile.memory_clock_khz;
+    result["memory_bus_bits"] = profile.memory_bus_bits;
+    result["single_to_double_ratio"] = profile.single_to_double_ratio;
     return result;
 }
 
@@ -170,6 +180,15 @@ void bind_image(py::module_& module) {
 }
 
 void bind_device(py::module_& module) {
+    module.def(
+        "device_profiles",
+        [] {
+            py::list result;
+            for (const auto& profile : execution::profiles()) result.append(profile_to_python(profile));
+            return result;
+        },
+        "Every device that can be simulated, the default first.");
+
     py::class_<Allocation>(module, "Allocation", "Device memory, freed when nothing refers to it.")
         .def_readonly("address", &Allocation::address)
         .def_readonly("bytes", &Allocation::bytes);
@@ -180,6 +199,7 @@ void bind_device(py::module_& module) {
         .def(py::init(&make_device), py::arg("profile") = "h100", py::arg("total_memory") = 0)
         .def_property_readonly("profile",
                                [](SimulatedDevice& self) { return profile_to_python(self.device.profile()); })
+        .def("owns", [](SimulatedDevice& self, DevicePointer address) { return self.device.owns(address); })
         .def("allocate", &allocate, py::arg("bytes"), py::arg("label") = "", py::arg("poison") = true)
         .def("copy_to_device", &copy_to_device, py::arg("target"), py::arg("source"))
         .def("copy_from_device", &copy_from_device, py::arg("target"), py::arg("source"))

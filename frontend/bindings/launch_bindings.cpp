@@ -101,10 +101,12 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
         LaunchReport{std::move(result.findings), plan.image.sources(), result.blocks_run, poll.take()});
 }
 
-void compile(LaunchPlan& plan) {
+/// Compiles the kernel now. @return bytes of static shared memory
+std::uint64_t compile(LaunchPlan& plan) {
     const ReleasedGil release;
-    as_driver_call("cuModuleLoadData",
-                   [&] { plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile); });
+    return as_driver_call("cuModuleLoadData", [&] {
+        return plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile)->static_shared_bytes;
+    });
 }
 
 }  // namespace
@@ -118,7 +120,7 @@ void bind_launch(py::module_& module) {
              py::arg("raise_float_division") = false, py::arg("strict") = false, py::arg("max_faults") = 1000,
              py::arg("memory_checks") = true, py::arg("fma_contraction") = false, py::arg("optimisation") = 2)
         .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
-        .def("compile", &compile, "Compiles the kernel now.");
+        .def("compile", &compile, "Compiles the kernel now; returns its bytes of static shared memory.");
 }
 
 }  // namespace cudasim::bindings

@@ -25,6 +25,10 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& module, Specialisation& speciali
     if (request.fastmath) {
         // Not nnan and ninf: they would make poison of what V2 defines.
         flags.setAllowReassoc(), flags.setAllowReciprocal(), flags.setApproxFunc(), flags.setNoSignedZeros();
+        // What NVPTX asks for before it takes approximate division and square root, and flushes denormals. The
+        // simulator drops function attributes: there they stay exact.
+        function->addFnAttr("unsafe-fp-math", "true");
+        function->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
     }
     builder.setFastMathFlags(flags);
 }

@@ -115,6 +115,8 @@ MemoryInfo Device::memory_info() const {
     return {arena.capacity() - arena.in_use(), arena.capacity()};
 }
 
+bool Device::owns(DevicePointer pointer) const { return state_->memory->arena.owns(pointer); }
+
 std::shared_ptr<LoadedImage> Device::load(const image::KernelImage& image) {
     std::lock_guard lock(state_->images_mutex);
     std::weak_ptr<LoadedImage>& known = state_->images[image.hash()];

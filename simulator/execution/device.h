@@ -98,6 +98,8 @@ class Device {
     void copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes);
     void fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes);
     [[nodiscard]] MemoryInfo memory_info() const;
+    /// Whether the address lies in this device's memory, allocated or not.
+    [[nodiscard]] bool owns(DevicePointer pointer) const;
 
     /// The globals of an image get their memory here, once; loading an equal image again returns the same.
     [[nodiscard]] std::shared_ptr<LoadedImage> load(const image::KernelImage& image);

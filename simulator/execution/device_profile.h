@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "simulator/findings/finding.h"
 
@@ -11,9 +13,10 @@ namespace cudasim::execution {
 using findings::Dim3;
 
 /// Limits are those of the CUDA C++ Programming Guide, section "Compute Capabilities", table
-/// "Technical Specifications per Compute Capability", and of the device's data sheet.
+/// "Technical Specifications per Compute Capability"; sizes and clocks those of the device's data sheet.
 struct DeviceProfile {
-    std::string name;
+    std::string key;   ///< what the option `device` calls it
+    std::string name;  ///< what the driver calls it, with " (simulated)" behind
     int compute_capability_major = 0, compute_capability_minor = 0;
     std::uint64_t total_memory = 0;  ///< bytes
     unsigned multiprocessors = 0;
@@ -26,10 +29,21 @@ struct DeviceProfile {
     std::uint64_t shared_per_block = 48 * 1024;     ///< static + dynamic, without opting in
     std::uint64_t shared_per_block_optin = 0;       ///< dynamic, after cudaFuncSetAttribute (numba opts in by itself)
     std::uint64_t shared_per_multiprocessor = 0;
+    std::uint64_t shared_reserved_per_block = 0;    ///< what the system keeps of it for each resident block
     std::uint64_t constant_memory = 64 * 1024;
+    std::uint64_t l2_cache = 0;                     ///< bytes
     unsigned registers_per_block = 65536;
+    unsigned registers_per_multiprocessor = 65536;
     unsigned clock_khz = 0;
+    unsigned memory_clock_khz = 0;
+    unsigned memory_bus_bits = 0;
+    unsigned single_to_double_ratio = 0;            ///< float32 operations in the time of one float64 operation
 };
+
+/// Every device that can be simulated; the first is the default.
+[[nodiscard]] std::span<const DeviceProfile> profiles();
+/// nullptr when there is none of that key
+[[nodiscard]] const DeviceProfile* find_profile(std::string_view key);
 
 [[nodiscard]] const DeviceProfile& h100();
 

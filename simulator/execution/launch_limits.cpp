@@ -18,9 +18,6 @@ void check_axis(const DeviceProfile& profile, const std::string& what, std::uint
     if (value > limit) refuse(what, value, profile, limit);
 }
 
-/// Shared memory the system keeps per block on compute capability 8.x and 9.0 (Programming Guide, "Shared Memory").
-constexpr std::uint64_t reserved_shared_per_block = 1024;
-
 }  // namespace
 
 void check_configuration(const DeviceProfile& profile, const LaunchConfiguration& configuration) {
@@ -47,7 +44,7 @@ unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, st
     std::uint64_t blocks = std::min<std::uint64_t>(profile.max_threads_per_multiprocessor / rounded,
                                                    profile.max_blocks_per_multiprocessor);
     if (shared_bytes != 0)
-        blocks = std::min(blocks, profile.shared_per_multiprocessor / (shared_bytes + reserved_shared_per_block));
+        blocks = std::min(blocks, profile.shared_per_multiprocessor / (shared_bytes + profile.shared_reserved_per_block));
     return static_cast<unsigned>(std::max<std::uint64_t>(blocks, 1) * profile.multiprocessors);
 }
 

@@ -110,7 +110,7 @@ def test_info_for_programs(run):
     everything = json.loads(done.stdout)
     assert everything["versions"]["cudasim"] == cudasim.__version__
     assert everything["versions"]["llvm"].startswith("19.")
-    assert everything["device"]["max_threads_per_block"] == 1024
+    assert everything["devices"][0]["max_threads_per_block"] == 1024
     assert set(everything["options"]) == set(options.BY_NAME)
     assert everything["options"]["workers"] == {"value": 1, "source": "environment variable CUDASIM_WORKERS"}
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from cudasim import cuda, options, types
+from cudasim import cuda, errors, options, types
 
 
 @cuda.jit
@@ -26,7 +26,7 @@ def test_signatures_convert_arguments():
     store[1, 1](out, 3.9, 7)
     assert out.tolist() == [3, 7]
     assert store.signatures == [("array(float64, 1d, A)", "int32", "float32")]
-    with pytest.raises(TypeError, match="no declaration fits"):
+    with pytest.raises(TypeError, match=r"No matching definition for argument type\(s\) array\(float32"):
         store[1, 1](np.zeros(2, np.float32), 1, 1)
 
 
@@ -61,7 +61,7 @@ def test_signatures_compile_at_once():
 
 
 def test_kernels_return_nothing():
-    with pytest.raises(TypeError, match="returns nothing"):
+    with pytest.raises(TypeError, match="must have void return type"):
         cuda.jit("int32(int32)")(lambda x: x)
 
 
@@ -70,16 +70,23 @@ def test_kernels_return_nothing():
     [
         ({"link": "a.ptx"}, NotImplementedError),
         ({"boundscheck": True}, NotImplementedError),
-        ({"argtypes": ()}, None),
+        ({"extensions": [object()]}, NotImplementedError),
+        ({"argtypes": ()}, errors.DeprecationError),
+        ({"restype": types.int32}, errors.DeprecationError),
+        ({"bind": False}, errors.DeprecationError),
         ({"nosuchoption": 1}, TypeError),
+        ({"parallel": True}, TypeError),
+        ({"nopython": True}, TypeError),
+        ({"shared_memory_carveout": "much"}, ValueError),
+        ({"shared_memory_carveout": 101}, ValueError),
+        ({"shared_memory_carveout": 0.5}, TypeError),
+        ({"launch_bounds": "many"}, ValueError),
+        ({"launch_bounds": (1, 1, 1, 1)}, ValueError),
     ],
 )
 def test_options_of_jit_that_cannot_be_had_are_refused(arguments, error):
-    if error is None:
+    with pytest.raises(error):
         cuda.jit(**arguments)
-    else:
-        with pytest.raises(error):
-            cuda.jit(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +98,16 @@ def test_options_of_jit_that_cannot_be_had_are_refused(arguments, error):
         {"max_registers": 32},
         {"inline": "always"},
         {"cache": True},
+        {"boundscheck": False},
+        {"link": []},
+        {"argtypes": None},
+        {"forceinline": True},
+        {"lto": True},
+        {"opt": False},
+        {"shared_memory_carveout": "MaxShared"},
+        {"shared_memory_carveout": -1},
+        {"launch_bounds": 4},
+        {"launch_bounds": (4, 1)},
     ],
 )
 def test_options_of_jit_that_are_accepted(arguments):
@@ -99,8 +116,82 @@ def test_options_of_jit_that_are_accepted(arguments):
     assert (x == 1).all()
 
 
+def test_launch_bounds_limit_the_block():
+    bounded = cuda.jit(launch_bounds=(64, 2))(increment.py_func)
+    bounded[1, (8, 8)](np.zeros(64))
+    with pytest.raises(
+        errors.CudaAPIError, match="65 threads per block.*launch_bounds=\\(64, 2\\)"
+    ) as caught:
+        bounded[1, 65](np.zeros(65))
+    assert caught.value.code == 1
+    assert list(bounded.get_max_threads_per_block().values()) == [64]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"debug": True}, "debug=True with opt=True is not supported by CUDA"),
+        ({"debug": True, "opt": True}, "debug=True with opt=True is not supported by CUDA"),
+        ({"debug": True, "opt": False, "lineinfo": True}, "debug and lineinfo are mutually exclusive"),
+    ],
+)
+def test_options_that_do_not_go_together_are_warned_of_at_the_decorator(arguments, words):
+    with pytest.warns(errors.NumbaInvalidConfigWarning, match=words) as caught:
+        cuda.jit(**arguments)(increment.py_func)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_debug_and_opt_have_numbas_variables(run):
+    code = """
+        import warnings
+        import numpy as np
+        from cudasim import cuda
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            kernel = cuda.jit(lambda x: None)
+        print(kernel.targetoptions["debug"], kernel.targetoptions["opt"], len(caught))
+    """
+    assert run.script(code).stdout == "False True 0\n"
+    assert run.script(code, NUMBA_CUDA_DEBUGINFO="1").stdout == "True True 1\n"
+    assert run.script(code, NUMBA_CUDA_DEBUGINFO="1", NUMBA_OPT="0").stdout == "True False 0\n"
+
+
+@cuda.jit
+def combines(x, y, out):
+    i = cuda.grid(1)
+    a, b = x[i], y[i]
+    out[i] = (a + b) - a
+    out[i + x.size] = a / b
+
+
+@pytest.mark.parametrize("opt", [False, True])
+def test_fastmath_reassociates_and_lets_ieee_results_stand(opt):
+    x = np.array([1e20, 1.0, -1.0, 0.0, np.inf], np.float32)
+    y = np.array([3.0, 0.0, 0.0, 0.0, np.inf], np.float32)
+    exact, fast = np.zeros(10, np.float32), np.zeros(10, np.float32)
+    with pytest.warns(errors.CudasimWarning, match="division"):
+        combines[1, 5](x, y, exact)
+    with pytest.warns(errors.CudasimWarning, match="division"):
+        cuda.jit(fastmath=True, opt=opt)(combines.py_func)[1, 5](x, y, fast)
+    assert exact[0] == 0
+    if opt:
+        assert fast[0] == 3  # (1e20 + 3) - 1e20, reassociated
+    np.testing.assert_array_equal(fast[5:], exact[5:])  # 1e20 / 3, inf, -inf, nan, nan
+    assert np.isposinf(fast[6]) and np.isneginf(fast[7]) and np.isnan(fast[8:]).all()
+
+
+def test_fastmath_reaches_both_back_ends():
+    fast = cuda.jit("void(float32[:], float32[:], float32[:])", fastmath=True)(combines.py_func)
+    exact = cuda.jit("void(float32[:], float32[:], float32[:])")(combines.py_func)
+    flags = "reassoc nsz arcp contract afn"
+    assert flags in next(iter(fast.inspect_llvm().values()))
+    assert flags not in next(iter(exact.inspect_llvm().values()))
+    assert "div.approx" in next(iter(fast.inspect_asm().values()))
+    assert "div.rn.f32" in next(iter(exact.inspect_asm().values()))
+
+
 def test_jit_decorates_functions_only():
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="3 is not a callable object"):
         cuda.jit(3)
     with pytest.raises(TypeError):
         cuda.jit(len)

@@ -103,7 +103,7 @@ def test_float_division_by_zero_is_a_warning_that_counts():
 
 
 def test_under_debug_the_division_raises_and_the_index_is_named_beside_it():
-    error = raised(cuda.jit(debug=True)(invert.py_func)[1, 32], np.zeros(10))
+    error = raised(cuda.jit(debug=True, opt=False)(invert.py_func)[1, 32], np.zeros(10))
     assert type(error) is ZeroDivisionError
     first, also = str(error).split("\n")
     assert first == "tid=[0, 0, 0] ctaid=[0, 0, 0]: float division by zero"
@@ -416,12 +416,14 @@ define void @wild(ptr addrspace(1) %p) {
 )
 def test_wild_pointers_are_memory_errors_with_cudas_code(where, kind):
     from cudasim import _native, _reporting
-    from cudasim.cuda.device import native_device
+    from cudasim.cuda.context import current_device
 
     array = cuda.to_device(np.zeros(100, np.int32))
     address = where and array.parameters[0] + where
     image = _native.KernelImage.from_ir_text(WILD_STORE)
-    plan = _native.LaunchPlan(native_device().load(image), image, "wild", "wild", (1, 1, 1), (1, 1, 1))
+    plan = _native.LaunchPlan(
+        current_device().native.load(image), image, "wild", "wild", (1, 1, 1), (1, 1, 1)
+    )
     report = plan.launch(address.to_bytes(8, "little"))
     with pytest.raises(KernelMemoryError) as caught:
         _reporting.deliver(report, {}, lambda: None)

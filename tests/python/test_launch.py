@@ -65,7 +65,10 @@ def test_three_dimensional_launch_reaches_every_element():
         (((1, 2.0), 1), TypeError),
         (("a", 1), TypeError),
         (((1, 1, 1, 1), 1), ValueError),
-        (((), 1), ValueError),
+        ((None, 1), ValueError),
+        ((1, 1, "stream"), TypeError),
+        ((1, np.array([1, 1])), TypeError),
+        ((np.float64(1), 1), TypeError),
         (1, ValueError),
         ((1,), ValueError),
         ((1, 1, 0, 0, 0), ValueError),
@@ -75,6 +78,21 @@ def test_three_dimensional_launch_reaches_every_element():
 )
 def test_wrong_configurations_are_refused(brackets, error):
     with pytest.raises(error):
+        increment[brackets]
+
+
+@pytest.mark.parametrize(
+    "brackets, words",
+    [
+        ((1.5, 32), "griddim must be a sequence of integers, got \\[1.5\\]"),
+        ((1, (16, 2.0)), "blockdim must be a sequence of integers, got \\[16, 2.0\\]"),
+        (((1, 1, 1, 1), 1), "griddim must be a sequence of 1, 2 or 3 integers, got \\[1, 1, 1, 1\\]"),
+        ((1,), "must specify at least the griddim and blockdim"),
+        ((None, 1), "Kernel launch configuration was not specified"),
+    ],
+)
+def test_wrong_configurations_are_refused_in_numbas_words(brackets, words):
+    with pytest.raises((TypeError, ValueError), match=words):
         increment[brackets]
 
 
@@ -109,7 +127,8 @@ def test_what_the_device_forbids_is_a_cuda_error_naming_the_limit(brackets, word
 
 
 def test_a_kernel_without_configuration_is_refused_with_the_right_form():
-    with pytest.raises(ValueError, match=r"increment\[blocks, threads_per_block\]"):
+    words = r"Kernel launch configuration was not specified.*increment\[blockspergrid, threadsperblock\]"
+    with pytest.raises(ValueError, match=words):
         increment(np.zeros(1))
 
 
@@ -120,7 +139,7 @@ def test_a_device_function_is_not_launched():
 
     with pytest.raises(ValueError, match="device function"):
         helper(1)
-    with pytest.raises(ValueError, match="device function"):
+    with pytest.raises(RuntimeError, match="Cannot compile a device function as a kernel"):
         helper[1, 1]
 
 
@@ -222,9 +241,10 @@ def test_tuples_arrive():
 
 
 def test_wrong_number_of_arguments_is_a_type_error():
-    with pytest.raises(TypeError, match=r"two\(\) takes 2 arguments, got 1"):
+    words = "Signature mismatch: 1 argument types given, but function takes 2 arguments.*two"
+    with pytest.raises(TypeError, match=words):
         two[1, 1](np.zeros(1))
-    with pytest.raises(TypeError, match="got 3"):
+    with pytest.raises(TypeError, match="3 argument types given"):
         two[1, 1](np.zeros(1), np.zeros(1), 1)
 
 
@@ -373,19 +393,6 @@ def test_intrinsics_say_that_they_belong_in_kernels():
 def test_names_that_are_missing_are_said_to_be():
     with pytest.raises(AttributeError, match="cudasim has no cuda.nosuchthing"):
         cuda.nosuchthing  # noqa: B018
-
-
-def test_device_attributes_are_the_profiles():
-    device = cuda.get_current_device()
-    assert device.MAX_THREADS_PER_BLOCK == 1024 and device.WARP_SIZE == 32
-    assert device.compute_capability == (9, 0) and b"H100" in device.name
-    assert len(cuda.gpus) == 1 and list(cuda.list_devices)[0] is device
-    with cuda.gpus[0]:
-        assert cuda.current_context().get_memory_info().total > 0
-    with pytest.raises(AttributeError, match="WARP_SIZE"):
-        device.NO_SUCH_ATTRIBUTE  # noqa: B018
-    with pytest.raises(CudaAPIError):
-        cuda.select_device(1)
 
 
 def test_events_measure_time():

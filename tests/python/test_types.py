@@ -1,9 +1,26 @@
 """Types: Numba's names in every form in which a user gives them, and the types of arguments."""
 
+import array
+import collections
+import decimal
+import enum
+import fractions
+
 import numpy as np
 import pytest
-from cudasim import cuda, types
+from cudasim import cuda, errors, types
 from cudasim.cuda.arguments import converter, convertible, struct_format, type_name
+
+
+class Colour(enum.Enum):
+    red = 1
+
+
+class Number(enum.IntEnum):
+    one = 1
+
+
+Point = collections.namedtuple("Point", "x y")
 
 
 @pytest.mark.parametrize(
@@ -91,6 +108,13 @@ def test_numbas_own_types_convert_by_name(run_with_numba):
         (np.array(1.0), "array(float64, 0d, C)"),
         ((1, 2), "UniTuple(int64 x 2)"),
         ((1, 2.0), "Tuple(int64, float64)"),
+        ((), "Tuple()"),
+        (((1, 2), 3.0), "Tuple(UniTuple(int64 x 2), float64)"),
+        (((1, 2.0), (3, 4.0)), "UniTuple(Tuple(int64, float64) x 2)"),
+        (Point(1, 2), "UniTuple(int64 x 2)"),
+        (Number.one, "int64"),
+        (np.zeros(3).view(np.recarray), "array(float64, 1d, C)"),
+        (np.matrix([[1.0]]), "array(float64, 2d, C)"),
     ],
 )
 def test_argument_types_are_numbas(value, name):
@@ -104,16 +128,50 @@ def test_integers_beyond_64_bits_are_refused(value):
 
 
 @pytest.mark.parametrize(
-    "value", [object(), "text", [1, 2], {1: 2}, np.zeros(3, "M8[s]"), np.array(["a"]), (np.zeros(3),)]
+    "value",
+    [object(), {1: 2}, range(3), len, int, np, fractions.Fraction(1, 2), decimal.Decimal(1), (object(),)],
 )
-def test_values_no_kernel_can_take_are_refused(value):
-    with pytest.raises(ValueError, match="cannot take"):
+def test_values_without_a_numba_type_are_value_errors(value):
+    with pytest.raises(ValueError, match="Cannot determine Numba type of <class"):
         type_name(value)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [None, "text", b"bytes", bytearray(2), memoryview(b"a"), array.array("d", [1]), [1, 2], {1}, slice(1), ...,
+     np.dtype("f4"), Colour.red, ("a", 1)],
+)  # fmt: skip
+def test_values_with_a_numba_type_that_launches_cannot_pass_are_not_implemented(value):
+    with pytest.raises(NotImplementedError, match="cannot be passed to a kernel"):
+        type_name(value)
+
+
+@pytest.mark.parametrize("dtype", [">f8", np.longdouble, object])
+def test_dtypes_that_numba_refuses_are_refused_with_its_class(dtype):
+    with pytest.raises(errors.NumbaValueError, match="Unsupported array dtype"):
+        type_name(np.zeros(3, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]", "U3", "S3", [("a", "i4")]])
+def test_dtypes_that_only_we_refuse_are_unsupported(dtype):
+    with pytest.raises(errors.UnsupportedError, match="not supported yet"):
+        type_name(np.zeros(3, dtype))
+    with pytest.raises(errors.UnsupportedError, match="not supported yet"):
+        type_name(np.zeros(3, dtype)[0])
+
+
+def test_masked_arrays_and_tuples_of_arrays_are_refused():
+    with pytest.raises(errors.NumbaTypeError, match="MaskedArray"):
+        type_name(np.ma.array([1, 2]))
+    with pytest.raises(errors.UnsupportedError, match="tuples of arrays"):
+        type_name((np.zeros(3),))
+
+
 def test_foreign_byte_order_is_refused_with_advice():
-    with pytest.raises(ValueError, match="newbyteorder"):
+    with pytest.raises(errors.NumbaValueError, match="newbyteorder"):
         type_name(np.zeros(3, ">f8"))
+    with pytest.raises(errors.NumbaValueError, match="newbyteorder"):
+        type_name(cuda.to_device(np.zeros(3, ">f8")))
 
 
 @pytest.mark.parametrize(
@@ -129,6 +187,9 @@ def test_device_views_have_layout_a():
 
 
 def test_parameter_formats():
+    assert (
+        struct_format(("Tuple()",)) == "" and struct_format(("Tuple(UniTuple(int64 x 2), float64)",)) == "qqd"
+    )
     assert struct_format(("array(float32, 2d, C)", "int32", "bool", "UniTuple(int8 x 2)")) == "Qqqqqi?bb"
 
 

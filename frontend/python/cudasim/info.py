@@ -19,9 +19,8 @@ def _version_of(package):
 def collect():
     """Everything, as a dictionary that JSON can express."""
     from cudasim import _native, switch
-    from cudasim.cuda.device import native_device
+    from cudasim.cuda.device import devices
 
-    free, total = native_device().memory_info()
     return {
         "versions": {
             "cudasim": cudasim.__version__,
@@ -37,7 +36,10 @@ def collect():
             "machine": platform.machine(),
             "switch": "on" if switch.is_on() else "off",
         },
-        "device": {**native_device().profile, "memory_free": free, "memory_total": total},
+        "devices": [
+            {**device.profile, **dict(zip(("memory_free", "memory_total"), device.native.memory_info()))}
+            for device in devices()
+        ],
         "cache": cache.info(),
         "options": {
             option.name: dict(zip(("value", "source"), options.value_and_source(option.name)))
@@ -66,10 +68,12 @@ def as_text():
     """For people."""
     everything = collect()
     lines = []
-    for section in ("versions", "installation", "device"):
+    sections = [(name, everything[name]) for name in ("versions", "installation")]
+    sections += [(f"device {number}", device) for number, device in enumerate(everything["devices"])]
+    for section, values in sections:
         lines += [
             section,
-            *_table([(name.replace("_", " "), _shown(value)) for name, value in everything[section].items()]),
+            *_table([(name.replace("_", " "), _shown(value)) for name, value in values.items()]),
             "",
         ]
     lines += ["cache", *_table(cache.rows(everything["cache"])), ""]

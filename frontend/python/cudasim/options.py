@@ -70,6 +70,18 @@ def _choice(*values):
     return parse
 
 
+#: Keys of simulator/execution/device_profile.cpp; a test compares them.
+DEVICES = ("h100", "a10", "rtx2080ti")
+
+
+def _devices(text):
+    """Keys separated by commas, in the form of the table: "H100, RTX 2080 Ti" is "h100,rtx2080ti"."""
+    keys = ["".join(filter(str.isalnum, key)).lower() for key in text.split(",")]
+    if not all(key in DEVICES for key in keys):
+        raise ValueError
+    return ",".join(keys)
+
+
 class Option(NamedTuple):
     """One row of the table."""
 
@@ -166,11 +178,11 @@ TABLE = (
     ),
     Option(
         "device",
-        _choice("h100"),
+        _devices,
         "h100",
-        "the only profile so far",
-        "h100",
-        "The device that is simulated: its name, limits and compute capability.",
+        "the GPU of most data centres",
+        ", ".join(DEVICES) + "; several separated by commas",
+        "The devices that are simulated, in order of their numbers: name, limits, compute capability.",
     ),
     Option(
         "device_memory",
@@ -178,7 +190,7 @@ TABLE = (
         0,
         "the device profile's, at most what the host can give",
         "bytes, or with K, M, G, T; 0 is the profile's",
-        "Memory of the simulated device.",
+        "Memory of each simulated device.",
     ),
     Option(
         "cache",
@@ -283,7 +295,7 @@ _OF_THE_DEVICE = ("device", "device_memory")
 
 def _check_device_options(values):
     device_module = sys.modules.get("cudasim.cuda.device")
-    if device_module is None or device_module._native_device is None:
+    if device_module is None or not device_module.are_made():
         return
     for name in _OF_THE_DEVICE:
         if (

@@ -9,8 +9,8 @@ import re
 import numpy as np
 
 _ARRAY_NAME = re.compile(r"array\((\w+), (\d+)d, ([CFA])\)")
-_UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((\w+) x (\d+)\)")
-_TUPLE_NAME = re.compile(r"Tuple\((\w+(?:, \w+)+)\)")
+_UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((.+) x (\d+)\)")
+_TUPLE_NAME = re.compile(r"Tuple\(([^(].*)?\)")
 
 
 class Type:
@@ -201,8 +201,20 @@ def parse_type(text):
     if match := _UNIFORM_TUPLE_NAME.fullmatch(text):
         return UniTuple(parse_type(match[1]), int(match[2]))
     if match := _TUPLE_NAME.fullmatch(text):
-        return Tuple(match[1].split(", "))
+        return Tuple(_split_names(match[1] or ""))
     return _evaluate(text)
+
+
+def _split_names(text):
+    """The names of a tuple's elements, which may be tuples or arrays themselves."""
+    names, depth = [], 0
+    for part in text.split(", ") if text else []:
+        if depth:
+            names[-1] += ", " + part
+        else:
+            names.append(part)
+        depth += part.count("(") - part.count(")")
+    return names
 
 
 def is_signature(value):

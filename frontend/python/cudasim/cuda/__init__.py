@@ -8,8 +8,18 @@ from cudasim import types
 from cudasim._cuda_errors import CudaSupportError
 from cudasim.cuda import cudadrv
 from cudasim.cuda.arguments import In, InOut, Out
-from cudasim.cuda.decorators import declare_device, jit
-from cudasim.cuda.device import (
+from cudasim.cuda.array_functions import (
+    as_cuda_array,
+    device_array,
+    device_array_like,
+    from_cuda_array_interface,
+    is_cuda_array,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+    to_device,
+)
+from cudasim.cuda.context import (
     MemoryInfo,
     close,
     cuda_error,
@@ -27,17 +37,8 @@ from cudasim.cuda.device import (
     select_device,
     synchronize,
 )
-from cudasim.cuda.device_array import (
-    as_cuda_array,
-    device_array,
-    device_array_like,
-    from_cuda_array_interface,
-    is_cuda_array,
-    pinned,
-    pinned_array,
-    pinned_array_like,
-    to_device,
-)
+from cudasim.cuda.decorators import declare_device, jit
+from cudasim.cuda.device_memory import MemoryPointer
 from cudasim.cuda.intrinsics import TOP_LEVEL as _INTRINSICS
 from cudasim.cuda.stream import (
     Event,
@@ -67,6 +68,7 @@ __all__ = [
     "In",
     "InOut",
     "MemoryInfo",
+    "MemoryPointer",
     "Out",
     "as_cuda_array",
     "close",

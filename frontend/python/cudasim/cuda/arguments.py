@@ -5,20 +5,18 @@ n strides in bytes; a tuple is its elements in order. Offsets follow the C rule 
 struct's native mode packs them.
 """
 
+import array
+import enum
 import numbers
 import struct
 
 import numpy as np
 
-from cudasim import types
+from cudasim import errors, types
+from cudasim.cuda.array_functions import as_cuda_array, is_cuda_array
 from cudasim.cuda.array_layout import array_type_name
-from cudasim.cuda.device import native_device
-from cudasim.cuda.device_array import (
-    DeviceNDArray,
-    as_cuda_array,
-    check_contiguous,
-    is_cuda_array,
-)
+from cudasim.cuda.context import context_of
+from cudasim.cuda.device_array import DeviceNDArray, not_contiguous
 
 _FORMATS = {
     "bool": "?",
@@ -33,7 +31,6 @@ _FORMATS = {
     "float16": "e",
     "float32": "f",
     "float64": "d",
-    "none": "",
 }
 _INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
 
@@ -69,12 +66,13 @@ class InOut(_Intent):
 class HostCopies:
     """The device copies of one launch's host arrays: one per argument, written back in argument order."""
 
-    def __init__(self):
+    def __init__(self, device):
+        self.device = device
         self._copies = []  # (host array, allocation, what becomes of it)
 
     def add(self, host, label, copies_in=True, copies_out=True):
         """Copies the array in and returns the parameters that the kernel gets for it."""
-        device = native_device()
+        device = self.device.native
         allocation = device.allocate(max(host.nbytes, 1), label, not copies_in)
         if copies_in and host.nbytes:
             device.copy_to_device(allocation.address, host)
@@ -84,7 +82,7 @@ class HostCopies:
 
     def write_back(self):
         """Copies results to the host arrays."""
-        device = native_device()
+        device = self.device.native
         for host, allocation, label, copies_out, writable in self._copies:
             if not host.nbytes:
                 continue
@@ -104,10 +102,17 @@ class HostCopies:
             )
 
 
+#: Numba has types for these, but launches cannot pass them: NotImplementedError, as with a GPU.
+_NOT_PASSED = (
+    type(None), str, bytes, bytearray, memoryview, array.array, list, set, slice, type(...), np.dtype, enum.Enum
+)  # fmt: skip
+
+
 def type_name(value):
     """Numba's name of the type of a kernel argument.
 
-    :raises ValueError: for values that no kernel can take, integers that are too large, strided host arrays
+    :raises ValueError: for values without a Numba type, integers that are too large, strided host arrays
+    :raises NotImplementedError: for values that have a Numba type but cannot be passed to a kernel
     """
     kind = type(value)
     if kind is bool or kind is np.bool_:
@@ -124,24 +129,25 @@ def type_name(value):
         return "float64"
     if isinstance(value, complex):
         return "complex128"
-    if value is None:
-        return "none"
-    if kind is tuple:
+    if isinstance(value, tuple):
         return types.tuple_name([_tuple_element_type(element) for element in value])
     if isinstance(value, _Intent):
         return type_name(value.value)
     if is_cuda_array(value):
         return _device_array_type(as_cuda_array(value))
-    raise ValueError(
-        f"a kernel cannot take a value of {kind}; it takes numbers, NumPy arrays, device arrays "
-        "and tuples of numbers"
-    )
+    what = "None" if value is None else f"a value of {kind}"
+    if isinstance(value, _NOT_PASSED):
+        raise NotImplementedError(f"{what} cannot be passed to a kernel; {_PASSED}")
+    raise ValueError(f"Cannot determine Numba type of {kind}; {_PASSED}")
+
+
+_PASSED = "a kernel takes numbers, NumPy arrays, device arrays and tuples of numbers"
 
 
 def _tuple_element_type(element):
     name = type_name(element)
     if name.startswith("array("):
-        raise ValueError("a kernel cannot take a tuple of arrays; pass the arrays one by one")
+        raise errors.UnsupportedError("tuples of arrays are not supported yet; pass the arrays one by one")
     return name
 
 
@@ -150,30 +156,46 @@ def _integer_type(value):
         return "int64"
     if 0 <= value < 1 << 64:
         return "uint64"
-    raise ValueError(f"the integer {value} is too large for a kernel argument: it does not fit in 64 bits")
+    raise ValueError(f"Int value is too large: {value} does not fit in 64 bits")
 
 
 def _numpy_scalar_type(value):
     if value.dtype.name not in types.ALIASES:
-        raise ValueError(f"a kernel cannot take a NumPy scalar of dtype {value.dtype}")
+        raise _unsupported_dtype("scalar", value.dtype)
     return types.ALIASES[value.dtype.name].name
+
+
+def _unsupported_dtype(what, dtype):
+    """The error for a dtype that no kernel can have: Numba's class where Numba refuses it too."""
+    if not dtype.isnative:
+        return errors.NumbaValueError(
+            f"Unsupported {what} dtype: {dtype.str}; kernels take this machine's byte order: convert it with "
+            ".astype(a.dtype.newbyteorder('='))"
+        )
+    if dtype.kind in "SUVMm":
+        return errors.UnsupportedError(f"a kernel argument of dtype {dtype} is not supported yet")
+    return errors.NumbaValueError(f"Unsupported {what} dtype: {dtype}")
 
 
 def _device_array_type(array):
     if array.type_name is None:
-        raise ValueError(f"a kernel cannot take an array of dtype {array.dtype}")
+        raise _unsupported_dtype("array", array.dtype)
     return array.type_name
 
 
 def _host_array_type(array):
+    if isinstance(array, np.ma.MaskedArray):
+        raise errors.NumbaTypeError(
+            "Unsupported array type: numpy.ma.MaskedArray; pass its data and its mask"
+        )
     flags = array.flags
     layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else None
     if layout is None:
-        check_contiguous(array)
+        raise not_contiguous(array)
     try:
         return array_type_name(array.dtype, array.ndim, layout)
-    except TypeError as error:
-        raise ValueError(f"a kernel cannot take an array of dtype {array.dtype}: {error}") from None
+    except TypeError:
+        raise _unsupported_dtype("array", array.dtype) from None
 
 
 def struct_format(names):
@@ -247,6 +269,7 @@ class Packer:
 
     def _flatten_one(self, value, index, copies, values):
         if isinstance(value, DeviceNDArray):
+            self._check_device(value, index, copies.device)
             values += value.parameters
         elif isinstance(value, np.ndarray):
             values += copies.add(value, self._labels[index])
@@ -257,13 +280,22 @@ class Packer:
                 self._flatten_one(value.value, index, copies, values)
         elif isinstance(value, tuple):
             values += _tuple_numbers(value)
-        elif value is None:
-            pass
         elif is_cuda_array(value):
-            values += as_cuda_array(value).parameters
+            self._flatten_one(as_cuda_array(value), index, copies, values)
         else:
             convert = self._converters[index]
             values.append(value if convert is None else convert(value))
+
+    def _check_device(self, array, index, device):
+        """A kernel reaches its own device's memory only, unless peer access is enabled; a GPU would fault."""
+        if array.device is device or context_of(device).may_use_memory_of(array.device):
+            return
+        raise errors.KernelMemoryError(
+            f"the array passed for '{self._labels[index]}' is in the memory of device {array.device.id} "
+            f"({array.device.name}), the kernel runs on device {device.id} ({device.name}): a GPU reports "
+            "CUDA_ERROR_ILLEGAL_ADDRESS (700). Make the array's device current (with cuda.gpus[n]:), or copy it",
+            700,
+        )
 
 
 def _tuple_numbers(value):

@@ -1,4 +1,4 @@
-"""Shapes, strides and layouts of arrays, as NumPy and Numba name them."""
+"""Shapes, strides and layouts of arrays, as NumPy and Numba name them. Pure arithmetic: no memory is touched."""
 
 import operator
 
@@ -67,3 +67,82 @@ def element_count(shape):
     for extent in shape:
         count *= extent
     return count
+
+
+def extent_in_bytes(shape, strides, itemsize):
+    """Bytes from the lowest to the end of the highest element."""
+    if 0 in shape:
+        return 0
+    return itemsize + sum(abs(stride) * (extent - 1) for extent, stride in zip(shape, strides))
+
+
+def strides_like(shape, strides, itemsize):
+    """Strides of a contiguous array whose axes lie in memory in the same order as those of a strided one."""
+    result, step = [0] * len(shape), itemsize
+    for axis in sorted(range(len(shape)), key=lambda axis: strides[axis]):
+        result[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(result)
+
+
+def expanded_index(index, ndim):
+    """One int or slice per axis."""
+    items = index if isinstance(index, tuple) else (index,)
+    for item in items:
+        if item is not Ellipsis and not isinstance(item, slice) and not hasattr(item, "__index__"):
+            raise TypeError(
+                f"device arrays are indexed with ints, slices and ..., got {item!r}; copy to the host for anything "
+                "else"
+            )
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("an index can have one ... only")
+    if any(item is Ellipsis for item in items):
+        at = next(place for place, item in enumerate(items) if item is Ellipsis)
+        items = (*items[:at], *[slice(None)] * (ndim - len(items) + 1), *items[at + 1 :])
+    if len(items) > ndim:
+        raise IndexError(f"too many indices: the array has {ndim} dimensions, the index names {len(items)}")
+    return (*items, *[slice(None)] * (ndim - len(items)))
+
+
+def completed_shape(shape, size):
+    """The shape with -1 replaced by what is left."""
+    shape = tuple(map(operator.index, shape))
+    if shape.count(-1) == 1:
+        rest = element_count(extent for extent in shape if extent != -1)
+        if rest and size % rest == 0:
+            shape = tuple(size // rest if extent == -1 else extent for extent in shape)
+    if element_count(shape) != size or any(extent < 0 for extent in shape):
+        raise ValueError(f"an array of {size} elements cannot have shape {shape}")
+    return shape
+
+
+def reshaped_strides(shape, strides, new_shape, itemsize, order):
+    """Strides that give the same memory a new shape, elements taken in C or F order; None when it needs a copy."""
+    if 0 in shape:
+        return contiguous_strides(new_shape, itemsize, order)
+    if order == "F":
+        backwards = reshaped_strides(shape[::-1], strides[::-1], new_shape[::-1], itemsize, "C")
+        return None if backwards is None else backwards[::-1]
+    axes = [(extent, stride) for extent, stride in zip(shape, strides) if extent != 1]
+    result = [itemsize] * len(new_shape)
+    taken = begin = 0
+    while taken < len(axes):
+        # The shortest run of old axes and the run of new ones that have as many elements.
+        count, stride = axes[taken]
+        end, new_count = begin, 1
+        while new_count != count:
+            if new_count < count:
+                new_count *= new_shape[end]
+                end += 1
+                continue
+            taken += 1
+            extent, inner = axes[taken]
+            if stride != extent * inner:
+                return None
+            count, stride = count * extent, inner
+        taken += 1
+        for axis in reversed(range(begin, end)):
+            result[axis] = stride
+            stride *= new_shape[axis]
+        begin = end
+    return tuple(result)

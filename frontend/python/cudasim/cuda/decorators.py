@@ -1,45 +1,63 @@
 """`cuda.jit`, with numba.cuda's arguments."""
 
 import inspect
+import os
+import warnings
 
-from cudasim import types
+from cudasim import errors, types
 from cudasim.cuda.dispatcher import CUDADispatcher
 
 # Accepted because they change nothing that a simulator shows: name → why.
 _WITHOUT_EFFECT = {
+    "forceinline": "the compiler decides",
     "inline": "the compiler decides",
     "lineinfo": "line information is always there",
+    "lto": "there is nothing to link",
     "max_registers": "there are no registers to run out of",
-    "cache": "compiling takes milliseconds",
-    "forceinline": "the compiler decides",
-    "launch_bounds": "there are no registers to run out of",
-    "func_or_sig": "",
-    "nopython": "kernels are always compiled",
-    "shared_memory_carveout": "the simulator has no cache to divide",
-    "fastmath": "",
-    "debug": "",
-    "opt": "",
-    "device": "",
 }
+_WITH_EFFECT = (
+    "cache",
+    "device",
+    "debug",
+    "fastmath",
+    "launch_bounds",
+    "link",
+    "opt",
+    "shared_memory_carveout",
+)
 _REFUSED = {
-    "boundscheck": "every access is always checked; leave the argument out (numba.cuda refuses it too)",
-    "link": "device code of other languages cannot be linked in yet",
-    "extensions": "argument extensions are not there yet; convert the arguments before the launch",
-    "argtypes": 'numba.cuda has removed it; give a signature, @cuda.jit("void(float32[:])")',
-    "restype": 'numba.cuda has removed it; give a signature, @cuda.jit("int32(int32)", device=True)',
-    "bind": "numba.cuda has removed it",
+    "boundscheck": (
+        NotImplementedError,
+        "bounds checking is not supported for CUDA as an option; cudasim checks every access without it",
+    ),
+    "link": (NotImplementedError, "device code of other languages cannot be linked in yet"),
+    "extensions": (
+        NotImplementedError,
+        "argument extensions are not there yet; convert the arguments before the launch",
+    ),
+    "argtypes": ("DeprecationError", 'give a signature as the first argument: @cuda.jit("void(float32[:])")'),
+    "restype": (
+        "DeprecationError",
+        'give a signature as the first argument: @cuda.jit("int32(int32)", device=True)',
+    ),
+    "bind": ("DeprecationError", "kernels are bound when they are compiled"),
 }
+_CARVEOUTS = ("default", "maxl1", "maxshared")
 
 
 def jit(
     func_or_sig=None,
     device=False,
     inline="never",
+    forceinline=False,
     link=(),
     debug=None,
     opt=None,
     lineinfo=False,
     cache=False,
+    launch_bounds=None,
+    lto=None,
+    shared_memory_carveout=None,
     **kws,
 ):
     """Makes a function a kernel (or, with device=True, a function for kernels to call).
@@ -49,17 +67,22 @@ def jit(
 
     :param debug: float division by zero raises ZeroDivisionError (everything else always raises)
     :param opt: False compiles without optimisation
-    :param fastmath: allow the GPU's approximate maths
+    :param fastmath: operations may be reassociated, divisions become multiplications by reciprocals, signed zeros
+        do not count; the same flags go to both back ends
+    :param launch_bounds: threads per block that a launch may have at most, or a tuple that begins with it
     """
-    if link:
-        kws["link"] = link
-    _check_options(kws)
+    _check_options({**kws, "link": link})
+    _check_carveout(shared_memory_carveout)
+    debug = os.environ.get("NUMBA_CUDA_DEBUGINFO", "0") not in ("", "0") if debug is None else bool(debug)
+    opt = os.environ.get("NUMBA_OPT", "") != "0" if opt is None else bool(opt)
+    _warn_of_combinations(debug, opt, lineinfo)
     target_options = {
-        "debug": bool(debug),
-        "opt": True if opt is None else bool(opt),
+        "debug": debug,
+        "opt": opt,
         "fastmath": bool(kws.get("fastmath", False)),
         "lineinfo": lineinfo,
         "inline": inline,
+        "launch_bounds": _checked_bounds(launch_bounds),
     }
 
     def make(function, signatures=()):
@@ -75,7 +98,9 @@ def jit(
         if isinstance(func_or_sig, types.Type):
             func_or_sig = (func_or_sig,)
         elif not callable(func_or_sig):
-            raise TypeError(f"{func_or_sig!r} is neither a function nor a signature")
+            raise TypeError(
+                f"{func_or_sig!r} is not a callable object; @cuda.jit takes a function or a signature"
+            )
         else:
             return make(func_or_sig)
     given = func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
@@ -89,16 +114,65 @@ def _check_void(signatures):
     for argument_types, returns in signatures:
         if returns not in (None, "none"):
             raise TypeError(
-                f"a kernel returns nothing: write void({', '.join(argument_types)}), not {returns}(…)"
+                f"CUDA kernel must have void return type: write void({', '.join(argument_types)}), not {returns}(…)"
             )
 
 
 def _check_options(given):
     for name, value in given.items():
-        if name in _REFUSED and value not in (None, False, (), []):
-            raise NotImplementedError(f"@cuda.jit({name}=…): {_REFUSED[name]}")
-        if name not in _REFUSED and name not in _WITHOUT_EFFECT:
-            raise TypeError(f"@cuda.jit() has no argument {name!r}")
+        if name in _REFUSED:
+            kind, reason = _REFUSED[name]
+            if isinstance(kind, str) and value is not None:
+                raise getattr(errors, kind)(f"Deprecated keyword argument `{name}` of @cuda.jit: {reason}")
+            if value and not isinstance(kind, str):
+                raise kind(f"@cuda.jit({name}=…): {reason}")
+        if name not in _REFUSED and name not in _WITHOUT_EFFECT and name not in _WITH_EFFECT:
+            raise TypeError(f"@cuda.jit() got an unexpected keyword argument {name!r}")
+
+
+def _check_carveout(carveout):
+    if carveout is None:
+        return
+    if isinstance(carveout, str):
+        if carveout.lower() not in _CARVEOUTS:
+            raise ValueError(
+                f"Invalid carveout value: {carveout}. Must be -1 to 100 or one of {list(_CARVEOUTS)}"
+            )
+    elif not isinstance(carveout, int):
+        raise TypeError(f"shared_memory_carveout must be str or int, got {type(carveout).__name__}")
+    elif not -1 <= carveout <= 100:
+        raise ValueError(f"Carveout must be between -1 and 100, got {carveout}")
+
+
+def _checked_bounds(bounds):
+    items = bounds if isinstance(bounds, tuple) else (bounds,)
+    if bounds is not None and not (
+        1 <= len(items) <= 3 and all(isinstance(item, int) and item > 0 for item in items)
+    ):
+        raise ValueError(
+            f"launch_bounds is the maximal number of threads per block, or a tuple (threads per block, blocks per "
+            f"multiprocessor, blocks per cluster), got {bounds!r}"
+        )
+    return bounds
+
+
+def _warn_of_combinations(debug, opt, lineinfo):
+    if debug and opt:
+        warnings.warn(
+            errors.NumbaInvalidConfigWarning(
+                "debug=True with opt=True is not supported by CUDA. On a GPU this may result in a crash - set "
+                "debug=False or opt=False."
+            ),
+            stacklevel=3,
+        )
+    if debug and lineinfo:
+        warnings.warn(
+            errors.NumbaInvalidConfigWarning(
+                "debug and lineinfo are mutually exclusive on a GPU: debug gives full debug information, lineinfo line "
+                "numbers only."
+            ),
+            stacklevel=3,
+        )
 
 
 def declare_device(name, sig):

@@ -1,38 +1,34 @@
-"""The simulated device and its context: numba.cuda's device management.
+"""The simulated devices: what each one is (its profile, numba.cuda's attributes) and its memory in the engine.
 
-There is one device, made at its first use from the options `device` and `device_memory`.
+The option `device` names them, several separated by commas; they are made at the first use. Which one is current
+in a host thread is context.py's.
 """
 
-import functools
 import threading
-from typing import NamedTuple
 
 from cudasim import options
 
-_lock = threading.Lock()
-_native_device = None
+_lock = threading.RLock()
+_devices = ()  # made at the first use
 
 
-def native_device():
-    """The engine's device, made now if it was not yet."""
-    global _native_device
-    if _native_device is None:
+def devices():
+    """Every simulated device, in order of their numbers."""
+    global _devices
+    if not _devices:
         with _lock:
-            if _native_device is None:
-                from cudasim import _native
-
-                _native_device = _native.Device(options.get("device"), options.get("device_memory"))
-    return _native_device
-
-
-class MemoryInfo(NamedTuple):
-    """Bytes of device memory."""
-
-    free: int
-    total: int
+            if not _devices:
+                keys = options.get("device").split(",")
+                _devices = tuple(Device(number, key) for number, key in enumerate(keys))
+    return _devices
 
 
-# Attribute of numba.cuda's device → how the profile says it.
+def are_made():
+    """Whether the devices are there, so that the options that describe them cannot change any more."""
+    return bool(_devices)
+
+
+# Attribute of numba.cuda's device (the CUDA driver's, without CU_DEVICE_ATTRIBUTE_) → how the profile says it.
 _ATTRIBUTES = {
     "MAX_THREADS_PER_BLOCK": lambda p: p["max_threads_per_block"],
     "MAX_BLOCK_DIM_X": lambda p: p["max_block"][0],
@@ -44,36 +40,72 @@ _ATTRIBUTES = {
     "MAX_SHARED_MEMORY_PER_BLOCK": lambda p: p["shared_per_block"],
     "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": lambda p: p["shared_per_block_optin"],
     "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": lambda p: p["shared_per_multiprocessor"],
+    "RESERVED_SHARED_MEMORY_PER_BLOCK": lambda p: p["shared_reserved_per_block"],
     "MAX_THREADS_PER_MULTI_PROCESSOR": lambda p: p["max_threads_per_multiprocessor"],
     "MAX_THREADS_PER_MULTIPROCESSOR": lambda p: p["max_threads_per_multiprocessor"],
     "MAX_BLOCKS_PER_MULTIPROCESSOR": lambda p: p["max_blocks_per_multiprocessor"],
     "MAX_REGISTERS_PER_BLOCK": lambda p: p["registers_per_block"],
+    "MAX_REGISTERS_PER_MULTIPROCESSOR": lambda p: p["registers_per_multiprocessor"],
     "MULTIPROCESSOR_COUNT": lambda p: p["multiprocessors"],
     "TOTAL_CONSTANT_MEMORY": lambda p: p["constant_memory"],
     "WARP_SIZE": lambda p: p["warp_size"],
     "CLOCK_RATE": lambda p: p["clock_khz"],
+    "MEMORY_CLOCK_RATE": lambda p: p["memory_clock_khz"],
+    "GLOBAL_MEMORY_BUS_WIDTH": lambda p: p["memory_bus_bits"],
+    "L2_CACHE_SIZE": lambda p: p["l2_cache"],
+    "SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO": lambda p: p["single_to_double_ratio"],
     "COMPUTE_CAPABILITY_MAJOR": lambda p: p["compute_capability"][0],
     "COMPUTE_CAPABILITY_MINOR": lambda p: p["compute_capability"][1],
     "UNIFIED_ADDRESSING": lambda p: 1,
     "CAN_MAP_HOST_MEMORY": lambda p: 1,
     "CONCURRENT_KERNELS": lambda p: 1,
+    "GPU_OVERLAP": lambda p: 1,
+    "MAX_PITCH": lambda p: (1 << 31) - 1,
+    "KERNEL_EXEC_TIMEOUT": lambda p: 0,
+    "INTEGRATED": lambda p: 0,
+    "COMPUTE_MODE": lambda p: 0,
+    "TCC_DRIVER": lambda p: 0,
+    "MULTI_GPU_BOARD": lambda p: 0,
+    "PCI_DOMAIN_ID": lambda p: 0,
+    "PCI_DEVICE_ID": lambda p: 0,
 }
+
+
+class _DeviceName(str):
+    """A device's name: a string as numba-cuda gives it. Numba's own numba.cuda gave bytes, which scripts decode."""
+
+    def decode(self, encoding="utf-8", errors="strict"):
+        return str(self)
 
 
 class Device:
     """One simulated device. Attributes in capitals are those of the CUDA driver, from the device's profile."""
 
-    id = 0
+    def __init__(self, number, key):
+        self.id = number
+        self._key = key
+        self._native = None
+        self.PCI_BUS_ID = number + 1
 
-    @functools.cached_property
+    @property
+    def native(self):
+        """The engine's device, made now if it was not yet."""
+        if self._native is None:
+            with _lock:
+                if self._native is None:
+                    from cudasim import _native
+
+                    self._native = _native.Device(self._key, options.get("device_memory"))
+        return self._native
+
+    @property
     def profile(self):
         """All limits, as a dictionary."""
-        return native_device().profile
+        return self.native.profile
 
     @property
     def name(self):
-        """The device's name; bytes, as numba.cuda gives it."""
-        return self.profile["name"].encode()
+        return _DeviceName(self.profile["name"])
 
     @property
     def compute_capability(self):
@@ -81,10 +113,15 @@ class Device:
 
     @property
     def uuid(self):
-        """A UUID that depends on the device's name only."""
+        """A UUID that depends on the device's kind and number only."""
         import uuid
 
-        return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, 'cudasim:' + self.profile['name'])}"
+        return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'cudasim:{self._key}:{self.id}')}"
+
+    def get_device_identity(self):
+        return {
+            name: getattr(self, name.upper()) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")
+        }
 
     def __getattr__(self, name):
         if name in _ATTRIBUTES:
@@ -94,10 +131,28 @@ class Device:
         )
 
     def __repr__(self):
-        return f"<CUDA device 0 '{self.profile['name']}', simulated by cudasim>"
+        return f"<CUDA device {self.id} '{self.name}'>"
+
+    def __eq__(self, other):
+        return isinstance(other, Device) and self.id == other.id
+
+    def __hash__(self):
+        return hash(self.id)
 
     def get_primary_context(self):
-        return current_context()
+        """The device's context; it does not become current."""
+        from cudasim.cuda.context import context_of
+
+        return context_of(self)
+
+    def __enter__(self):
+        self.get_primary_context().push()
+
+    def __exit__(self, *error):
+        self.get_primary_context().pop()
+
+    def release_primary_context(self):
+        """Nothing to do: memory goes back when arrays are collected."""
 
     def reset(self):
         """Nothing to do: memory goes back when arrays are collected."""
@@ -110,148 +165,6 @@ class Device:
     def supports_bfloat16(self):
         return self.compute_capability >= (8, 0)
 
-
-_device = Device()
-
-
-class _DeviceList:
-    """`cuda.gpus`: the devices; also a context manager that makes one current."""
-
-    current = _device
-    lst = [_device]
-
-    def __len__(self):
-        return 1
-
-    def __iter__(self):
-        return iter(self.lst)
-
-    def __getitem__(self, index):
-        return self.lst[index]
-
-    def __str__(self):
-        return str(self.lst)
-
-
-gpus = list_devices = _DeviceList()
-Device.__enter__ = lambda self: current_context()
-Device.__exit__ = lambda self, *error: None
-
-
-class Context:
-    """The context of the one device."""
-
-    device = _device
-
-    def get_memory_info(self):
-        """Free and total bytes of device memory."""
-        return MemoryInfo(*native_device().memory_info())
-
-    def synchronize(self):
-        """Returns at once: launches are eager (rule V7)."""
-
-    def reset(self):
-        """Nothing to do: memory goes back when arrays are collected."""
-
-    def push(self):
-        """Nothing to do: there is one context."""
-
-    def pop(self):
-        """Nothing to do: there is one context."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        return None
-
-
-_context = Context()
-
-
-def current_context(devnum=None):
-    """The context of the simulated device."""
-    _check_device_number(devnum)
-    return _context
-
-
-def _check_device_number(number):
-    if number not in (None, 0):
-        from cudasim._cuda_errors import CudaAPIError
-
-        raise CudaAPIError(
-            101,
-            f"Call to cuDeviceGet results in CUDA_ERROR_INVALID_DEVICE: there is no device "
-            f"{number}; the simulated machine has 1 device, number 0",
-        )
-
-
-def get_current_device():
-    """The simulated device."""
-    return _device
-
-
-def select_device(device_id):
-    """Makes a device current and returns its context."""
-    _check_device_number(device_id)
-    return _context
-
-
-def is_available():
-    """True: that is what the simulator is for."""
-    return True
-
-
-def is_supported_version():
-    return True
-
-
-def is_float16_supported():
-    return _device.supports_float16
-
-
-def is_bfloat16_supported():
-    return _device.supports_bfloat16
-
-
-def cuda_error():
-    """None: the simulated driver never fails to start."""
-    return None
-
-
-def detect():
-    """Prints the devices; True, because there is one."""
-    major, minor = _device.compute_capability
-    print("Found 1 CUDA devices")
-    print(f"id 0    {_device.profile['name']:>24}    [SIMULATED BY CUDASIM]")
-    print(f"{'Compute Capability':>36}: {major}.{minor}")
-    print(f"{'UUID':>36}: {_device.uuid}")
-    print("Summary:\n\t1/1 devices are supported")
-    return True
-
-
-def synchronize():
-    """Returns at once: launches are eager (rule V7)."""
-
-
-def reset():
-    """Nothing to do: memory goes back when arrays are collected."""
-
-
-def close():
-    """Nothing to do: memory goes back when arrays are collected."""
-
-
-def require_context(function):
-    """A decorator that has nothing to do: the context is always there."""
-    return function
-
-
-def is_device_memory(value):
-    """Whether the object is device memory."""
-    return hasattr(value, "__cuda_array_interface__")
-
-
-def device_memory_size(value):
-    """Bytes of a device array."""
-    return value.nbytes
+    @property
+    def supports_fp8(self):
+        return self.compute_capability >= (8, 9)

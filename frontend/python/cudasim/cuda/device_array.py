@@ -1,7 +1,8 @@
-"""DeviceNDArray: an array in simulated device memory, and the functions that make one.
+"""DeviceNDArray: an array in simulated device memory. array_functions.py makes them.
 
 Device memory is the engine's own arena; host code reaches it by copies only (rule E9). The memory is freed when
 the last array (or view) on it is collected, also while a launch runs (frontend/bindings/simulated_device.h).
+What numba.cuda refuses (copies between different strides, transposing three axes) is refused here too.
 """
 
 import operator
@@ -12,13 +13,18 @@ import numpy as np
 
 from cudasim.cuda.array_layout import (
     array_type_name,
+    completed_shape,
     contiguous_strides,
     element_count,
+    expanded_index,
+    extent_in_bytes,
     is_contiguous,
     layout_of,
+    reshaped_strides,
     shape_tuple,
 )
-from cudasim.cuda.device import native_device
+from cudasim.cuda.context import current_device
+from cudasim.cuda.device_memory import MemoryPointer, device_of, pointer_to
 
 
 def _caller_label():
@@ -41,6 +47,7 @@ class DeviceNDArray:
     __slots__ = (
         "_allocation",
         "_address",
+        "device",
         "shape",
         "strides",
         "dtype",
@@ -58,17 +65,18 @@ class DeviceNDArray:
     __array_priority__ = 1000
 
     def __init__(
-        self, shape, strides, dtype, stream=0, gpu_data=None, *, address=None, poison=True, label=None
+        self, shape, strides, dtype, stream=0, gpu_data=None, *, address=None, device=None, poison=True
     ):
-        """An array over new memory, or over `gpu_data` (an allocation) from `address` on."""
+        """An array over new memory on the current device, or over `gpu_data` (what keeps the memory) from
+        `address` on."""
         shape = shape_tuple(shape)
         dtype = np.dtype(dtype)
         if strides is None:
             strides = contiguous_strides(shape, dtype.itemsize, "C")
-        elif not isinstance(strides, tuple):
-            strides = (strides,) if isinstance(strides, int) else tuple(strides)
+        else:
+            strides = tuple(map(int, strides)) if np.iterable(strides) else (operator.index(strides),)
         if len(strides) != len(shape):
-            raise ValueError(f"shape {shape} and strides {strides} have different lengths")
+            raise ValueError(f"strides not match ndim: shape {shape}, strides {strides}")
         if dtype.hasobject:
             raise TypeError("device memory cannot hold Python objects; give the array a numeric dtype")
         self.shape, self.strides, self.dtype, self.ndim = shape, strides, dtype, len(shape)
@@ -76,10 +84,14 @@ class DeviceNDArray:
         self.layout = layout_of(shape, strides, dtype.itemsize)
         self.stream = stream
         if gpu_data is None:
+            self.device = current_device()
             # At least one byte, so that empty arrays have an address of their own.
-            extent = max(_extent(shape, strides, dtype.itemsize), 1)
-            gpu_data = native_device().allocate(extent, _caller_label() if label is None else label, poison)
+            extent = max(extent_in_bytes(shape, strides, dtype.itemsize), 1)
+            gpu_data = self.device.native.allocate(extent, _caller_label(), poison)
             address = gpu_data.address
+        else:
+            address = gpu_data.device_pointer if address is None else address
+            self.device = device_of(address) if device is None else device
         self._allocation, self._address = gpu_data, address
         try:
             self.type_name = array_type_name(dtype, self.ndim, self.layout)
@@ -94,29 +106,31 @@ class DeviceNDArray:
     def nbytes(self):
         return self.size * self.dtype.itemsize
 
-    alloc_size = nbytes
+    @property
+    def alloc_size(self):
+        """Bytes of memory that the array spans."""
+        return extent_in_bytes(self.shape, self.strides, self.dtype.itemsize)
 
     @property
     def gpu_data(self):
-        """The allocation that the array lies in."""
-        return self._allocation
+        """The memory that the array lies in."""
+        if isinstance(self._allocation, MemoryPointer):
+            return self._allocation
+        return pointer_to(self._address if self.size else 0, self.alloc_size, self._allocation)
 
     @property
     def device_ctypes_pointer(self):
-        import ctypes
-
-        return ctypes.c_void_p(self._address)
+        return self.gpu_data.device_ctypes_pointer
 
     @property
     def __cuda_array_interface__(self):
-        strides = None if self.is_c_contiguous() else self.strides
         return {
             "shape": self.shape,
-            "strides": strides,
+            "strides": None if self.is_c_contiguous() else self.strides,
             "data": (self._address if self.size else 0, False),
             "typestr": self.dtype.str,
             "descr": self.dtype.descr,
-            "stream": None,
+            "stream": int(self.stream) if self.stream else None,
             "version": 3,
         }
 
@@ -139,26 +153,35 @@ class DeviceNDArray:
         return f"<DeviceNDArray shape={self.shape} dtype={self.dtype} layout={self.layout}>"
 
     def bind(self, stream=0):
-        """The same array for use with another stream."""
+        """The same array with another default stream."""
+        bound = self._view(self.shape, self.strides, self._address)
+        bound.stream = stream
+        return bound
+
+    def __copy__(self):
         return self._view(self.shape, self.strides, self._address)
+
+    def __reduce__(self):
+        raise TypeError(
+            "a device array cannot be pickled: its memory belongs to this process; pickle d.copy_to_host()"
+        )
 
     # -- copies -------------------------------------------------------------------------------------------
 
     def _read(self):
-        """The elements as a new host array of the same layout."""
-        order = "F" if self.layout == "F" else "C"
+        """The elements as a new host array of the same strides."""
         if self.layout != "A":
-            host = np.empty(self.shape, self.dtype, order=order)
+            host = np.empty(self.shape, self.dtype, order=self.layout)
             if self.size:
-                native_device().copy_from_device(_bytes_of(host), self._address)
+                self.device.native.copy_from_device(_bytes_of(host), self._address)
             return host
         extent, view = self._host_extent()
-        native_device().copy_from_device(extent, self._lowest_address())
-        return view.copy()
+        self.device.native.copy_from_device(extent, self._lowest_address())
+        return view
 
     def _host_extent(self):
         """A host buffer as long as the memory that the array spans, and the array over that buffer."""
-        extent = np.empty(_extent(self.shape, self.strides, self.dtype.itemsize), np.uint8)
+        extent = np.empty(self.alloc_size, np.uint8)
         view = np.ndarray(
             self.shape, self.dtype, extent, self._address - self._lowest_address(), self.strides
         )
@@ -171,78 +194,99 @@ class DeviceNDArray:
 
     def copy_to_host(self, ary=None, stream=0):
         """Copies to the host: into `ary`, or into a new array, which is returned."""
+        if any(stride < 0 for stride in self.strides):
+            raise NotImplementedError(
+                f"D->H copy not implemented for negative strides: {self.strides}; copy the array that this is a "
+                "view of, and reverse it on the host"
+            )
         if ary is None:
             return self._read()
         if not isinstance(ary, np.ndarray):
             raise TypeError(f"copy_to_host() copies into NumPy arrays, got {type(ary).__name__}")
         self._check_compatible(ary)
         if ary.nbytes and self.layout != "A" and ary.strides == self.strides:
-            native_device().copy_from_device(_bytes_of(ary), self._address)
+            self.device.native.copy_from_device(_bytes_of(ary), self._address)
         else:
-            ary[...] = self._read()
+            ary[...] = self._read().reshape(ary.shape)
         return ary
 
     def copy_to_device(self, ary, stream=0):
         """Copies `ary`, a host or device array of the same shape and dtype, into this one."""
+        if not isinstance(ary, DeviceNDArray) and not hasattr(ary, "__cuda_array_interface__"):
+            ary = np.asanyarray(ary)
+        elif not isinstance(ary, DeviceNDArray):
+            from cudasim.cuda.array_functions import as_cuda_array
+
+            ary = as_cuda_array(ary)
+        if ary.size == 0:
+            return
+        check_contiguous(self)
         if isinstance(ary, DeviceNDArray):
+            check_contiguous(ary)
             self._check_compatible(ary)
-            if self.layout != "A" and ary.strides == self.strides:
-                if self.size:
-                    native_device().copy_within_device(self._address, ary._address, self.nbytes)
+            if self.device is ary.device and self.layout != "A":
+                self.device.native.copy_within_device(self._address, ary._address, self.nbytes)
                 return
             ary = ary._read()
-        host = np.asarray(ary)
-        self._check_compatible(host)
-        self._write(host)
+        else:
+            ary = np.array(
+                ary, order="F" if self.layout == "F" else "C", subok=True, copy=None if _LAZY else False
+            )
+            self._check_compatible(ary)
+        self._write(ary.reshape(self.shape))
 
     def _check_compatible(self, other):
         if other.dtype != self.dtype:
-            raise TypeError(f"the arrays have different dtypes: device {self.dtype}, other {other.dtype}")
-        if tuple(other.shape) != self.shape:
+            raise TypeError(f"incompatible dtype: {self.dtype} vs. {other.dtype}")
+        if _squeezed(self.shape, self.shape) != _squeezed(other.shape, other.shape):
+            raise ValueError(f"incompatible shape: {self.shape} vs. {tuple(other.shape)}")
+        if self.size and _squeezed(self.shape, self.strides) != _squeezed(other.shape, other.strides):
             raise ValueError(
-                f"the arrays have different shapes: device {self.shape}, other {tuple(other.shape)}"
+                f"incompatible strides: {self.strides} vs. {tuple(other.strides)}; both arrays must have the same "
+                "layout"
             )
 
     def _write(self, host):
         """Copies a host array that broadcasts to this one's shape."""
         if not self.size:
             return
-        device = native_device()
+        native = self.device.native
         if self.layout != "A":
-            if host.shape != self.shape or host.strides != self.strides:
+            if host.shape != self.shape or host.strides != self.strides or host.dtype != self.dtype:
                 ordered = np.empty(self.shape, self.dtype, order=self.layout)
                 ordered[...] = host
                 host = ordered
-            device.copy_to_device(self._address, _bytes_of(host))
+            native.copy_to_device(self._address, _bytes_of(host))
             return
         extent, view = self._host_extent()
-        device.copy_from_device(extent, self._lowest_address())
+        native.copy_from_device(extent, self._lowest_address())
         view[...] = host
-        device.copy_to_device(self._lowest_address(), extent)
+        native.copy_to_device(self._lowest_address(), extent)
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ValueError("a device array becomes a host array by a copy; copy=False cannot be had")
-        host = self._read()
+        host = self.copy_to_host()
         return host if dtype is None else host.astype(dtype, copy=False)
 
     # -- views --------------------------------------------------------------------------------------------
 
-    def _view(self, shape, strides, address, dtype=None):
+    def _view(self, shape, strides, address, dtype=None, stream=0):
+        dtype = self.dtype if dtype is None else dtype
         return DeviceNDArray(
             shape,
             strides,
-            self.dtype if dtype is None else dtype,
-            self.stream,
+            dtype,
+            stream or self.stream,
             self._allocation,
             address=address,
+            device=self.device,
         )
 
     def _select(self, index):
         """The view that an index names."""
-        items = _expanded_index(index, self.ndim)
         shape, strides, address = [], [], self._address
-        for axis, item in enumerate(items):
+        for axis, item in enumerate(expanded_index(index, self.ndim)):
             extent, stride = self.shape[axis], self.strides[axis]
             if isinstance(item, slice):
                 start, stop, step = item.indices(extent)
@@ -261,57 +305,105 @@ class DeviceNDArray:
         view = self._select(index)
         return view._read()[()] if view.ndim == 0 else view
 
-    getitem = __getitem__
+    def getitem(self, item, stream=0):
+        """self[item]"""
+        return self[item]
 
     def __setitem__(self, index, value):
+        from cudasim.cuda.array_functions import as_device_or_contiguous
+
         target = self._select(index)
+        value = as_device_or_contiguous(value)
+        if value.ndim > target.ndim:
+            raise ValueError(f"Can't assign {value.ndim}-D array to {target.ndim}-D self")
+        for axis, extent in enumerate(value.shape, target.ndim - value.ndim):
+            if extent not in (1, target.shape[axis]):
+                raise ValueError(
+                    f"Can't copy sequence with size {extent} to array axis {axis} with dimension "
+                    f"{target.shape[axis]}"
+                )
         if isinstance(value, DeviceNDArray):
             value = value._read()
-        target._write(np.broadcast_to(np.asarray(value, dtype=self.dtype), target.shape))
+        target._write(value.astype(self.dtype, copy=False))
 
-    def setitem(self, index, value, stream=0):
-        self[index] = value
+    def setitem(self, key, value, stream=0):
+        """self[key] = value"""
+        self[key] = value
 
     def __iter__(self):
         return (self[index] for index in range(len(self)))
 
     def reshape(self, *newshape, order="C"):
-        """The same memory in another shape; the array must be contiguous."""
+        """The same memory in another shape. As in numba.cuda the elements of a contiguous array are taken in the
+        order of memory, whatever its layout."""
         if len(newshape) == 1 and isinstance(newshape[0], (tuple, list)):
             newshape = tuple(newshape[0])
-        shape = _completed_shape(newshape, self.size)
-        if self.layout != order and not (order == "F" and self.is_f_contiguous()):
+        shape, itemsize = completed_shape(newshape, self.size), self.dtype.itemsize
+        if order not in ("C", "F", "A"):
+            raise ValueError(f"order not C|F|A: {order!r}")
+        if order == "A":
+            order = "F" if self.is_f_contiguous() else "C"
+        if self.layout != "A":
+            strides = contiguous_strides(shape, itemsize, order)
+        else:
+            strides = reshaped_strides(self.shape, self.strides, shape, itemsize, order)
+        if strides is None:
             raise NotImplementedError(
-                f"reshape of a device array of layout {self.layout} in order {order}; "
-                "copy it to a contiguous one first"
+                f"reshape would require copy: shape {self.shape} with strides {self.strides} to {shape}; make a "
+                "contiguous copy first"
             )
-        return self._view(shape, contiguous_strides(shape, self.dtype.itemsize, order), self._address)
+        return self._view(shape, strides, self._address)
 
     def ravel(self, order="C", stream=0):
-        """The same memory in one dimension."""
-        return self.reshape(self.size, order=order)
+        """The same memory in one dimension; the array must be contiguous in that order."""
+        if order not in ("C", "F", "A"):
+            raise ValueError(f"order not C|F|A: {order!r}")
+        fits = {"C": self.is_c_contiguous(), "F": self.is_f_contiguous()}
+        if not (fits["C"] or fits["F"] if order == "A" else fits[order]):
+            raise NotImplementedError(f"ravel on non-contiguous array (layout {self.layout}, order {order})")
+        return self._view((self.size,), (self.dtype.itemsize,), self._address, stream=stream)
+
+    def squeeze(self, axis=None, stream=0):
+        """The same memory without axes of extent 1: all of them, or those named."""
+        axes = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = {range(self.ndim)[number] for number in axes}
+        if axis is not None and any(self.shape[number] != 1 for number in axes):
+            raise ValueError(
+                f"cannot squeeze out an axis of an extent other than 1: shape {self.shape}, axis {axis}"
+            )
+        kept = [number for number in range(self.ndim) if number not in axes or self.shape[number] != 1]
+        shape, strides = (tuple(values[number] for number in kept) for values in (self.shape, self.strides))
+        return self._view(shape, strides, self._address, stream=stream)
 
     def view(self, dtype):
         """The same memory as elements of another dtype."""
         dtype = np.dtype(dtype)
         if dtype.itemsize == self.dtype.itemsize:
             return self._view(self.shape, self.strides, self._address, dtype)
-        if not self.shape or self.layout != "C" or (self.shape[-1] * self.dtype.itemsize) % dtype.itemsize:
+        if not self.shape or self.layout != "C":
             raise ValueError(
-                f"a view of {self.dtype} as {dtype} needs a C-contiguous array whose last axis "
-                f"holds a multiple of {dtype.itemsize} bytes"
+                f"To change to a dtype of a different size ({self.dtype} to {dtype}), the array must be C-contiguous "
+                "and have a dimension"
             )
-        shape = (*self.shape[:-1], self.shape[-1] * self.dtype.itemsize // dtype.itemsize)
+        last, rest = divmod(self.shape[-1] * self.dtype.itemsize, dtype.itemsize or 1)
+        if rest or not dtype.itemsize:
+            raise ValueError(
+                f"a view of {self.dtype} as {dtype}: the last axis does not hold a multiple of {dtype.itemsize} bytes"
+            )
+        shape = (*self.shape[:-1], last)
         return self._view(shape, contiguous_strides(shape, dtype.itemsize, "C"), self._address, dtype)
 
     def transpose(self, axes=None):
-        """The same memory with axes in another order (reversed unless said)."""
-        order = tuple(reversed(range(self.ndim))) if axes is None else tuple(axes)
-        if sorted(order) != list(range(self.ndim)):
-            raise ValueError(f"{order} does not name the axes of a {self.ndim}-dimensional array")
-        return self._view(
-            tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order), self._address
-        )
+        """A new array with rows and columns exchanged. As in numba.cuda: a copy, of two dimensions only."""
+        if axes and tuple(axes) == tuple(range(self.ndim)):
+            return self
+        if self.ndim != 2:
+            raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
+        if axes is not None and set(axes) != {0, 1}:
+            raise ValueError(f"invalid axes list {axes!r}")
+        result = DeviceNDArray(self.shape[::-1], None, self.dtype, self.stream, poison=False)
+        result._write(self._read().T)
+        return result
 
     @property
     def T(self):  # noqa: N802 - NumPy's name
@@ -320,9 +412,20 @@ class DeviceNDArray:
     def split(self, section, stream=0):
         """Views of `section` elements each, the last one shorter if need be."""
         if self.ndim != 1:
-            raise ValueError("split() works on one-dimensional arrays")
+            raise ValueError("only support 1d array")
+        if self.strides[0] != self.dtype.itemsize:
+            raise ValueError("only support unit stride")
         for begin in range(0, self.size, section):
             yield self[begin : begin + section]
+
+
+#: NumPy 2 copies "if needed" with copy=None, NumPy 1 with copy=False.
+_LAZY = int(np.__version__.partition(".")[0]) >= 2
+
+
+def _squeezed(shape, values):
+    """`values` of the axes whose extent is not 1."""
+    return tuple(value for extent, value in zip(shape, values) if extent != 1)
 
 
 def _bytes_of(host):
@@ -332,149 +435,18 @@ def _bytes_of(host):
     return host.reshape(-1, order="A").view(np.uint8) if host.size else host
 
 
-def _extent(shape, strides, itemsize):
-    """Bytes from the lowest to the end of the highest element."""
-    if 0 in shape:
-        return 0
-    return itemsize + sum(abs(stride) * (extent - 1) for extent, stride in zip(shape, strides))
+def check_contiguous(array):
+    """Only contiguous arrays are copied to the device as a whole (as with numba.cuda); axes along which an array
+    repeats itself (stride 0) do not count."""
+    core = [(extent, stride) for extent, stride in zip(array.shape, array.strides) if stride != 0]
+    shape, strides = tuple(extent for extent, _ in core), tuple(stride for _, stride in core)
+    if array.size and layout_of(shape, strides, array.dtype.itemsize) == "A":
+        raise not_contiguous(array)
 
 
-def _expanded_index(index, ndim):
-    """One int or slice per axis."""
-    items = index if isinstance(index, tuple) else (index,)
-    if any(item is None or isinstance(item, (list, np.ndarray)) for item in items):
-        raise NotImplementedError(
-            "device arrays are indexed with ints, slices and ...; copy to the host for anything else"
-        )
-    if items.count(Ellipsis) > 1:
-        raise IndexError("an index can have one ... only")
-    if Ellipsis in items:
-        at = items.index(Ellipsis)
-        items = (*items[:at], *[slice(None)] * (ndim - len(items) + 1), *items[at + 1 :])
-    if len(items) > ndim:
-        raise IndexError(f"too many indices: the array has {ndim} dimensions, the index names {len(items)}")
-    return (*items, *[slice(None)] * (ndim - len(items)))
-
-
-def _completed_shape(shape, size):
-    """The shape with -1 replaced by what is left."""
-    shape = tuple(map(operator.index, shape))
-    if shape.count(-1) == 1:
-        rest = element_count(extent for extent in shape if extent != -1)
-        if rest and size % rest == 0:
-            shape = tuple(size // rest if extent == -1 else extent for extent in shape)
-    if element_count(shape) != size or any(extent < 0 for extent in shape):
-        raise ValueError(f"an array of {size} elements cannot have shape {shape}")
-    return shape
-
-
-# -- making arrays ----------------------------------------------------------------------------------------
-
-
-def to_device(obj, stream=0, copy=True, to=None):
-    """Copies a host array (or scalar, or sequence) to the device: into `to`, or into a new array."""
-    if isinstance(obj, DeviceNDArray):
-        return obj
-    host = np.asarray(obj)
-    if to is None:
-        check_contiguous(host)
-        to = DeviceNDArray(host.shape, host.strides, host.dtype, stream, poison=False)
-        if copy:
-            to._write(host)
-        return to
-    if copy:
-        to.copy_to_device(host, stream)
-    return to
-
-
-def check_contiguous(host):
-    """Only contiguous host arrays are copied to the device (as with numba.cuda)."""
-    flags = host.flags
-    if not (flags.c_contiguous or flags.f_contiguous):
-        raise ValueError(
-            f"the array with shape {host.shape} and strides {host.strides} is not contiguous, and "
-            "only contiguous arrays can be copied to the device; pass np.ascontiguousarray(a), and "
-            "copy the result back if the kernel writes to it"
-        )
-
-
-def device_array(shape, dtype=np.float64, strides=None, order="C", stream=0):
-    """A new array in device memory; its content is a poison pattern until it is written (rule V3)."""
-    shape, dtype = shape_tuple(shape), np.dtype(dtype)
-    if order not in ("C", "F"):
-        raise ValueError(f"order is 'C' or 'F', got {order!r}")
-    if strides is None:
-        strides = contiguous_strides(shape, dtype.itemsize, order)
-    return DeviceNDArray(shape, strides, dtype, stream)
-
-
-def device_array_like(ary, stream=0):
-    """A new array in device memory with the shape, dtype and layout of `ary`."""
-    shape, dtype = tuple(ary.shape), np.dtype(ary.dtype)
-    order = "F" if layout_of(shape, tuple(ary.strides), dtype.itemsize) == "F" else "C"
-    return DeviceNDArray(shape, contiguous_strides(shape, dtype.itemsize, order), dtype, stream)
-
-
-def pinned_array(shape, dtype=np.float64, strides=None, order="C"):
-    """A host array; with eager launches pinned memory behaves like any other (rule V7)."""
-    array = np.empty(shape, dtype, order=order)
-    return array if strides is None else np.ndarray(shape, dtype, array, strides=strides)
-
-
-def pinned_array_like(ary):
-    """A host array with the shape and dtype of `ary`."""
-    return np.empty_like(ary)
-
-
-class pinned:  # noqa: N801 - numba.cuda's name
-    """`with cuda.pinned(a, b):` for the length of the block; nothing to do."""
-
-    def __init__(self, *arrays):
-        self._arrays = arrays
-
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *error):
-        return None
-
-
-def is_cuda_array(obj):
-    """Whether the object says it is an array in device memory."""
-    return hasattr(obj, "__cuda_array_interface__")
-
-
-def is_cuda_ndarray(obj):
-    """Whether the object is an array in device memory of this package."""
-    return isinstance(obj, DeviceNDArray)
-
-
-def as_cuda_array(obj, sync=True):
-    """A device array over the memory of an object with __cuda_array_interface__."""
-    if isinstance(obj, DeviceNDArray):
-        return obj
-    if not is_cuda_array(obj):
-        raise TypeError(f"{type(obj).__name__} has no __cuda_array_interface__")
-    return from_cuda_array_interface(obj.__cuda_array_interface__, owner=obj)
-
-
-def from_cuda_array_interface(description, owner=None, sync=True):
-    """A device array over the memory that a __cuda_array_interface__ dictionary describes."""
-    dtype = np.dtype(description["typestr"])
-    shape = tuple(description["shape"])
-    strides = description.get("strides") or contiguous_strides(shape, dtype.itemsize, "C")
-    return DeviceNDArray(
-        shape,
-        tuple(strides),
-        dtype,
-        0,
-        owner if owner is not None else description,
-        address=description["data"][0],
+def not_contiguous(array):
+    return ValueError(
+        f"the array with shape {tuple(array.shape)} and strides {tuple(array.strides)} is not contiguous, and "
+        "only contiguous arrays can be copied to the device; pass np.ascontiguousarray(a), and "
+        "copy the result back if the kernel writes to it"
     )
-
-
-def auto_device(obj, stream=0, copy=True, user_explicit=False):
-    """The array itself and False if it is on the device, else a device copy and True."""
-    if isinstance(obj, DeviceNDArray):
-        return obj, False
-    return to_device(obj, stream, copy), True

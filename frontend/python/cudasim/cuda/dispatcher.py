@@ -12,9 +12,10 @@ import numpy as np
 
 from cudasim import _native, options, types
 from cudasim.cuda.arguments import convertible, type_name
+from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.kernel import CompiledKernel
-from cudasim.cuda.launch_configuration import parse_brackets
+from cudasim.cuda.launch_configuration import not_configured, parse_brackets
 
 _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
 #: Configurations and array types that one dispatcher remembers; a launch in a loop over sizes must not grow.
@@ -35,10 +36,11 @@ class ConfiguredKernel(_native.FramelessCall):
 
     def _run(self, *args):
         # The hot path: device arrays, floats and ints are typed and flattened in one go.
+        device = current_device()
         key, values, plain = [], [], True
         for value in args:
             kind = type(value)
-            if kind is DeviceNDArray and value.type_name is not None:
+            if kind is DeviceNDArray and value.device is device and value.type_name is not None:
                 key.append(value.type_name)
                 values += value.parameters
             elif kind is float:
@@ -51,13 +53,13 @@ class ConfiguredKernel(_native.FramelessCall):
                 key.append(type_name(value))
                 plain = False
         key = tuple(key)
-        entry = self._entries.get(key)
+        entry = self._entries.get((device.id, key))
         if entry is None or entry.generation != options.generation:
             given = len(args)
             args, key = self.dispatcher._with_defaults(args, key)
             plain = plain and len(args) == given
-            entry = self._entries[key] = self.dispatcher._kernel_for(key).entry(
-                self.griddim, self.blockdim, self.sharedmem
+            entry = self._entries[device.id, key] = self.dispatcher._kernel_for(key).entry(
+                device, self.griddim, self.blockdim, self.sharedmem
             )
         if plain and entry.takes_values:
             report = entry.launch(entry.pack(*values))
@@ -73,15 +75,20 @@ class ForAll(_native.FramelessCall):
     def __init__(self, dispatcher, ntasks, tpb, stream, sharedmem):
         super().__init__(self._run)
         if ntasks < 0:
-            raise ValueError(f"forall() needs a number of tasks of 0 or more, got {ntasks}")
-        self._dispatcher, self._ntasks, self._stream, self._sharedmem = dispatcher, ntasks, stream, sharedmem
-        self._threads_per_block = tpb or 256
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+        self.dispatcher, self.ntasks, self.stream, self.sharedmem = dispatcher, ntasks, stream, sharedmem
+        self.thread_per_block = tpb
 
     def _run(self, *args):
-        if self._ntasks == 0:
+        if self.ntasks == 0:
             return
-        blocks = -(-self._ntasks // self._threads_per_block)
-        self._dispatcher[blocks, self._threads_per_block, self._stream, self._sharedmem](*args)
+        threads = self.thread_per_block
+        if threads == 0:
+            # As with a GPU: the block with which most threads are resident.
+            _, types_of_arguments = self.dispatcher._with_defaults(args, tuple(map(type_name, args)))
+            threads = self.dispatcher._kernel_for(types_of_arguments).best_block_size(self.sharedmem)
+        blocks = (self.ntasks + threads - 1) // threads
+        self.dispatcher[blocks, threads, self.stream, self.sharedmem](*args)
 
 
 class CUDADispatcher:
@@ -114,10 +121,7 @@ class CUDADispatcher:
                 f"{self.__name__}() is a device function: it is called from kernels; from the host, "
                 f"call {self.__name__}.py_func"
             )
-        raise ValueError(
-            f"{self.__name__}() is a kernel: it needs a launch configuration, "
-            f"{self.__name__}[blocks, threads_per_block](arguments)"
-        )
+        raise not_configured(self.__name__)
 
     def __reduce__(self):
         # By name where the module has it (the usual case), as functions are pickled.
@@ -143,8 +147,10 @@ class CUDADispatcher:
 
     def _configure(self, brackets):
         if self.device:
-            raise ValueError(f"{self.__name__} is a device function and cannot be launched")
-        grid, block, stream, shared_bytes = parse_brackets(brackets)
+            raise RuntimeError(
+                f"Cannot compile a device function as a kernel: {self.__name__} is one; call it from a kernel"
+            )
+        grid, block, stream, shared_bytes = parse_brackets(brackets, self.__name__)
         key = (grid, block, shared_bytes)
         if stream in (0, None):
             configured = self._configured.get(key)
@@ -172,7 +178,10 @@ class CUDADispatcher:
             added = defaults[len(defaults) - missing :]
             return (*args, *added), (*key, *map(type_name, added))
         if missing and not code.co_flags & 0x04:  # 0x04: the function takes *args
-            raise TypeError(f"{self.__name__}() takes {code.co_argcount} arguments, got {len(args)}")
+            raise TypeError(
+                f"Signature mismatch: {len(args)} argument types given, but function takes {code.co_argcount} "
+                f"arguments (kernel {self.__name__})"
+            )
         return args, key
 
     def _kernel_for(self, argument_types):
@@ -204,8 +213,8 @@ class CUDADispatcher:
         if not candidates:
             known = "; ".join(f"({', '.join(declared)})" for declared in self.overloads)
             raise TypeError(
-                f"{self.__name__}() is declared for {known}; no declaration fits the arguments "
-                f"({', '.join(argument_types)})"
+                f"No matching definition for argument type(s) {', '.join(argument_types)}: {self.__name__}() is "
+                f"declared for {known}"
             )
         return min(candidates)[2]
 
@@ -217,6 +226,8 @@ class CUDADispatcher:
 
     def specialize(self, *args):
         """A dispatcher with one overload, for arguments of the types of these (values or types)."""
+        if self.specialized:
+            raise RuntimeError("Dispatcher already specialized")
         names = tuple(_type_or_value_name(value) for value in args)
         specialized = CUDADispatcher(self.py_func, self.targetoptions, [(names, None)], self.device)
         specialized.specialized = True
@@ -243,6 +254,19 @@ class CUDADispatcher:
             return what(self.overloads[types.parse_signature(signature)[0]])
         return {argument_types: what(kernel) for argument_types, kernel in self.overloads.items()}
 
+    def get_shared_mem_per_block(self, signature=None):
+        """Bytes of static shared memory of one overload, or of all by their types."""
+        return self._inspect_only(signature, lambda kernel: kernel.shared_mem_per_block)
+
+    def get_max_threads_per_block(self, signature=None):
+        """Threads that a block of one overload may have, or of all by their types."""
+        return self._inspect_only(signature, lambda kernel: kernel.max_threads_per_block)
+
+    def _inspect_only(self, signature, what):
+        if signature is None and self.specialized:
+            return what(next(iter(self.overloads.values())))
+        return self._inspect(signature, what)
+
     def inspect_llvm(self, signature=None):
         """The NVVM IR of one overload, or of all by their types."""
         return self._inspect(signature, CompiledKernel.inspect_llvm)
@@ -264,7 +288,7 @@ def _type_or_value_name(value):
         return types.name_of(value)
     try:
         return type_name(value)
-    except ValueError:
+    except (ValueError, NotImplementedError):
         return types.name_of(value)
 
 

@@ -9,8 +9,8 @@ import threading
 
 from cudasim import _reporting, options
 from cudasim.cuda.arguments import HostCopies, Packer
-from cudasim.cuda.device import native_device
-from cudasim.cuda.launch_configuration import check_extents
+from cudasim.cuda.context import current_device
+from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
 
 #: Called with each CompiledKernel when it has been compiled; `cudasim ir` listens here.
 compiled_listeners = []
@@ -19,10 +19,10 @@ compiled_listeners = []
 class LaunchEntry:
     """A kernel, a configuration and options, ready to launch."""
 
-    __slots__ = ("kernel", "packer", "pack", "launch", "generation", "padding", "takes_values")
+    __slots__ = ("kernel", "device", "packer", "pack", "launch", "generation", "padding", "takes_values")
 
-    def __init__(self, kernel, plan, parameter_bytes):
-        self.kernel = kernel
+    def __init__(self, kernel, device, plan, parameter_bytes):
+        self.kernel, self.device = kernel, device
         self.packer = kernel.packer
         self.padding = parameter_bytes - kernel.packer.size
         self.pack = kernel.packer.pack if self.padding == 0 else self._padded_pack
@@ -36,7 +36,7 @@ class LaunchEntry:
 
     def run(self, args):
         """One launch. Results go back to host arrays unless it raised."""
-        copies = HostCopies()
+        copies = HostCopies(self.device)
         report = self.launch(self.pack(*self.packer.flatten(args, copies)))
         if report is None:
             copies.write_back()
@@ -75,7 +75,7 @@ class CompiledKernel:
         self._parameter_bytes = next(
             kernel["parameter_bytes"] for kernel in self.image.kernels if kernel["name"] == self.kernel_name
         )
-        self._loaded = None
+        self._loaded = {}  # device → image on that device
         self._lock = threading.Lock()
         for listener in tuple(compiled_listeners):
             listener(self)
@@ -84,24 +84,29 @@ class CompiledKernel:
     def signature(self):
         return self.argument_types
 
-    def _loaded_image(self):
+    def _loaded_image(self, device):
         with self._lock:
-            if self._loaded is None:
-                self._loaded = native_device().load(self.image)
-            return self._loaded
+            if device not in self._loaded:
+                self._loaded[device] = device.native.load(self.image)
+            return self._loaded[device]
 
-    def entry(self, grid, block, shared_bytes):
-        """A LaunchEntry for a configuration and the options in force."""
+    def entry(self, device, grid, block, shared_bytes):
+        """A LaunchEntry for a device, a configuration and the options in force."""
+        check_extents(grid, "griddim")
+        check_extents(block, "blockdim")
+        bounds = self.target_options.get("launch_bounds")
+        if bounds:
+            check_launch_bounds(block, bounds, self.py_func.__name__)
+        plan = self._plan(device, grid, block, min(shared_bytes, (1 << 63) - 1))
+        return LaunchEntry(self, device, plan, self._parameter_bytes)
+
+    def _plan(self, device, grid, block, shared_bytes):
         from cudasim import _native, cache
 
         cache.apply()
-        check_extents(grid, "griddim")
-        check_extents(block, "blockdim")
-        if shared_bytes >= 1 << 63:
-            shared_bytes = (1 << 63) - 1
         debug = self.target_options.get("debug", False)
-        plan = _native.LaunchPlan(
-            self._loaded_image(),
+        return _native.LaunchPlan(
+            self._loaded_image(device),
             self.image,
             self.kernel_name,
             self.py_func.__name__,
@@ -119,7 +124,23 @@ class CompiledKernel:
             fma_contraction=options.get("fma"),
             optimisation=2 if self.target_options.get("opt", True) else 0,
         )
-        return LaunchEntry(self, plan, self._parameter_bytes)
+
+    @property
+    def shared_mem_per_block(self):
+        """Bytes of static shared memory."""
+        return self._plan(current_device(), (1, 1, 1), (1, 1, 1), 0).compile()
+
+    @property
+    def max_threads_per_block(self):
+        """The device's limit, or the lower one of launch_bounds."""
+        bounds = self.target_options.get("launch_bounds")
+        limit = current_device().MAX_THREADS_PER_BLOCK
+        return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
+
+    def best_block_size(self, dynamic_shared_bytes):
+        """Threads per block with which most threads are resident on the current device."""
+        shared = self.shared_mem_per_block + dynamic_shared_bytes
+        return best_block_size(current_device().profile, shared, self.max_threads_per_block)
 
     def inspect_llvm(self):
         """The NVVM IR, as text."""
@@ -128,10 +149,9 @@ class CompiledKernel:
     def inspect_asm(self, architecture=None):
         """PTX for a GPU of an architecture such as "sm_90" (the simulated device's unless said)."""
         from cudasim import _native
-        from cudasim.cuda.device import get_current_device
 
         if architecture is None:
-            architecture = "sm_{}{}".format(*get_current_device().compute_capability)
+            architecture = "sm_{}{}".format(*current_device().compute_capability)
         return _native.ptx(self.image, self.kernel_name, architecture, options.get("fma"))
 
     def inspect_types(self, file=None):

@@ -1,10 +1,20 @@
 """`kernel[griddim, blockdim, stream, sharedmem]`: what may stand in the brackets, and the extents it means."""
 
+import numbers
 import operator
 
 from cudasim._cuda_errors import CudaAPIError
+from cudasim.cuda.stream import Stream
 
 _AXES = "xyz"
+
+
+def not_configured(name):
+    """What a kernel without a launch configuration says; `name` is the kernel's."""
+    return ValueError(
+        f"Kernel launch configuration was not specified: {name}() is a kernel, launch it as "
+        f"{name}[blockspergrid, threadsperblock](arguments)"
+    )
 
 
 def normalise_dimensions(value, name):
@@ -13,22 +23,19 @@ def normalise_dimensions(value, name):
     :raises TypeError: for anything but integers; floats too, even whole ones
     :raises ValueError: for more than three
     """
-    items = value if isinstance(value, (tuple, list)) else (value,)
-    if not 1 <= len(items) <= 3:
-        raise ValueError(f"{name} is a sequence of 1, 2 or 3 integers, got {len(items)}: {list(items)!r}")
-    extents = []
+    items = list(value) if isinstance(value, (tuple, list)) else [value]
+    if len(items) > 3:
+        raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {items!r}")
     for item in items:
-        try:
-            extents.append(operator.index(item))
-        except TypeError:
-            raise TypeError(
-                f"{name} must consist of integers, got {item!r} ({type(item).__name__}){_float_advice(item)}"
-            ) from None
-    return (*extents, *(1,) * (3 - len(extents)))
+        if not isinstance(item, numbers.Integral):
+            raise TypeError(f"{name} must be a sequence of integers, got {items!r}{_advice(items)}")
+    return (*map(int, items), *(1,) * (3 - len(items)))
 
 
-def _float_advice(item):
-    return "; use // or int() where it is worked out" if isinstance(item, float) else ""
+def _advice(items):
+    return (
+        "; use // or int() where it is worked out" if any(isinstance(item, float) for item in items) else ""
+    )
 
 
 def check_extents(extents, name):
@@ -46,15 +53,38 @@ def check_extents(extents, name):
             )
 
 
-def parse_brackets(items):
+def check_launch_bounds(block, bounds, name):
+    """More threads per block than the kernel's launch_bounds promise (CUDA C++ Programming Guide, "Launch Bounds").
+
+    :raises CudaAPIError: code 1
+    """
+    threads = block[0] * block[1] * block[2]
+    limit = bounds[0] if isinstance(bounds, tuple) else bounds
+    if threads > limit:
+        raise CudaAPIError(
+            1,
+            f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: {threads} threads per block, but {name} was "
+            f"compiled with launch_bounds={bounds!r}",
+        )
+
+
+def checked_stream(stream):
+    """The stream of a launch. :raises TypeError: for what is none"""
+    if not stream or isinstance(stream, (Stream, int)) or hasattr(stream, "__cuda_stream__"):
+        return stream or 0
+    raise TypeError(f"Expected a Stream object or 0 as the stream of a launch, got {type(stream).__name__}")
+
+
+def parse_brackets(items, kernel_name):
     """What stands in the brackets → (grid, block, stream, bytes of dynamic shared memory)."""
-    if not isinstance(items, tuple) or len(items) < 2:
-        raise ValueError("a launch needs at least two values: kernel[griddim, blockdim](arguments)")
-    if len(items) > 4:
+    if not isinstance(items, tuple) or not 2 <= len(items) <= 4:
         raise ValueError(
-            f"a launch takes kernel[griddim, blockdim, stream, sharedmem], got {len(items)} values"
+            f"must specify at least the griddim and blockdim: {kernel_name}[griddim, blockdim](arguments), or "
+            f"{kernel_name}[griddim, blockdim, stream, sharedmem](arguments)"
         )
     griddim, blockdim, stream, shared = (*items, *(0, 0)[len(items) - 2 :])
+    if griddim is None or blockdim is None:
+        raise not_configured(kernel_name)
     try:
         shared_bytes = operator.index(shared)
     except TypeError:
@@ -64,6 +94,25 @@ def parse_brackets(items):
     return (
         normalise_dimensions(griddim, "griddim"),
         normalise_dimensions(blockdim, "blockdim"),
-        stream,
+        checked_stream(stream),
         shared_bytes,
     )
+
+
+def best_block_size(profile, shared_bytes, limit):
+    """The largest block with which most threads are resident, as cuOccupancyMaxPotentialBlockSize finds it.
+    (Registers are not modelled.)
+
+    :param shared_bytes: shared memory of a block, static and dynamic
+    """
+    warp, best, best_threads = profile["warp_size"], 1, 0
+    for threads in range(limit // warp * warp or limit, 0, -warp):
+        blocks = min(
+            profile["max_threads_per_multiprocessor"] // threads, profile["max_blocks_per_multiprocessor"]
+        )
+        if shared_bytes:
+            needed = shared_bytes + profile["shared_reserved_per_block"]
+            blocks = min(blocks, profile["shared_per_multiprocessor"] // needed)
+        if blocks * threads > best_threads:
+            best, best_threads = threads, blocks * threads
+    return best

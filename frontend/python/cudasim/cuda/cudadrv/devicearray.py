@@ -1,7 +1,4 @@
 """numba.cuda.cudadrv.devicearray's names."""
 
-from cudasim.cuda.device_array import (  # noqa: F401
-    DeviceNDArray,
-    auto_device,
-    is_cuda_ndarray,
-)
+from cudasim.cuda.array_functions import auto_device, is_cuda_ndarray  # noqa: F401
+from cudasim.cuda.device_array import DeviceNDArray  # noqa: F401

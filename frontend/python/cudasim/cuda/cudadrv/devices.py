@@ -1,4 +1,4 @@
 """numba.cuda.cudadrv.devices' names."""
 
-from cudasim.cuda.device import current_context as get_context  # noqa: F401
-from cudasim.cuda.device import gpus, require_context, reset  # noqa: F401
+from cudasim.cuda.context import current_context as get_context  # noqa: F401
+from cudasim.cuda.context import gpus, require_context, reset  # noqa: F401

@@ -1,4 +1,7 @@
 """numba.cuda.cudadrv.driver's names that scripts import: the error classes, and memory queries."""
 
 from cudasim._cuda_errors import CudaAPIError, CudaDriverError, CudaSupportError, LinkerError  # noqa: F401
-from cudasim.cuda.device import MemoryInfo, device_memory_size, is_device_memory  # noqa: F401
+from cudasim.cuda.context import Context, MemoryInfo  # noqa: F401
+from cudasim.cuda.device import Device  # noqa: F401
+from cudasim.cuda.device_memory import MemoryPointer, device_memory_size, is_device_memory  # noqa: F401
+from cudasim.cuda.stream import Event, Stream  # noqa: F401
