@@ -1,6 +1,7 @@
 """Dispatchers: signatures, options of jit, overloads, inspection."""
 
 import functools
+import math
 import pickle
 import re
 
@@ -205,6 +206,36 @@ def test_dispatchers_look_like_the_function():
 
 def test_dispatchers_are_pickled_by_name():
     assert pickle.loads(pickle.dumps(increment)) is increment
+
+
+def make_kernel(amount):
+    @cuda.jit(device=True)
+    def twice(value):
+        return value * 2
+
+    @cuda.jit
+    def add(x, factor=np.float64(1)):
+        x[cuda.grid(1)] += twice(amount) * factor + math.floor(0.5)
+
+    return add
+
+
+def test_kernels_without_a_name_are_pickled_with_what_they_need():
+    copy = pickle.loads(pickle.dumps(make_kernel(3)))
+    x = np.zeros(2)
+    copy[1, 2](x)
+    copy[1, 2](x, 2.0)
+    assert x.tolist() == [18, 18] and copy.py_func.__name__ == "add"
+    declared = pickle.loads(pickle.dumps(cuda.jit("void(int8[:])")(lambda x: None)))
+    assert declared.signatures == [("array(int8, 1d, A)",)]
+
+
+def test_configured_kernels_are_pickled():
+    copy = pickle.loads(pickle.dumps(increment[(2, 1), 4, 0, 16]))
+    assert copy.dispatcher is increment and copy.blockdim == (4, 1, 1) and copy.sharedmem == 16
+    x = np.zeros(8)
+    copy(x)
+    assert (x == 1).all()
 
 
 def test_one_overload_per_tuple_of_types():

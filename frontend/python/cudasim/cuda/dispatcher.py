@@ -6,6 +6,8 @@ kernel[grid, block](x, y)
   LaunchEntry.run               → packs, calls the engine, delivers its report (kernel.py)
 """
 
+import operator
+import sys
 import threading
 
 import numpy as np
@@ -14,6 +16,7 @@ from cudasim import _native, options, types
 from cudasim.cuda.arguments import convertible, type_name
 from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
+from cudasim.cuda.function_state import function_from, state_of
 from cudasim.cuda.kernel import CompiledKernel
 from cudasim.cuda.launch_configuration import not_configured, parse_brackets
 
@@ -30,6 +33,12 @@ class ConfiguredKernel(_native.FramelessCall):
         self.dispatcher = dispatcher
         self.griddim, self.blockdim, self.stream, self.sharedmem = griddim, blockdim, stream, sharedmem
         self._entries = {}
+
+    def __reduce__(self):
+        return operator.getitem, (
+            self.dispatcher,
+            (self.griddim, self.blockdim, self.stream, self.sharedmem),
+        )
 
     def __repr__(self):
         return f"<{self.dispatcher!r}[{self.griddim}, {self.blockdim}, {self.stream}, {self.sharedmem}]>"
@@ -125,12 +134,11 @@ class CUDADispatcher:
 
     def __reduce__(self):
         # By name where the module has it (the usual case), as functions are pickled.
-        import sys
-
         module = sys.modules.get(self.__module__)
         if getattr(module, self.__qualname__, None) is self:
             return self.__qualname__
-        return type(self), (self.py_func, self.targetoptions, (), self.device)
+        signatures = () if self._can_compile else [(declared, None) for declared in self.overloads]
+        return _unpickled, (state_of(self.py_func), self.targetoptions, signatures, self.device)
 
     # -- configuring --------------------------------------------------------------------------------------
 
@@ -279,6 +287,10 @@ class CUDADispatcher:
         """Prints the typed form of every overload."""
         for kernel in self.overloads.values():
             kernel.inspect_types(file)
+
+
+def _unpickled(state, *arguments):
+    return CUDADispatcher(function_from(state), *arguments)
 
 
 def _type_or_value_name(value):
