@@ -62,7 +62,8 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
     options.strict = strict;
     options.max_faults = max_faults;
     options.compile = {
-        .memory_checks = memory_checks, .fma_contraction = fma_contraction, .optimisation = optimisation};
+        .memory_checks = memory_checks, .fma_contraction = fma_contraction, .optimisation = optimisation,
+        .coroutines = options.carrier == execution::Carrier::automatic};
     return {loaded.owner,
             loaded.image,
             image,

@@ -40,6 +40,13 @@ void prefetch(const std::vector<Runner*>& batch, std::size_t next) {
     for (std::size_t line = 0; line < stack_lines; ++line) __builtin_prefetch(stack + line * line_bytes);
 }
 
+std::vector<Waiter> as_waiters(const std::vector<Runner*>& runners) {
+    std::vector<Waiter> result;
+    for (const Runner* runner : runners) result.push_back({runner->thread, runner->site, runner->barrier_kind});
+    std::sort(result.begin(), result.end(), [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
+    return result;
+}
+
 }  // namespace
 
 void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::byte* shared) {
@@ -56,8 +63,8 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::b
     context_.globals_base = reinterpret_cast<std::byte*>(launch.globals_base);
     context_.shadow_base = worker.shadow_base();
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
+    coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
     not_started_ = context_.thread_count;
-    next_thread_ = launch.options.policy == Policy::reverse ? context_.thread_count - 1 : 0;
     over_ = faulted_ = idle_rounds_ = 0;
 }
 
@@ -66,6 +73,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::b
     if (waiting_.empty()) {
         mixed_sites_ = false;
         votes_ = 0;
+        barrier_kind_ = runner->barrier_kind;
     } else {
         const Runner* first = waiting_.front();
         mixed_sites_ |= runner->site != first->site || runner->barrier_kind != first->barrier_kind;
@@ -102,7 +110,7 @@ BlockRun::State BlockRun::advance() {
             batch.clear();
         } else if (not_started_ != 0) {
             start_threads();
-        } else if (!waiting_.empty() && spinning_.empty()) {
+        } else if (spinning_.empty() && all_wait()) {
             progress_ = true;
             if (!complete_barrier()) return State::over;
         } else {
@@ -117,21 +125,19 @@ BlockRun::State BlockRun::advance() {
 void BlockRun::start_threads() {
     const bool one_by_one = launch_->options.carrier == Carrier::fiber || launch_->options.policy == Policy::reverse;
     Runner* runner = worker_->acquire(*launch_, &context_);
-    runner->thread = next_thread_;
-    runner->end = one_by_one ? next_thread_ + 1 : context_.thread_count;
-    const std::uint32_t count = runner->end - runner->thread;
-    not_started_ -= count;
-    if (launch_->options.policy == Policy::reverse) --next_thread_;
-    else next_thread_ += count;
+    runner->thread = thread_of_turn(context_.thread_count - not_started_);
+    runner->end = one_by_one ? runner->thread + 1 : context_.thread_count;
+    not_started_ -= runner->end - runner->thread;
     resume(runner);
+}
+
+std::uint32_t BlockRun::thread_of_turn(std::uint32_t turn) const {
+    return launch_->options.policy == Policy::reverse ? context_.thread_count - 1 - turn : turn;
 }
 
 /// The runner keeps only the thread it is running; those behind it in its range are not started after all.
 void BlockRun::cut(Runner* runner) {
-    const std::uint32_t behind = runner->end - runner->thread - 1;
-    if (behind == 0) return;
-    next_thread_ = runner->thread + 1;
-    not_started_ += behind;
+    not_started_ += runner->end - runner->thread - 1;
     runner->end = runner->thread + 1;
 }
 
@@ -160,6 +166,7 @@ void BlockRun::cut(Runner* runner) {
             cut(runner);
             progress_ = true;
             ++faulted_;
+            if (coroutines_.active()) coroutines_.set_over(runner->thread);
             launch_->findings.add(describe_fault(*launch_, *this, *runner));
             worker_->discard(runner);
             if (launch_->findings.faults() >= launch_->options.max_faults) launch_->no_new_blocks = true;
@@ -167,15 +174,31 @@ void BlockRun::cut(Runner* runner) {
     }
 }
 
+/// Every thread has had its turn and none spins: do any wait?
+bool BlockRun::all_wait() {
+    if (!coroutines_.active()) {
+        waiting_count_ = static_cast<std::uint32_t>(waiting_.size());
+        return waiting_count_ != 0;
+    }
+    const CoroutineThreads::Phase phase = coroutines_.phase();
+    over_ = phase.over - faulted_;
+    waiting_count_ = phase.waiting;
+    mixed_sites_ = phase.mixed;
+    votes_ = phase.votes;
+    barrier_kind_ = phase.kind;
+    return waiting_count_ != 0;
+}
+
+std::uint32_t BlockRun::place(std::uint32_t site) const {
+    return site < launch_->barrier_place.size() ? launch_->barrier_place[site] : site;
+}
+
 /// Different sites can still be one source place: LLVM clones calls.
 bool BlockRun::same_barrier() const {
     if (!mixed_sites_) return true;
-    const auto place = [this](const Runner* runner) {
-        return runner->site < launch_->barrier_place.size() ? launch_->barrier_place[runner->site] : runner->site;
-    };
-    const Runner* first = waiting_.front();
-    return std::all_of(waiting_.begin(), waiting_.end(), [&](const Runner* runner) {
-        return place(runner) == place(first) && runner->barrier_kind == first->barrier_kind;
+    const std::vector<Waiter> threads = waiters();
+    return std::all_of(threads.begin(), threads.end(), [&](const Waiter& thread) {
+        return place(thread.site) == place(threads.front().site) && thread.kind == threads.front().kind;
     });
 }
 
@@ -188,18 +211,25 @@ bool BlockRun::complete_barrier() {
     }
     if (over_ != 0) report_early_exit();
     context_.barrier_result = barrier_result();
-    ready_.swap(waiting_);
+    if (coroutines_.active()) not_started_ = context_.thread_count;
+    else ready_.swap(waiting_);
     return true;
 }
 
 std::int32_t BlockRun::barrier_result() const {
-    switch (waiting_.front()->barrier_kind) {
+    switch (barrier_kind_) {
         case jit::BarrierKind::plain: return 0;
         case jit::BarrierKind::count: return static_cast<std::int32_t>(votes_);
-        case jit::BarrierKind::all: return votes_ == waiting_.size();
+        case jit::BarrierKind::all: return votes_ == waiting_count_;
         case jit::BarrierKind::any: return votes_ != 0;
     }
     return 0;
+}
+
+/// Ascending by thread.
+std::vector<Waiter> BlockRun::waiters() const {
+    if (coroutines_.active()) return coroutines_.waiters();
+    return as_waiters(waiting_);
 }
 
 void BlockRun::abandon() {
@@ -233,25 +263,33 @@ void add_thread(WaitingGroup& group, std::uint32_t thread) {
 
 }  // namespace
 
-void BlockRun::add_groups(std::vector<WaitingGroup>& groups, const std::vector<Runner*>& runners,
+void BlockRun::add_groups(std::vector<WaitingGroup>& groups, const std::vector<Waiter>& threads,
                           const char* state) const {
     std::map<std::uint32_t, std::vector<std::uint32_t>> by_place;
-    for (const Runner* runner : runners) {
-        const bool known = runner->site < launch_->barrier_place.size();
-        by_place[known ? launch_->barrier_place[runner->site] : runner->site].push_back(runner->thread);
-    }
-    for (auto& [site, threads] : by_place) {
-        std::sort(threads.begin(), threads.end());
+    for (const Waiter& thread : threads) by_place[place(thread.site)].push_back(thread.thread);
+    for (auto& [site, members] : by_place) {
         groups.push_back(group(state, site));
-        for (std::uint32_t thread : threads) add_thread(groups.back(), thread);
+        for (std::uint32_t thread : members) add_thread(groups.back(), thread);
     }
 }
 
 std::vector<WaitingGroup> BlockRun::places() const {
+    std::vector<Waiter> waiting = as_waiters(waiting_), running = as_waiters(spinning_);
+    for (const Waiter& thread : as_waiters(ready_)) running.push_back(thread);
+    if (coroutines_.active()) {
+        std::vector<bool> turn_to_come(context_.thread_count), spins(context_.thread_count);
+        for (std::uint32_t turn = context_.thread_count - not_started_; turn < context_.thread_count; ++turn)
+            turn_to_come[thread_of_turn(turn)] = true;
+        for (const Runner* runner : spinning_) spins[runner->thread] = true;
+        for (const Runner* runner : ready_) spins[runner->thread] = true;
+        for (const Waiter& thread : coroutines_.waiters())
+            if (!spins[thread.thread]) (turn_to_come[thread.thread] ? running : waiting).push_back(thread);
+    }
+    for (auto* list : {&waiting, &running})
+        std::sort(list->begin(), list->end(), [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
     std::vector<WaitingGroup> groups;
-    add_groups(groups, waiting_, "waiting at barrier");
-    add_groups(groups, spinning_, "running");
-    add_groups(groups, ready_, "running");
+    add_groups(groups, waiting, "waiting at barrier");
+    add_groups(groups, running, "running");
     return groups;
 }
 
@@ -260,22 +298,21 @@ void BlockRun::report_divergence() {
     finding.kind = FindingKind::barrier_divergence;
     finding.exception_type = findings::info(finding.kind).python_exception;
     finding.kernel = launch_->kernel_name;
-    const Runner* lowest = *std::min_element(waiting_.begin(), waiting_.end(),
-                                             [](const Runner* a, const Runner* b) { return a->thread < b->thread; });
-    finding.thread = coordinate(lowest->thread);
-    finding.location = launch_->location(lowest->site);
+    const Waiter lowest = waiters().front();
+    finding.thread = coordinate(lowest.thread);
+    finding.location = launch_->location(lowest.site);
     finding.waiting = places();
-    finding.threads = finding.count = waiting_.size();
+    finding.threads = finding.count = waiting_count_;
     finding.message = "threads of the block wait at different barriers: " + describe_groups(finding.waiting);
     launch_->findings.add(std::move(finding));
 }
 
 /// Once per place (C4): for the lowest block, whatever the number of workers.
 void BlockRun::report_early_exit() {
-    const std::uint32_t site = waiting_.front()->site;
-    const std::uint32_t place = site < launch_->barrier_place.size() ? launch_->barrier_place[site] : site;
-    if (place < launch_->early_exit_block.size()) {
-        std::atomic<std::uint64_t>& known = launch_->early_exit_block[place];
+    const Waiter lowest = waiters().front();
+    const std::uint32_t here = place(lowest.site);
+    if (here < launch_->early_exit_block.size()) {
+        std::atomic<std::uint64_t>& known = launch_->early_exit_block[here];
         std::uint64_t lowest = known.load(std::memory_order_relaxed);
         while (block_ < lowest && !known.compare_exchange_weak(lowest, block_)) {}
         if (block_ >= lowest) return;
@@ -285,15 +322,13 @@ void BlockRun::report_early_exit() {
     finding.severity = launch_->options.strict ? Severity::error : Severity::warning;
     finding.exception_type = findings::info(finding.kind).python_exception;
     finding.kernel = launch_->kernel_name;
-    const Runner* lowest = *std::min_element(waiting_.begin(), waiting_.end(),
-                                             [](const Runner* a, const Runner* b) { return a->thread < b->thread; });
-    finding.thread = coordinate(lowest->thread);
-    finding.location = launch_->location(lowest->site);
+    finding.thread = coordinate(lowest.thread);
+    finding.location = launch_->location(lowest.site);
     finding.count = 1;
     finding.threads = over_;
     finding.message = std::to_string(over_) + (over_ == 1 ? " thread" : " threads") + " of " +
                       std::to_string(context_.thread_count) + " ended without reaching the barrier at which " +
-                      std::to_string(waiting_.size()) + (waiting_.size() == 1 ? " thread waits" : " threads wait");
+                      std::to_string(waiting_count_) + (waiting_count_ == 1 ? " thread waits" : " threads wait");
     launch_->findings.add(std::move(finding));
 }
 

@@ -6,6 +6,9 @@
 //           yield   ▼    │
 //                  waiting, spinning
 //
+// Threads that wait are fibers, in lists of runners; those of a coroutine kernel wait in their frames
+// (coroutine_threads.h), and a runner passes over all of them once for each phase between two barriers.
+//
 // advance() is the scheduler of a block: it starts threads, resumes them in order, completes barriers (E3), and
 // comes back when the block is over or only spinning threads are left (E5). Everything it says about threads it
 // says as findings.
@@ -14,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "simulator/execution/coroutine_threads.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/runner.h"
 
@@ -42,6 +46,7 @@ class BlockRun {
     [[nodiscard]] std::uint32_t idle_rounds() const { return idle_rounds_; }
     [[nodiscard]] const std::vector<Runner*>& spinning() const { return spinning_; }
     [[nodiscard]] const std::vector<Runner*>& waiting() const { return waiting_; }
+    [[nodiscard]] const CoroutineThreads& coroutines() const { return coroutines_; }
     [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
 
   private:
@@ -53,25 +58,31 @@ class BlockRun {
     void report_divergence();
     void report_early_exit();
     void arrive(Runner* runner);
+    [[nodiscard]] std::uint32_t thread_of_turn(std::uint32_t turn) const;
+    bool all_wait();
+    [[nodiscard]] std::vector<Waiter> waiters() const;
+    [[nodiscard]] std::uint32_t place(std::uint32_t site) const;
     [[nodiscard]] bool same_barrier() const;
     [[nodiscard]] std::int32_t barrier_result() const;
     [[nodiscard]] findings::WaitingGroup group(std::string state, std::uint32_t site) const;
-    void add_groups(std::vector<findings::WaitingGroup>& groups, const std::vector<Runner*>& runners,
+    void add_groups(std::vector<findings::WaitingGroup>& groups, const std::vector<Waiter>& threads,
                     const char* state) const;
 
     jit::BlockContext context_{};
     Worker* worker_ = nullptr;
     Launch* launch_ = nullptr;
     std::uint64_t block_ = 0;
-    std::uint32_t not_started_ = 0;  ///< threads; the next is `next_thread_`
-    std::uint32_t next_thread_ = 0;
+    std::uint32_t not_started_ = 0;  ///< threads whose turn is still to come, in this phase for coroutines
     std::uint32_t over_ = 0;         ///< threads that ended by themselves
     std::uint32_t faulted_ = 0;
     std::uint32_t idle_rounds_ = 0;
     bool progress_ = false;
     bool mixed_sites_ = false;       ///< the waiting threads do not all name the site of the first
     std::uint32_t votes_ = 0;        ///< waiting threads whose predicate holds
+    std::uint32_t waiting_count_ = 0;  ///< when all wait
+    jit::BarrierKind barrier_kind_{};  ///< of the first waiting thread
     std::vector<Runner*> ready_, waiting_, spinning_;
+    CoroutineThreads coroutines_;
 };
 
 }  // namespace cudasim::execution

@@ -47,7 +47,8 @@ struct MemoryInfo {
 
 /// The order in which threads and blocks get their turn (E6).
 enum class Policy { forward, reverse };
-/// automatic: a runner passes over threads until one waits; fiber: every thread on a fiber of its own (E1).
+/// automatic: coroutines where the kernel allows it, else a runner passes over threads until one waits;
+/// fiber: every thread on a fiber of its own (E1).
 enum class Carrier { automatic, fiber };
 
 struct LaunchConfiguration {

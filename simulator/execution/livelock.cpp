@@ -48,6 +48,9 @@ std::uint64_t Worker::state_hash(const Launch& launch) const {
     for (const auto& block : resident_) {
         hash.add(block->spinning());
         hash.add(block->waiting());
+        const CoroutineThreads& coroutines = block->coroutines();
+        hash.add(coroutines.states().data(), coroutines.states().size() * sizeof(std::uint32_t));
+        hash.add(coroutines.frames().data(), coroutines.frames().size());
         if (launch.shared_bytes != 0) hash.add(block->shared(), launch.shared_bytes);
     }
     std::lock_guard lock(*launch.arena_mutex);

@@ -4,6 +4,10 @@
 //   compiled entry(ThreadContext*) ──► runs threads [context.thread, context.end) of one block, one after
 //                                      another; re-reads context.end after each thread, so the engine
 //                                      can cut the range short when a thread waits (E1).
+//
+// The entry of a coroutine kernel (CompiledKernel::resume_points) runs each thread from where its state says to
+// its next barrier: there it saves what the thread needs in the thread's frame, writes the state, and goes on to
+// the next thread.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +27,14 @@ struct BlockContext {
     const std::byte* parameters;         // 56  kernel parameter buffer, one for the whole launch
     std::byte* globals_base;             // 64  the image's global and constant variables (E2b)
     const std::int8_t* shadow_base;      // 72  shadow byte of address a: shadow_base[a >> 3] (C1)
-    std::uint64_t grid_id;               // 80
+    std::uint32_t* thread_states;        // 80  coroutine kernels: one per thread, see below
+    std::byte* thread_frames;            // 88  coroutine kernels: CompiledKernel::coroutine_frame_bytes per thread
+    std::uint8_t* thread_votes;          // 96  coroutine kernels: 0 or 1, written at barriers that vote
 };
+
+/// States of a coroutine's thread; in between, k + 1 for a thread that waits at CompiledKernel::resume_points[k].
+inline constexpr std::uint32_t thread_fresh = 0;
+inline constexpr std::uint32_t thread_over = ~std::uint32_t{0};
 
 /// One per runner: the thread it is running now. Parameter 0 of every compiled function (E2).
 struct ThreadContext {
@@ -39,7 +49,9 @@ struct ThreadContext {
 using EntryFunction = void (*)(ThreadContext*);
 
 static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext, parameters) == 56 &&
-              offsetof(BlockContext, globals_base) == 64 && offsetof(BlockContext, shadow_base) == 72);
+              offsetof(BlockContext, globals_base) == 64 && offsetof(BlockContext, shadow_base) == 72 &&
+              offsetof(BlockContext, barrier_result) == 52 && offsetof(BlockContext, thread_states) == 80 &&
+              offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
               offsetof(ThreadContext, stack_limit) == 32);

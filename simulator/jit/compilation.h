@@ -55,6 +55,8 @@ struct Compilation {
     std::vector<ExceptionText> exceptions;
     std::vector<findings::CallChain> sites;
     std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success
+    std::vector<ResumePoint> resume_points;
+    std::uint64_t coroutine_frame_bytes = 0;
     bool waits = false;
     bool reads_clock = false;
     bool uses_shadow = false;

@@ -7,6 +7,7 @@
 
 #include "simulator/image/contraction.h"
 #include "simulator/jit/claims.h"
+#include "simulator/jit/coroutine.h"
 #include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/late_instrumentation.h"
 #include "simulator/jit/lowering.h"
@@ -53,7 +54,6 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     if (compilation.options.fma_contraction) image::contract_multiply_adds(*compilation.module);
     insert_polls(compilation);
     insert_memory_checks(compilation);
-    build_entry(compilation);
     stripNonLineTableDebugInfo(*compilation.module);
     verify(*compilation.module, "instrumentation");
 }
@@ -65,6 +65,8 @@ KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uin
     facts.reads_clock = compilation.reads_clock;
     facts.uses_shadow = compilation.uses_shadow;
     facts.recursive = compilation.recursive;
+    facts.resume_points = std::move(compilation.resume_points);
+    facts.coroutine_frame_bytes = compilation.coroutine_frame_bytes;
     facts.frame_bytes = frame_bytes;
     facts.parameter_bytes = compilation.description->parameter_bytes;
     facts.static_shared_bytes = compilation.shared.static_bytes;
@@ -88,6 +90,24 @@ std::shared_ptr<const CompiledKernel> cached(ObjectCache& cache, const std::stri
     }
 }
 
+/// A kernel that never waits is optimised together with the loop over its threads. One that waits is optimised
+/// first: then few values live across its barriers, and it can become a coroutine.
+void optimise_kernel(Compilation& compilation, TargetMachine& machine) {
+    if (!calls_barrier(*compilation.module)) {
+        build_entry(compilation);
+        optimise(compilation, machine);
+        number_sites(compilation);
+        return;
+    }
+    compilation.waits = true;
+    optimise(compilation, machine);
+    const ThreadLoop loop = build_entry(compilation);
+    hoist_out_of_thread_loop(compilation, machine);
+    number_sites(compilation);
+    if (compilation.options.coroutines && can_be_coroutine(compilation)) split_at_barriers(compilation, loop);
+    clean_up(compilation, machine);
+}
+
 }  // namespace
 
 std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image, std::string_view kernel,
@@ -100,8 +120,8 @@ std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& i
     Compilation compilation;
     compilation.options = options;
     instrument(compilation, image, kernel, machine);
-    optimise(compilation, machine);
-    number_sites(compilation);
+    optimise_kernel(compilation, machine);
+    verify(*compilation.module, "optimisation");
     auto object = generate(compilation, machine);
     KernelFacts facts = facts_of(compilation, kernel, total_frame_bytes(object));
     cache.store(key, facts, object);
@@ -114,6 +134,7 @@ std::string instrumented_ir(const image::KernelImage& image, std::string_view ke
     Compilation compilation;
     compilation.options = options;
     instrument(compilation, image, kernel, host_machine(options));
+    build_entry(compilation);
     std::string text;
     raw_string_ostream stream(text);
     compilation.module->print(stream, nullptr);

@@ -69,7 +69,14 @@ struct CompileOptions {
     bool memory_checks = true;   ///< shadow lookups on accesses that are not index-checked already
     bool fma_contraction = false;  ///< fuse where the IR carries `contract` (V5)
     unsigned optimisation = 2;   ///< 0 or 2
+    bool coroutines = true;      ///< kernels whose barriers all lie in the kernel itself become coroutines (E1)
     bool operator==(const CompileOptions&) const = default;
+};
+
+/// A barrier at which a coroutine's thread can be left and resumed.
+struct ResumePoint {
+    std::uint32_t site = 0;
+    BarrierKind kind = BarrierKind::plain;
 };
 
 /// What is known about a compiled kernel besides its code.
@@ -80,6 +87,8 @@ struct KernelFacts {
     bool uses_shadow = false;  ///< looks accesses up in shadow memory; cannot run where there is none
     bool recursive = false;  ///< needs the large stack class and the stack limit
     std::uint64_t frame_bytes = 0;  ///< bound on the stack of one activation of every function
+    std::vector<ResumePoint> resume_points;   ///< not empty: this is a coroutine kernel (abi.h)
+    std::uint64_t coroutine_frame_bytes = 0;  ///< of each thread; multiple of 16
     std::uint32_t parameter_bytes = 0;
     std::uint64_t static_shared_bytes = 0;
     std::uint64_t dynamic_shared_offset = 0;  ///< from shared_base; multiple of 16

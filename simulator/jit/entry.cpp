@@ -26,14 +26,16 @@ class EntryBuilder {
     explicit EntryBuilder(Compilation& compilation)
         : compilation_(compilation), body_(*compilation.kernel), builder_(*compilation.context) {}
 
-    Function* build() {
+    Function* entry() { return entry_; }
+
+    ThreadLoop build() {
         declare();
         load_constants();
         first_coordinates();
         open_loop();
         move_body();
         close_loop();
-        return entry_;
+        return {loop_, next_, current_[3]};
     }
 
   private:
@@ -218,8 +220,11 @@ class EntryBuilder {
 
 }  // namespace
 
-void build_entry(Compilation& compilation) {
-    compilation.kernel = EntryBuilder(compilation).build();
+ThreadLoop build_entry(Compilation& compilation) {
+    EntryBuilder builder(compilation);
+    const ThreadLoop loop = builder.build();
+    compilation.kernel = builder.entry();
+    return loop;
 }
 
 }  // namespace cudasim::jit

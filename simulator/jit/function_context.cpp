@@ -1,6 +1,8 @@
 // See function_context.h.
 #include "simulator/jit/function_context.h"
 
+#include <llvm/IR/Constants.h>
+
 #include "simulator/jit/abi.h"
 #include "simulator/jit/compilation.h"
 
@@ -32,6 +34,10 @@ Value* FunctionContext::block_field(unsigned offset, Type* type) {
         block_ = field(function_.getArg(0), offsetof(ThreadContext, block),
                        PointerType::get(function_.getContext(), 0), true);
         block_->setName("block");
+        // So that loads of its fields may be made where the source has none: out of loops, in front of branches.
+        auto* bytes = ConstantInt::get(Type::getInt64Ty(function_.getContext()), sizeof(BlockContext));
+        cast<LoadInst>(block_)->setMetadata(LLVMContext::MD_dereferenceable,
+                                            MDNode::get(function_.getContext(), ConstantAsMetadata::get(bytes)));
     }
     auto& known = block_fields_[offset];
     if (!known) known = field(block_, offset, type, true);

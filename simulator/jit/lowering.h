@@ -30,8 +30,15 @@ void lower_special_registers(Compilation& compilation);
 /// After all lowering. @throws CompileError naming what the CPU cannot run, and where it is used
 void refuse_unknown_functions(const Compilation& compilation);
 
+/// The loop over the threads of a block, in the entry function.
+struct ThreadLoop {
+    llvm::BasicBlock* head;  ///< tid and thread are known; ends in an unconditional branch to the kernel's body
+    llvm::BasicBlock* next;  ///< where the body ends; goes on to the next thread
+    llvm::Value* thread;     ///< linear index
+};
+
 /// Wraps the kernel body into the loop over the threads of a block (E1). `kernel` is the entry afterwards.
-void build_entry(Compilation& compilation);
+ThreadLoop build_entry(Compilation& compilation);
 
 /// Index of the first parameter of the kernel's own in the body function.
 inline constexpr unsigned body_parameters = 5;

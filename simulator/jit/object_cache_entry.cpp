@@ -54,11 +54,19 @@ void members(Stream& stream, ExceptionText& text) {
 }
 
 template <class Stream>
+void members(Stream& stream, ResumePoint& point) {
+    auto& [site, kind] = point;
+    stream(site, kind);
+}
+
+template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
-    auto& [name, waits, reads_clock, uses_shadow, recursive, frame_bytes, parameter_bytes, static_shared_bytes,
-           dynamic_shared_offset, shared_variables, sites, exceptions, globals] = facts;
-    stream(name, waits, reads_clock, uses_shadow, recursive, frame_bytes, parameter_bytes, static_shared_bytes,
-           dynamic_shared_offset, shared_variables, sites, exceptions, globals);
+    auto& [name, waits, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
+           parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
+           globals] = facts;
+    stream(name, waits, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
+           parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
+           globals);
 }
 
 class Save {
@@ -87,6 +95,7 @@ class Save {
     template <class Value>
     void save(Value& value) {
         if constexpr (std::unsigned_integral<Value>) writer_.number(value, sizeof value);
+        else if constexpr (std::is_enum_v<Value>) writer_.number(static_cast<std::uint64_t>(value), sizeof value);
         else members(*this, value);
     }
 
@@ -118,7 +127,8 @@ class Load {
     }
     template <class Value>
     void load(Value& value) {
-        if constexpr (std::unsigned_integral<Value>) value = static_cast<Value>(reader_.number(sizeof value));
+        if constexpr (std::unsigned_integral<Value> || std::is_enum_v<Value>)
+            value = static_cast<Value>(reader_.number(sizeof value));
         else members(*this, value);
     }
 

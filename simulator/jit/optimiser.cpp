@@ -3,7 +3,13 @@
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 namespace cudasim::jit {
 namespace {
@@ -56,6 +62,25 @@ void optimise(Compilation& compilation, TargetMachine& machine) {
     Analyses analyses(compilation, machine, tuning);
     analyses.run(*compilation.module, analyses.builder().buildFunctionSimplificationPipeline(
                                           OptimizationLevel::O3, ThinOrFullLTOPhase::None));
+}
+
+void hoist_out_of_thread_loop(Compilation& compilation, TargetMachine& machine) {
+    if (compilation.options.optimisation == 0) return;
+    Analyses analyses(compilation, machine, {});
+    FunctionPassManager passes;
+    passes.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
+    analyses.run(*compilation.module, std::move(passes));
+}
+
+void clean_up(Compilation& compilation, TargetMachine& machine) {
+    if (compilation.options.optimisation == 0) return;
+    Analyses analyses(compilation, machine, {});
+    FunctionPassManager passes;
+    passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/false));
+    passes.addPass(InstCombinePass());
+    passes.addPass(SimplifyCFGPass());
+    passes.addPass(ADCEPass());
+    analyses.run(*compilation.module, std::move(passes));
 }
 
 }  // namespace cudasim::jit

@@ -17,4 +17,11 @@ void promote_locals(Compilation& compilation, llvm::TargetMachine& machine);
 /// After it: the whole pipeline.
 void optimise(Compilation& compilation, llvm::TargetMachine& machine);
 
+/// For a kernel that was optimised before its thread loop was built: what is the same for all threads of a block
+/// moves in front of the loop. Keeps the loop's shape.
+void hoist_out_of_thread_loop(Compilation& compilation, llvm::TargetMachine& machine);
+
+/// Quick passes for what hoist_out_of_thread_loop() and split_at_barriers() leave behind.
+void clean_up(Compilation& compilation, llvm::TargetMachine& machine);
+
 }  // namespace cudasim::jit

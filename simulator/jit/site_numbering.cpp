@@ -20,7 +20,6 @@ void number_sites(Compilation& compilation) {
         for (Instruction& instruction : instructions(function)) {
             const auto hook = hook_called_by(instruction);
             if (!hook) continue;
-            compilation.waits |= *hook == Hook::barrier;
             const DILocation* place = instruction.getDebugLoc().get();
             // Without a place, copies cannot be told from different calls: then each call is its own.
             const Function* owner = place ? nullptr : &function;

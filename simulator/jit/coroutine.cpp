@@ -1,0 +1,292 @@
+// See coroutine.h. Which values a thread needs after a barrier is plain liveness on SSA; each such value has a slot
+// of its own in the thread's frame. A value is saved where that happens least often: where it is computed, or at
+// the barriers it lives across. What is the same for all threads was hoisted out of the loop before and is not saved.
+#include "simulator/jit/coroutine.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/SSAUpdater.h>
+
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/hook_calls.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+/// Beyond this a frame is no cheaper than a stack.
+constexpr std::uint64_t largest_frame = 4096;
+constexpr std::uint64_t frame_alignment = 16;
+
+/// A barrier: `before` ends in the call's place, `resume` leads to what follows it.
+struct Barrier {
+    CallInst* call;
+    BasicBlock* before = nullptr;
+    BasicBlock* after = nullptr;
+    BasicBlock* resume = nullptr;
+    ResumePoint point;
+    std::uint64_t frequency = 1;
+};
+
+/// A value that lives across barriers.
+struct Saved {
+    Instruction* value;
+    std::vector<std::size_t> barriers;  ///< indices
+    std::uint64_t offset = 0;
+    bool where_computed = false;  ///< saved there, not at each barrier
+};
+
+std::vector<CallInst*> barrier_calls(Function& function) {
+    std::vector<CallInst*> calls;
+    for (Instruction& instruction : instructions(function)) {
+        if (hook_called_by(instruction) == Hook::barrier) calls.push_back(cast<CallInst>(&instruction));
+    }
+    return calls;
+}
+
+/// A phi uses its operand at the end of the block it comes from.
+const BasicBlock* where_used(const Use& use) {
+    const auto* user = cast<Instruction>(use.getUser());
+    const auto* phi = dyn_cast<PHINode>(user);
+    return phi ? phi->getIncomingBlock(use) : user->getParent();
+}
+
+class Splitter {
+  public:
+    Splitter(Compilation& compilation, const ThreadLoop& loop)
+        : compilation_(compilation), entry_(*compilation.kernel), loop_(loop), builder_(*compilation.context) {}
+
+    void run() {
+        estimate_frequencies();
+        cut();
+        find_saved_values();
+        if (!lay_out_frame()) return;  // the barrier calls stay: fibers carry this kernel
+        dispatch();
+        for (const Saved& saved : saved_) save(saved);
+        for (const Barrier& barrier : barriers_) compilation_.resume_points.push_back(barrier.point);
+        compilation_.coroutine_frame_bytes = frame_bytes_;
+    }
+
+  private:
+    /// Ten iterations for each loop around; the thread loop is around everything.
+    void estimate_frequencies() {
+        DominatorTree dominators(entry_);
+        LoopInfo loops(dominators);
+        for (BasicBlock& block : entry_) {
+            std::uint64_t frequency = 1;
+            for (unsigned depth = std::min(loops.getLoopDepth(&block), 6U); depth > 0; --depth) frequency *= 10;
+            frequency_[&block] = frequency;
+        }
+    }
+
+    void cut() {
+        for (CallInst* call : barrier_calls(entry_)) {
+            Barrier barrier;
+            barrier.call = call;
+            barrier.before = call->getParent();
+            barrier.frequency = frequency_[barrier.before];
+            barrier.after = barrier.before->splitBasicBlock(std::next(call->getIterator()), "after.barrier");
+            frequency_[barrier.after] = barrier.frequency;
+            barrier.point.kind = static_cast<BarrierKind>(cast<ConstantInt>(call->getArgOperand(1))->getZExtValue());
+            barrier.point.site =
+                static_cast<std::uint32_t>(cast<ConstantInt>(call->getArgOperand(3))->getZExtValue());
+            barriers_.push_back(barrier);
+            if (!call->use_empty()) call->replaceAllUsesWith(result_behind(barrier));
+        }
+    }
+
+    /// What the scheduler left there before any thread goes on; the same for all of them.
+    Value* result_behind(const Barrier& barrier) {
+        Value* context = entry_.getArg(0);
+        builder_.SetInsertPoint(barrier.after, barrier.after->getFirstInsertionPt());
+        Value* address = builder_.CreateConstGEP1_32(builder_.getInt8Ty(), context, offsetof(ThreadContext, block));
+        auto* block = builder_.CreateLoad(builder_.getPtrTy(), address);
+        block->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(*compilation_.context, {}));
+        return builder_.CreateLoad(
+            builder_.getInt32Ty(),
+            builder_.CreateConstGEP1_32(builder_.getInt8Ty(), block, offsetof(BlockContext, barrier_result)));
+    }
+
+    // ------------------------------------------------------------------------------------------ liveness
+
+    void find_saved_values() {
+        SmallPtrSet<BasicBlock*, 32> body;
+        SmallVector<BasicBlock*, 32> open{loop_.head->getSingleSuccessor()};
+        while (!open.empty()) {
+            BasicBlock* block = open.pop_back_val();
+            if (!body.insert(block).second || block == loop_.next) continue;
+            open.append(succ_begin(block), succ_end(block));
+        }
+        for (BasicBlock& block : entry_) {
+            if (!body.contains(&block) || &block == loop_.next) continue;
+            for (Instruction& value : block) {
+                if (value.getType()->isVoidTy() || !value.isUsedOutsideOfBlock(&block)) continue;
+                if (auto barriers = lives_across(value); !barriers.empty()) saved_.push_back({&value, std::move(barriers)});
+            }
+        }
+    }
+
+    /// The barriers behind which the value is used before it is computed again.
+    std::vector<std::size_t> lives_across(const Instruction& value) const {
+        SmallPtrSet<const BasicBlock*, 32> live_in;
+        SmallVector<const BasicBlock*, 32> open;
+        for (const Use& use : value.uses()) {
+            const BasicBlock* block = where_used(use);
+            if (block != value.getParent() && live_in.insert(block).second) open.push_back(block);
+        }
+        while (!open.empty()) {
+            for (const BasicBlock* before : predecessors(open.pop_back_val())) {
+                if (before != value.getParent() && live_in.insert(before).second) open.push_back(before);
+            }
+        }
+        std::vector<std::size_t> result;
+        for (std::size_t i = 0; i < barriers_.size(); ++i) {
+            if (live_in.contains(barriers_[i].after)) result.push_back(i);
+        }
+        return result;
+    }
+
+    // --------------------------------------------------------------------------------------------- frame
+
+    /// False when the frame would be too large.
+    bool lay_out_frame() {
+        const DataLayout& data_layout = entry_.getDataLayout();
+        for (Saved& saved : saved_) {
+            Type* type = saved.value->getType();
+            const Align alignment = std::min(data_layout.getABITypeAlign(type), Align(frame_alignment));
+            saved.offset = alignTo(frame_bytes_, alignment);
+            frame_bytes_ = saved.offset + data_layout.getTypeStoreSize(type);
+            std::uint64_t at_barriers = 0;
+            for (const std::size_t barrier : saved.barriers) at_barriers += barriers_[barrier].frequency;
+            saved.where_computed = frequency_[saved.value->getParent()] < at_barriers;
+        }
+        frame_bytes_ = alignTo(frame_bytes_, frame_alignment);
+        return frame_bytes_ <= largest_frame;
+    }
+
+    Value* slot(const Saved& saved) { return builder_.CreateConstGEP1_64(builder_.getInt8Ty(), frame_, saved.offset); }
+    Align slot_alignment(const Saved& saved) const {
+        return std::min(entry_.getDataLayout().getABITypeAlign(saved.value->getType()), Align(frame_alignment));
+    }
+
+    // ------------------------------------------------------------------------------------------ control flow
+
+    void dispatch() {
+        Type* pointer = builder_.getPtrTy();
+        Value* states = fields_.block_field(offsetof(BlockContext, thread_states), pointer);
+        Value* frames = fields_.block_field(offsetof(BlockContext, thread_frames), pointer);
+        Value* votes = fields_.block_field(offsetof(BlockContext, thread_votes), pointer);
+
+        Instruction* end = loop_.head->getTerminator();
+        BasicBlock* body = end->getSuccessor(0);
+        builder_.SetInsertPoint(end);
+        Value* thread = builder_.CreateZExt(loop_.thread, builder_.getInt64Ty());
+        frame_ = builder_.CreateGEP(builder_.getInt8Ty(), frames,
+                                    builder_.CreateMul(thread, builder_.getInt64(frame_bytes_)), "frame");
+        Value* state = builder_.CreateGEP(builder_.getInt32Ty(), states, thread, "state");
+        Value* vote = builder_.CreateGEP(builder_.getInt8Ty(), votes, thread);
+
+        BasicBlock* onward = loop_.next->splitBasicBlock(loop_.next->getFirstNonPHIIt(), "onward");
+        builder_.SetInsertPoint(loop_.next->getTerminator());
+        builder_.CreateStore(builder_.getInt32(thread_over), state);
+
+        builder_.SetInsertPoint(end);
+        auto* choice = builder_.CreateSwitch(builder_.CreateLoad(builder_.getInt32Ty(), state), onward,
+                                             static_cast<unsigned>(barriers_.size()) + 1);
+        choice->addCase(builder_.getInt32(thread_fresh), body);
+        end->eraseFromParent();
+        for (std::size_t i = 0; i < barriers_.size(); ++i) {
+            const auto number = static_cast<std::uint32_t>(i + 1);
+            leave(barriers_[i], number, state, vote, onward);
+            choice->addCase(builder_.getInt32(number), barriers_[i].resume);
+        }
+    }
+
+    /// At the barrier: the vote, the state, the next thread. Behind it: the barrier's result.
+    void leave(Barrier& barrier, std::uint32_t number, Value* state, Value* vote, BasicBlock* onward) {
+        barrier.resume = BasicBlock::Create(*compilation_.context, "resume", &entry_, barrier.after);
+        builder_.SetInsertPoint(barrier.before->getTerminator());
+        if (barrier.point.kind != BarrierKind::plain) {
+            Value* holds = builder_.CreateICmpNE(barrier.call->getArgOperand(2), builder_.getInt32(0));
+            builder_.CreateStore(builder_.CreateZExt(holds, builder_.getInt8Ty()), vote);
+        }
+        builder_.CreateStore(builder_.getInt32(number), state);
+        builder_.CreateBr(onward);
+        barrier.before->getTerminator()->eraseFromParent();
+        barrier.call->eraseFromParent();
+        builder_.SetInsertPoint(barrier.resume);
+        builder_.CreateBr(barrier.after);
+    }
+
+    // ---------------------------------------------------------------------------------------------- values
+
+    void save(const Saved& saved) {
+        Instruction* value = saved.value;
+        SmallVector<Use*, 16> uses;
+        for (Use& use : value->uses()) {
+            if (where_used(use) != value->getParent()) uses.push_back(&use);
+        }
+        SSAUpdater updater;
+        updater.Initialize(value->getType(), value->getName());
+        updater.AddAvailableValue(value->getParent(), value);
+        for (const std::size_t index : saved.barriers) {
+            const Barrier& barrier = barriers_[index];
+            builder_.SetInsertPoint(barrier.resume->getTerminator());
+            auto* again = builder_.CreateAlignedLoad(value->getType(), slot(saved), slot_alignment(saved));
+            updater.AddAvailableValue(barrier.resume, again);
+            if (saved.where_computed) continue;
+            builder_.SetInsertPoint(barrier.before->getTerminator());
+            auto* store = builder_.CreateAlignedStore(value, slot(saved), slot_alignment(saved));
+            if (barrier.before != value->getParent()) uses.push_back(&store->getOperandUse(0));
+        }
+        if (saved.where_computed) {
+            const auto after = isa<PHINode>(value) ? value->getParent()->getFirstInsertionPt()
+                                                   : std::next(value->getIterator());
+            builder_.SetInsertPoint(value->getParent(), after);
+            builder_.CreateAlignedStore(value, slot(saved), slot_alignment(saved));
+        }
+        for (Use* use : uses) updater.RewriteUse(*use);
+    }
+
+    Compilation& compilation_;
+    Function& entry_;
+    ThreadLoop loop_;
+    IRBuilder<> builder_;
+    FunctionContext fields_{entry_};
+    Value* frame_ = nullptr;
+    std::uint64_t frame_bytes_ = 0;
+    std::map<const BasicBlock*, std::uint64_t> frequency_;
+    std::vector<Barrier> barriers_;
+    std::vector<Saved> saved_;
+};
+
+}  // namespace
+
+bool calls_barrier(const Module& module) {
+    return any_of(module, [](const Function& function) {
+        return any_of(instructions(function),
+                      [](const Instruction& instruction) { return hook_called_by(instruction) == Hook::barrier; });
+    });
+}
+
+bool can_be_coroutine(const Compilation& compilation) {
+    for (const Function& function : *compilation.module) {
+        for (const Instruction& instruction : instructions(function)) {
+            if (&function == compilation.kernel ? isa<AllocaInst>(instruction)
+                                                : hook_called_by(instruction) == Hook::barrier) {
+                return false;
+            }
+        }
+    }
+    return !compilation.recursive;
+}
+
+void split_at_barriers(Compilation& compilation, const ThreadLoop& loop) {
+    Splitter(compilation, loop).run();
+}
+
+}  // namespace cudasim::jit
