@@ -282,7 +282,7 @@ bool can_be_coroutine(const Compilation& compilation) {
             }
         }
     }
-    return !compilation.recursive;
+    return !compilation.recursive && !barrier_calls(*compilation.kernel).empty();
 }
 
 void split_at_barriers(Compilation& compilation, const ThreadLoop& loop) {
