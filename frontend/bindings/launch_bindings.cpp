@@ -47,7 +47,7 @@ struct LaunchPlan {
 
 LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image, const std::string& kernel,
                      const std::string& display_name, Extents grid, Extents block,
-                     std::uint64_t dynamic_shared_bytes, const std::string& policy,
+                     std::uint64_t dynamic_shared_bytes, const std::string& policy, std::uint64_t seed,
                      const std::string& carrier, unsigned workers, double time_limit_seconds,
                      bool raise_float_division, bool strict, std::uint64_t max_faults, bool memory_checks,
                      bool fma_contraction, unsigned optimisation) {
@@ -55,6 +55,8 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
     if (found == nullptr) throw py::value_error("the image has no kernel called '" + kernel + "'");
     execution::LaunchOptions options;
     if (policy == "reverse") options.policy = execution::Policy::reverse;
+    if (policy == "random") options.policy = execution::Policy::random;
+    options.seed = seed;
     if (carrier == "fiber") options.carrier = execution::Carrier::fiber;
     options.workers = workers;
     options.time_limit_seconds = time_limit_seconds;
@@ -116,7 +118,7 @@ void bind_launch(py::module_& module) {
     py::class_<LaunchPlan>(module, "LaunchPlan", "A kernel, a configuration and options, ready to launch.")
         .def(py::init(&make_plan), py::arg("loaded"), py::arg("image"), py::arg("kernel"),
              py::arg("display_name"), py::arg("grid"), py::arg("block"), py::arg("dynamic_shared_bytes") = 0,
-             py::kw_only(), py::arg("policy") = "forward", py::arg("carrier") = "automatic",
+             py::kw_only(), py::arg("policy") = "forward", py::arg("seed") = 0, py::arg("carrier") = "automatic",
              py::arg("workers") = 0, py::arg("time_limit_seconds") = 0.0,
              py::arg("raise_float_division") = false, py::arg("strict") = false, py::arg("max_faults") = 1000,
              py::arg("memory_checks") = true, py::arg("fma_contraction") = false, py::arg("optimisation") = 2)

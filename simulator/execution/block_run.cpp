@@ -64,7 +64,8 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::b
     context_.shadow_base = worker.shadow_base();
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
-    not_started_ = context_.thread_count;
+    random_ = RandomNumbers(RandomNumbers(launch.options.seed).next() ^ block);
+    start_phase();
     over_ = faulted_ = idle_rounds_ = 0;
 }
 
@@ -102,6 +103,8 @@ BlockRun::State BlockRun::advance() {
         if (!ready_.empty()) {
             std::vector<Runner*>& batch = worker_->scratch();
             batch.swap(ready_);
+            // While nothing but spinning happens the order stays, so that a livelock is seen to repeat itself.
+            if (launch_->options.policy == Policy::random && idle_rounds_ == 0) random_.shuffle(batch);
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 prefetch(batch, i + 2);
                 if (launch_->stopped()) ready_.push_back(batch[i]);
@@ -122,8 +125,15 @@ BlockRun::State BlockRun::advance() {
     return State::spinning;
 }
 
+/// Every thread gets its turn, in an order of its own under the random policy.
+void BlockRun::start_phase() {
+    not_started_ = context_.thread_count;
+    if (launch_->options.policy == Policy::random) order_ = RandomOrder(random_.next(), context_.thread_count);
+}
+
 void BlockRun::start_threads() {
-    const bool one_by_one = launch_->options.carrier == Carrier::fiber || launch_->options.policy == Policy::reverse;
+    const bool one_by_one =
+        launch_->options.carrier == Carrier::fiber || launch_->options.policy != Policy::forward;
     Runner* runner = worker_->acquire(*launch_, &context_);
     runner->thread = thread_of_turn(context_.thread_count - not_started_);
     runner->end = one_by_one ? runner->thread + 1 : context_.thread_count;
@@ -132,7 +142,12 @@ void BlockRun::start_threads() {
 }
 
 std::uint32_t BlockRun::thread_of_turn(std::uint32_t turn) const {
-    return launch_->options.policy == Policy::reverse ? context_.thread_count - 1 - turn : turn;
+    switch (launch_->options.policy) {
+        case Policy::forward: break;
+        case Policy::reverse: return context_.thread_count - 1 - turn;
+        case Policy::random: return static_cast<std::uint32_t>(order_(turn));
+    }
+    return turn;
 }
 
 /// The runner keeps only the thread it is running; those behind it in its range are not started after all.
@@ -211,7 +226,7 @@ bool BlockRun::complete_barrier() {
     }
     if (over_ != 0) report_early_exit();
     context_.barrier_result = barrier_result();
-    if (coroutines_.active()) not_started_ = context_.thread_count;
+    if (coroutines_.active()) start_phase();
     else ready_.swap(waiting_);
     return true;
 }

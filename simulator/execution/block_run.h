@@ -50,6 +50,7 @@ class BlockRun {
     [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
 
   private:
+    void start_phase();
     void start_threads();
     void resume(Runner* runner);
     void handle(Runner* runner, std::uint32_t first);
@@ -83,6 +84,8 @@ class BlockRun {
     jit::BarrierKind barrier_kind_{};  ///< of the first waiting thread
     std::vector<Runner*> ready_, waiting_, spinning_;
     CoroutineThreads coroutines_;
+    RandomNumbers random_{0};
+    RandomOrder order_;
 };
 
 }  // namespace cudasim::execution

@@ -45,8 +45,9 @@ struct MemoryInfo {
     std::uint64_t free = 0, total = 0;  ///< bytes
 };
 
-/// The order in which threads and blocks get their turn (E6).
-enum class Policy { forward, reverse };
+/// The order in which threads and blocks get their turn (E6). random: another one in every block and after every
+/// barrier, all of them from LaunchOptions::seed.
+enum class Policy { forward, reverse, random };
 /// automatic: coroutines where the kernel allows it, else a runner passes over threads until one waits;
 /// fiber: every thread on a fiber of its own (E1).
 enum class Carrier { automatic, fiber };
@@ -58,6 +59,7 @@ struct LaunchConfiguration {
 
 struct LaunchOptions {
     Policy policy = Policy::forward;
+    std::uint64_t seed = 0;            ///< of the random policy
     Carrier carrier = Carrier::automatic;
     unsigned workers = 0;              ///< host threads; 0: as many as the machine has cores (E7)
     double time_limit_seconds = 0;     ///< 0: none

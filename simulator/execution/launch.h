@@ -8,6 +8,7 @@
 
 #include "simulator/execution/device.h"
 #include "simulator/execution/finding_collector.h"
+#include "simulator/execution/random_order.h"
 
 namespace cudasim::memory {
 class Arena;
@@ -75,7 +76,11 @@ struct Launch {
         if (no_new_blocks.load(std::memory_order_relaxed)) return false;
         const std::uint64_t turn = next_block.fetch_add(1, std::memory_order_relaxed);
         if (turn >= block_count) return false;
-        block = options.policy == Policy::reverse ? block_count - 1 - turn : turn;
+        switch (options.policy) {
+            case Policy::forward: block = turn; break;
+            case Policy::reverse: block = block_count - 1 - turn; break;
+            case Policy::random: block = RandomOrder(options.seed, block_count)(turn); break;
+        }
         return true;
     }
     [[nodiscard]] bool blocks_left() const { return !no_new_blocks.load(std::memory_order_relaxed) && next_block.load(std::memory_order_relaxed) < block_count; }

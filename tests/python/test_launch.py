@@ -325,7 +325,7 @@ def test_launches_do_not_leak_device_memory():
 # -- signatures and dispatchers ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", ["forward", "reverse"])
+@pytest.mark.parametrize("policy", ["forward", "reverse", "random"])
 @pytest.mark.parametrize("carrier", ["automatic", "fiber"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_way_of_scheduling_gives_the_same(policy, carrier, workers):

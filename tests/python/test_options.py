@@ -82,7 +82,7 @@ def test_device_memory_is_what_the_option_says(run):
     [
         ("workers", "many"),
         ("workers", "-1"),
-        ("policy", "random"),
+        ("policy", "sideways"),
         ("time_limit", "-1"),
         ("time_limit", "inf"),
         ("strict", "perhaps"),

@@ -114,11 +114,19 @@ TABLE = (
     ),
     Option(
         "policy",
-        _choice("forward", "reverse"),
+        _choice("forward", "reverse", "random"),
         "forward",
         "rule E6",
-        "forward, reverse",
+        "forward, reverse, random",
         "The order in which threads and blocks get their turn.",
+    ),
+    Option(
+        "seed",
+        _whole_number,
+        0,
+        "any will do",
+        "a number",
+        "With policy random: another seed, another order; the same seed and one worker, the same run.",
     ),
     Option(
         "carrier",
@@ -126,7 +134,7 @@ TABLE = (
         "automatic",
         "rule E1",
         "automatic, fiber",
-        "What carries a simulated thread: a loop over threads until one waits, or always a fiber each.",
+        "What carries a simulated thread: coroutines or a loop over threads where they can, or always a fiber each.",
     ),
     Option(
         "time_limit",

@@ -18,13 +18,16 @@ struct Mode {
 
 inline std::string mode_name(const ::testing::TestParamInfo<Mode>& info) {
     return std::string(info.param.carrier == Carrier::fiber ? "fibers" : "runner") +
-           (info.param.policy == Policy::reverse ? "_reverse_" : "_forward_") + std::to_string(info.param.workers);
+           (info.param.policy == Policy::reverse  ? "_reverse_"
+            : info.param.policy == Policy::random ? "_random_"
+                                                  : "_forward_") + std::to_string(info.param.workers);
 }
 
 inline const auto all_modes = ::testing::Values(
     Mode{Carrier::automatic, Policy::forward, 1}, Mode{Carrier::automatic, Policy::forward, 2},
     Mode{Carrier::fiber, Policy::forward, 1}, Mode{Carrier::fiber, Policy::forward, 2},
-    Mode{Carrier::automatic, Policy::reverse, 1}, Mode{Carrier::automatic, Policy::reverse, 2});
+    Mode{Carrier::automatic, Policy::reverse, 1}, Mode{Carrier::automatic, Policy::reverse, 2},
+    Mode{Carrier::automatic, Policy::random, 1}, Mode{Carrier::fiber, Policy::random, 2});
 
 /// One device for all tests of the process: 80 GiB of address space need not be reserved for each.
 inline Device& device() {

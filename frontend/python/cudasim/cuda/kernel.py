@@ -114,6 +114,7 @@ class CompiledKernel:
             block,
             shared_bytes,
             policy=options.get("policy"),
+            seed=options.get("seed") % 2**64,
             carrier=options.get("carrier"),
             workers=options.get("workers"),
             time_limit_seconds=options.get("time_limit"),
