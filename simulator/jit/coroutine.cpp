@@ -1,4 +1,4 @@
-// See coroutine.h. Which values a thread needs after a barrier is plain liveness on SSA; each such value has a slot
+// See coroutine.h. Local arrays move to the thread's frame. Which values a thread needs after a barrier is plain liveness on SSA; each such value has a slot
 // of its own in the thread's frame. A value is saved where that happens least often: where it is computed, or at
 // the barriers it lives across. What is the same for all threads was hoisted out of the loop before and is not saved.
 #include "simulator/jit/coroutine.h"
@@ -18,8 +18,8 @@ namespace {
 
 using namespace llvm;
 
-/// Beyond this a frame is no cheaper than a stack.
-constexpr std::uint64_t largest_frame = 4096;
+/// Local arrays included. Beyond this a frame is no cheaper than a stack.
+constexpr std::uint64_t largest_frame = 16384;
 constexpr std::uint64_t frame_alignment = 16;
 
 /// A barrier: `before` ends in the call's place, `resume` leads to what follows it.
@@ -53,6 +53,21 @@ const BasicBlock* where_used(const Use& use) {
     const auto* user = cast<Instruction>(use.getUser());
     const auto* phi = dyn_cast<PHINode>(user);
     return phi ? phi->getIncomingBlock(use) : user->getParent();
+}
+
+std::vector<AllocaInst*> local_arrays(Function& function) {
+    std::vector<AllocaInst*> arrays;
+    for (Instruction& instruction : instructions(function)) {
+        if (auto* array = dyn_cast<AllocaInst>(&instruction)) arrays.push_back(array);
+    }
+    return arrays;
+}
+
+/// Can it live in a frame? Not one whose address goes where nobody can follow it: that one's place on the stack is
+/// marked in shadow memory (local_variables.h).
+bool fits_in_frame(const AllocaInst& array) {
+    return array.isStaticAlloca() && array.getAllocationSize(array.getDataLayout()) &&
+           array.getAlign().value() <= frame_alignment;
 }
 
 class Splitter {
@@ -114,15 +129,14 @@ class Splitter {
     // ------------------------------------------------------------------------------------------ liveness
 
     void find_saved_values() {
-        SmallPtrSet<BasicBlock*, 32> body;
         SmallVector<BasicBlock*, 32> open{loop_.head->getSingleSuccessor()};
         while (!open.empty()) {
             BasicBlock* block = open.pop_back_val();
-            if (!body.insert(block).second || block == loop_.next) continue;
+            if (block == loop_.next || !body_.insert(block).second) continue;
             open.append(succ_begin(block), succ_end(block));
         }
         for (BasicBlock& block : entry_) {
-            if (!body.contains(&block) || &block == loop_.next) continue;
+            if (!body_.contains(&block)) continue;
             for (Instruction& value : block) {
                 if (value.getType()->isVoidTy() || !value.isUsedOutsideOfBlock(&block)) continue;
                 if (auto barriers = lives_across(value); !barriers.empty()) saved_.push_back({&value, std::move(barriers)});
@@ -155,6 +169,10 @@ class Splitter {
     /// False when the frame would be too large.
     bool lay_out_frame() {
         const DataLayout& data_layout = entry_.getDataLayout();
+        for (AllocaInst* array : local_arrays(entry_)) {
+            array_offsets_.push_back({array, frame_bytes_});
+            frame_bytes_ += alignTo(array->getAllocationSize(data_layout)->getFixedValue(), frame_alignment);
+        }
         for (Saved& saved : saved_) {
             Type* type = saved.value->getType();
             const Align alignment = std::min(data_layout.getABITypeAlign(type), Align(frame_alignment));
@@ -187,6 +205,12 @@ class Splitter {
         Value* thread = builder_.CreateZExt(loop_.thread, builder_.getInt64Ty());
         frame_ = builder_.CreateGEP(builder_.getInt8Ty(), frames,
                                     builder_.CreateMul(thread, builder_.getInt64(frame_bytes_)), "frame");
+        for (const auto& [array, offset] : array_offsets_) {
+            Value* place = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), frame_, offset);
+            array->replaceAllUsesWith(place);
+            array->eraseFromParent();
+            move_into_loop(*place, *end);
+        }
         Value* state = builder_.CreateGEP(builder_.getInt32Ty(), states, thread, "state");
         Value* vote = builder_.CreateGEP(builder_.getInt8Ty(), votes, thread);
 
@@ -203,6 +227,16 @@ class Splitter {
             const auto number = static_cast<std::uint32_t>(i + 1);
             leave(barriers_[i], number, state, vote, onward);
             choice->addCase(builder_.getInt32(number), barriers_[i].resume);
+        }
+    }
+
+    /// What was computed from a local array's address in front of the loop follows it into the loop's head.
+    void move_into_loop(Value& address, Instruction& end) {
+        for (User* user : address.users()) {
+            auto* instruction = cast<Instruction>(user);
+            if (body_.contains(instruction->getParent())) continue;
+            instruction->moveBefore(&end);
+            move_into_loop(*instruction, end);
         }
     }
 
@@ -260,6 +294,8 @@ class Splitter {
     Value* frame_ = nullptr;
     std::uint64_t frame_bytes_ = 0;
     std::map<const BasicBlock*, std::uint64_t> frequency_;
+    SmallPtrSet<BasicBlock*, 32> body_;  ///< the kernel's own blocks
+    std::vector<std::pair<AllocaInst*, std::uint64_t>> array_offsets_;
     std::vector<Barrier> barriers_;
     std::vector<Saved> saved_;
 };
@@ -276,10 +312,11 @@ bool calls_barrier(const Module& module) {
 bool can_be_coroutine(const Compilation& compilation) {
     for (const Function& function : *compilation.module) {
         for (const Instruction& instruction : instructions(function)) {
-            if (&function == compilation.kernel ? isa<AllocaInst>(instruction)
-                                                : hook_called_by(instruction) == Hook::barrier) {
-                return false;
-            }
+            const auto hook = hook_called_by(instruction);
+            if (hook == Hook::local_begin) return false;
+            if (hook == Hook::barrier && &function != compilation.kernel) return false;
+            const auto* array = dyn_cast<AllocaInst>(&instruction);
+            if (array && &function == compilation.kernel && !fits_in_frame(*array)) return false;
         }
     }
     return !compilation.recursive && !barrier_calls(*compilation.kernel).empty();

@@ -16,7 +16,7 @@ namespace cudasim::jit {
 /// Does anything in the module wait?
 [[nodiscard]] bool calls_barrier(const llvm::Module& module);
 
-/// Every barrier is called by the entry function itself, and no local variable needs an address.
+/// Every barrier is called by the entry function itself, and its local arrays can move to a frame.
 [[nodiscard]] bool can_be_coroutine(const Compilation& compilation);
 
 /// After number_sites(). Fills Compilation::resume_points and coroutine_frame_bytes.

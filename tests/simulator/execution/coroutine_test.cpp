@@ -59,18 +59,21 @@ end:
     EXPECT_EQ(out.read()[63], 63);
 }
 
-TEST(CoroutineKernels, are_not_chosen_for_local_arrays_and_barriers_in_recursive_functions) {
-    const char* const local_array = R"(
+TEST(CoroutineKernels, are_not_chosen_for_local_arrays_that_anybody_may_reach) {
+    const char* const escaping = R"(
   %a = alloca [8 x i32], align 4
-  %i = and i32 %t, 7
-  %l = getelementptr [8 x i32], ptr %a, i32 0, i32 %i
-  store i32 %t, ptr %l, align 4
+  store ptr %a, ptr addrspace(1) %flag, align 8
   call void @llvm.nvvm.barrier0()
-  %v = load i32, ptr %l, align 4
-  store i32 %v, ptr addrspace(1) %p, align 4
+  %l = load ptr, ptr addrspace(1) %flag, align 8
+  %i = and i32 %t, 7
+  %x = getelementptr i32, ptr %l, i32 %i
+  store i32 %t, ptr %x, align 4
   ret void
 )";
-    EXPECT_TRUE(compiled(kernel(local_array))->resume_points.empty());
+    EXPECT_TRUE(compiled(kernel(escaping))->resume_points.empty());
+}
+
+TEST(CoroutineKernels, are_not_chosen_for_barriers_in_recursive_functions) {
     const char* const recursive = R"(
 define internal void @down(i32 %n) {
   call void @llvm.nvvm.barrier0()
@@ -86,6 +89,33 @@ end:
 )";
     EXPECT_TRUE(compiled(kernel("call void @down(i32 3)\n store i32 %t, ptr addrspace(1) %p, align 4\n ret void\n", recursive))
                     ->resume_points.empty());
+}
+
+TEST_P(Coroutines, a_local_array_is_each_threads_own_across_barriers) {
+    const auto image = kernel(R"(
+  %a = alloca [8 x i32], align 4
+  br label %fill
+fill:
+  %n = phi i32 [ 0, %0 ], [ %n1, %fill ]
+  %w = getelementptr [8 x i32], ptr %a, i32 0, i32 %n
+  %tn = mul i32 %t, %n
+  store i32 %tn, ptr %w, align 4, !cudasim.checked !{}
+  call void @llvm.nvvm.barrier0()
+  %n1 = add i32 %n, 1
+  %more = icmp ult i32 %n1, 8
+  br i1 %more, label %fill, label %done
+done:
+  %i = and i32 %t, 7
+  %r = getelementptr [8 x i32], ptr %a, i32 0, i32 %i
+  %v = load i32, ptr %r, align 4, !cudasim.checked !{}
+  store i32 %v, ptr addrspace(1) %p, align 4
+  ret void
+)");
+    if (GetParam().carrier == Carrier::automatic) EXPECT_FALSE(compiled(image)->resume_points.empty());
+    DeviceArray<int> out(64, -1);
+    EXPECT_EQ(messages(run_ir(image, {1}, {64}, out.pointer(), out.pointer())), "");
+    const auto& values = out.read();
+    for (int t = 0; t < 64; ++t) EXPECT_EQ(values[t], t * (t & 7));
 }
 
 TEST_P(Coroutines, a_thread_that_faults_between_barriers_ends_alone) {
@@ -240,7 +270,12 @@ class RandomKernel {
 
     image::KernelImage image() {
         for (int i = 0; i < variables; ++i) slots_ += "  %v" + std::to_string(i) + " = alloca " + type(i) + ", align 16\n";
-        line("%th = zext i32 %t to i64");
+        slots_ += "  %array = alloca [4 x i32], align 16\n";
+        for (int i = 0; i < 4; ++i) {
+            const std::string place = name();
+            line(place + " = getelementptr [4 x i32], ptr %array, i32 0, i32 " + std::to_string(i));
+            line("store i32 " + std::to_string(i * 7) + ", ptr " + place + ", align 4, !cudasim.checked !{}");
+        }
         for (int i = 0; i < variables; ++i) store(i, converted("%t", i));
         statements(3, true);
         std::string sum = "%t";
@@ -283,7 +318,18 @@ class RandomKernel {
         else line(result + " = sitofp i32 " + value + " to float");
         return result;
     }
+    /// An element of the thread's own array changes places with a variable.
+    void exchange_with_array() {
+        const int variable = static_cast<int>(below(4));
+        const std::string index = name(), place = name(), old = name(), value = load(variable);
+        line(index + " = and i32 " + load(static_cast<int>(below(4))) + ", 3");
+        line(place + " = getelementptr [4 x i32], ptr %array, i32 0, i32 " + (below(2) ? index : std::to_string(below(4))));
+        line(old + " = load i32, ptr " + place + ", align 4, !cudasim.checked !{}");
+        line("store i32 " + value + ", ptr " + place + ", align 4, !cudasim.checked !{}");
+        store(variable, old);
+    }
     void assign() {
+        if (below(5) == 0) return exchange_with_array();
         const int target = static_cast<int>(below(variables));
         const std::string old = load(target), result = name();
         const std::string operand = converted(type(target) == "i32" ? load(static_cast<int>(below(4))) : std::to_string(below(9)), target);
