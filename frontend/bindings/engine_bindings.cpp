@@ -42,9 +42,12 @@ struct Allocation {
     Allocation(const Allocation&) = delete;
     Allocation& operator=(const Allocation&) = delete;
     ~Allocation() {
+        if (forked_in_use()) return;  // the memory belongs to a process that has its own
         // Also runs while the interpreter ends, on its main thread, which may take the GIL then.
+        enter_engine();
         PyThreadState* const state = PyEval_SaveThread();
         owner->release(address);
+        leave_engine();
         PyEval_RestoreThread(state);
     }
 };
@@ -264,6 +267,10 @@ void translate(std::exception_ptr pointer) {
         const auto make = py::module_::import("cudasim.errors").attr("from_native_cuda_error");
         const py::object error =
             make(failure.call, failure.error.code, failure.error.name, failure.error.what());
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+    } catch (const ForkedInUse&) {
+        const auto make = py::module_::import("cudasim.errors").attr("from_fork_in_use");
+        const py::object error = make();
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     } catch (const jit::CompileError& failure) {
         const auto make = py::module_::import("cudasim.errors").attr("from_native_compile_error");

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <bit>
+#include <stdexcept>
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/released_gil.h"
@@ -18,7 +19,7 @@ using Extents = std::array<std::uint32_t, 3>;
 class HostPoll {
   public:
     bool operator()() {
-        if (interpreter_is_ending()) return true;
+        if (interpreter_is_ending()) return !ends_interpreter_;
         const py::gil_scoped_acquire acquire;
         if (PyErr_CheckSignals() == 0) return false;
         const py::error_already_set error;
@@ -32,6 +33,7 @@ class HostPoll {
 
   private:
     py::object raised_;
+    bool ends_interpreter_ = interpreter_is_ending();  ///< this thread ends it, and launches from a finalizer
 };
 
 struct LaunchPlan {
@@ -76,6 +78,25 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
             std::move(options)};
 }
 
+/// Whether this host thread is inside a launch. Python code runs there only in signal handlers (HostPoll); a launch
+/// from one would wait for the launch that waits for the handler.
+thread_local bool launching = false;
+
+class OneLaunchPerThread {
+  public:
+    OneLaunchPerThread() {
+        if (launching) {
+            throw std::runtime_error(
+                "a kernel cannot be launched from a signal handler that runs during a launch: the launch waits for "
+                "the handler. Set a flag in the handler and launch after it");
+        }
+        launching = true;
+    }
+    ~OneLaunchPerThread() { launching = false; }
+    OneLaunchPerThread(const OneLaunchPerThread&) = delete;
+    OneLaunchPerThread& operator=(const OneLaunchPerThread&) = delete;
+};
+
 /// None when there is nothing to say.
 py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
     char* data = nullptr;
@@ -85,6 +106,7 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
         throw py::value_error("kernel '" + plan.kernel + "' takes " + std::to_string(plan.parameter_bytes) +
                               " bytes of parameters, got " + std::to_string(size));
     }
+    const OneLaunchPerThread only;
     HostPoll poll;
     execution::LaunchOptions options = plan.options;
     options.poll_host = [&poll] { return poll(); };

@@ -238,3 +238,88 @@ def test_interpreter_ends_cleanly_with_live_arrays_and_threads(run):
         ENABLE_CUDASIM="1",
     )
     assert done.returncode == 0 and done.stdout.strip() == "end", done.stderr
+
+
+def test_a_launch_from_a_signal_handler_during_a_launch_is_refused_not_waited_for(run):
+    done = run.script(
+        """
+        import signal
+        import numpy as np
+        from cudasim import cuda
+        @cuda.jit
+        def count(x, n):
+            for _ in range(n):
+                x[0] += 1
+        device, said = cuda.to_device(np.zeros(1)), []
+        def handler(*_):
+            try:
+                count[1, 1](device, 5)
+            except RuntimeError as error:
+                said.append(str(error))
+            device.copy_to_host()
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+        x = np.zeros(1)
+        while not said:
+            count[1, 1](x, 20_000_000)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        count[1, 1](device, 3)
+        print("signal handler" in said[0], device[0] % 5 == 3)
+        """
+    )
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_a_fork_while_another_thread_launches_is_an_error_in_the_child_not_a_hang(run):
+    done = run.script(
+        """
+        import os, sys, threading, time
+        import numpy as np
+        from cudasim import cuda
+        from cudasim.errors import CudaDriverError
+        @cuda.jit
+        def count(x, n):
+            for _ in range(n):
+                x[0] += 1
+        x = cuda.to_device(np.zeros(1))
+        count[1, 1](x, 1)
+        thread = threading.Thread(target=lambda: count[1, 1](x, 500_000_000))
+        thread.start()
+        time.sleep(0.05)
+        child = os.fork()
+        if child == 0:
+            try:
+                count[1, 1](np.zeros(1), 1)
+            except CudaDriverError as error:
+                print("before forking" in str(error), flush=True)
+            del x
+            sys.exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        thread.join()
+        """
+    )
+    assert done.stdout == "True\n7\n", done.stderr
+
+
+def test_kernels_launch_at_exit_and_in_finalizers(run):
+    done = run.script(
+        """
+        import atexit
+        import numpy as np
+        from cudasim import cuda
+        @cuda.jit
+        def add(x, amount):
+            x[cuda.grid(1)] += amount
+        x = cuda.to_device(np.zeros(2))
+        class Last:
+            def __del__(self, add=add, x=x):
+                add[1, 2](x, 10)
+        def at_exit():
+            add[1, 2](x, 1)
+            print(x.copy_to_host().tolist())
+        atexit.register(at_exit)
+        Last()
+        keep = Last()
+        """
+    )
+    assert done.stdout == "[11.0, 11.0]\n" and done.returncode == 0, done.stderr

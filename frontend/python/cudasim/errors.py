@@ -81,6 +81,14 @@ def from_native_cuda_error(call, code, name, message):
     return CudaAPIError(code, f"Call to {call} results in {name}: {message}")
 
 
+def from_fork_in_use():
+    """The exception for using devices in a process that was forked while another thread used them."""
+    return CudaDriverError(
+        "CUDA initialized before forking: this process was forked while another thread used the simulated device, "
+        "so it cannot use it; start workers before the threads, or with multiprocessing's method 'spawn'"
+    )
+
+
 def from_native_compile_error(message, chain):
     """The exception for a kernel that simulator/jit refuses, with the place it refuses.
 

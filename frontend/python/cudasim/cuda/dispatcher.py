@@ -43,7 +43,11 @@ class ConfiguredKernel(_native.FramelessCall):
     def __repr__(self):
         return f"<{self.dispatcher!r}[{self.griddim}, {self.blockdim}, {self.stream}, {self.sharedmem}]>"
 
-    def _run(self, *args):
+    def _run(self, *args, **keywords):
+        if keywords:
+            raise TypeError(
+                f"a kernel takes positional arguments only; {self.dispatcher.__name__}() got {', '.join(keywords)} by name"
+            )
         # The hot path: device arrays, floats and ints are typed and flattened in one go.
         device = current_device()
         key, values, plain = [], [], True
