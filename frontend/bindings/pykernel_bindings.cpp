@@ -56,7 +56,7 @@ GlobalValue global_value(py::handle description) {
 }
 
 /// node: ast.FunctionDef or ast.Lambda; line_offset; file; first_line and lines of the source; globals:
-/// dotted name → description; defaults: descriptions.
+/// dotted name → description; defaults: descriptions; signatures: (argument types, result type or "").
 FunctionSource function_source(const py::dict& function) {
     FunctionSource source;
     source.syntax = function_from_python(function["node"], py::cast<int>(function["line_offset"]));
@@ -67,6 +67,10 @@ FunctionSource function_source(const py::dict& function) {
         source.globals.emplace(py::cast<std::string>(name), global_value(value));
     }
     for (py::handle value : function["defaults"]) source.defaults.push_back(global_value(value));
+    for (py::handle item : function["signatures"]) {
+        auto [arguments, result] = py::cast<std::pair<std::vector<std::string>, std::string>>(item);
+        source.signatures.push_back({std::move(arguments), std::move(result)});
+    }
     return source;
 }
 

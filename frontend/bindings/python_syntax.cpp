@@ -40,7 +40,6 @@ std::string construct_name(std::string_view node_class) {
         {"SetComp", "a set comprehension"},
         {"DictComp", "a dict comprehension"},
         {"GeneratorExp", "a generator expression"},
-        {"Lambda", "`lambda`"},
         {"Yield", "`yield`"},
         {"YieldFrom", "`yield from`"},
         {"Await", "`await`"},
@@ -49,7 +48,7 @@ std::string construct_name(std::string_view node_class) {
         {"List", "a list"},
         {"Set", "a set"},
         {"Starred", "`*` unpacking"},
-        {"FunctionDef", "a function inside a function"},
+        {"FunctionDef", "a decorated function inside a function"},
         {"AsyncFunctionDef", "`async def`"},
         {"ClassDef", "a class"},
         {"Import", "`import`"},
@@ -133,7 +132,11 @@ class Converter {
             Statement statement{.location = place(argument), .text = what};
             result.body.insert(result.body.begin(), std::move(statement));
         };
-        if (!arguments.attr("vararg").is_none()) refuse(arguments.attr("vararg"), "a `*` parameter");
+        if (const py::object rest = arguments.attr("vararg"); !rest.is_none()) {
+            result.parameters.push_back({text_attribute(rest, "arg"), place(rest)});
+            result.takes_rest = true;
+        }
+        result.defaults = expressions(arguments.attr("defaults"));
         if (!arguments.attr("kwarg").is_none()) refuse(arguments.attr("kwarg"), "a `**` parameter");
         for (py::handle argument : arguments.attr("kwonlyargs")) refuse(argument, "a keyword-only parameter");
     }
@@ -202,6 +205,9 @@ class Converter {
                 result.targets.push_back({.kind = ExpressionKind::name, .location = result.location});
                 result.targets.back().text = py::cast<std::string>(name);
             }
+        } else if (kind == "FunctionDef" && py::len(node.attr("decorator_list")) == 0) {
+            result.kind = StatementKind::function;
+            result.function = std::make_shared<FunctionSyntax>(function(node));
         } else if (kind == "Pass" || kind == "Break" || kind == "Continue") {
             result.kind = kind == "Pass"    ? StatementKind::pass
                           : kind == "Break" ? StatementKind::break_
@@ -273,6 +279,9 @@ class Converter {
             result.operands = expressions(node.attr("values"));
         } else if (kind == "IfExp") {
             children(ExpressionKind::conditional, {"test", "body", "orelse"});
+        } else if (kind == "Lambda") {
+            result.kind = ExpressionKind::lambda;
+            result.function = std::make_shared<FunctionSyntax>(function(node));
         } else if (kind == "Tuple") {
             result = display(node);
         } else if (kind == "NamedExpr") {
@@ -294,7 +303,16 @@ class Converter {
     void call(py::handle node, Expression& result) {
         result.kind = ExpressionKind::call;
         result.operands.push_back(expression(node.attr("func")));
-        for (py::handle argument : node.attr("args")) result.operands.push_back(expression(argument));
+        for (py::handle argument : node.attr("args")) {
+            const bool starred = class_name(argument) == "Starred";
+            if (!starred) {
+                result.operands.push_back(expression(argument));
+                continue;
+            }
+            Expression spread{.kind = ExpressionKind::starred, .location = place(argument)};
+            spread.operands.push_back(expression(argument.attr("value")));
+            result.operands.push_back(std::move(spread));
+        }
         for (py::handle keyword : node.attr("keywords")) {
             const py::object name = keyword.attr("arg");
             if (name.is_none()) {  // f(**d)

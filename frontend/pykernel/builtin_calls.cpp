@@ -1,6 +1,9 @@
-// len, min, max, abs, int, float, bool, round, pow, divmod, range. Types as Numba's CUDA target gives them.
+// min, max, abs, int, float, bool, round, pow, divmod, range. Types as Numba's CUDA target gives them.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
+
+#include <cstdlib>
+#include <optional>
 
 #include "frontend/pykernel/callables.h"
 
@@ -14,31 +17,17 @@ bool all_numbers(const CallTyping& call) {
     return true;
 }
 
-TypeRef type_len(const CallTyping& call) {
-    const bool array = call[0]->is(TypeKind::array) && call[0]->dimensions > 0;
-    const bool sized =
-        call[0]->is(TypeKind::tuple) || call[0]->is(TypeKind::range) || call[0]->is(TypeKind::flat);
-    if (!array && !sized) call.no_match();
-    return call.types().int64;
-}
-
-Emitted emit_len(CallEmission& call) {
-    FunctionEmitter& e = call.emitter;
-    if (call[0].type->is(TypeKind::array)) return e.number(call[0].parts[1], e.types().int64);
-    if (call[0].type->is(TypeKind::range))
-        return e.convert(e.number(e.range_length(call[0]), call[0].type->element()), e.types().int64);
-    if (call[0].type->is(TypeKind::flat))
-        return e.number(e.array_size({call[0].type->element(), call[0].parts}), e.types().int64);
-    return e.number(e.int64(static_cast<std::int64_t>(call[0].type->elements.size())), e.types().int64);
-}
-
+/// min(a, b, ...) and min(tuple).
 TypeRef type_extremum(const CallTyping& call) {
-    if (call.size() < 2 || !all_numbers(call)) {
-        if (call.size() == 1) call.refuse("at least two numbers are needed in a kernel");
-        call.no_match();
+    const bool one_tuple = call.size() == 1 && call[0]->is(TypeKind::tuple);
+    const std::vector<TypeRef> numbers = one_tuple ? call[0]->elements : call.arguments;
+    if (call.size() == 1 && !one_tuple) call.refuse("needs a tuple or at least two numbers");
+    if (numbers.empty()) call.refuse("needs at least one number");
+    TypeRef result = nullptr;
+    for (TypeRef number : numbers) {
+        if (!number->is_number()) call.no_match();
+        result = result ? call.program.promotion.unify(result, number) : number;
     }
-    TypeRef result = call.types().without_literal(call[0]);
-    for (std::size_t i = 1; i < call.size(); ++i) result = call.program.promotion.unify(result, call[i]);
     return call.types().without_literal(result);
 }
 
@@ -57,14 +46,17 @@ llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRe
 }
 
 Emitted emit_extremum(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
     const bool want_max = call.callable.name == "max";
-    Emitted result = call.emitter.convert(call[0], type);
-    for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-        result.parts[0] = extremum(call.emitter, result.value(), call.emitter.convert(call[i], type).value(),
-                                   type, want_max);
-    }
-    return result;
+    const bool one_tuple = call[0].type->is(TypeKind::tuple);
+    const std::size_t count = one_tuple ? call[0].type->elements.size() : call.arguments.size();
+    auto number = [&](std::size_t i) {
+        return e.convert(one_tuple ? e.element_of(call[0], i) : call[i], type).value();
+    };
+    llvm::Value* result = number(0);
+    for (std::size_t i = 1; i < count; ++i) result = extremum(e, result, number(i), type, want_max);
+    return e.number(result, type);
 }
 
 TypeRef type_abs(const CallTyping& call) {
@@ -85,16 +77,40 @@ Emitted emit_abs(CallEmission& call) {
         type);
 }
 
+/// The number that a string literal spells; empty when it spells none.
+std::optional<double> spelled_number(TypeRef text) {
+    const std::string spelling = text->text();
+    if (spelling.find_first_of("xX(") != std::string::npos) return std::nullopt;  // strtod's, not Python's
+    char* end = nullptr;
+    const double value = std::strtod(spelling.c_str(), &end);
+    while (*end == ' ') ++end;
+    return end != spelling.c_str() && *end == '\0' ? std::optional(value) : std::nullopt;
+}
+
 TypeRef type_conversion(const CallTyping& call) {
-    if (!call[0]->is_number()) call.no_match();
+    const TypeTable& t = call.types();
+    const bool to_float = call.callable.name == "float";
+    if (to_float && call[0]->is(TypeKind::text)) {
+        if (!spelled_number(call[0]))
+            call.refuse("could not convert string to float: '" + call[0]->text() + "'");
+        return t.float64;
+    }
+    if (call.callable.name == "bool" && call[0]->is(TypeKind::tuple)) return t.boolean;
+    const bool refused = to_float && call[0]->is(TypeKind::boolean);  // a fact about Numba
+    if (!call[0]->is_number() || refused) call.no_match();
     const TypeRef from = call.types().without_literal(call[0]);
-    if (call.callable.name == "bool") return call.types().boolean;
-    if (call.callable.name == "int") return from->is(TypeKind::integer) ? from : call.types().int64;
-    return from->is(TypeKind::floating) ? from : call.types().float64;
+    if (call.callable.name == "bool") return t.boolean;
+    if (call.callable.name == "int") return from->is(TypeKind::integer) ? from : t.int64;
+    return from->is(TypeKind::floating) ? from : t.float64;
 }
 
 Emitted emit_conversion(CallEmission& call) {
-    return call.emitter.convert(call[0], call.call.type);
+    FunctionEmitter& e = call.emitter;
+    const TypeRef from = call[0].type, to = call.call.type;
+    if (from->is(TypeKind::text))
+        return e.number(llvm::ConstantFP::get(e.builder.getDoubleTy(), *spelled_number(from)), to);
+    if (from->is(TypeKind::tuple)) return e.number(e.truth(call[0]), to);
+    return e.convert(call[0], to);
 }
 
 /// round(x) is an int64; round(x, n) stays a float, and a small or 16-bit integer becomes a float32.
@@ -187,7 +203,6 @@ Emitted emit_range(CallEmission& call) {
 }
 
 constexpr Callable rows[] = {
-    {"len", "obj", type_len, emit_len},
     {"min", "*", type_extremum, emit_extremum},
     {"max", "*", type_extremum, emit_extremum},
     {"abs", "x", type_abs, emit_abs},

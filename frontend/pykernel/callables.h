@@ -1,6 +1,6 @@
 // The functions that kernels may call: each a row with its typing rule beside its code generation.
-// Rows live with their family: builtin_calls.cpp, math_calls.cpp, cuda_calls.cpp, bit_calls.cpp,
-// memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, iteration_calls.cpp.
+// Rows live with their family: builtin_calls.cpp, sequence_calls.cpp, math_calls.cpp, cuda_calls.cpp,
+// bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, iteration_calls.cpp.
 #pragma once
 
 #include <span>
@@ -57,6 +57,7 @@ struct Callable {
 [[nodiscard]] std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction& call);
 
 std::span<const Callable> builtin_callables();
+std::span<const Callable> sequence_callables();
 std::span<const Callable> math_callables();
 std::span<const Callable> cuda_callables();
 std::span<const Callable> bit_callables();

@@ -9,6 +9,8 @@ namespace {
 
 std::vector<TypeRef> parse_arguments(Program& program, const Request& request) {
     const FunctionSyntax& kernel = request.functions.front().syntax;
+    if (kernel.takes_rest)
+        refuse_unsupported("a `*` parameter of a kernel is not supported", kernel.parameters.back().location);
     std::vector<TypeRef> arguments;
     for (const std::string& name : request.argument_types) {
         const TypeRef type = program.types.parse(name);
@@ -40,6 +42,7 @@ void check_returns_nothing(const Specialisation& kernel) {
 std::string typed_ir(const Program& program) {
     std::string text;
     for (const Specialisation& specialisation : program.specialisations()) {
+        if (!specialisation.finished) continue;
         if (!text.empty()) text += "\n";
         text += to_text(specialisation.graph, specialisation.arguments);
     }
@@ -52,7 +55,7 @@ Result compile(const Request& request) {
     Program program(request);
     return Program::in_source(request.functions.front(), [&] {
         const std::vector<TypeRef> arguments = parse_arguments(program, request);
-        Specialisation& kernel = program.specialise(0, arguments, request.functions.front().syntax.location);
+        Specialisation& kernel = program.kernel(arguments);
         check_returns_nothing(kernel);
         ModuleEmitter emitter(program);
         Result result;

@@ -17,6 +17,12 @@
 
 namespace cudasim::pykernel {
 
+/// Type names of an explicit signature of a device function; an empty result is inferred.
+struct DeclaredSignature {
+    std::vector<std::string> arguments;
+    std::string result;
+};
+
 /// A Python function and everything its names mean.
 struct FunctionSource {
     FunctionSyntax syntax;
@@ -25,7 +31,7 @@ struct FunctionSource {
     std::vector<std::string> lines;              ///< the function's source, without line ends
     std::map<std::string, GlobalValue> globals;  ///< dotted name, such as "cuda.shared.array" → meaning
     std::vector<GlobalValue> defaults;           ///< of the last parameters
-    bool is_closure = false;
+    std::vector<DeclaredSignature> signatures;   ///< of a device function that declares any
 };
 
 struct Request {

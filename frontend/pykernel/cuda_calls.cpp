@@ -13,7 +13,10 @@ using llvm::Intrinsic::ID;
 TypeRef type_grid(const CallTyping& call) {
     const TypeRef n = call[0];
     if (!n->is(TypeKind::integer) || !n->literal || *n->literal < 1 || *n->literal > 3) {
-        call.refuse("the argument must be the constant 1, 2 or 3");
+        const std::string reason =
+            std::string(call.callable.name) + ": the argument can only be the constant 1, 2 or 3";
+        if (n->literal) throw SourceError(ErrorClass::value, reason, call.call.location);
+        refuse_typing(reason, call.call.location);
     }
     const TypeRef index = call.types().int64;
     if (*n->literal == 1) return index;

@@ -92,6 +92,8 @@ class FunctionEmitter {
 
     // Values (emit_values.cpp).
     [[nodiscard]] Emitted convert(const Emitted& value, TypeRef type);
+    /// The value of an optional; None is a TypeError of the kernel. Anything else as it is.
+    [[nodiscard]] Emitted present(const Emitted& value);
     [[nodiscard]] llvm::Value* truth(const Emitted& value);
     [[nodiscard]] Emitted number(llvm::Value* value, TypeRef type) { return {type, {value}}; }
     [[nodiscard]] Emitted constant(const GlobalValue& value, TypeRef type);
@@ -105,6 +107,9 @@ class FunctionEmitter {
     [[nodiscard]] Emitted binary(Operator op, const Emitted& left, const Emitted& right);
     [[nodiscard]] Emitted unary(Operator op, const Emitted& operand, TypeRef result);
     void check_float_divisor(llvm::Value* divisor);
+
+    // Tuples (emit_tuples.cpp).
+    [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
 
     // Arrays (emit_arrays.cpp).
     [[nodiscard]] Emitted get_item(const Emitted& container, const Emitted& index, TypeRef result);
@@ -166,25 +171,31 @@ class FunctionEmitter {
     [[nodiscard]] Emitted emit_function_call(const Instruction& instruction, std::uint32_t function);
 
     // emit_values.cpp
+    [[nodiscard]] Emitted make_optional(const Emitted& value, TypeRef type);
     [[nodiscard]] llvm::Value* convert_number(llvm::Value* value, TypeRef from, TypeRef to);
     [[nodiscard]] llvm::Value* convert_constant(llvm::Value* value, TypeRef from, TypeRef to);
 
     // emit_arithmetic.cpp
     [[nodiscard]] llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, TypeRef type);
-    [[nodiscard]] Emitted compare_tuples(Operator op, const Emitted& left, const Emitted& right);
     [[nodiscard]] llvm::Value* integer_binary(Operator op, llvm::Value* left, llvm::Value* right,
                                               bool is_signed);
     [[nodiscard]] llvm::Value* float_binary(Operator op, llvm::Value* left, llvm::Value* right);
     [[nodiscard]] llvm::Value* floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder);
+
+    // emit_power.cpp
     [[nodiscard]] llvm::Value* integer_power(llvm::Value* base, llvm::Value* exponent, bool signed_exponent);
     [[nodiscard]] llvm::Value* power_by_squaring(llvm::Value* base, std::uint64_t exponent);
     [[nodiscard]] Emitted power(const Emitted& left, const Emitted& right, const Signature& signature);
 
+    // emit_tuples.cpp
+    [[nodiscard]] Emitted compare_tuples(Operator op, const Emitted& left, const Emitted& right);
+    [[nodiscard]] llvm::Value* tuples_equal(const Emitted& left, const Emitted& right);
+    [[nodiscard]] Emitted contains(const Emitted& value, const Emitted& tuple);
+    [[nodiscard]] Emitted tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result);
+
     // emit_arrays.cpp
     [[nodiscard]] Emitted get_attribute(const Emitted& object, const Instruction& instruction);
     [[nodiscard]] Emitted unpack_array(const Emitted& array, const Instruction& instruction);
-    [[nodiscard]] Emitted tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result);
-    [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
     [[nodiscard]] llvm::Value* check_index(const Emitted& index, llvm::Value* size, unsigned axis);
     [[nodiscard]] llvm::Value* address(const Emitted& array, std::span<llvm::Value* const> indices);
     [[nodiscard]] std::optional<Parts> integer_indices(const Emitted& array, const Emitted& index);

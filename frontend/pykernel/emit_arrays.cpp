@@ -1,4 +1,4 @@
-// Arrays and tuples: attributes, indexing with per-axis checks, addresses.
+// Arrays: attributes, indexing with per-axis checks, addresses.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -29,7 +29,10 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
         return number(builder.CreateIntrinsic(special_register(object.type->global->text, name[0]), {}, {}),
                       in.type);
     }
-    if (object.type->is_number()) return convert(object, in.type);
+    if (object.type->is_number()) {
+        if (name == "real") return convert(object, in.type);
+        return number(llvm::Constant::getNullValue(module.value_type(in.type)), in.type);
+    }
     if (object.type->is(TypeKind::range) || object.type->is(TypeKind::slice))
         return number(object.parts[name == "start" ? 0 : name == "stop" ? 1 : 2], in.type);
     const bool same_parts = in.type->is(TypeKind::flat) || in.type->is(TypeKind::method) || name == "real";
@@ -79,36 +82,6 @@ Emitted FunctionEmitter::make_array(TypeRef type, llvm::Value* data, std::span<l
 llvm::Instruction* FunctionEmitter::checked(llvm::Instruction* access) {
     access->setMetadata("cudasim.checked", llvm::MDNode::get(module.context, {}));
     return access;
-}
-
-Emitted FunctionEmitter::element_of(const Emitted& tuple, std::size_t index) {
-    std::size_t first = 0;
-    llvm::SmallVector<llvm::Type*> parts;
-    for (std::size_t i = 0; i <= index; ++i) {
-        first += parts.size();
-        parts.clear();
-        module.part_types(tuple.type->elements[i], false, parts);
-    }
-    const auto begin = tuple.parts.begin() + static_cast<std::ptrdiff_t>(first);
-    return {tuple.type->elements[index], Parts(begin, begin + static_cast<std::ptrdiff_t>(parts.size()))};
-}
-
-Emitted FunctionEmitter::tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result) {
-    const auto count = static_cast<std::int64_t>(tuple.type->elements.size());
-    if (index.type->literal) {
-        const std::int64_t i = *index.type->literal < 0 ? *index.type->literal + count : *index.type->literal;
-        return element_of(tuple, static_cast<std::size_t>(i));
-    }
-    llvm::Value* wanted = check_index(index, int64(count), 0);
-    Emitted chosen = convert(element_of(tuple, 0), result);
-    for (std::int64_t i = 1; i < count; ++i) {
-        const Emitted other = convert(element_of(tuple, static_cast<std::size_t>(i)), result);
-        llvm::Value* here = builder.CreateICmpEQ(wanted, int64(i));
-        for (std::size_t part = 0; part < chosen.parts.size(); ++part) {
-            chosen.parts[part] = builder.CreateSelect(here, other.parts[part], chosen.parts[part]);
-        }
-    }
-    return chosen;
 }
 
 llvm::Value* FunctionEmitter::check_index(const Emitted& index, llvm::Value* size, unsigned axis) {

@@ -35,6 +35,7 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
             break;
         case TypeKind::array:
         case TypeKind::tuple:
+        case TypeKind::optional:
         case TypeKind::range:
             result = debug_struct(type);
             break;
@@ -63,6 +64,7 @@ llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
         add("shape", extents, 64 * type->dimensions, 64);
         add("strides", extents, 64 * type->dimensions, 64);
     } else {
+        if (type->is(TypeKind::optional)) add("present", debug_type(program.types.boolean), 8, 8);
         const char* range_names[] = {"start", "stop", "step"};
         const std::size_t count = type->is(TypeKind::range) ? 3 : type->elements.size();
         for (std::size_t i = 0; i < count; ++i) {

@@ -98,7 +98,8 @@ void FunctionEmitter::emit(ValueId id) {
 }
 
 Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
-    auto operand = [&](std::size_t i) -> const Emitted& { return values_[in.operands[i]]; };
+    auto raw = [&](std::size_t i) -> const Emitted& { return values_[in.operands[i]]; };
+    auto operand = [&](std::size_t i) { return present(raw(i)); };
     switch (in.opcode) {
         case Opcode::constant:
             return constant(*in.global, in.type);
@@ -126,12 +127,15 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
         }
         case Opcode::store:
             stored_[in.version] = in.operands[0];
-            store_variable(in.variable, operand(0));
-            return operand(0);
+            store_variable(in.variable, raw(0));
+            return raw(0);
+        case Opcode::spread:
+            return raw(0);
         case Opcode::unary:
-            return unary(in.op, operand(0), in.type);
+            return unary(in.op, in.op == Operator::logical_not ? raw(0) : operand(0), in.type);
         case Opcode::binary:
-            return binary(in.op, operand(0), operand(1));
+            if (in.type->literal) return number(builder.getInt1(*in.type->literal != 0), in.type);
+            return binary(in.op, raw(0), raw(1));
         case Opcode::get_attribute:
             return get_attribute(operand(0), in);
         case Opcode::get_item:
@@ -185,11 +189,9 @@ void FunctionEmitter::emit_terminator(const Instruction& in) {
 }
 
 void FunctionEmitter::emit_return(const Instruction& in) {
-    if (in.operands.empty() || specialisation_.result->is(TypeKind::none)) {
-        builder.CreateRetVoid();
-        return;
-    }
-    const Emitted result = convert(values_[in.operands[0]], specialisation_.result);
+    const Emitted nothing_given{types().none, {}};
+    const Emitted& given = in.operands.empty() ? nothing_given : values_[in.operands[0]];
+    const Emitted result = convert(given, specialisation_.result);
     if (result.parts.size() == 1) {
         builder.CreateRet(result.value());
         return;
@@ -321,14 +323,14 @@ llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result,
 
 Emitted FunctionEmitter::emit_call(const Instruction& in) {
     const TypeRef callee = values_[in.operands[0]].type;
-    if (callee->is(TypeKind::data_type)) return convert(values_[in.operands[1]], in.type);
+    if (callee->is(TypeKind::data_type)) return convert(present(values_[in.operands[1]]), in.type);
     const bool method = callee->is(TypeKind::method);
     if (!method && callee->global->kind == GlobalKind::function)
         return emit_function_call(in, static_cast<std::uint32_t>(callee->global->integer));
     const Callable& callable = *find_callable(method ? callee->name : callee->global->text);
     CallEmission emission{*this, callable, in, {}};
     for (std::uint32_t operand : bind_call(callable, in)) {
-        emission.arguments.push_back(operand == nothing ? Emitted{} : values_[in.operands[operand]]);
+        emission.arguments.push_back(operand == nothing ? Emitted{} : present(values_[in.operands[operand]]));
         // A method's own object is the callee.
         if (operand == 0) emission.arguments.back().type = emission.arguments.back().type->element();
     }
@@ -353,7 +355,10 @@ Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t
     }
     Specialisation& callee = module.program.specialise(function, argument_types, in.location);
     llvm::SmallVector<llvm::Value*> flat;
-    for (const Emitted& argument : arguments) flat.append(argument.parts.begin(), argument.parts.end());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const Emitted converted = convert(arguments[i], callee.arguments[i]);
+        flat.append(converted.parts.begin(), converted.parts.end());
+    }
     llvm::Value* result = builder.CreateCall(module.function(callee), flat);
     Emitted emitted{callee.result, {}};
     llvm::SmallVector<llvm::Type*> parts;

@@ -84,7 +84,8 @@ void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorIm
         type->is(TypeKind::index_items)) {
         part_types(type->element(), in_memory, types);
     }
-    if (type->is(TypeKind::tuple)) {
+    if (type->is(TypeKind::optional)) part_types(program.types.boolean, in_memory, types);
+    if (type->is(TypeKind::tuple) || type->is(TypeKind::optional)) {
         for (TypeRef element : type->elements) part_types(element, in_memory, types);
     }
 }

@@ -61,6 +61,10 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
         return builder.CreateICmpNE(value.value(), llvm::ConstantInt::get(value.value()->getType(), 0));
     if (type->is(TypeKind::floating))
         return builder.CreateFCmpUNE(value.value(), llvm::ConstantFP::get(value.value()->getType(), 0.0));
+    if (type->is(TypeKind::optional)) {
+        const Emitted inside{type->element(), Parts(value.parts.begin() + 1, value.parts.end())};
+        return builder.CreateAnd(value.value(), truth(inside));
+    }
     return builder.getInt1(type->is(TypeKind::tuple) && !type->elements.empty());
 }
 
@@ -68,6 +72,9 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
     type = types().without_literal(type);
     const TypeRef from = types().without_literal(value.type);
     if (from == type) return {type, value.parts};
+    if (type->is(TypeKind::none)) return {type, {}};
+    if (type->is(TypeKind::optional)) return make_optional(value, type);
+    if (from->is(TypeKind::optional)) return convert(present(value), type);
     if (from->is_number()) {
         if (type->is(TypeKind::boolean)) return number(truth(value), type);
         return number(convert_number(value.value(), from, type), type);
@@ -85,6 +92,34 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
             value.parts[0], llvm::PointerType::get(module.context, type->pointer_space()));
     }
     return result;
+}
+
+/// From None, from another optional, or from a value. Its parts: whether there is a value, the value's parts.
+Emitted FunctionEmitter::make_optional(const Emitted& value, TypeRef type) {
+    Emitted result{type, {}};
+    if (value.type->is(TypeKind::none)) {
+        llvm::SmallVector<llvm::Type*> parts;
+        module.part_types(type, false, parts);
+        for (llvm::Type* part : parts) result.parts.push_back(llvm::Constant::getNullValue(part));
+        return result;
+    }
+    const bool optional = value.type->is(TypeKind::optional);
+    const Emitted inside =
+        optional ? Emitted{value.type->element(), Parts(value.parts.begin() + 1, value.parts.end())} : value;
+    result.parts.push_back(optional ? value.value() : builder.getTrue());
+    result.parts.append(convert(inside, type->element()).parts);
+    return result;
+}
+
+Emitted FunctionEmitter::present(const Emitted& value) {
+    if (!value.type->is(TypeKind::optional)) return value;
+    llvm::BasicBlock* absent = new_block("optional.absent");
+    llvm::BasicBlock* there = new_block("optional.present");
+    builder.CreateCondBr(value.value(), there, absent);
+    builder.SetInsertPoint(absent);
+    raise("TypeError", "expected " + value.type->element()->name + ", got None");
+    builder.SetInsertPoint(there);
+    return {value.type->element(), Parts(value.parts.begin() + 1, value.parts.end())};
 }
 
 llvm::Value* FunctionEmitter::convert_number(llvm::Value* value, TypeRef from, TypeRef to) {

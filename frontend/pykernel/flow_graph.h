@@ -34,6 +34,7 @@ enum class Opcode {
     get_item,       ///< operands: container, index
     set_item,       ///< operands: container, index, value
     call,           ///< operands: callee, positional..., keyword...; keywords
+    spread,         ///< operands: tuple; as operand of a call: `*tuple`
     build_tuple,
     build_slice,  ///< operands: start, stop and, where given, step
     unpack,       ///< operands: tuple or array; element `index` of `count`
@@ -59,6 +60,7 @@ struct Instruction {
     VersionId version = nothing;
     std::uint32_t index = 0;
     std::uint32_t count = 0;
+    bool packed = false;  ///< call: the extra positional arguments are in one tuple already
     BlockId targets[2] = {nothing, nothing};
     TypeRef type = nullptr;
 };

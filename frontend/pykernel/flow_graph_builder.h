@@ -2,6 +2,7 @@
 // expressions in flow_graph_expressions.cpp.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,7 +41,6 @@ class FlowGraphBuilder {
     void declare_named(const Expression& expression);
     void declare(const Expression& name);
     void delete_statement(const Statement& statement);
-    [[noreturn]] static void refuse_construct(const std::string& construct, Location location);
     void declare_parameters();
 
     // Expressions.
@@ -61,6 +61,31 @@ class FlowGraphBuilder {
     [[nodiscard]] const GlobalValue* constant_value(const Expression& syntax, GlobalValue& storage) const;
     [[nodiscard]] std::string constant_text(const Expression& syntax, bool quoted) const;
 
+    // Functions inside the function (flow_graph_local_functions.cpp).
+    using Locals = std::map<std::string, VariableId>;
+    struct LocalFunction;
+    using LocalFunctions = std::map<std::string, LocalFunction>;
+    /// Its calls are inlined, as Numba does it: each is typed for itself and sees the variables of the
+    /// function around it as they are then.
+    struct LocalFunction {
+        const FunctionSyntax* syntax;
+        Locals outer;  ///< variables of the function around it
+        LocalFunctions* scope;
+        std::vector<VariableId> defaults;
+    };
+    struct InlinedReturn {
+        VariableId result;
+        BlockId after;
+    };
+    void define(const std::string& name, const FunctionSyntax& syntax);
+    [[nodiscard]] LocalFunction local_function(const FunctionSyntax& syntax);
+    /// The function that an expression names, or is (a lambda); empty for any other expression.
+    [[nodiscard]] std::optional<LocalFunction> find_local_function(const Expression& syntax);
+    ValueId inline_call(const LocalFunction& function, const Expression& call);
+    void bind_parameters(const LocalFunction& function, const Expression& call, Locals& locals,
+                         LocalFunctions& functions);
+    void return_statement(const Statement& statement);
+
     // The graph.
     BlockId new_block();
     void enter(BlockId block) { current_ = block; }
@@ -75,8 +100,12 @@ class FlowGraphBuilder {
     FlowGraph graph_;
     BlockId current_ = 0;
     std::vector<Loop> loops_;
-    std::map<std::string, VariableId> locals_;
     std::set<std::string> outer_names_;  ///< declared `global` or `nonlocal`
+    Locals locals_;
+    std::deque<LocalFunctions> function_scopes_{1};  ///< of the function itself, and of each inlined call
+    LocalFunctions* functions_ = &function_scopes_.front();
+    std::vector<const FunctionSyntax*> inlining_;
+    std::optional<InlinedReturn> inlined_return_;
 };
 
 /// "a.b.c" of names and attributes; empty for anything else.

@@ -14,7 +14,8 @@ std::string dotted_name(const Expression& syntax) {
 /// Meaning of a dotted name whose root is not a local variable; null when there is none.
 const GlobalValue* FlowGraphBuilder::outer(const Expression& syntax) const {
     const std::string name = dotted_name(syntax);
-    if (name.empty() || locals_.contains(name.substr(0, name.find('.')))) return nullptr;
+    const std::string root = name.substr(0, name.find('.'));
+    if (name.empty() || locals_.contains(root) || functions_->contains(root)) return nullptr;
     const auto found = source_.globals.find(name);
     return found != source_.globals.end() ? &found->second : nullptr;
 }
@@ -92,12 +93,15 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
                 store(locals_.at(syntax.text), value, place);
             return value;
         }
+        case ExpressionKind::lambda:
+            refuse_unsupported("a lambda can only be called, or assigned to a name and called, in kernels",
+                               place);
+        case ExpressionKind::starred:
+            return operation(Opcode::spread, place, {expression(syntax.operands[0])});
         case ExpressionKind::ellipsis:
             return constant({.kind = GlobalKind::ellipsis}, place);
-        case ExpressionKind::starred:
-            refuse_unsupported("`*` unpacking is not supported in kernels", place);
         case ExpressionKind::unsupported:
-            refuse_unsupported(syntax.text + " is not supported in kernels", place);
+            refuse_construct(syntax.text, place);
     }
     refuse_unsupported("this expression is not supported in kernels", place);
 }
@@ -105,6 +109,10 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
 ValueId FlowGraphBuilder::name(const Expression& syntax) {
     if (const auto local = locals_.find(syntax.text); local != locals_.end()) {
         return load(local->second, syntax.location);
+    }
+    if (functions_->contains(syntax.text)) {
+        refuse_unsupported("the function '" + syntax.text + "' inside a kernel can only be called",
+                           syntax.location);
     }
     const GlobalValue* value = outer(syntax);
     if (!value || value->kind == GlobalKind::undefined) {
@@ -141,6 +149,7 @@ ValueId FlowGraphBuilder::attribute(const Expression& syntax) {
 }
 
 ValueId FlowGraphBuilder::call(const Expression& syntax) {
+    if (const auto function = find_local_function(syntax.operands[0])) return inline_call(*function, syntax);
     std::vector<ValueId> operands;
     for (const Expression& operand : syntax.operands) operands.push_back(expression(operand));
     return append({.opcode = Opcode::call,

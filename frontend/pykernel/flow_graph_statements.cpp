@@ -149,14 +149,10 @@ void FlowGraphBuilder::statement(const Statement& statement) {
             return jump(loops_.back().after, place);
         case StatementKind::continue_:
             return jump(loops_.back().next, place);
-        case StatementKind::return_: {
-            std::vector<ValueId> value;
-            if (statement.has_value && statement.value.kind != ExpressionKind::none) {
-                value.push_back(expression(statement.value));
-            }
-            append({.opcode = Opcode::return_, .location = place, .operands = std::move(value)});
-            return;
-        }
+        case StatementKind::return_:
+            return return_statement(statement);
+        case StatementKind::function:
+            return define(statement.function->name, *statement.function);
         case StatementKind::raise_:
             return raise_statement(statement);
         case StatementKind::assert_:
@@ -164,13 +160,6 @@ void FlowGraphBuilder::statement(const Statement& statement) {
         case StatementKind::unsupported:
             refuse_construct(statement.text, place);
     }
-}
-
-/// With the class that Numba gives: what its bytecode reader does not know is another than what it knows.
-void FlowGraphBuilder::refuse_construct(const std::string& construct, Location location) {
-    const bool bytecode = construct == "`import`" || construct == "a class";
-    throw SourceError(bytecode ? ErrorClass::unsupported_bytecode : ErrorClass::unsupported,
-                      construct + " is not supported in kernels", location);
 }
 
 void FlowGraphBuilder::delete_statement(const Statement& statement) {
@@ -186,6 +175,9 @@ void FlowGraphBuilder::delete_statement(const Statement& statement) {
 
 void FlowGraphBuilder::assign_statement(const Statement& statement) {
     const Expression& value = statement.value;
+    const bool named = statement.targets.size() == 1 && statement.targets[0].kind == ExpressionKind::name;
+    if (value.kind == ExpressionKind::lambda && named)
+        return define(statement.targets[0].text, *value.function);
     const ValueId result = expression(value);
     // The array made by `tile = cuda.shared.array(...)` is called tile in reports.
     Instruction& last = graph_.instructions[result];
@@ -317,7 +309,7 @@ void FlowGraphBuilder::raise(const std::string& exception, const std::string& me
 
 void FlowGraphBuilder::raise_statement(const Statement& statement) {
     if (!statement.has_value)
-        refuse_unsupported("`raise` without an exception is not supported in kernels", statement.location);
+        return raise("RuntimeError", "No active exception to reraise", statement.location);
     const Expression& value = statement.value;
     const bool is_call = value.kind == ExpressionKind::call;
     const GlobalValue* exception = outer(is_call ? value.operands[0] : value);
@@ -352,6 +344,19 @@ void FlowGraphBuilder::assert_statement(const Statement& statement) {
 /// A constant as it appears in an exception's message.
 std::string FlowGraphBuilder::constant_text(const Expression& syntax, bool quoted) const {
     GlobalValue storage;
+    if (syntax.kind == ExpressionKind::tuple) {
+        std::string list;
+        for (const Expression& element : syntax.operands)
+            list += (list.empty() ? "" : ", ") + constant_text(element, true);
+        return "(" + list + (syntax.operands.size() == 1 ? ",)" : ")");
+    }
+    const bool joins = syntax.kind == ExpressionKind::binary && syntax.operators[0] == Operator::add &&
+                       !fold_literals(syntax);
+    if (joins) {  // strings
+        const std::string text =
+            constant_text(syntax.operands[0], false) + constant_text(syntax.operands[1], false);
+        return quoted ? "'" + text + "'" : text;
+    }
     if (syntax.kind == ExpressionKind::none) return "None";
     const GlobalValue* value = constant_value(syntax, storage);
     if (const GlobalValue* named = outer(syntax); named && named->kind == GlobalKind::text) value = named;

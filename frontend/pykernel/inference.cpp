@@ -4,7 +4,9 @@
 #include <array>
 
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/operators.h"
 #include "frontend/pykernel/program.h"
+#include "frontend/pykernel/spread_calls.h"
 #include "frontend/pykernel/subscripts.h"
 
 namespace cudasim::pykernel {
@@ -23,9 +25,24 @@ class Inference {
             if (round > 1000)
                 refuse_typing("types do not settle in this function", graph_.source->syntax.location);
         }
-        drop_unreachable();
-        check_all_typed();
-        graph_.return_type = return_type();
+    }
+
+    bool finish() {
+        find_reachable();
+        const bool typed = !untyped();
+        if (typed) drop_unreachable();
+        return typed;
+    }
+
+    /// An instruction that is reached and has no type; null when there is none.
+    const Instruction* untyped() const {
+        for (BlockId id : graph_.order) {
+            if (!reachable_[id]) continue;
+            for (ValueId value : graph_.blocks[id].instructions) {
+                if (!graph_.instructions[value].type) return &graph_.instructions[value];
+            }
+        }
+        return nullptr;
     }
 
   private:
@@ -36,8 +53,11 @@ class Inference {
             if (!reachable_[id]) continue;
             for (const Phi& phi : graph_.blocks[id].phis)
                 changed |= update(graph_.versions[phi.version].type, join(id, phi));
+            expand_spread_arguments(program_, graph_, id);
             for (ValueId value : graph_.blocks[id].instructions) changed |= step(graph_.instructions[value]);
         }
+        changed |= update(specialisation_.result, return_type());
+        graph_.return_type = specialisation_.result;
         return changed;
     }
 
@@ -47,11 +67,17 @@ class Inference {
         }
         const TypeRef result = infer(instruction);
         if (!result) return false;
+        if (result->is(TypeKind::tuple) && result->values > largest_tuple) {
+            refuse_unsupported("tuples of more than " + std::to_string(largest_tuple) +
+                                   " values are not supported in kernels",
+                               instruction.location);
+        }
         if (instruction.opcode == Opcode::store) update(graph_.versions[instruction.version].type, result);
         return update(instruction.type, result);
     }
 
-    /// `if x is None` is decided by the type of x: the other side is neither typed nor compiled.
+    /// `if x is None` is decided by the type of x (unless it is optional): the other side is neither typed
+    /// nor compiled.
     void find_reachable() {
         reachable_.assign(graph_.blocks.size(), 0);
         reachable_[0] = 1;
@@ -72,11 +98,19 @@ class Inference {
         const Instruction& last = graph_.instructions[graph_.blocks[block].instructions.back()];
         if (last.opcode != Opcode::branch) return {last.targets[0], last.targets[1]};
         const Instruction& condition = graph_.instructions[last.operands[0]];
-        const bool by_type = condition.opcode == Opcode::binary &&
-                             (condition.op == Operator::is || condition.op == Operator::is_not);
-        if (!by_type) return {last.targets[0], last.targets[1]};
+        if (!decided_by_type(condition)) return {last.targets[0], last.targets[1]};
         if (!condition.type) return {nothing, nothing};  // not known yet
+        if (!condition.type->literal) return {last.targets[0], last.targets[1]};
         return {last.targets[*condition.type->literal ? 0 : 1], nothing};
+    }
+
+    /// `x is None`, `isinstance(x, int)`.
+    bool decided_by_type(const Instruction& condition) const {
+        if (condition.opcode == Opcode::binary)
+            return condition.op == Operator::is || condition.op == Operator::is_not;
+        if (condition.opcode != Opcode::call) return false;
+        const GlobalValue* callee = graph_.instructions[condition.operands[0]].global;
+        return callee && callee->kind == GlobalKind::intrinsic && callee->text == "isinstance";
     }
 
     bool feasible(BlockId from, BlockId to) const {
@@ -134,7 +168,8 @@ class Inference {
     TypeRef type(ValueId id) const { return graph_.instructions[id].type; }
 
     TypeRef infer(const Instruction& in) {
-        auto operand = [&](std::size_t i) { return type(in.operands[i]); };
+        auto raw = [&](std::size_t i) { return type(in.operands[i]); };
+        auto operand = [&](std::size_t i) { return raw(i)->present(); };
         switch (in.opcode) {
             case Opcode::constant:
                 return program_.type_of(*in.global, in.location);
@@ -143,11 +178,12 @@ class Inference {
             case Opcode::load:
                 return graph_.versions[in.version].type;
             case Opcode::store:
-                return operand(0);
+            case Opcode::spread:
+                return raw(0);
             case Opcode::unary:
-                return unary(in, operand(0));
+                return unary_type(program_, in.op, raw(0), in.location);
             case Opcode::binary:
-                return binary(in, operand(0), operand(1));
+                return binary_type(program_, in.op, raw(0), raw(1), in.location);
             case Opcode::get_attribute:
                 return attribute_type(types_, operand(0), in.text, in.location);
             case Opcode::get_item:
@@ -169,56 +205,15 @@ class Inference {
             case Opcode::element:
                 return element_type(types_, operand(0));
             case Opcode::branch:
-                check_condition(in, operand(0));
+                check_condition(raw(0), in.location);
                 return types_.none;
             case Opcode::return_:
-                return in.operands.empty() ? types_.none : operand(0);
+                return in.operands.empty() ? types_.none : raw(0);
             case Opcode::jump:
             case Opcode::raise:
                 return types_.none;
         }
         return nullptr;
-    }
-
-    void check_condition(const Instruction& in, TypeRef type) {
-        if (type->is_number() || type->is(TypeKind::none) || type->is(TypeKind::tuple)) return;
-        refuse_typing("a value of type " + type->name + " cannot be a condition", in.location);
-    }
-
-    TypeRef unary(const Instruction& in, TypeRef operand) {
-        if (in.op == Operator::logical_not) {
-            check_condition(in, operand);
-            return types_.boolean;
-        }
-        const Signature* signature = program_.promotion.unary(in.op, operand);
-        if (!signature) {
-            refuse_typing(
-                std::string("No implementation of the operator ") + spelling(in.op) + " for " + operand->name,
-                in.location);
-        }
-        return signature->result;
-    }
-
-    TypeRef binary(const Instruction& in, TypeRef left, TypeRef right) {
-        if (in.op == Operator::is || in.op == Operator::is_not) {
-            const bool same = left->is(TypeKind::none) && right->is(TypeKind::none);
-            if (left->is(TypeKind::none) || right->is(TypeKind::none)) {
-                return types_.literal(types_.boolean, same == (in.op == Operator::is));
-            }
-        }
-        if (left->is(TypeKind::tuple) && right->is(TypeKind::tuple)) {
-            if (in.op == Operator::add) {
-                std::vector<TypeRef> elements = left->elements;
-                elements.insert(elements.end(), right->elements.begin(), right->elements.end());
-                return types_.tuple(std::move(elements));
-            }
-            if (in.op == Operator::equal || in.op == Operator::not_equal) return types_.boolean;
-        }
-        if (const Signature* signature = program_.promotion.binary(in.op, left, right))
-            return signature->result;
-        refuse_typing(std::string("No implementation of the operator ") + spelling(in.op) + " for " +
-                          types_.without_literal(left)->name + " and " + types_.without_literal(right)->name,
-                      in.location);
     }
 
     TypeRef check_set_item(const Instruction& in, TypeRef container, TypeRef index, TypeRef value) {
@@ -287,6 +282,9 @@ class Inference {
     }
 
     TypeRef call(const Instruction& in) {
+        for (ValueId operand : in.operands) {
+            if (graph_.instructions[operand].opcode == Opcode::spread) return nullptr;  // not known yet
+        }
         const TypeRef callee = type(in.operands[0]);
         if (callee->is(TypeKind::data_type)) return conversion_call(in, callee->element());
         if (callee->is(TypeKind::method)) return table_call(in, callee->name);
@@ -304,7 +302,7 @@ class Inference {
 
     TypeRef conversion_call(const Instruction& in, TypeRef target) {
         const bool one_number =
-            in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->is_number();
+            in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_number();
         if (!one_number || !target->is_number()) {
             refuse_typing(
                 "No implementation of " + target->name + "() for these arguments: it converts one number",
@@ -320,10 +318,17 @@ class Inference {
                 "Untyped global name 'reversed': Cannot determine Numba type of <class 'type'>; write "
                 "a[::-1]",
                 in.location);
-        if (!callable) refuse_unsupported(name + " is not supported in kernels", in.location);
+        if (!callable) {
+            // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
+            static constexpr std::string_view missing[] = {"complex", "str",  "print",
+                                                           "iter",    "next", "slice"};
+            if (std::ranges::find(missing, name) != std::end(missing) || name.starts_with("numpy."))
+                refuse_unsupported(name + " is not supported in kernels yet", in.location);
+            refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location);
+        }
         CallTyping typing{program_, *callable, in, {}};
         for (std::uint32_t operand : bind_call(*callable, in)) {
-            const TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand]);
+            const TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand])->present();
             typing.arguments.push_back(operand == 0 ? argument->element()
                                                     : argument);  // 0: a method's own object
         }
@@ -332,6 +337,7 @@ class Inference {
 
     TypeRef function_call(const Instruction& in, std::uint32_t function) {
         const FunctionSource& callee = program_.request.functions[function];
+        if (callee.syntax.takes_rest && !in.packed) return nullptr;  // spread_calls.h, in the next round
         std::vector<TypeRef> arguments;
         for (std::uint32_t source : program_.bind(callee, in)) {
             const bool is_default = source >= Program::default_base;
@@ -352,42 +358,34 @@ class Inference {
         }
     }
 
-    void check_all_typed() {
-        for (BlockId id : graph_.order) {
-            for (ValueId value : graph_.blocks[id].instructions) {
-                const Instruction& in = graph_.instructions[value];
-                if (in.type) continue;
-                const std::string name = in.variable == nothing
-                                             ? "this value"
-                                             : "variable '" + graph_.variables[in.variable].name + "'";
-                refuse_typing(
-                    "Cannot infer the type of " + name + ": it is used before any value is assigned to it",
-                    in.location);
-            }
-        }
-    }
-
+    /// Of the returns typed so far; null: none is, although there are some.
     TypeRef return_type() {
-        TypeRef result = nullptr;
+        const TypeRef declared = specialisation_.declared_result;
+        TypeRef result = declared;
+        bool returns = false;
         for (BlockId id : graph_.order) {
             const Instruction& last = graph_.instructions[graph_.blocks[id].instructions.back()];
-            if (last.opcode != Opcode::return_) continue;
+            if (!reachable_[id] || last.opcode != Opcode::return_) continue;
+            returns = true;
+            if (!last.type) continue;
             const TypeRef type = types_.without_literal(last.type);
+            if (declared && !declared->is(TypeKind::none) && !misfit(type, declared)) {
+                refuse_typing("Cannot convert " + type->name + " to " + declared->name +
+                                  ", the declared type of the return value",
+                              last.location);
+            }
+            if (declared) continue;
             const TypeRef unified = result ? program_.promotion.unify(result, type) : type;
             if (!unified) {
-                const bool optional = result->is(TypeKind::none) || type->is(TypeKind::none);
-                const std::string reason =
-                    "Cannot unify " + result->name + " and " + type->name + " for the return value";
-                if (optional)
-                    refuse_unsupported(
-                        reason + ": returning nothing on some paths is not supported in kernels yet",
-                        last.location);
-                refuse_typing(reason, last.location);
+                refuse_typing("Cannot unify " + result->name + " and " + type->name + " for the return value",
+                              last.location);
             }
             result = unified;
         }
-        return result ? result : types_.none;
+        return result || returns ? result : types_.none;
     }
+
+    static constexpr std::uint64_t largest_tuple = 1000;  // each is a variable of the compiled code
 
     Program& program_;
     TypeTable& types_;
@@ -400,6 +398,31 @@ class Inference {
 
 void infer_types(Program& program, Specialisation& specialisation) {
     Inference(program, specialisation).run();
+}
+
+bool finish_types(Program& program, Specialisation& specialisation) {
+    return Inference(program, specialisation).finish();
+}
+
+void refuse_untyped(const Specialisation& specialisation) {
+    for (BlockId id : specialisation.graph.order) {
+        for (ValueId value : specialisation.graph.blocks[id].instructions) {
+            const Instruction& in = specialisation.graph.instructions[value];
+            if (in.type) continue;
+            if (in.opcode == Opcode::call)
+                refuse_typing("cannot type infer runaway recursion: no path returns without another call",
+                              in.location);
+            const std::string name =
+                in.variable == nothing
+                    ? "this value"
+                    : "variable '" + specialisation.graph.variables[in.variable].name + "'";
+            refuse_typing(
+                "Cannot infer the type of " + name + ": it is used before any value is assigned to it",
+                in.location);
+        }
+    }
+    refuse_typing("the types of this function cannot be inferred",
+                  specialisation.graph.source->syntax.location);
 }
 
 }  // namespace cudasim::pykernel

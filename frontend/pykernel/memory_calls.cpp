@@ -34,8 +34,7 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
     TypeRef type = nullptr;
     if (argument->is(TypeKind::data_type)) type = argument->element();
     if (argument->is(TypeKind::text)) {
-        std::string_view name = argument->name;  // Literal[str](float32)
-        type = call.types().scalar_named(name.substr(13, name.size() - 14));
+        type = call.types().scalar_named(argument->text());
     }
     if (!type || !type->is_number()) call.refuse("the dtype must be a type of numbers that kernels know");
     return type;

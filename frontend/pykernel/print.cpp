@@ -112,6 +112,8 @@ class Printer {
             case Opcode::call:
                 return add(result + "call " + value(in.operands[0]) + "(" + operands(in, 1) + ")", in.type,
                            line);
+            case Opcode::spread:
+                return add(result + "*" + operands(in), in.type, line);
             case Opcode::build_tuple:
                 return add(result + "(" + operands(in) + ")", in.type, line);
             case Opcode::build_slice:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 
 namespace cudasim::pykernel {
 
@@ -16,29 +17,137 @@ void Program::name_place(SourceError& error, const FunctionSource& source) {
     if (index >= 0 && index < static_cast<int>(source.lines.size())) error.source_line = source.lines[index];
 }
 
-Specialisation& Program::specialise(std::uint32_t function, const std::vector<TypeRef>& arguments,
-                                    Location call) {
+Specialisation& Program::make(std::uint32_t function, const std::vector<TypeRef>& arguments) {
     const FunctionSource& source = request.functions.at(function);
-    auto [entry, is_new] = known_.try_emplace({function, arguments}, nullptr);
-    if (!is_new) {
-        if (!entry->second->result) {
-            refuse_unsupported(
-                "recursion: '" + source.syntax.name + "' calls itself, which kernels cannot do yet", call);
-        }
-        return *entry->second;
-    }
     specialisations_.push_back({.function = function, .arguments = arguments});
     Specialisation& specialisation = specialisations_.back();
-    entry->second = &specialisation;
     specialisation.symbol = mangle(source.syntax.name, arguments);
-    if (function != 0) specialisation.symbol += "$" + std::to_string(function);
     in_source(source, [&] {
         specialisation.graph = build_flow_graph(source, constants_);
         assign_versions(specialisation.graph);
-        infer_types(*this, specialisation);
-        specialisation.result = specialisation.graph.return_type;
     });
     return specialisation;
+}
+
+Specialisation& Program::kernel(const std::vector<TypeRef>& arguments) {
+    Specialisation& kernel = make(0, arguments);
+    infer(kernel, request.functions.front().syntax.location);
+    return kernel;
+}
+
+Specialisation& Program::specialise(std::uint32_t function, const std::vector<TypeRef>& given,
+                                    Location call) {
+    const FunctionSource& source = request.functions.at(function);
+    TypeRef result = nullptr;
+    std::vector<TypeRef> arguments = given;
+    if (!source.signatures.empty()) std::tie(arguments, result) = declared(source, given, call);
+    auto [entry, is_new] = known_.try_emplace({function, arguments}, nullptr);
+    if (is_new) {
+        entry->second = &make(function, arguments);
+        entry->second->symbol += "$" + std::to_string(function);
+        entry->second->declared_result = result;
+    }
+    Specialisation& specialisation = *entry->second;
+    if (specialisation.inferring) {
+        const auto depth = std::ranges::find(inferring_, &specialisation) - inferring_.begin();
+        std::size_t& lowest = inferring_.back()->lowest;
+        lowest = std::min(lowest, static_cast<std::size_t>(depth));
+    } else if (!specialisation.finished) {
+        infer(specialisation, call);
+    }
+    return specialisation;
+}
+
+/// Recursion: a call of a function that is being inferred gets the type of its returns so far; the function
+/// that began the cycle is inferred again until nothing changes, and its members with it.
+void Program::infer(Specialisation& specialisation, Location call) {
+    static constexpr std::size_t deepest = 100;
+    const std::size_t depth = inferring_.size();
+    if (depth >= deepest)
+        refuse_typing("cannot type infer runaway recursion: each call has other types than the last", call);
+    specialisation.inferring = true;
+    specialisation.lowest = depth;
+    inferring_.push_back(&specialisation);
+    in_source(request.functions[specialisation.function], [&] { infer_types(*this, specialisation); });
+    inferring_.pop_back();
+    specialisation.inferring = false;
+    if (specialisation.lowest < depth) {
+        inferring_.back()->lowest = std::min(inferring_.back()->lowest, specialisation.lowest);
+        if (std::ranges::find(unfinished_, &specialisation) == unfinished_.end())
+            unfinished_.push_back(&specialisation);
+        return;
+    }
+    finish_with_cycle(specialisation, depth);
+}
+
+/// Members that were only reached with types since widened may stay unfinished: nothing calls them.
+void Program::finish_with_cycle(Specialisation& head, std::size_t depth) {
+    in_source(request.functions[head.function], [&] {
+        if (!finish_types(*this, head)) refuse_untyped(head);
+    });
+    head.finished = true;
+    std::erase_if(unfinished_, [&](Specialisation* member) {
+        if (member->lowest < depth) return false;
+        member->finished = finish_types(*this, *member);
+        return true;
+    });
+}
+
+std::optional<int> misfit(TypeRef given, TypeRef wanted) {
+    if (given->is(TypeKind::array) && wanted->is(TypeKind::array)) {
+        const bool same = given->element() == wanted->element() && given->dimensions == wanted->dimensions;
+        if (!same || (given->layout != wanted->layout && wanted->layout != 'A')) return std::nullopt;
+        return given->layout == wanted->layout ? 0 : 1;
+    }
+    if (given->is(TypeKind::tuple) && wanted->is(TypeKind::tuple)) {
+        if (given->elements.size() != wanted->elements.size()) return std::nullopt;
+        int total = 0;
+        for (std::size_t i = 0; i < given->elements.size(); ++i) {
+            const auto one = misfit(given->elements[i], wanted->elements[i]);
+            if (!one) return std::nullopt;
+            total += *one;
+        }
+        return total;
+    }
+    const Conversion step = conversion(given, wanted);
+    static constexpr int weights[] = {0, 1, 100, 10000};
+    return step == Conversion::none ? std::nullopt : std::optional(weights[static_cast<int>(step)]);
+}
+
+std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource& source,
+                                                           const std::vector<TypeRef>& given, Location call) {
+    std::pair<std::vector<TypeRef>, TypeRef> best;
+    std::optional<int> best_misfit;
+    std::string shown;
+    for (const DeclaredSignature& signature : source.signatures) {
+        std::vector<TypeRef> wanted;
+        std::optional<int> total = 0;
+        for (const std::string& name : signature.arguments) {
+            const TypeRef type = types.parse(name);
+            if (!type) refuse_unsupported("arguments of type " + name + " are not supported yet", call);
+            wanted.push_back(type);
+            shown += (wanted.size() == 1 ? (shown.empty() ? "(" : "; (") : ", ") + name;
+        }
+        shown += ")";
+        for (std::size_t i = 0; total && i < given.size(); ++i) {
+            const auto one = i < wanted.size() ? misfit(given[i], wanted[i]) : std::nullopt;
+            total = one ? std::optional(*total + *one) : std::nullopt;
+            // A declared array may lie in any memory.
+            if (one && given[i]->is(TypeKind::array)) {
+                wanted[i] = types.array(given[i]->element(), given[i]->dimensions, wanted[i]->layout,
+                                        given[i]->address_space, given[i]->read_only);
+            }
+        }
+        if (!total || wanted.size() != given.size() || (best_misfit && *best_misfit <= *total)) continue;
+        best_misfit = total;
+        best = {wanted, signature.result.empty() ? nullptr : types.parse(signature.result)};
+    }
+    if (best_misfit) return best;
+    std::string types_given;
+    for (TypeRef type : given) types_given += (types_given.empty() ? "" : ", ") + type->name;
+    refuse_typing("No declared signature of " + source.syntax.name + "() fits the argument types (" +
+                      types_given + "); declared: " + shown,
+                  call);
 }
 
 TypeRef Program::type_of(const GlobalValue& value, Location place) {

@@ -19,14 +19,22 @@ struct Specialisation {
     std::uint32_t function = 0;  ///< index into Request::functions
     std::vector<TypeRef> arguments;
     FlowGraph graph;
-    TypeRef result = nullptr;  ///< null while its types are being inferred
+    TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
     std::string symbol;
+    TypeRef declared_result = nullptr;
+    bool inferring = false;
+    bool finished = false;   ///< false after inference: its types depend on a caller's that is being inferred
+    std::size_t lowest = 0;  ///< the outermost function being inferred that its types depend on
 };
 
 class Program {
   public:
     explicit Program(const Request& request);
-    /// Types the function for these arguments, once. @throws SourceError naming the function's file
+    /// The kernel, typed. @throws SourceError naming the file of the function that is wrong
+    [[nodiscard]] Specialisation& kernel(const std::vector<TypeRef>& arguments);
+    /// The function for arguments of these types, typed once; for functions with declared signatures the one
+    /// that fits best, so that `arguments` of the result say what to convert to. In a recursive call its
+    /// result may not be known yet. @throws SourceError
     [[nodiscard]] Specialisation& specialise(std::uint32_t function, const std::vector<TypeRef>& arguments,
                                              Location call);
     /// Runs `body`; a SourceError leaving it gets the file and source line of `source`.
@@ -54,14 +62,30 @@ class Program {
 
   private:
     static void name_place(SourceError& error, const FunctionSource& source);
+    /// A declared signature of the function. @throws SourceError when none fits
+    [[nodiscard]] std::pair<std::vector<TypeRef>, TypeRef> declared(const FunctionSource& source,
+                                                                    const std::vector<TypeRef>& arguments,
+                                                                    Location call);
+    Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
+    void infer(Specialisation& specialisation, Location call);
+    void finish_with_cycle(Specialisation& head, std::size_t depth);
 
     std::vector<std::unique_ptr<GlobalValue>> constants_;
     std::deque<Specialisation> specialisations_;
     std::map<std::pair<std::uint32_t, std::vector<TypeRef>>, Specialisation*> known_;
+    std::vector<Specialisation*> inferring_;   ///< from the outermost inwards
+    std::vector<Specialisation*> unfinished_;  ///< members of cycles of calls
 };
 
-/// Gives every instruction and version of the graph its type. @throws SourceError
+/// How badly a value fits a declared type, 0 for exactly; empty when it cannot be converted.
+[[nodiscard]] std::optional<int> misfit(TypeRef given, TypeRef wanted);
+
+/// Types of instructions and versions to a fixpoint, and the result's. @throws SourceError
 void infer_types(Program& program, Specialisation& specialisation);
+/// Drops what cannot be reached. False when something is still without a type.
+[[nodiscard]] bool finish_types(Program& program, Specialisation& specialisation);
+/// Why something has no type. @throws SourceError
+[[noreturn]] void refuse_untyped(const Specialisation& specialisation);
 
 /// A PTX-legal symbol made of the function's name and argument types: "add$array_float64_1d_C$int64".
 [[nodiscard]] std::string mangle(std::string_view name, const std::vector<TypeRef>& arguments);

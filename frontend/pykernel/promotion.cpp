@@ -141,12 +141,26 @@ TypeRef Promotion::unify_numbers(TypeRef a, TypeRef b) const {
     return bits <= 64 ? types_.integer(bits, true) : types_.float64;
 }
 
+/// At least one of them may be None.
+TypeRef Promotion::unify_optional(TypeRef a, TypeRef b) const {
+    a = a->present();
+    b = b->present();
+    const TypeRef value = a->is(TypeKind::none) ? b : b->is(TypeKind::none) ? a : unify(a, b);
+    const bool can_be_absent =
+        value && (value->is_number() || value->is(TypeKind::tuple) || value->is(TypeKind::array));
+    return can_be_absent ? types_.optional(value) : nullptr;
+}
+
 TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
     if (a == b) return a;
     a = types_.without_literal(a);
     b = types_.without_literal(b);
     if (a == b) return a;
     if (a->is_number() && b->is_number()) return unify_numbers(a, b);
+    if (a->is(TypeKind::none) || b->is(TypeKind::none) || a->is(TypeKind::optional) ||
+        b->is(TypeKind::optional)) {
+        return unify_optional(a, b);
+    }
     if (a->is(TypeKind::tuple) && b->is(TypeKind::tuple) && a->elements.size() == b->elements.size()) {
         std::vector<TypeRef> elements;
         for (std::size_t i = 0; i < a->elements.size(); ++i) {
@@ -165,7 +179,7 @@ TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
 }
 
 bool is_comparison(Operator op) {
-    return op >= Operator::equal && op <= Operator::not_in;
+    return op >= Operator::equal && op <= Operator::is_not;
 }
 
 const char* spelling(Operator op) {

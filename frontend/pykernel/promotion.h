@@ -40,11 +40,13 @@ class Promotion {
 
   private:
     [[nodiscard]] TypeRef unify_numbers(TypeRef a, TypeRef b) const;
+    [[nodiscard]] TypeRef unify_optional(TypeRef a, TypeRef b) const;
 
     TypeTable& types_;
     std::vector<Signature> arithmetic_, division_, power_, bitwise_, comparison_, shift_, sign_, invert_;
 };
 
+/// Of two values of one type; `is` compares numbers as == does.
 [[nodiscard]] bool is_comparison(Operator op);
 /// As written in Python, such as "//".
 [[nodiscard]] const char* spelling(Operator op);

@@ -40,10 +40,8 @@ const char* error_class_name(ErrorClass error_class) {
             return "NotImplementedError";
         case ErrorClass::value:
             return "ValueError";
-        case ErrorClass::lowering:
-            return "LoweringError";
-        case ErrorClass::constant_inference:
-            return "ConstantInferenceError";
+        case ErrorClass::not_defined:
+            return "NotDefinedError";
     }
     return "TypingError";
 }
@@ -70,6 +68,14 @@ void refuse_typing(const std::string& reason, Location location) {
 
 void refuse_unsupported(const std::string& reason, Location location) {
     throw SourceError(ErrorClass::unsupported, reason, location);
+}
+
+void refuse_construct(const std::string& construct, Location location) {
+    static constexpr const char* by_bytecode[] = {"`import`", "a class", "`global`", "`nonlocal`",
+                                                  "`**` unpacking"};
+    const bool is_bytecode = std::ranges::find(by_bytecode, construct) != std::end(by_bytecode);
+    throw SourceError(is_bytecode ? ErrorClass::unsupported_bytecode : ErrorClass::unsupported,
+                      construct + " is not supported in kernels", location);
 }
 
 }  // namespace cudasim::pykernel

@@ -14,8 +14,7 @@ enum class ErrorClass {
     typing,
     unsupported,
     unsupported_bytecode,
-    lowering,
-    constant_inference,
+    not_defined,
     compiler,
     runtime,          ///< NumbaRuntimeError: what would need memory allocated in the kernel
     not_implemented,  ///< Python's own
@@ -42,5 +41,7 @@ struct SourceError : std::runtime_error {
 
 [[noreturn]] void refuse_typing(const std::string& reason, Location location);
 [[noreturn]] void refuse_unsupported(const std::string& reason, Location location);
+/// A form of Python, such as "`import`", with the class that Numba has for it.
+[[noreturn]] void refuse_construct(const std::string& construct, Location location);
 
 }  // namespace cudasim::pykernel

@@ -63,9 +63,10 @@ class VersionAssigner {
             instruction.version =
                 found != current.end() ? found->second : version_at_begin(block, instruction.variable);
             if (instruction.version == nothing) {
-                refuse_typing("variable '" + graph_.variables[instruction.variable].name +
-                                  "' is used before any value is assigned to it",
-                              instruction.location);
+                throw SourceError(ErrorClass::not_defined,
+                                  "Variable '" + graph_.variables[instruction.variable].name +
+                                      "' is not defined: it is used before any value is assigned to it",
+                                  instruction.location);
             }
         }
     }

@@ -35,7 +35,8 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
         return types.int64;
     if (object->is(TypeKind::range) && (name == "start" || name == "stop" || name == "step"))
         return object->element();
-    if (object->is_number() && name == "real") return types.without_literal(object);
+    const bool number = object->is(TypeKind::integer) || object->is(TypeKind::floating);
+    if (number && (name == "real" || name == "imag")) return types.without_literal(object);
     refuse_typing("Unknown attribute '" + std::string(name) + "' of type " + object->name, place);
 }
 

@@ -67,10 +67,13 @@ enum class ExpressionKind {
     conditional,  ///< operands[1] if operands[0] else operands[2]
     tuple,
     named,        ///< text := operands[0]
-    starred,      ///< *operands[0], as a target
+    lambda,       ///< function
+    starred,      ///< *operands[0], as a target or as an argument of a call
     slice,        ///< operands lower, upper, step; a missing one is kind none with line 0
     unsupported,  ///< text names the construct
 };
+
+struct FunctionSyntax;
 
 struct Expression {
     ExpressionKind kind = ExpressionKind::unsupported;
@@ -82,6 +85,7 @@ struct Expression {
     std::vector<Operator> operators;
     std::vector<Expression> operands;
     std::vector<std::string> keywords;
+    std::shared_ptr<const FunctionSyntax> function;
 };
 
 enum class StatementKind {
@@ -98,7 +102,8 @@ enum class StatementKind {
     delete_,  ///< targets
     return_,  ///< value or has_value == false
     raise_,
-    assert_,  ///< value, message in targets[0] when there is one
+    function,  ///< a function inside the function: function
+    assert_,   ///< value, message in targets[0] when there is one
     unsupported,
 };
 
@@ -112,6 +117,7 @@ struct Statement {
     std::vector<Expression> targets;
     std::vector<Statement> body;
     std::vector<Statement> otherwise;
+    std::shared_ptr<const FunctionSyntax> function;
 };
 
 struct ParameterSyntax {
@@ -123,6 +129,8 @@ struct FunctionSyntax {
     std::string name;
     Location location;  ///< of the `def`
     std::vector<ParameterSyntax> parameters;
+    bool takes_rest = false;           ///< the last parameter is `*rest`
+    std::vector<Expression> defaults;  ///< of the last parameters before `*rest`
     std::vector<Statement> body;
 };
 

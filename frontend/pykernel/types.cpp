@@ -76,7 +76,11 @@ TypeRef TypeTable::tuple(std::vector<TypeRef> elements) {
     // Equal names can hide different address spaces.
     std::string key;
     for (TypeRef element : elements) key += "/" + std::to_string(reinterpret_cast<std::uintptr_t>(element));
-    return intern({.kind = TypeKind::tuple, .elements = std::move(elements), .name = std::move(name)}, key);
+    std::uint64_t values = 0;
+    for (TypeRef element : elements) values += element->values;
+    return intern(
+        {.kind = TypeKind::tuple, .elements = std::move(elements), .values = values, .name = std::move(name)},
+        key);
 }
 
 TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
@@ -91,6 +95,13 @@ TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsi
                    .read_only = read_only,
                    .name = std::move(name)},
                   "@" + std::to_string(address_space));
+}
+
+TypeRef TypeTable::optional(TypeRef element) {
+    element = without_literal(element);
+    return intern(
+        {.kind = TypeKind::optional, .elements = {element}, .name = "OptionalType(" + element->name + ")"},
+        std::to_string(reinterpret_cast<std::uintptr_t>(element)));
 }
 
 TypeRef TypeTable::range(TypeRef element) {

@@ -20,9 +20,10 @@ enum class TypeKind {
     integer,
     floating,
     text,
-    tuple,  ///< elements
-    array,  ///< elements[0], dimensions, layout, address_space
-    slice,  ///< elements: start, stop and, where there is one, step; none where left out
+    tuple,     ///< elements
+    optional,  ///< elements[0], or None: what a function returns that returns nothing on some paths
+    array,     ///< elements[0], dimensions, layout, address_space
+    slice,     ///< elements: start, stop and, where there is one, step; none where left out
     ellipsis,
     range,        ///< elements[0] is the integer type of its values
     flat,         ///< a.flat: elements[0] is the array
@@ -53,6 +54,7 @@ struct Type {
     unsigned bits = 0;
     std::optional<std::int64_t> literal;  ///< an integer or boolean known while compiling
     std::vector<const Type*> elements;
+    std::uint64_t values = 1;  ///< tuple: numbers, arrays and so on in it and in the tuples in it
     unsigned dimensions = 0;
     char layout = 'C';
     unsigned address_space = global_space;
@@ -71,6 +73,10 @@ struct Type {
         return kind == TypeKind::iterator || kind == TypeKind::enumerated || kind == TypeKind::zipped;
     }
     [[nodiscard]] const Type* element() const { return elements.front(); }
+    /// The type of the value when there is one: what operators see of an optional.
+    [[nodiscard]] const Type* present() const { return is(TypeKind::optional) ? element() : this; }
+    /// Of a string known while compiling.
+    [[nodiscard]] std::string text() const { return name.substr(13, name.size() - 14); }  // Literal[str](...)
     /// Of the LLVM pointer to an array's data.
     [[nodiscard]] unsigned pointer_space() const {
         return address_space == local_space ? unsigned{generic_space} : address_space;
@@ -91,6 +97,7 @@ class TypeTable {
     [[nodiscard]] TypeRef tuple(std::vector<TypeRef> elements);
     [[nodiscard]] TypeRef array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
                                 bool read_only = false);
+    [[nodiscard]] TypeRef optional(TypeRef element);
     [[nodiscard]] TypeRef range(TypeRef element);
     /// @param bounds types of start, stop and, where the slice says one, step; none where left out
     [[nodiscard]] TypeRef slice(std::vector<TypeRef> bounds);

@@ -42,14 +42,17 @@ def compile_kernel(pyfunc, argument_types, *, debug=False, fastmath=False, fma=T
 
 def _gather(pyfunc):
     """The kernel and, transitively, every function that it names, in the form of compile_python()."""
-    order, functions, sources = [pyfunc], [], {}
+    order, numbers, functions, sources = [(pyfunc, ())], {}, [], {}
 
-    def register(function):
-        if function not in order:
-            order.append(function)
-        return order.index(function)
+    def register(dispatcher):
+        signatures = getattr(dispatcher, "device_signatures", ())
+        key = (dispatcher.py_func, signatures)
+        if key not in numbers:
+            numbers[key] = len(order)
+            order.append(key)
+        return numbers[key]
 
-    for function in order:  # grows while it runs
+    for function, signatures in order:  # grows while it runs
         try:
             source = source_of(function)
         except SourceNotAvailable as error:
@@ -60,6 +63,7 @@ def _gather(pyfunc):
             "first_line": source.first_line, "lines": source.lines,
             "globals": globals_of(function, source.node, register),
             "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
+            "signatures": [(list(arguments), result or "") for arguments, result in signatures],
         })
     return functions, sources
 
@@ -67,5 +71,6 @@ def _gather(pyfunc):
 def _as_numba_error(error):
     error_class = getattr(builtins, error.error_class, None) or getattr(errors, error.error_class)
     refusal = error_class(str(error))
+    refusal.args = (str(error),)  # some classes make a sentence of their own of it
     refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
     return refusal

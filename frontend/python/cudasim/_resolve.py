@@ -23,7 +23,7 @@ _BUILTINS = {value: name for name, value in vars(builtins).items()
 def globals_of(function, node, register_function):
     """Dotted name → description, for every outer name that the syntax tree uses.
 
-    :param register_function: called with a Python function that kernels call; returns its number
+    :param register_function: called with a dispatcher (of @cuda.jit) that kernels call; returns its number
     """
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
@@ -161,7 +161,7 @@ def _callable_or_type(value, name, register_function):
         return ("data_type", value.name)
     py_func = getattr(value, "py_func", None)
     if isinstance(py_func, python_types.FunctionType):
-        return ("function", register_function(py_func), py_func.__name__)
+        return ("function", register_function(value), py_func.__name__)
     try:
         if value in _BUILTINS:
             return ("intrinsic", _BUILTINS[value])

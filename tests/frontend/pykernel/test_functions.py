@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cudasim import cuda, types
+from cudasim import cuda, errors, types
 from kernel_checks import evaluate, types_of
 
 
@@ -161,3 +161,259 @@ def test_none_arguments_decide_is_none_while_compiling():
         out[0], out[1], out[2] = offset(x), offset(x, 2.5), offset(x, 1000)
 
     assert list(evaluate(kernel, 1, size=3)) == [1, 3.5, 101]
+
+
+@cuda.jit(device=True)
+def factorial(n):
+    if n < 2:
+        return 1
+    return n * factorial(n - 1)
+
+
+@cuda.jit(device=True)
+def fibonacci(n):
+    if n < 2:
+        return n
+    return fibonacci(n - 1) + fibonacci(n - 2)
+
+
+@cuda.jit(device=True)
+def is_even(n):
+    if n == 0:
+        return True
+    return is_odd(n - 1)
+
+
+@cuda.jit(device=True)
+def is_odd(n):
+    if n == 0:
+        return False
+    return is_even(n - 1)
+
+
+@cuda.jit(device=True)
+def widens(n):
+    if n < 1:
+        return 1
+    result = widens(n - 1)
+    return result + 0.5
+
+
+@cuda.jit(device=True)
+def fill_down(array, n):
+    if n >= 0:
+        array[n] = n
+        fill_down(array, n - 1)
+
+
+@cuda.jit(device=True)
+def wraps_deeper(value, n):
+    if n == 0:
+        return 0
+    return wraps_deeper((value, value), n - 1)
+
+
+@cuda.jit(device=True)
+def nests(value, n):
+    if n == 0:
+        return 0
+    return nests((value,), n - 1)
+
+
+def test_recursion():
+    def kernel(out, n):
+        out[0], out[1], out[2], out[3] = factorial(n), fibonacci(n), is_even(n), is_odd(n)
+        out[4] = widens(n)
+
+    assert list(evaluate(kernel, 5, size=5)) == [120, 5, 0, 1, 3.5]
+
+
+def test_recursion_without_a_result():
+    def kernel(out, n):
+        fill_down(out, n)
+
+    assert list(evaluate(kernel, 3, size=4)) == [0, 1, 2, 3]
+
+
+def test_types_of_recursive_functions_are_those_of_all_their_returns():
+    def kernel(n, m):
+        r = fibonacci(n)
+        s = widens(n)
+        t = is_odd(n)
+        u = factorial(m)
+
+    types_found = types_of(kernel, "int32", "float32")
+    assert [types_found[name] for name in "rstu"] == ["int64", "float64", "bool", "float64"]
+
+
+def test_recursion_that_is_too_deep_ends_the_thread():
+    @cuda.jit(device=True)
+    def depth(n):
+        if n == 0:
+            return 0
+        return 1 + depth(n - 1)
+
+    def kernel(out, n):
+        out[0] = depth(n)
+
+    assert evaluate(kernel, 500) == 500
+    with pytest.raises(RecursionError, match="stack overflow"):
+        evaluate(kernel, 10**7)
+
+
+def test_recursion_with_ever_new_types_is_refused():
+    def kernel(out):
+        out[0] = wraps_deeper(1, 3)
+
+    with pytest.raises(errors.UnsupportedError, match="tuples of more than 1000 values"):
+        evaluate(kernel)
+
+    def deeper(out):
+        out[0] = nests(1, 3)
+
+    with pytest.raises(errors.TypingError, match="runaway recursion"):
+        evaluate(deeper)
+
+
+@cuda.jit(device=True)
+def only_large(value):
+    if value > 1:
+        return value
+
+
+def test_functions_that_return_nothing_on_some_paths():
+    def kernel(out, n):
+        large, small = only_large(n), only_large(0)
+        out[0] = large + 1
+        out[1] = 7 if small is None else small
+        out[2] = large is not None
+        out[3] = 1 if small else 2
+        if large is not None:
+            out[4] = large
+
+    assert list(evaluate(kernel, 5, size=5)) == [6, 7, 1, 2, 5]
+
+
+def test_using_the_value_that_is_not_there_is_a_type_error_of_the_kernel():
+    def kernel(out, n):
+        out[0] = only_large(n) + 1
+
+    with pytest.raises(TypeError, match=r"tid=\[0, 0, 0\] ctaid=\[0, 0, 0\]: expected int64, got None"):
+        evaluate(kernel, 0)
+
+
+def test_variables_that_may_be_none():
+    def kernel(out, n):
+        found = None
+        for i in range(n):
+            if i * i > 10:
+                found = i
+                break
+        out[0] = -1 if found is None else found
+
+    assert (evaluate(kernel, 10), evaluate(kernel, 2)) == (4, -1)
+
+
+def test_functions_inside_a_kernel_see_variables_as_they_are_at_the_call():
+    def kernel(out):
+        k = 1
+
+        def plus(a, factor=2):
+            return a * factor + k
+
+        out[0] = plus(10)
+        k = 7
+        out[1], out[2] = plus(10), plus(10.5, factor=3)
+        twice = lambda a: plus(a) * 2  # noqa: E731
+        out[3] = twice(1)
+
+    assert list(evaluate(kernel, size=4)) == [21, 27, 38.5, 18]
+
+
+def test_functions_inside_a_kernel_have_variables_of_their_own():
+    def kernel(out, n):
+        i = 100
+
+        def search(limit):
+            for i in range(limit):
+                if i == 3:
+                    return i
+            return -1
+
+        def apply(function, value):
+            return function(value) + 1
+
+        out[0], out[1], out[2] = search(n), search(2), i
+        out[3] = apply(search, n)
+
+    assert list(evaluate(kernel, 10, size=4)) == [3, -1, 100, 4]
+
+
+def test_device_functions_have_functions_inside_too():
+    @cuda.jit(device=True)
+    def outer(value):
+        def half(a):
+            return a / 2
+
+        return half(value) + half(1)
+
+    def kernel(out, x):
+        out[0] = outer(x)
+
+    assert evaluate(kernel, 5) == 3
+
+
+def test_declared_signatures_convert_arguments_and_result():
+    @cuda.jit("float32(float32, int32)", device=True)
+    def divide(a, b):
+        return a / b
+
+    @cuda.jit(["int32(int32)", "float64(float64)"], device=True)
+    def triple(a):
+        return a * 3
+
+    @cuda.jit("void(float64[:], int64)", device=True)
+    def store(array, value):
+        array[0] = value
+
+    def kernel(out, n):
+        out[0], out[1], out[2] = divide(1.0, n), triple(2.5), triple(np.int32(2))
+        store(out, 2.75)
+        out[3] = out[0]
+        out[0] = divide(1.0, n)
+
+    def types_kernel(n):
+        r = divide(1.0, n)
+        s = triple(n)
+        t = triple(1.5)
+
+    types_found = types_of(types_kernel, "int32")
+    assert [types_found[name] for name in "rst"] == ["float32", "int32", "float64"]
+    assert list(evaluate(kernel, 3, size=4)) == [np.float32(1) / np.float32(3), 7.5, 6, 2]
+
+
+def test_declared_signatures_refuse_what_does_not_fit():
+    @cuda.jit("int32(int32[:])", device=True)
+    def length(array):
+        return len(array)
+
+    def kernel(out):
+        out[0] = length(2.5)
+
+    with pytest.raises(errors.TypingError, match=r"No declared signature of length\(\) fits .*float64"):
+        evaluate(kernel)
+
+
+def test_isinstance_and_type_are_known_while_compiling():
+    @cuda.jit(device=True)
+    def head(value):
+        if isinstance(value, tuple):
+            return value[0]
+        return value
+
+    def kernel(out, x):
+        out[0], out[1] = head(x), head((x, 1))
+        out[2], out[3] = isinstance(x, float), isinstance(x, (int, tuple))
+        out[4] = type(x)(7) / 2
+
+    assert list(evaluate(kernel, 2.5, size=5)) == [2.5, 2.5, 1, 0, 3.5]

@@ -111,6 +111,8 @@ class CUDADispatcher:
         self.py_func = py_func
         self.targetoptions = dict(target_options)
         self.device = device
+        #: What a device function declares: ((argument type names, result type name or None), ...).
+        self.device_signatures = tuple(signatures) if device else ()
         self.overloads = {}
         self.specialized = False
         self._resolved = {}  # types of arguments → CompiledKernel

@@ -1,0 +1,128 @@
+// Functions and lambdas inside a kernel. They are no values: a name stands for one, and each call is inlined,
+// so that `return` becomes a store to a result and a jump behind the call.
+#include <algorithm>
+
+#include "frontend/pykernel/flow_graph_builder.h"
+
+namespace cudasim::pykernel {
+
+FlowGraphBuilder::LocalFunction FlowGraphBuilder::local_function(const FunctionSyntax& syntax) {
+    LocalFunction function{&syntax, locals_, functions_, {}};
+    for (const Expression& value : syntax.defaults) {
+        function.defaults.push_back(variable("", value.location, true));
+        store(function.defaults.back(), expression(value), value.location);
+    }
+    return function;
+}
+
+void FlowGraphBuilder::define(const std::string& name, const FunctionSyntax& syntax) {
+    if (functions_->contains(name)) {
+        refuse_unsupported("the function '" + name + "' inside a kernel is defined twice", syntax.location);
+    }
+    functions_->emplace(name, local_function(syntax));
+    locals_.erase(name);
+}
+
+std::optional<FlowGraphBuilder::LocalFunction> FlowGraphBuilder::find_local_function(
+    const Expression& syntax) {
+    if (syntax.kind == ExpressionKind::lambda) return local_function(*syntax.function);
+    if (syntax.kind != ExpressionKind::name) return std::nullopt;
+    const auto found = functions_->find(syntax.text);
+    return found != functions_->end() ? std::optional(found->second) : std::nullopt;
+}
+
+ValueId FlowGraphBuilder::inline_call(const LocalFunction& function, const Expression& call) {
+    if (std::ranges::find(inlining_, function.syntax) != inlining_.end()) {
+        refuse_unsupported("the function '" + function.syntax->name +
+                               "' inside a kernel cannot call itself: define it outside, with "
+                               "@cuda.jit(device=True)",
+                           call.location);
+    }
+    Locals locals = function.outer;
+    function_scopes_.push_back(*function.scope);
+    LocalFunctions& functions = function_scopes_.back();
+    bind_parameters(function, call, locals, functions);
+    const InlinedReturn destination{variable("", call.location, true), new_block()};
+    const auto restored = std::make_tuple(locals_, functions_, inlined_return_, loops_);
+    locals_ = std::move(locals);
+    functions_ = &functions;
+    inlined_return_ = destination;
+    loops_.clear();
+    inlining_.push_back(function.syntax);
+    Locals own;
+    std::swap(own, locals_);
+    declare_locals(function.syntax->body);  // names that it assigns are its own, whatever they are outside
+    for (const ParameterSyntax& parameter : function.syntax->parameters) locals_.erase(parameter.name);
+    locals_.merge(own);
+    body(function.syntax->body);
+    store(destination.result, constant({.kind = GlobalKind::none}, call.location), call.location);
+    jump(destination.after, call.location);
+    inlining_.pop_back();
+    std::tie(locals_, functions_, inlined_return_, loops_) = restored;
+    enter(destination.after);
+    return load(destination.result, call.location);
+}
+
+/// Evaluates the arguments, in the function that calls, into the parameters.
+void FlowGraphBuilder::bind_parameters(const LocalFunction& function, const Expression& call, Locals& locals,
+                                       LocalFunctions& functions) {
+    const FunctionSyntax& syntax = *function.syntax;
+    const std::size_t count = syntax.parameters.size();
+    const std::size_t positional = call.operands.size() - 1 - call.keywords.size();
+    const bool starred = std::ranges::any_of(
+        call.operands, [](const Expression& operand) { return operand.kind == ExpressionKind::starred; });
+    if (syntax.takes_rest || starred)
+        refuse_unsupported("`*` in calls of a function inside a kernel is not supported", call.location);
+    if (positional > count) {
+        refuse_typing(syntax.name + "() takes " + std::to_string(count) + " arguments, but " +
+                          std::to_string(positional) + " are given",
+                      call.location);
+    }
+    for (const std::string& keyword : call.keywords) {
+        const auto found = std::ranges::find(syntax.parameters, keyword, &ParameterSyntax::name);
+        if (found == syntax.parameters.end())
+            refuse_typing(syntax.name + "() has no parameter '" + keyword + "'", call.location);
+        if (found - syntax.parameters.begin() < static_cast<std::ptrdiff_t>(positional))
+            refuse_typing(syntax.name + "() gets parameter '" + keyword + "' twice", call.location);
+    }
+    const std::size_t first_default = count - function.defaults.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const ParameterSyntax& parameter = syntax.parameters[i];
+        const auto keyword = std::ranges::find(call.keywords, parameter.name);
+        const Expression* given = i < positional ? &call.operands[i + 1] : nullptr;
+        if (keyword != call.keywords.end())
+            given =
+                &call.operands[positional + 1 + static_cast<std::size_t>(keyword - call.keywords.begin())];
+        functions.erase(parameter.name);
+        if (given) {
+            if (const auto passed = find_local_function(*given)) {
+                functions.emplace(parameter.name, *passed);
+                locals.erase(parameter.name);
+                continue;
+            }
+        } else if (i < first_default) {
+            refuse_typing(syntax.name + "() needs an argument for parameter '" + parameter.name + "'",
+                          call.location);
+        }
+        const ValueId value =
+            given ? expression(*given) : load(function.defaults[i - first_default], call.location);
+        locals[parameter.name] = variable(parameter.name, parameter.location);
+        store(locals[parameter.name], value, call.location);
+    }
+}
+
+void FlowGraphBuilder::return_statement(const Statement& statement) {
+    const bool gives = statement.has_value && statement.value.kind != ExpressionKind::none;
+    if (inlined_return_) {
+        const InlinedReturn destination = *inlined_return_;
+        const ValueId value =
+            gives ? expression(statement.value) : constant({.kind = GlobalKind::none}, statement.location);
+        store(destination.result, value, statement.location);
+        return jump(destination.after, statement.location);
+    }
+    std::vector<ValueId> value;
+    if (gives) value.push_back(expression(statement.value));
+    append({.opcode = Opcode::return_, .location = statement.location, .operands = std::move(value)});
+}
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,108 @@
+// See operators.h. What is known while compiling has a literal bool as its type, so that branches on it are
+// decided by type (inference.cpp).
+#include "frontend/pykernel/operators.h"
+
+#include <algorithm>
+
+namespace cudasim::pykernel {
+namespace {
+
+bool comparable(const Program& program, Operator op, TypeRef left, TypeRef right) {
+    if (left->is(TypeKind::tuple) && right->is(TypeKind::tuple)) {
+        const std::size_t shared = std::min(left->elements.size(), right->elements.size());
+        for (std::size_t i = 0; i < shared; ++i) {
+            if (!comparable(program, op, left->elements[i], right->elements[i])) return false;
+        }
+        return true;
+    }
+    return program.promotion.binary(op, left, right) != nullptr;
+}
+
+bool is_equality(Operator op) {
+    return op == Operator::equal || op == Operator::not_equal;
+}
+
+/// `x is None`, `x == None`: known from the type, except for optional values. Null: neither is None.
+TypeRef comparison_with_none(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
+    const bool positive = op == Operator::is || op == Operator::equal;
+    if (!positive && op != Operator::is_not && op != Operator::not_equal) return nullptr;
+    const bool left_none = left->is(TypeKind::none), right_none = right->is(TypeKind::none);
+    if (!left_none && !right_none) return nullptr;
+    const TypeRef other = left_none ? right : left;
+    if (other->is(TypeKind::optional)) return types.boolean;
+    return types.literal(types.boolean, (left_none && right_none) == positive);
+}
+
+/// `x in (1, 2)`: the elements have one type.
+TypeRef membership(Program& program, TypeRef value, TypeRef tuple) {
+    const TypeRef plain = program.types.without_literal(tuple);
+    if (plain->elements.empty()) return program.types.literal(program.types.boolean, 0);
+    const TypeRef element = plain->elements[0];
+    const bool uniform = std::ranges::all_of(plain->elements, [&](TypeRef t) { return t == element; });
+    if (!uniform || !comparable(program, Operator::equal, value, element)) return nullptr;
+    return program.types.boolean;
+}
+
+/// Strings and types are known while compiling, so comparing them is too. Null: neither is one.
+TypeRef comparison_of_names(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
+    const bool texts = left->is(TypeKind::text) || right->is(TypeKind::text);
+    const bool data_types = left->is(TypeKind::data_type) && right->is(TypeKind::data_type);
+    if (!is_equality(op) || (!texts && !data_types)) return nullptr;
+    return types.literal(types.boolean, (left == right) == (op == Operator::equal));
+}
+
+TypeRef tuple_operation(Program& program, Operator op, TypeRef left, TypeRef right) {
+    if (op == Operator::add) {
+        std::vector<TypeRef> elements = left->elements;
+        elements.insert(elements.end(), right->elements.begin(), right->elements.end());
+        return program.types.tuple(std::move(elements));
+    }
+    const bool compares = op >= Operator::equal && op <= Operator::greater_equal;
+    return compares && comparable(program, op, left, right) ? program.types.boolean : nullptr;
+}
+
+TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) {
+    TypeTable& types = program.types;
+    if (const TypeRef known = comparison_with_none(types, op, left, right)) return known;
+    if (const TypeRef known = comparison_of_names(types, op, left, right)) return known;
+    left = left->present();
+    right = right->present();
+    if ((op == Operator::in || op == Operator::not_in) && right->is(TypeKind::tuple)) {
+        const TypeRef result = membership(program, left, right);
+        return result && result->literal ? types.literal(types.boolean, op == Operator::not_in) : result;
+    }
+    if (left->is(TypeKind::tuple) && right->is(TypeKind::tuple))
+        return tuple_operation(program, op, left, right);
+    const Signature* signature = program.promotion.binary(op, left, right);
+    return signature ? signature->result : nullptr;
+}
+
+}  // namespace
+
+TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, Location place) {
+    if (const TypeRef result = find_binary(program, op, left, right)) return result;
+    TypeTable& types = program.types;
+    refuse_typing(std::string("No implementation of the operator ") + spelling(op) + " for " +
+                      types.without_literal(left)->name + " and " + types.without_literal(right)->name,
+                  place);
+}
+
+TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location place) {
+    if (op == Operator::logical_not && !operand->present()->is(TypeKind::tuple)) {
+        check_condition(operand, place);
+        return program.types.boolean;
+    }
+    const Signature* signature =
+        op == Operator::logical_not ? nullptr : program.promotion.unary(op, operand->present());
+    if (signature) return signature->result;
+    refuse_typing(std::string("No implementation of the operator ") + spelling(op) + " for " + operand->name,
+                  place);
+}
+
+void check_condition(TypeRef type, Location place) {
+    const TypeRef value = type->present();
+    if (value->is_number() || value->is(TypeKind::none) || value->is(TypeKind::tuple)) return;
+    refuse_typing("a value of type " + type->name + " cannot be a condition", place);
+}
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,15 @@
+// Which types an operator takes and what it gives, for all kinds of values: numbers (promotion.h), tuples,
+// None, optional values, strings and types known while compiling.
+#pragma once
+
+#include "frontend/pykernel/program.h"
+
+namespace cudasim::pykernel {
+
+/// @throws SourceError (TypingError) where Numba has no such operator
+[[nodiscard]] TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, Location place);
+[[nodiscard]] TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location place);
+/// Refuses what cannot be a condition.
+void check_condition(TypeRef type, Location place);
+
+}  // namespace cudasim::pykernel
