@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/pykernel/emission.h"
+#include "frontend/pykernel/subscripts.h"
 
 namespace cudasim::pykernel {
 
@@ -21,6 +22,12 @@ Emitted FunctionEmitter::element_of(const Emitted& tuple, std::size_t index) {
 
 Emitted FunctionEmitter::tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result) {
     const auto count = static_cast<std::int64_t>(tuple.type->elements.size());
+    if (index.type->is(TypeKind::slice)) {
+        Emitted picked{result, {}};
+        for (std::size_t i : sliced_positions(tuple.type, index.type, {}))
+            picked.parts.append(element_of(tuple, i).parts);
+        return picked;
+    }
     if (index.type->literal) {
         const std::int64_t i = *index.type->literal < 0 ? *index.type->literal + count : *index.type->literal;
         return element_of(tuple, static_cast<std::size_t>(i));

@@ -73,8 +73,8 @@ bool is_instance(const CallTyping& call, TypeRef value, TypeRef wanted) {
     if (wanted->is(TypeKind::data_type)) return value == wanted->element();
     const bool known = wanted->is(TypeKind::object) && wanted->global->kind == GlobalKind::intrinsic;
     const std::string_view name = known ? std::string_view(wanted->global->text) : std::string_view();
-    if (name == "int") return value->is(TypeKind::integer);
-    if (name == "float") return value->is(TypeKind::floating);
+    if (name == "int") return value == call.types().int64;  // as in Numba: no other width is an int
+    if (name == "float") return value == call.types().float64;
     if (name == "bool") return value->is(TypeKind::boolean);
     if (name == "tuple") return value->is(TypeKind::tuple);
     if (name == "str") return value->is(TypeKind::text);

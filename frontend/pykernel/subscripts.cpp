@@ -2,6 +2,8 @@
 #include "frontend/pykernel/subscripts.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 
 #include "frontend/pykernel/callables.h"
 
@@ -40,9 +42,43 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
     refuse_typing("Unknown attribute '" + std::string(name) + "' of type " + object->name, place);
 }
 
+/// Python's rule (library reference, "Common Sequence Operations"): bounds below 0 count from the end, and
+/// are then clamped.
+std::vector<std::size_t> sliced_positions(TypeRef tuple, TypeRef slice, Location place) {
+    const auto count = static_cast<std::int64_t>(tuple->elements.size());
+    auto bound = [&](std::size_t i) -> std::optional<std::int64_t> {
+        if (i >= slice->elements.size() || slice->elements[i]->is(TypeKind::none)) return std::nullopt;
+        if (!slice->elements[i]->literal)
+            refuse_typing("the bounds of a slice of a tuple must be constants", place);
+        return slice->elements[i]->literal;
+    };
+    const std::int64_t step = bound(2).value_or(1);
+    if (step == 0) throw SourceError(ErrorClass::value, "slice step cannot be zero", place);
+    const std::int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? count : count - 1;
+    auto position = [&](std::size_t i, std::int64_t missing) {
+        const auto given = bound(i);
+        if (!given) return missing;
+        return std::clamp(*given < 0 ? *given + count : *given, lowest, highest);
+    };
+    std::vector<std::size_t> positions;
+    const std::int64_t stop = position(1, step > 0 ? highest : lowest);
+    for (std::int64_t i = position(0, step > 0 ? lowest : highest); step > 0 ? i < stop : i > stop;
+         i += step) {
+        positions.push_back(static_cast<std::size_t>(i));
+        if (std::abs(step) > count) break;
+    }
+    return positions;
+}
+
 TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place) {
     if (container->is(TypeKind::tuple)) {
         const auto count = static_cast<std::int64_t>(container->elements.size());
+        if (index->is(TypeKind::slice)) {
+            std::vector<TypeRef> elements;
+            for (std::size_t i : sliced_positions(container, index, place))
+                elements.push_back(container->elements[i]);
+            return types.tuple(std::move(elements));
+        }
         if (!index->is(TypeKind::integer))
             refuse_typing("a tuple cannot be indexed with " + index->name, place);
         if (index->literal) {

@@ -11,6 +11,8 @@ namespace cudasim::pykernel {
 
 /// @throws SourceError when the type has no such attribute
 [[nodiscard]] TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, Location place);
+/// Which elements tuple[slice] has, in order. @throws SourceError when the bounds are not constants
+[[nodiscard]] std::vector<std::size_t> sliced_positions(TypeRef tuple, TypeRef slice, Location place);
 /// Type of container[index]. @throws SourceError
 [[nodiscard]] TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place);
 /// Type of start:stop:step. @throws SourceError when a bound is no number

@@ -4,19 +4,20 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 import builtins
 
 from cudasim import _native, errors
+from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
 from cudasim._resolve import describe, globals_of
 
 
 class CompiledPythonKernel:
     """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
-    argument_types: Numba's type names."""
+    argument_types: Numba's type names. constants: what it keeps of the values around it (_frozen_constants)."""
 
-    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types")
+    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "constants")
 
-    def __init__(self, image, kernel_name, typed_ir, argument_types):
+    def __init__(self, image, kernel_name, typed_ir, argument_types, constants):
         self.image, self.kernel_name, self.typed_ir = image, kernel_name, typed_ir
-        self.argument_types = argument_types
+        self.argument_types, self.constants = argument_types, constants
 
 
 def compile_kernel(pyfunc, argument_types, *, debug=False, fastmath=False, fma=True, device_functions=None):
@@ -29,20 +30,22 @@ def compile_kernel(pyfunc, argument_types, *, debug=False, fastmath=False, fma=T
     :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
     """
     del debug, device_functions
-    functions, sources = _gather(pyfunc)
+    functions, sources, constants = _gather(pyfunc)
     try:
         result = _native.compile_python(functions, list(map(str, argument_types)), sorted(sources.items()),
                                         fastmath=bool(fastmath), fma=fma)
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
     else:
-        return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types))
+        return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types),
+                                    constants)
     raise refusal
 
 
 def _gather(pyfunc):
-    """The kernel and, transitively, every function that it names, in the form of compile_python()."""
-    order, numbers, functions, sources = [(pyfunc, ())], {}, [], {}
+    """The kernel and, transitively, every function that it names, in the form of compile_python(); source files;
+    constants."""
+    order, numbers, functions, sources, constants = [(pyfunc, ())], {}, [], {}, []
 
     def register(dispatcher):
         signatures = getattr(dispatcher, "device_signatures", ())
@@ -58,14 +61,16 @@ def _gather(pyfunc):
         except SourceNotAvailable as error:
             raise errors.UnsupportedError(str(error)) from None
         sources[source.file] = source.file_text
+        outer = globals_of(function, source.node, register)
+        constants += frozen_constants(function, source, outer)
         functions.append({
             "node": source.node, "line_offset": source.line_offset, "file": source.file,
             "first_line": source.first_line, "lines": source.lines,
-            "globals": globals_of(function, source.node, register),
+            "globals": outer,
             "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
             "signatures": [(list(arguments), result or "") for arguments, result in signatures],
         })
-    return functions, sources
+    return functions, sources, constants
 
 
 def _as_numba_error(error):

@@ -66,6 +66,11 @@ def _outer_names(function):
     return look_up
 
 
+def look_up(function, name):
+    """What a dotted name stands for in a function now; an object of its own when nothing."""
+    return _look_up(_outer_names(function), name.split("."))
+
+
 def _dotted(node):
     parts = []
     while isinstance(node, ast.Attribute):

@@ -186,14 +186,16 @@ def text_argument_of_math(x):
     x[0] = math.sin("a")  # «math.sin("a")»
 
 
-TYPING = [undefined_name, undefined_attribute, plain_function, types_that_do_not_unify, missing_math, missing_builtin, not_of_a_tuple,
-          comparison_of_a_tuple_with_a_number, membership_in_a_mixed_tuple, membership_in_a_number, spread_of_a_number,
-          running_shared_shape, computed_shared_shape, returns_a_value, too_many_indices, float_index,
-          index_of_a_number, unknown_array_attribute, set_attribute, text_in_an_array, text_arithmetic,
-          shift_of_a_float, unpack_of_another_size, unpack_of_a_number, loop_over_a_number,
-          write_to_a_constant, too_many_arguments, missing_argument, unknown_keyword, atomic_on_unsupported_elements,
-          atomic_on_a_local_array,
-          running_index_of_a_mixed_tuple, tuple_index_out_of_range, text_argument_of_math]
+TYPING = [
+    undefined_name, undefined_attribute, plain_function, types_that_do_not_unify, missing_math,
+    missing_builtin, not_of_a_tuple, comparison_of_a_tuple_with_a_number, membership_in_a_mixed_tuple,
+    membership_in_a_number, spread_of_a_number, running_shared_shape, computed_shared_shape, returns_a_value,
+    too_many_indices, float_index, index_of_a_number, unknown_array_attribute, set_attribute,
+    text_in_an_array, text_arithmetic, shift_of_a_float, unpack_of_another_size, unpack_of_a_number,
+    loop_over_a_number, write_to_a_constant, too_many_arguments, missing_argument, unknown_keyword,
+    atomic_on_unsupported_elements, atomic_on_a_local_array, running_index_of_a_mixed_tuple,
+    tuple_index_out_of_range, text_argument_of_math,
+]
 
 
 def try_statement(x):
@@ -339,7 +341,8 @@ def test_unsupported_bytecode_error(function):
 
 
 def test_a_variable_that_no_path_has_assigned_is_not_defined():
-    assert check(errors.NotDefinedError, used_before_assignment, [A1]).startswith("Variable 'later' is not defined")
+    message = check(errors.NotDefinedError, used_before_assignment, [A1])
+    assert message.startswith("Variable 'later' is not defined")
 
 
 def test_a_wrong_constant_number_of_dimensions_is_a_value_error():

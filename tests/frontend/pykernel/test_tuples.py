@@ -66,10 +66,17 @@ def test_types_of_tuple_operations():
         g = min(t)
 
     assert types_of(kernel, "UniTuple(int32 x 2)", "Tuple(int8, float32)") == {
-        "t": "UniTuple(int32 x 2)", "u": "Tuple(int8, float32)",
-        "a": "Tuple(int32, int32, int8, float32)", "b": "int32", "c": "int64", "d": "float32",
-        "e": "Tuple(UniTuple(int32 x 2), Tuple(int8, float32))", "f": "Tuple(int32, Tuple(int64, float64))",
-        "g": "int32", "value": "int32"}
+        "t": "UniTuple(int32 x 2)",
+        "u": "Tuple(int8, float32)",
+        "a": "Tuple(int32, int32, int8, float32)",
+        "b": "int32",
+        "c": "int64",
+        "d": "float32",
+        "e": "Tuple(UniTuple(int32 x 2), Tuple(int8, float32))",
+        "f": "Tuple(int32, Tuple(int64, float64))",
+        "g": "int32",
+        "value": "int32",
+    }
 
 
 def test_elements_by_running_index_are_checked():
@@ -155,3 +162,35 @@ def test_the_rest_of_the_arguments_is_a_tuple():
         out[0], out[1], out[2] = combine(7), combine(1, 2, 3), combine(*t)
 
     assert list(evaluate(kernel, (4, 5, 6), size=3)) == [0, 7, 19]
+
+
+def test_slices_with_constant_bounds_are_tuples():
+    def kernel(out, t):
+        out[0], out[1], out[2] = sum(t[1:]), t[::-1][0], len(t[:2])
+        out[3], out[4], out[5] = t[-2:][0], len(t[5:]), t[::2][1]
+        out[6] = t[0:2] == (5, 6)
+
+    assert list(evaluate(kernel, (5, 6, 7), size=7)) == [13, 7, 2, 6, 0, 7, 1]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -2, 5, -5])
+def test_slices_pick_what_python_picks(step):
+    bounds = [None, 0, 1, 3, 4, 9, -1, -2, -5]
+    values = (10, 20, 30, 40)
+    expressions = [f"t[{a}:{b}:{step}]" for a in bounds for b in bounds]
+    names = [text.replace("None", "") for text in expressions]
+    source = "def kernel(out, t):\n" + "".join(
+        f"    out[{i}] = sum((1,) + {text}) + 100 * len({text})\n" for i, text in enumerate(names)
+    )
+    expected = [1 + sum(eval(text, {"t": values})) + 100 * len(eval(text, {"t": values})) for text in names]
+    assert list(evaluate(from_source(source), values, size=len(names))) == expected
+
+
+def from_source(source):
+    import linecache
+
+    file = f"<slices {hash(source)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    namespace = {}
+    exec(compile(source, file, "exec"), namespace)
+    return namespace["kernel"]

@@ -8,6 +8,7 @@ packs its arguments and calls the engine.
 import threading
 
 from cudasim import _reporting, options
+from cudasim._frozen_constants import warn_of_changes
 from cudasim.cuda.arguments import HostCopies, Packer
 from cudasim.cuda.context import current_device
 from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
@@ -19,7 +20,7 @@ compiled_listeners = []
 class LaunchEntry:
     """A kernel, a configuration and options, ready to launch."""
 
-    __slots__ = ("kernel", "device", "packer", "pack", "launch", "generation", "padding", "takes_values")
+    __slots__ = ("kernel", "device", "packer", "pack", "launch", "plan", "generation", "padding", "takes_values")
 
     def __init__(self, kernel, device, plan, parameter_bytes):
         self.kernel, self.device = kernel, device
@@ -30,6 +31,14 @@ class LaunchEntry:
         #: whether device arrays, floats and ints are packed as they are
         self.takes_values = not kernel.packer.converts
         self.generation = options.generation
+
+        if kernel.constants:
+            self.launch = self._launch_with_constants
+            self.plan = plan
+
+    def _launch_with_constants(self, buffer):
+        warn_of_changes(self.kernel.constants)
+        return self.plan.launch(buffer)
 
     def _padded_pack(self, *values):
         return self.kernel.packer.pack(*values) + bytes(self.padding)
@@ -70,6 +79,7 @@ class CompiledKernel:
         self.image = self._compiled.image
         self.kernel_name = self._compiled.kernel_name
         self.typed_ir = self._compiled.typed_ir
+        self.constants = self._compiled.constants
         code = py_func.__code__
         self.packer = Packer(argument_types, code.co_varnames[: code.co_argcount], converts)
         self._parameter_bytes = next(
