@@ -98,7 +98,9 @@ def test_wrong_usage_is_explained(run, arguments, status, words):
 
 def test_wrong_environment_is_explained(run):
     done = cudasim_program(run, "run", run.write("print(1)"), CUDASIM_POLICY="sideways")
-    assert done.returncode == 2 and "CUDASIM_POLICY" in done.stderr and "forward, reverse, random" in done.stderr
+    assert (
+        done.returncode == 2 and "CUDASIM_POLICY" in done.stderr and "forward, reverse, random" in done.stderr
+    )
 
 
 def test_version(run):

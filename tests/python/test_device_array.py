@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cudasim import cuda
 from cudasim.cuda import cudadrv
-from cudasim.errors import CudaAPIError
+from cudasim.errors import CudaAPIError, TypingError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -202,6 +202,12 @@ def test_split_gives_views():
         (lambda d: cuda.device_array(-1), ValueError),
         (lambda d: cuda.device_array(3, order="K"), ValueError),
         (lambda d: cuda.device_array(3.0), TypeError),
+        (lambda d: cuda.device_array("3"), TypeError),
+        (lambda d: cuda.device_array(np.array([3.0])), TypeError),
+        (lambda d: cuda.device_array((1 << 40, 1 << 40)), CudaAPIError),
+        (lambda d: d.__setitem__((0, 0), None), TypingError),
+        (lambda d: d.__setitem__((0, 0), 1j), TypingError),
+        (lambda d: d.__setitem__((0, 0), "a"), ValueError),
         (lambda d: cuda.device_array((3, 4), strides=(8,)), ValueError),
         (lambda d: cuda.as_cuda_array(np.zeros(3)), TypeError),
     ],
@@ -273,6 +279,7 @@ def test_strides_can_be_given():
     assert device.layout == "A" and device.alloc_size == 44 and device.nbytes == 24
     assert device.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
     assert cuda.device_array(3, strides=16).strides == (16,)
+    assert cuda.device_array(np.array([2, 3])).shape == cuda.device_array(range(2, 4)).shape == (2, 3)
 
 
 def test_arrays_without_dimensions():

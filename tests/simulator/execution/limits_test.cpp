@@ -1,4 +1,5 @@
 // What the device forbids (E8): codes of the CUDA driver, and the limit in the message.
+#include "simulator/execution/launch_limits.h"
 #include "tests/simulator/execution/engine_fixture.h"
 
 namespace cudasim::execution {
@@ -33,6 +34,28 @@ TEST(Limits, grids_beyond_the_limits_and_zero_extents_are_refused) {
 TEST(Limits, shared_memory_of_480_kib_is_refused_227_kib_runs) {
     expect_refused({{1}, {1}, 480 * 1024}, "232448");
     EXPECT_EQ(device().launch(nothing, {{1}, {1}, 227 * 1024}, {}).blocks_run, 1U);
+}
+
+TEST(Limits, occupancy_is_limited_by_threads_blocks_and_shared_memory) {
+    const auto per_multiprocessor = [](const char* key, std::uint64_t threads, std::uint64_t shared) {
+        const DeviceProfile& profile = *find_profile(key);
+        return occupancy(profile, threads, shared) / profile.multiprocessors;
+    };
+    EXPECT_EQ(per_multiprocessor("h100", 1024, 0), 2U);
+    EXPECT_EQ(per_multiprocessor("h100", 32, 0), 32U);
+    EXPECT_EQ(per_multiprocessor("a10", 1024, 0), 1U);
+    EXPECT_EQ(per_multiprocessor("a10", 768, 0), 2U);
+    EXPECT_EQ(per_multiprocessor("a10", 1, 0), 16U);
+    // Compute capability 8.0 and up keep 1 KiB of every block's shared memory for the system, 7.5 does not.
+    EXPECT_EQ(per_multiprocessor("h100", 32, 114 * 1024), 1U);
+    EXPECT_EQ(per_multiprocessor("h100", 32, 113 * 1024), 2U);
+    EXPECT_EQ(per_multiprocessor("rtx2080ti", 32, 32 * 1024), 2U);
+}
+
+TEST(Limits, every_profile_is_found_by_its_key) {
+    for (const DeviceProfile& profile : profiles()) EXPECT_EQ(find_profile(profile.key), &profile);
+    EXPECT_EQ(find_profile("gtx"), nullptr);
+    EXPECT_EQ(&h100(), find_profile("h100"));
 }
 
 TEST(Limits, out_of_memory_names_what_was_asked_for_and_what_is_there) {

@@ -53,10 +53,14 @@ def layout_of(shape, strides, itemsize):
 
 
 def shape_tuple(shape):
-    if isinstance(shape, (tuple, list)):
-        result = tuple(map(operator.index, shape))
-    else:
+    """An integer or a sequence of integers (an array of them too) as a tuple."""
+    try:
         result = (operator.index(shape),)
+    except TypeError:
+        try:
+            result = tuple(map(operator.index, shape))
+        except TypeError:
+            raise TypeError(f"shape must be an integer or tuple of integers, got {shape!r}") from None
     if any(extent < 0 for extent in result):
         raise ValueError(f"an array cannot have a negative extent: shape {result}")
     return result

@@ -9,6 +9,7 @@ from cudasim.cuda.dispatcher import CUDADispatcher
 
 # Accepted because they change nothing that a simulator shows: name → why.
 _WITHOUT_EFFECT = {
+    "cache": "compiled kernels are always kept on disk (option cache)",
     "forceinline": "the compiler decides",
     "inline": "the compiler decides",
     "lineinfo": "line information is always there",
@@ -16,7 +17,6 @@ _WITHOUT_EFFECT = {
     "max_registers": "there are no registers to run out of",
 }
 _WITH_EFFECT = (
-    "cache",
     "device",
     "debug",
     "fastmath",

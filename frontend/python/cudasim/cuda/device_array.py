@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 
+from cudasim import errors
 from cudasim.cuda.array_layout import (
     array_type_name,
     completed_shape,
@@ -86,7 +87,7 @@ class DeviceNDArray:
         if gpu_data is None:
             self.device = current_device()
             # At least one byte, so that empty arrays have an address of their own.
-            extent = max(extent_in_bytes(shape, strides, dtype.itemsize), 1)
+            extent = min(max(extent_in_bytes(shape, strides, dtype.itemsize), 1), (1 << 64) - 1)
             gpu_data = self.device.native.allocate(extent, _caller_label(), poison)
             address = gpu_data.address
         else:
@@ -314,6 +315,10 @@ class DeviceNDArray:
 
         target = self._select(index)
         value = as_device_or_contiguous(value)
+        if value.dtype.hasobject or (value.dtype.kind == "c" and self.dtype.kind != "c"):
+            raise errors.TypingError(
+                f"Cannot assign a value of dtype {value.dtype} to an array of {self.dtype}"
+            )
         if value.ndim > target.ndim:
             raise ValueError(f"Can't assign {value.ndim}-D array to {target.ndim}-D self")
         for axis, extent in enumerate(value.shape, target.ndim - value.ndim):
