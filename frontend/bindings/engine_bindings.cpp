@@ -203,6 +203,11 @@ void bind_device(py::module_& module) {
         .def_property_readonly("profile",
                                [](SimulatedDevice& self) { return profile_to_python(self.device.profile()); })
         .def("owns", [](SimulatedDevice& self, DevicePointer address) { return self.device.owns(address); })
+        .def("contains",
+             [](SimulatedDevice& self, DevicePointer address, std::uint64_t bytes) {
+                 const ReleasedGil release;
+                 return self.device.contains(address, bytes);
+             })
         .def("allocate", &allocate, py::arg("bytes"), py::arg("label") = "", py::arg("poison") = true)
         .def("copy_to_device", &copy_to_device, py::arg("target"), py::arg("source"))
         .def("copy_from_device", &copy_from_device, py::arg("target"), py::arg("source"))

@@ -117,6 +117,11 @@ MemoryInfo Device::memory_info() const {
 
 bool Device::owns(DevicePointer pointer) const { return state_->memory->arena.owns(pointer); }
 
+bool Device::contains(DevicePointer pointer, std::uint64_t bytes) const {
+    std::lock_guard lock(state_->memory->mutex);
+    return state_->memory->arena.containing(pointer, bytes) != nullptr;
+}
+
 std::shared_ptr<LoadedImage> Device::load(const image::KernelImage& image) {
     std::lock_guard lock(state_->images_mutex);
     std::weak_ptr<LoadedImage>& known = state_->images[image.hash()];

@@ -103,6 +103,8 @@ class Device {
     [[nodiscard]] MemoryInfo memory_info() const;
     /// Whether the address lies in this device's memory, allocated or not.
     [[nodiscard]] bool owns(DevicePointer pointer) const;
+    /// Whether all bytes lie in one live allocation.
+    [[nodiscard]] bool contains(DevicePointer pointer, std::uint64_t bytes) const;
 
     /// The globals of an image get their memory here, once; loading an equal image again returns the same.
     [[nodiscard]] std::shared_ptr<LoadedImage> load(const image::KernelImage& image);

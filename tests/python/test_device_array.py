@@ -411,3 +411,72 @@ def test_interfaces_with_a_mask_are_refused_and_empty_ones_accepted():
     negative["data"] = (int(device.gpu_data) + 24, False)
     device[3] = 9
     assert cuda.from_cuda_array_interface(negative, owner=device)[0] == 9
+
+
+@cuda.jit
+def store(x):
+    x[0] = 1
+
+
+class Described:
+    def __init__(self, address, dtype="<f8", shape=(2,), **more):
+        self.__cuda_array_interface__ = {
+            "shape": shape,
+            "typestr": dtype,
+            "data": (address, False),
+            "version": 3,
+            **more,
+        }
+
+
+def test_foreign_memory_must_be_device_memory_when_a_kernel_gets_it():
+    host, device = np.zeros(2), cuda.to_device(np.zeros(2))
+    address = int(device.gpu_data)
+    for wrong in (host.ctypes.data, 0, 12345, address + 8, address - 8):
+        for form in (
+            Described(wrong),
+            cuda.as_cuda_array(Described(wrong)),
+            cuda.as_cuda_array(Described(wrong))[:],
+        ):
+            with pytest.raises(CudaAPIError, match="passed for 'x' is not in device memory") as caught:
+                store[1, 1](form)
+            assert caught.value.code == 700 and isinstance(caught.value, MemoryError)
+    assert (host == 0).all()
+    store[1, 1](Described(address, strides=(8,)))
+    store[1, 1](Described(address + 8, shape=(1,)))
+    assert device.copy_to_host().tolist() == [1, 1]
+    foreign = cuda.as_cuda_array(Described(address))
+    del device
+    gc.collect()
+    with pytest.raises(CudaAPIError, match="not in device memory"):
+        store[1, 1](foreign)
+
+
+def test_misaligned_elements_are_reported():
+    memory = cuda.to_device(np.zeros(40, np.uint8))
+    for wrong in (
+        memory[4:12].view(np.float64),
+        memory[1:3].view(np.int16),
+        Described(int(memory.gpu_data) + 4),
+    ):
+        with pytest.raises(CudaAPIError, match="not aligned") as caught:
+            store[1, 1](wrong)
+        assert caught.value.code == 716
+    store[1, 1](memory[8:16].view(np.float64))
+    assert memory.view(np.float64)[1] == 1
+
+
+def test_numbers_that_no_memory_can_have_are_refused():
+    for action in (
+        lambda: cuda.as_cuda_array(Described(0, shape=(1 << 70,))),
+        lambda: cuda.device_array(3, strides=(1 << 70,)),
+        lambda: cuda.current_context().memalloc(-1),
+        lambda: cuda.as_cuda_array(Described(0, shape=(-1,))),
+    ):
+        with pytest.raises(ValueError):
+            action()
+    with pytest.raises(TypeError):
+        cuda.device_array(3, strides=(8.5,))
+    reverse = cuda.device_array(3, strides=-8)
+    reverse[:] = np.arange(3.0)
+    assert reverse[::-1].copy_to_host().tolist() == [2, 1, 0]

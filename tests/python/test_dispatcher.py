@@ -214,7 +214,7 @@ def make_kernel(amount):
         return value * 2
 
     @cuda.jit
-    def add(x, factor=np.float64(1)):
+    def add(x, factor=1.0):
         x[cuda.grid(1)] += twice(amount) * factor + math.floor(0.5)
 
     return add

@@ -14,7 +14,7 @@ import numpy as np
 
 from cudasim import errors, types
 from cudasim.cuda.array_functions import as_cuda_array, is_cuda_array
-from cudasim.cuda.array_layout import array_type_name
+from cudasim.cuda.array_layout import array_type_name, is_aligned
 from cudasim.cuda.context import context_of
 from cudasim.cuda.device_array import DeviceNDArray, not_contiguous
 
@@ -178,9 +178,14 @@ def _unsupported_dtype(what, dtype):
 
 
 def _device_array_type(array):
-    if array.type_name is None:
+    return array.type_name or _array_type(array, array.layout)
+
+
+def _array_type(array, layout):
+    name = array_type_name(array.dtype, array.ndim, layout)
+    if name is None:
         raise _unsupported_dtype("array", array.dtype)
-    return array.type_name
+    return name
 
 
 def _host_array_type(array):
@@ -192,10 +197,7 @@ def _host_array_type(array):
     layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else None
     if layout is None:
         raise not_contiguous(array)
-    try:
-        return array_type_name(array.dtype, array.ndim, layout)
-    except TypeError:
-        raise _unsupported_dtype("array", array.dtype) from None
+    return _array_type(array, layout)
 
 
 def struct_format(names):
@@ -269,7 +271,7 @@ class Packer:
 
     def _flatten_one(self, value, index, copies, values):
         if isinstance(value, DeviceNDArray):
-            self._check_device(value, index, copies.device)
+            self._check_memory(value, index, copies.device)
             values += value.parameters
         elif isinstance(value, np.ndarray):
             values += copies.add(value, self._labels[index])
@@ -286,16 +288,30 @@ class Packer:
             convert = self._converters[index]
             values.append(value if convert is None else convert(value))
 
-    def _check_device(self, array, index, device):
+    def _check_memory(self, array, index, device):
         """A kernel reaches its own device's memory only, unless peer access is enabled; a GPU would fault."""
-        if array.device is device or context_of(device).may_use_memory_of(array.device):
+        if array.device is not device and not context_of(device).may_use_memory_of(array.device):
+            raise errors.KernelMemoryError(
+                f"the array passed for '{self._labels[index]}' is in the memory of device {array.device.id} "
+                f"({array.device.name}), the kernel runs on device {device.id} ({device.name}): a GPU reports "
+                "CUDA_ERROR_ILLEGAL_ADDRESS (700). Make the array's device current (with cuda.gpus[n]:), or copy it",
+                700,
+            )
+        if array.type_name is not None:
             return
-        raise errors.KernelMemoryError(
-            f"the array passed for '{self._labels[index]}' is in the memory of device {array.device.id} "
-            f"({array.device.name}), the kernel runs on device {device.id} ({device.name}): a GPU reports "
-            "CUDA_ERROR_ILLEGAL_ADDRESS (700). Make the array's device current (with cuda.gpus[n]:), or copy it",
-            700,
-        )
+        if array.foreign and not array.lies_in_device_memory():
+            raise errors.KernelMemoryError(
+                f"the array passed for '{self._labels[index]}' is not in device memory that is allocated (address "
+                f"{array.parameters[0]:#x}): a GPU reports CUDA_ERROR_ILLEGAL_ADDRESS (700)",
+                700,
+            )
+        if not is_aligned(array.parameters[0], array.strides, array.dtype):
+            raise errors.KernelMemoryError(
+                f"the elements of the array passed for '{self._labels[index]}' are not aligned (address "
+                f"{array.parameters[0]:#x}, strides {array.strides}, dtype {array.dtype}): a GPU reports "
+                "CUDA_ERROR_MISALIGNED_ADDRESS (716)",
+                716,
+            )
 
 
 def _tuple_numbers(value):

@@ -126,4 +126,4 @@ def from_cuda_array_interface(desc, owner=None, sync=True):
     strides = desc.get("strides")
     strides = contiguous_strides(shape, dtype.itemsize, "C") if strides is None else tuple(strides)
     keeper = desc if owner is None else owner
-    return DeviceNDArray(shape, strides, dtype, 0, keeper, address=desc["data"][0] or 0)
+    return DeviceNDArray(shape, strides, dtype, 0, keeper, address=desc["data"][0] or 0, foreign=True)

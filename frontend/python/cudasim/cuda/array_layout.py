@@ -2,24 +2,23 @@
 
 import operator
 
+import numpy as np
+
 from cudasim import types
 
 _type_names = {}  # (dtype, ndim, layout) → "array(float64, 1d, C)"
 
 
 def array_type_name(dtype, ndim, layout):
-    """Numba's name of the array type. Raises TypeError for dtypes that kernels cannot have."""
+    """Numba's name of the array type; None for dtypes that kernels cannot have."""
     key = (dtype, ndim, layout)
-    try:
-        return _type_names[key]
-    except KeyError:
-        if not dtype.isnative:
-            raise TypeError(
-                f"kernels take arrays in this machine's byte order; convert the {dtype.str} array "
-                "with .astype(a.dtype.newbyteorder('='))"
-            ) from None
-        name = _type_names[key] = f"array({types.name_of(dtype)}, {ndim}d, {layout})"
-        return name
+    if key not in _type_names:
+        try:
+            name = f"array({types.name_of(dtype)}, {ndim}d, {layout})" if dtype.isnative else None
+        except TypeError:
+            name = None
+        _type_names[key] = name
+    return _type_names[key]
 
 
 def contiguous_strides(shape, itemsize, order):
@@ -63,7 +62,22 @@ def shape_tuple(shape):
             raise TypeError(f"shape must be an integer or tuple of integers, got {shape!r}") from None
     if any(extent < 0 for extent in result):
         raise ValueError(f"an array cannot have a negative extent: shape {result}")
+    if any(extent >= 1 << 63 for extent in result):
+        raise ValueError(f"an extent must fit in 64 bits: shape {result}")
     return result
+
+
+def strides_tuple(strides):
+    """Strides in bytes, given as an integer or a sequence, as a tuple."""
+    result = tuple(map(operator.index, strides if np.iterable(strides) else (strides,)))
+    if any(abs(stride) >= 1 << 63 for stride in result):
+        raise ValueError(f"a stride must fit in 64 bits: strides {result}")
+    return result
+
+
+def is_aligned(address, strides, dtype):
+    """Whether every element lies at a multiple of its alignment."""
+    return not (address % dtype.alignment or any(stride % dtype.alignment for stride in strides))
 
 
 def element_count(shape):

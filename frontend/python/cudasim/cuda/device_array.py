@@ -19,10 +19,12 @@ from cudasim.cuda.array_layout import (
     element_count,
     expanded_index,
     extent_in_bytes,
+    is_aligned,
     is_contiguous,
     layout_of,
     reshaped_strides,
     shape_tuple,
+    strides_tuple,
 )
 from cudasim.cuda.context import current_device
 from cudasim.cuda.device_memory import MemoryPointer, device_of, pointer_to
@@ -49,6 +51,7 @@ class DeviceNDArray:
         "_allocation",
         "_address",
         "device",
+        "foreign",
         "shape",
         "strides",
         "dtype",
@@ -66,16 +69,29 @@ class DeviceNDArray:
     __array_priority__ = 1000
 
     def __init__(
-        self, shape, strides, dtype, stream=0, gpu_data=None, *, address=None, device=None, poison=True
+        self,
+        shape,
+        strides,
+        dtype,
+        stream=0,
+        gpu_data=None,
+        *,
+        address=None,
+        device=None,
+        poison=True,
+        foreign=False,
     ):
         """An array over new memory on the current device, or over `gpu_data` (what keeps the memory) from
-        `address` on."""
+        `address` on.
+
+        :param foreign: whether the memory is somebody else's, so that launches check that it is device memory
+        """
         shape = shape_tuple(shape)
         dtype = np.dtype(dtype)
         if strides is None:
             strides = contiguous_strides(shape, dtype.itemsize, "C")
         else:
-            strides = tuple(map(int, strides)) if np.iterable(strides) else (operator.index(strides),)
+            strides = strides_tuple(strides)
         if len(strides) != len(shape):
             raise ValueError(f"strides not match ndim: shape {shape}, strides {strides}")
         if dtype.hasobject:
@@ -87,17 +103,20 @@ class DeviceNDArray:
         if gpu_data is None:
             self.device = current_device()
             # At least one byte, so that empty arrays have an address of their own.
-            extent = min(max(extent_in_bytes(shape, strides, dtype.itemsize), 1), (1 << 64) - 1)
+            extent = min(max(self.alloc_size, 1), (1 << 64) - 1)
             gpu_data = self.device.native.allocate(extent, _caller_label(), poison)
             address = gpu_data.address
+            address -= sum(min(0, stride * (count - 1)) for count, stride in zip(shape, strides) if count)
         else:
+            foreign = foreign or address is None
             address = gpu_data.device_pointer if address is None else address
             self.device = device_of(address) if device is None else device
-        self._allocation, self._address = gpu_data, address
-        try:
+        self._allocation, self._address, self.foreign = gpu_data, address, foreign
+        # Not set for what a launch has to look at more closely (arguments.py): foreign and misaligned memory, and
+        # dtypes that no kernel takes.
+        self.type_name = None
+        if not foreign and is_aligned(address, strides, dtype):
             self.type_name = array_type_name(dtype, self.ndim, self.layout)
-        except TypeError:
-            self.type_name = None  # such an array can be copied; passing it to a kernel is refused
         #: what a kernel gets: address, shape, strides in bytes
         self.parameters = (address, *shape, *strides)
 
@@ -188,6 +207,10 @@ class DeviceNDArray:
         )
         return extent, view
 
+    def lies_in_device_memory(self):
+        """Whether all its elements lie in one live allocation."""
+        return not self.size or self.device.native.contains(self._lowest_address(), self.alloc_size)
+
     def _lowest_address(self):
         return self._address + sum(
             min(0, stride * (extent - 1)) for extent, stride in zip(self.shape, self.strides)
@@ -273,15 +296,15 @@ class DeviceNDArray:
     # -- views --------------------------------------------------------------------------------------------
 
     def _view(self, shape, strides, address, dtype=None, stream=0):
-        dtype = self.dtype if dtype is None else dtype
         return DeviceNDArray(
             shape,
             strides,
-            dtype,
+            self.dtype if dtype is None else dtype,
             stream or self.stream,
             self._allocation,
             address=address,
             device=self.device,
+            foreign=self.foreign,
         )
 
     def _select(self, index):

@@ -3,6 +3,7 @@ MemoryPointer over allocations of the engine.
 """
 
 import ctypes
+import operator
 
 from cudasim.cuda.context import context_of, current_context, current_device
 from cudasim.cuda.device import devices
@@ -31,6 +32,8 @@ class MemoryPointer:
     @classmethod
     def allocate(cls, size, label=""):
         """New memory on the current device."""
+        if operator.index(size) < 0:
+            raise ValueError(f"memory has a size of 0 or more, got {size}")
         allocation = current_device().native.allocate(max(size, 1), label, True)
         return cls(current_context(), allocation.address, size, allocation)
 
@@ -49,7 +52,7 @@ class MemoryPointer:
         """Fills the first `count` bytes (all unless said)."""
         count = self.size if count is None else count
         if count:
-            device_of(self.device_pointer).native.fill(self.device_pointer, byte, count)
+            device_of(self.device_pointer).native.fill(self.device_pointer, byte & 0xFF, count)
 
     def view(self, start, stop=None):
         """The part from byte `start` to byte `stop` (the end unless said)."""

@@ -20,7 +20,17 @@ compiled_listeners = []
 class LaunchEntry:
     """A kernel, a configuration and options, ready to launch."""
 
-    __slots__ = ("kernel", "device", "packer", "pack", "launch", "plan", "generation", "padding", "takes_values")
+    __slots__ = (
+        "kernel",
+        "device",
+        "packer",
+        "pack",
+        "launch",
+        "plan",
+        "generation",
+        "padding",
+        "takes_values",
+    )
 
     def __init__(self, kernel, device, plan, parameter_bytes):
         self.kernel, self.device = kernel, device
