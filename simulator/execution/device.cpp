@@ -63,7 +63,7 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
     if (auto address = arena.allocate(bytes, options.label, options.poison)) return *address;
     throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
                     mebibytes(bytes) + " asked for, " + mebibytes(arena.capacity() - arena.in_use()) + " of " +
-                        mebibytes(arena.capacity()) + " free (the simulated " + state_->profile.name + " has " +
+                        mebibytes(arena.capacity()) + " free (" + state_->profile.name + " has " +
                         mebibytes(state_->profile.total_memory) + "; this host can give " +
                         mebibytes(memory::host_memory_available()) + ")");
 }
