@@ -92,6 +92,27 @@ TEST_P(Arithmetic, shifts_by_the_width_or_more_are_clamped) {
     EXPECT_EQ(value<std::int64_t>("shl nsw nuw i64", "i64", smallest64, 1), 0) << "claims do not count";
 }
 
+TEST_P(Arithmetic, an_overflow_that_is_claimed_away_wraps_all_the_same) {
+    // With the claim believed, x + 1 > x is true for every x, and 2 * x / 2 is x.
+    const std::string ir = module_head() + R"(
+define void @f(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %x = load i32, ptr addrspace(1) %in
+  %sum = add nsw i32 %x, 1
+  %larger = icmp sgt i32 %sum, %x
+  %bit = zext i1 %larger to i32
+  %twice = mul nsw i32 %x, 2
+  %half = ashr exact i32 %twice, 1
+  %back = add i32 %half, %bit
+  store i32 %back, ptr addrspace(1) %out
+  ret void
+}
+)" + kernels({"f"});
+    Buffer<std::int32_t> in({std::numeric_limits<std::int32_t>::max()}), out({77});
+    Machine machine(ir, {.optimisation = GetParam()});
+    machine.run("f", {}, {in.address(), out.address()});
+    EXPECT_EQ(out[0], -1);
+}
+
 /// A kernel that converts in[0] of `from` to `to`.
 template <class From, class To>
 To convert(const std::string& operation, const std::string& from, const std::string& to, From x,
