@@ -397,7 +397,8 @@ def test_the_array_interface_says_what_version_3_asks():
     assert interface["strides"] == (6, 4) and interface["data"] == (int(device.gpu_data), False)
     assert interface["typestr"] == "<i2" and interface["version"] == 3 and interface["stream"] == int(stream)
     assert device[0:0].__cuda_array_interface__["data"] == (0, False)
-    assert cuda.to_device(np.zeros(1)).__cuda_array_interface__["stream"] is None
+    for default in (0, cuda.default_stream()):  # 0 is not allowed
+        assert cuda.to_device(np.zeros(1), default).__cuda_array_interface__["stream"] is None
 
 
 def test_interfaces_with_a_mask_are_refused_and_empty_ones_accepted():

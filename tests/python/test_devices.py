@@ -65,6 +65,12 @@ def test_the_list_of_devices():
     cuda.close()
 
 
+def test_the_driver_object_lists_the_devices():
+    from cudasim.cuda.cudadrv.driver import driver
+
+    assert driver.get_device_count() == 1 and driver.list_devices() == [driver.get_device()] == list(cuda.gpus)
+
+
 def test_detect_lists_the_devices(capsys):
     assert cuda.detect() is True
     text = capsys.readouterr().out

@@ -150,7 +150,7 @@ class DeviceNDArray:
             "data": (self._address if self.size else 0, False),
             "typestr": self.dtype.str,
             "descr": self.dtype.descr,
-            "stream": int(self.stream) if self.stream else None,
+            "stream": int(self.stream) or None,
             "version": 3,
         }
 
