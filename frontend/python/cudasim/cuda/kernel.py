@@ -96,6 +96,7 @@ class CompiledKernel:
             kernel["parameter_bytes"] for kernel in self.image.kernels if kernel["name"] == self.kernel_name
         )
         self._loaded = {}  # device → image on that device
+        self._block_sizes = {}  # (device, dynamic shared bytes) → threads per block
         self._lock = threading.Lock()
         for listener in tuple(compiled_listeners):
             listener(self)
@@ -160,8 +161,11 @@ class CompiledKernel:
 
     def best_block_size(self, dynamic_shared_bytes):
         """Threads per block with which most threads are resident on the current device."""
-        shared = self.shared_mem_per_block + dynamic_shared_bytes
-        return best_block_size(current_device().profile, shared, self.max_threads_per_block)
+        key = current_device(), dynamic_shared_bytes
+        if key not in self._block_sizes:
+            shared = self.shared_mem_per_block + dynamic_shared_bytes
+            self._block_sizes[key] = best_block_size(key[0].profile, shared, self.max_threads_per_block)
+        return self._block_sizes[key]
 
     def inspect_llvm(self):
         """The NVVM IR, as text."""
