@@ -257,10 +257,17 @@ def test_limits_are_those_of_the_device(run):
             except CudaAPIError as error:
                 print(x[0], error.code, gpu.name.split(" (")[0] in str(error), str(most * 1024) in str(error))
             print(cuda.current_context().get_memory_info().total <= 1 << 28)
+    configured = dynamic[1, 1, 0, 100 * 1024]
+    configured(np.zeros(1))
+    with cuda.gpus[1]:
+        try:
+            configured(np.zeros(1))
+        except CudaAPIError as error:
+            print(error.code, "A10" in str(error))
     """,
         CUDASIM_DEVICE_MEMORY="256M",
     )
-    assert out.splitlines() == ["1.0 1 True True", "True"] * 3
+    assert out.splitlines() == ["1.0 1 True True", "True"] * 3 + ["1 True"]
 
 
 def test_several_devices_run_at_the_same_time(run):
