@@ -26,6 +26,29 @@ class HostPoll {
         raised_ = error.value();
         return true;
     }
+    /// What a kernel prints, line by line to sys.stdout (V6). What that raised is kept too, and ends the
+    /// launch.
+    bool write(std::string_view text) {
+        if (interpreter_is_ending() || raised()) return !raised();
+        const py::gil_scoped_acquire acquire;
+        try {
+            const py::object out = py::module_::import("sys").attr("stdout");
+            if (out.is_none()) return true;
+            const py::object write_text = out.attr("write");
+            for (std::size_t begin = 0; begin < text.size();) {
+                const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+                PyObject* line = PyUnicode_DecodeUTF8(text.data() + begin,
+                                                      static_cast<Py_ssize_t>(end - begin), "replace");
+                if (!line) throw py::error_already_set();
+                write_text(py::reinterpret_steal<py::object>(line));
+                begin = end;
+            }
+            return true;
+        } catch (const py::error_already_set& error) {
+            raised_ = error.value();
+            return false;
+        }
+    }
     [[nodiscard]] bool raised() const { return static_cast<bool>(raised_); }
     [[nodiscard]] py::object take() {
         return raised_ ? std::exchange(raised_, py::object()) : py::object(py::none());
@@ -110,6 +133,7 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
     HostPoll poll;
     execution::LaunchOptions options = plan.options;
     options.poll_host = [&poll] { return poll(); };
+    options.write_output = [&poll](std::string_view text) { return poll.write(text); };
     execution::LaunchResult result;
     {
         const ReleasedGil release;

@@ -11,7 +11,7 @@ const Callable* find_callable(std::string_view name) {
         std::unordered_map<std::string_view, const Callable*> rows;
         for (auto family :
              {builtin_callables(), sequence_callables(), math_callables(), cuda_callables(), bit_callables(),
-              memory_callables(), atomic_callables(), array_callables(), iteration_callables()}) {
+              memory_callables(), atomic_callables(), array_callables(), iteration_callables(), print_callables()}) {
             for (const Callable& row : family) rows.emplace(row.name, &row);
         }
         return rows;
@@ -32,6 +32,8 @@ std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction
     }
     const std::size_t own = operands.size();
     if (rest == "*") {
+        if (!call.keywords.empty() && callable.name == "print")
+            refuse_unsupported("print() has no keyword arguments in kernels", call.location);
         if (!call.keywords.empty()) refuse_typing(shown + " takes no keyword arguments", call.location);
         for (std::size_t i = 1; i <= given; ++i) operands.push_back(static_cast<std::uint32_t>(i));
         return operands;

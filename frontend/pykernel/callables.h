@@ -1,6 +1,7 @@
 // The functions that kernels may call: each a row with its typing rule beside its code generation.
 // Rows live with their family: builtin_calls.cpp, sequence_calls.cpp, math_calls.cpp, cuda_calls.cpp,
-// bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, iteration_calls.cpp.
+// bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, iteration_calls.cpp,
+// print_calls.cpp.
 #pragma once
 
 #include <span>
@@ -65,5 +66,6 @@ std::span<const Callable> memory_callables();
 std::span<const Callable> atomic_callables();
 std::span<const Callable> array_callables();
 std::span<const Callable> iteration_callables();
+std::span<const Callable> print_callables();
 
 }  // namespace cudasim::pykernel

@@ -58,6 +58,8 @@ class ModuleEmitter {
     /// The function of a specialisation; emitted later when new.
     [[nodiscard]] llvm::Function* function(Specialisation& specialisation);
     [[nodiscard]] std::uint32_t exception_index(const std::string& type, const std::string& message);
+    /// Generic pointer to a constant text that ends in a zero.
+    [[nodiscard]] llvm::Constant* text_constant(const std::string& text);
     [[nodiscard]] llvm::GlobalVariable* constant_array(const GlobalValue& array, TypeRef element);
     /// @param count elements; 0: the dynamic shared memory of the launch
     [[nodiscard]] llvm::GlobalVariable* shared_array(const std::string& name, TypeRef element,
@@ -81,6 +83,7 @@ class ModuleEmitter {
     std::deque<std::pair<Specialisation*, llvm::Function*>> pending_;
     std::map<std::pair<std::string, std::string>, std::uint32_t> exceptions_;
     std::map<const GlobalValue*, llvm::GlobalVariable*> constants_;
+    std::map<std::string, llvm::Constant*> texts_;
     std::map<TypeRef, llvm::DIType*> debug_types_;
 };
 
@@ -118,6 +121,9 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* element_address(const Emitted& array, const Emitted& index);
     [[nodiscard]] Emitted make_array(TypeRef type, llvm::Value* data, std::span<llvm::Value* const> shape);
     [[nodiscard]] llvm::Value* array_size(const Emitted& array);
+    [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
+    /// threadIdx.x and its kind: axis x, y or z.
+    [[nodiscard]] llvm::Value* dim3_element(const Emitted& indices, char axis);
     /// Marks an access that an index check guards already.
     llvm::Instruction* checked(llvm::Instruction* access);
 

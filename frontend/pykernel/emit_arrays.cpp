@@ -26,8 +26,7 @@ llvm::Intrinsic::ID special_register(std::string_view which, char axis) {
 Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction& in) {
     const std::string& name = in.text;
     if (object.type->is(TypeKind::dim3)) {
-        return number(builder.CreateIntrinsic(special_register(object.type->global->text, name[0]), {}, {}),
-                      in.type);
+        return number(dim3_element(object, name[0]), in.type);
     }
     if (object.type->is_number()) {
         if (name == "real") return convert(object, in.type);
@@ -50,6 +49,10 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     for (unsigned i = 0; i < n; ++i) result.parts.push_back(object.parts[n - i]);
     for (unsigned i = 0; i < n; ++i) result.parts.push_back(object.parts[2 * n - i]);
     return result;
+}
+
+llvm::Value* FunctionEmitter::dim3_element(const Emitted& indices, char axis) {
+    return builder.CreateIntrinsic(special_register(indices.type->global->text, axis), {}, {});
 }
 
 llvm::Value* FunctionEmitter::array_size(const Emitted& array) {

@@ -130,6 +130,18 @@ std::uint32_t ModuleEmitter::exception_index(const std::string& type, const std:
     return entry->second;
 }
 
+llvm::Constant* ModuleEmitter::text_constant(const std::string& text) {
+    llvm::Constant*& known = texts_[text];
+    if (known) return known;
+    llvm::Constant* data = llvm::ConstantDataArray::getString(context, text);
+    auto* variable = new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true,
+                                              llvm::GlobalValue::InternalLinkage, data, "text", nullptr,
+                                              llvm::GlobalValue::NotThreadLocal, constant_space);
+    variable->setAlignment(llvm::Align(1));
+    known = llvm::ConstantExpr::getAddrSpaceCast(variable, llvm::PointerType::get(context, generic_space));
+    return known;
+}
+
 llvm::GlobalVariable* ModuleEmitter::constant_array(const GlobalValue& array, TypeRef element) {
     llvm::GlobalVariable*& variable = constants_[&array];
     if (variable) return variable;

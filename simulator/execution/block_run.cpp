@@ -5,9 +5,11 @@
 #include <cstring>
 #include <map>
 
+#include "simulator/execution/device_printf.h"
 #include "simulator/execution/fault_report.h"
 #include "simulator/execution/worker.h"
 #include "simulator/memory/arena.h"
+#include "simulator/memory/shadow.h"
 
 namespace cudasim::execution {
 
@@ -49,10 +51,11 @@ std::vector<Waiter> as_waiters(const std::vector<Runner*>& runners) {
 
 }  // namespace
 
-void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::byte* shared) {
+void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn, std::byte* shared) {
     worker_ = &worker;
     launch_ = &launch;
     block_ = block;
+    turn_ = turn;
     store(context_.ctaid, unlinear(block, launch.configuration.grid));
     store(context_.ntid, launch.configuration.block);
     store(context_.nctaid, launch.configuration.grid);
@@ -158,7 +161,18 @@ void BlockRun::cut(Runner* runner) {
 
 /// What the runner came back for; `first` is the thread it ran first since it was resumed.
 [[gnu::noinline]] void BlockRun::handle(Runner* runner, std::uint32_t first) {
+    while (runner->event == Event::printing) {
+        progress_ = true;
+        if (!print(*runner)) break;
+        if (launch_->stopped()) break;
+        worker_->switch_to(runner);
+    }
     switch (runner->event) {
+        case Event::printing:  // the launch stops while its thread prints
+            over_ += runner->thread - first;
+            cut(runner);
+            ready_.push_back(runner);
+            break;
         case Event::finished:
             over_ += runner->end - first;
             progress_ = true;
@@ -206,6 +220,39 @@ bool BlockRun::all_wait() {
 
 std::uint32_t BlockRun::place(std::uint32_t site) const {
     return site < launch_->barrier_place.size() ? launch_->barrier_place[site] : site;
+}
+
+/// Without memory checks the shadow does not know the local variables: then anything goes that is the kernel's.
+bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const {
+    const memory::Shadow& shadow = memory::Shadow::instance();
+    if (launch_->options.compile.memory_checks && shadow.base()) return shadow.allows(address, bytes, false);
+    auto within = [&](const std::byte* low, std::uint64_t size) {
+        const auto first = reinterpret_cast<std::uint64_t>(low);
+        return low && address >= first && address - first <= size - bytes;
+    };
+    return within(runner.stack.low, static_cast<std::uint64_t>(runner.stack.top - runner.stack.low)) ||
+           (launch_->shared_bytes >= bytes && within(context_.shared_base, launch_->shared_bytes)) ||
+           (launch_->arena->owns(address) && launch_->arena->owns(address + bytes - 1));
+}
+
+/// Formats what the runner's thread prints. False when it names memory that it may not read, a fault of the thread.
+bool BlockRun::print(Runner& runner) {
+    const Printed printed =
+        device_printf(runner.print.format, runner.print.arguments,
+                      [&](std::uint64_t address, void* target, std::size_t bytes) {
+                          if (!readable(runner, address, bytes)) return false;
+                          std::memcpy(target, reinterpret_cast<const void*>(address), bytes);
+                          return true;
+                      });
+    worker_->print(*launch_, turn_, printed.text);
+    runner.print.result = printed.result;
+    if (printed.bad_bytes == 0) return true;
+    runner.fault = {};
+    runner.fault.source = Fault::Source::access;
+    runner.fault.address = printed.bad_address;
+    runner.fault.bytes = printed.bad_bytes;
+    runner.event = Event::faulted;
+    return false;
 }
 
 /// Different sites can still be one source place: LLVM clones calls.

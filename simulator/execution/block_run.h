@@ -30,7 +30,8 @@ class BlockRun {
     enum class State { over, spinning };
 
     /// Takes its place: fresh context, fresh shared memory.
-    void start(Worker& worker, Launch& launch, std::uint64_t block, std::byte* shared);
+    /// @param turn number of the block in the order in which blocks start
+    void start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn, std::byte* shared);
     [[nodiscard]] State advance();
     /// From now on this worker runs it.
     void move_to(Worker& worker) { worker_ = &worker; }
@@ -41,6 +42,7 @@ class BlockRun {
 
     [[nodiscard]] std::byte* shared() const { return context_.shared_base; }
     [[nodiscard]] std::uint64_t block() const { return block_; }
+    [[nodiscard]] std::uint64_t turn() const { return turn_; }
     [[nodiscard]] const jit::BlockContext& context() const { return context_; }
     /// Rounds of advance() in which every thread only used up its turn.
     [[nodiscard]] std::uint32_t idle_rounds() const { return idle_rounds_; }
@@ -55,6 +57,8 @@ class BlockRun {
     void resume(Runner* runner);
     void handle(Runner* runner, std::uint32_t first);
     void cut(Runner* runner);
+    [[nodiscard]] bool print(Runner& runner);
+    [[nodiscard]] bool readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const;
     bool complete_barrier();
     void report_divergence();
     void report_early_exit();
@@ -72,7 +76,7 @@ class BlockRun {
     jit::BlockContext context_{};
     Worker* worker_ = nullptr;
     Launch* launch_ = nullptr;
-    std::uint64_t block_ = 0;
+    std::uint64_t block_ = 0, turn_ = 0;
     std::uint32_t not_started_ = 0;  ///< threads whose turn is still to come, in this phase for coroutines
     std::uint32_t over_ = 0;         ///< threads that ended by themselves
     std::uint32_t faulted_ = 0;

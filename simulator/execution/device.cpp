@@ -164,6 +164,7 @@ LaunchResult run(Device::State& state, Launch& launch) {
         FaultSignals signals;
         state.pool.run(launch, workers);
     }
+    if (launch.output && !launch.output->write_rest()) launch.request_stop(Stop::interrupted);
     LaunchResult result;
     result.findings = launch.findings.take();
     result.blocks_run = launch.blocks_run.load();
@@ -210,6 +211,7 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const L
     launch.shared_bytes = prepared.kernel->dynamic_shared_offset + configuration.dynamic_shared_bytes;
     launch.shared_layout = (prepared.shared_layout_seed << 20) + configuration.dynamic_shared_bytes + 1;
     launch.barrier_place = prepared.barrier_place;
+    if (prepared.kernel->prints) launch.output = std::make_unique<PrintedOutput>(options.write_output);
     if (prepared.kernel->waits) {
         launch.early_exit_block = std::vector<std::atomic<std::uint64_t>>(prepared.barrier_place.size());
         for (auto& block : launch.early_exit_block) block.store(~std::uint64_t{0}, std::memory_order_relaxed);

@@ -69,6 +69,9 @@ struct LaunchOptions {
     jit::CompileOptions compile;
     /// Called about every 50 ms on the launching thread, without locks; true stops the launch ("interrupted").
     std::function<bool()> poll_host = {};
+    /// What kernels print (vprintf): whole lines, on the launching thread, without locks; false stops the launch.
+    /// Empty: nothing is written.
+    std::function<bool(std::string_view)> write_output = {};
 };
 
 struct LaunchResult {

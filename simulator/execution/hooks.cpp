@@ -89,6 +89,18 @@ void cudasim_hook_float_division(ThreadContext* context, std::uint32_t site) {
     end(runner, site, fault);
 }
 
+/// Formatting allocates and output takes locks: both are the worker's.
+std::int32_t cudasim_hook_vprintf(ThreadContext* context, std::uint64_t format, std::uint64_t arguments,
+                                  std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    runner.site = site;
+    runner.print.format = format;
+    runner.print.arguments = arguments;
+    runner.event = Event::printing;
+    runner.fiber.suspend();
+    return runner.print.result;
+}
+
 void cudasim_hook_stack_overflow(ThreadContext* context, std::uint32_t site) {
     Fault fault;
     fault.kind = FindingKind::stack_overflow;

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <span>
 
 #include "simulator/execution/device.h"
 #include "simulator/execution/finding_collector.h"
+#include "simulator/execution/printed_output.h"
 #include "simulator/execution/random_order.h"
 
 namespace cudasim::memory {
@@ -54,6 +56,8 @@ struct Launch {
     std::mutex orphans_mutex;
     std::vector<std::unique_ptr<BlockRun>> orphans;  ///< spinning blocks handed over to worker 0
 
+    std::unique_ptr<PrintedOutput> output;  ///< null when the kernel does not print
+
     // Progress.
     std::uint64_t block_count = 0;
     std::atomic<std::uint64_t> next_block{0};
@@ -71,10 +75,10 @@ struct Launch {
         Stop expected = Stop::none;
         stop.compare_exchange_strong(expected, reason);
     }
-    /// The linear index of the next block to start; false when all have been.
-    [[nodiscard]] bool take_block(std::uint64_t& block) {
+    /// The linear index of the next block to start, and how many were started before it; false when all have been.
+    [[nodiscard]] bool take_block(std::uint64_t& block, std::uint64_t& turn) {
         if (no_new_blocks.load(std::memory_order_relaxed)) return false;
-        const std::uint64_t turn = next_block.fetch_add(1, std::memory_order_relaxed);
+        turn = next_block.fetch_add(1, std::memory_order_relaxed);
         if (turn >= block_count) return false;
         switch (options.policy) {
             case Policy::forward: block = turn; break;

@@ -25,6 +25,7 @@ enum class Event : std::uint8_t {
     finished,  ///< ran every thread up to `end`
     waiting,   ///< its thread waits at a barrier
     yielded,   ///< its thread used up its turn
+    printing,  ///< its thread printed; `print` says what
     faulted,   ///< its thread is over; the stack is to be forgotten
 };
 
@@ -66,6 +67,10 @@ struct alignas(64) Runner : jit::ThreadContext {
     Launch* launch = nullptr;
     std::uint64_t local_low = 0;    ///< lowest local array marked addressable since the stack was fresh; 0: none
     Fault fault;
+    struct {
+        std::uint64_t format = 0, arguments = 0;
+        std::int32_t result = 0;
+    } print;
 
     /// Suspends for good with `fault` set.
     [[noreturn]] void end_with_fault() {

@@ -136,12 +136,12 @@ void Worker::wake_helpers(Launch& launch) {
 }
 
 bool Worker::start_block(Launch& launch) {
-    std::uint64_t block = 0;
-    if (!launch.take_block(block)) return false;
+    std::uint64_t block = 0, turn = 0;
+    if (!launch.take_block(block, turn)) return false;
     if (spare_.empty()) spare_.push_back(std::make_unique<BlockRun>());
     resident_.push_back(std::move(spare_.back()));
     spare_.pop_back();
-    resident_.back()->start(*this, launch, block, shared_slot(launch));
+    resident_.back()->start(*this, launch, block, turn, shared_slot(launch));
     return true;
 }
 
@@ -153,6 +153,7 @@ void Worker::run_resident(Launch& launch) {
             continue;
         }
         if (launch.shared_bytes != 0) free_slots_.push_back(resident_[i]->shared());
+        if (launch.output) launch.output->finish(resident_[i]->turn());
         spare_.push_back(std::move(resident_[i]));
         resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
         ++over;
@@ -186,7 +187,21 @@ void Worker::poll(Launch& launch) {
     if (launch.has_deadline && now >= launch.deadline) launch.request_stop(Stop::time_limit);
     if (index_ != 0 || now - last_poll_ < poll_interval) return;
     last_poll_ = now;
+    if (launch.output && !launch.output->write()) launch.request_stop(Stop::interrupted);
     if (launch.options.poll_host && launch.options.poll_host()) launch.request_stop(Stop::interrupted);
+}
+
+/// On the worker's own stack, for a thread of the block of this turn that called vprintf.
+void Worker::print(Launch& launch, std::uint64_t turn, std::string_view text) {
+    launch.output->add(turn, text);
+    while (launch.output->full() && !launch.stopped()) {
+        if (index_ == 0) {
+            if (!launch.output->write()) launch.request_stop(Stop::interrupted);
+        } else {
+            launch.output->wait_for_room();
+        }
+    }
+    poll(launch);
 }
 
 /// The launch is over before its threads are: says where they stand, then forgets them.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "simulator/execution/block_run.h"
@@ -38,6 +39,7 @@ class Worker {
     }
     /// Time limit, host's wish to stop. On the worker's own stack.
     void poll(Launch& launch);
+    void print(Launch& launch, std::uint64_t turn, std::string_view text);
 
     [[nodiscard]] std::vector<Runner*>& scratch() { return scratch_; }
     [[nodiscard]] const std::int8_t* shadow_base() const { return shadow_base_; }

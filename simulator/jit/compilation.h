@@ -59,6 +59,7 @@ struct Compilation {
     std::uint64_t coroutine_frame_bytes = 0;
     bool waits = false;
     bool reads_clock = false;
+    bool prints = false;  ///< calls vprintf
     bool uses_shadow = false;
     bool recursive = false;
 };

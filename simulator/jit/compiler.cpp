@@ -63,6 +63,7 @@ KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uin
     facts.name = std::string(kernel);
     facts.waits = compilation.waits;
     facts.reads_clock = compilation.reads_clock;
+    facts.prints = compilation.prints;
     facts.uses_shadow = compilation.uses_shadow;
     facts.recursive = compilation.recursive;
     facts.resume_points = std::move(compilation.resume_points);

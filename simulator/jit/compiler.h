@@ -83,6 +83,7 @@ struct ResumePoint {
 struct KernelFacts {
     std::string name;
     bool waits = false;      ///< contains a barrier
+    bool prints = false;       ///< calls vprintf
     bool reads_clock = false;  ///< contains clock, clock64 or globaltimer: its future depends on more than its state
     bool uses_shadow = false;  ///< looks accesses up in shadow memory; cannot run where there is none
     bool recursive = false;  ///< needs the large stack class and the stack limit

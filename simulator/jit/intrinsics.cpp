@@ -213,6 +213,15 @@ Value* let_others_run(Site& at) {
     return call_hook(at.builder, Hook::yield, {}), nullptr;
 }
 
+/// CUDA's system call (PTX writer's guide to interoperability, "System Calls").
+Value* print_formatted(Site& at) {
+    at.compilation.prints = true;
+    Type* word = at.builder.getInt64Ty();
+    return call_hook(
+        at.builder, Hook::vprintf,
+        {at.builder.CreatePtrToInt(at.argument(0), word), at.builder.CreatePtrToInt(at.argument(1), word)});
+}
+
 /// PTX's %dynamic_smem_size, for which LLVM has no intrinsic.
 Value* dynamic_shared_bytes(Site& at) {
     FunctionContext head(*at.call.getFunction());

@@ -61,10 +61,10 @@ void members(Stream& stream, ResumePoint& point) {
 
 template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
-    auto& [name, waits, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
+    auto& [name, waits, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
            parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
            globals] = facts;
-    stream(name, waits, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
+    stream(name, waits, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
            parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
            globals);
 }
