@@ -154,7 +154,8 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
 std::uint64_t compile(LaunchPlan& plan) {
     const ReleasedGil release;
     return as_driver_call("cuModuleLoadData", [&] {
-        return plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile)->static_shared_bytes;
+        return plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile)
+            ->static_shared_bytes;
     });
 }
 

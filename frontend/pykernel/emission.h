@@ -121,7 +121,6 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* element_address(const Emitted& array, const Emitted& index);
     [[nodiscard]] Emitted make_array(TypeRef type, llvm::Value* data, std::span<llvm::Value* const> shape);
     [[nodiscard]] llvm::Value* array_size(const Emitted& array);
-    [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
     /// threadIdx.x and its kind: axis x, y or z.
     [[nodiscard]] llvm::Value* dim3_element(const Emitted& indices, char axis);
     /// Marks an access that an index check guards already.
@@ -201,6 +200,7 @@ class FunctionEmitter {
 
     // emit_arrays.cpp
     [[nodiscard]] Emitted get_attribute(const Emitted& object, const Instruction& instruction);
+    void assign_selected(const Emitted& array, const Emitted& chosen, const Emitted& value);
     [[nodiscard]] Emitted unpack_array(const Emitted& array, const Instruction& instruction);
     [[nodiscard]] llvm::Value* check_index(const Emitted& index, llvm::Value* size, unsigned axis);
     [[nodiscard]] llvm::Value* address(const Emitted& array, std::span<llvm::Value* const> indices);

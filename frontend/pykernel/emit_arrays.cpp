@@ -165,6 +165,7 @@ llvm::Value* FunctionEmitter::flat_item(const Emitted& flat, const Emitted& inde
 }
 
 void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, const Emitted& value) {
+    if (index.type->is(TypeKind::array)) return assign_selected(container, index, value);
     const bool flat = container.type->is(TypeKind::flat);
     const TypeRef array = flat ? container.type->element() : container.type;
     const TypeRef target = flat ? array->element() : indexed_array(types(), array, index.type, Location{});
@@ -172,6 +173,26 @@ void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, c
     // The value is converted before the index is checked, as Python evaluates it first.
     const Emitted converted = convert(value, target);
     store_element(flat ? flat_item(container, index) : element_address(container, index), converted, target);
+}
+
+/// `a[indices] = value` and `a[mask] = value`: one after another.
+void FunctionEmitter::assign_selected(const Emitted& array, const Emitted& chosen, const Emitted& value) {
+    const TypeRef element = chosen.type->element();
+    const bool mask = element->is(TypeKind::boolean);
+    llvm::AllocaInst* counter = entry_alloca(builder.getInt64Ty(), "mask.index");
+    builder.CreateStore(int64(0), counter);
+    for_each_element(chosen, [&](llvm::Value* place) {
+        const Emitted one = load_element(place, element);
+        if (!mask) return set_item(array, one, value);
+        llvm::Value* position = builder.CreateLoad(builder.getInt64Ty(), counter);
+        builder.CreateStore(builder.CreateAdd(position, int64(1)), counter);
+        llvm::BasicBlock *selected = new_block("mask.selected"), *next = new_block("mask.next");
+        builder.CreateCondBr(one.value(), selected, next);
+        builder.SetInsertPoint(selected);
+        set_item(array, number(position, types().int64), value);
+        builder.CreateBr(next);
+        builder.SetInsertPoint(next);
+    });
 }
 
 /// `x, y = a`: the array must have as many rows as there are names.

@@ -225,6 +225,10 @@ class Inference {
             refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")",
                           in.location);
         }
+        if (container->is(TypeKind::array) && index->is(TypeKind::array) && index->dimensions == 1 &&
+            index->element()->is_integral() && array->dimensions > 0 && value->is_number()) {
+            return types_.none;  // every element, or row, that the index names
+        }
         const TypeRef target = container->is(TypeKind::flat)
                                    ? item_type(types_, container, index, in.location)
                                    : indexed_array(types_, container, index, in.location);
@@ -358,6 +362,31 @@ class Inference {
         }
     }
 
+    /// Whether a value is one of the function's arguments, whatever variables it went through.
+    bool is_argument(ValueId value, unsigned depth) const {
+        const Instruction& in = graph_.instructions[value];
+        if (in.opcode == Opcode::argument) return true;
+        return in.opcode == Opcode::load && depth < 100 && holds_argument(in.version, depth + 1);
+    }
+
+    bool holds_argument(VersionId version, unsigned depth) const {
+        for (BlockId id : graph_.order) {
+            for (const Phi& phi : graph_.blocks[id].phis) {
+                if (phi.version != version) continue;
+                return std::ranges::all_of(phi.incoming, [&](const auto& incoming) {
+                    return incoming.second == nothing || incoming.second == version ||
+                           (depth < 100 && holds_argument(incoming.second, depth + 1));
+                });
+            }
+            for (ValueId value : graph_.blocks[id].instructions) {
+                const Instruction& in = graph_.instructions[value];
+                if (in.opcode == Opcode::store && in.version == version)
+                    return is_argument(in.operands[0], depth);
+            }
+        }
+        return false;
+    }
+
     /// Of the returns typed so far; null: none is, although there are some.
     TypeRef return_type() {
         const TypeRef declared = specialisation_.declared_result;
@@ -368,6 +397,14 @@ class Inference {
             if (!reachable_[id] || last.opcode != Opcode::return_) continue;
             returns = true;
             if (!last.type) continue;
+            if (!last.operands.empty() && last.type->is(TypeKind::array) &&
+                !is_argument(last.operands[0], 0)) {
+                refuse_typing(
+                    "Only accept returning of array passed into the function as argument: a function that "
+                    "kernels "
+                    "call cannot return an array or view that it made",
+                    last.location);
+            }
             const TypeRef type = types_.without_literal(last.type);
             if (declared && !declared->is(TypeKind::none) && !misfit(type, declared)) {
                 refuse_typing("Cannot convert " + type->name + " to " + declared->name +

@@ -34,7 +34,12 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
     TypeRef type = nullptr;
     if (argument->is(TypeKind::data_type)) type = argument->element();
     if (argument->is(TypeKind::text)) {
-        type = call.types().scalar_named(argument->text());
+        const std::string text = argument->text();
+        std::string_view name = text;
+        // NumPy's names, in this machine's byte order.
+        if (name.size() > 1 && std::string_view("<=|").find(name[0]) != std::string_view::npos)
+            name.remove_prefix(1);
+        if (name != "boolean" && name != "none") type = call.types().scalar_named(name);
     }
     if (!type || !type->is_number()) call.refuse("the dtype must be a type of numbers that kernels know");
     return type;

@@ -11,10 +11,6 @@ namespace {
 /// More items, and Numba prints the format itself (numba-cuda's user manual, "Printing").
 constexpr std::size_t most_items = 32;
 
-std::string_view text_of(TypeRef text) {
-    return std::string_view(text->name).substr(13, text->name.size() - 14);  // Literal[str](...)
-}
-
 bool printable(TypeRef type) {
     if (type->is_number() || type->is(TypeKind::text) || type->is(TypeKind::dim3)) return true;
     if (!type->is(TypeKind::tuple)) return false;
@@ -44,7 +40,7 @@ class PrintBuilder {
         const TypeRef type = value.type;
         if (type->is(TypeKind::tuple)) return add_tuple(value);
         if (type->is(TypeKind::dim3)) return add_dim3(value);
-        if (type->is(TypeKind::text)) return add("%s", e_.module.text_constant(std::string(text_of(type))));
+        if (type->is(TypeKind::text)) return add("%s", e_.module.text_constant(type->text()));
         if (type->is(TypeKind::boolean)) {
             return add("%s", e_.builder.CreateSelect(e_.truth(value), e_.module.text_constant("True"),
                                                      e_.module.text_constant("False")));

@@ -38,6 +38,13 @@ Specialisation& Program::kernel(const std::vector<TypeRef>& arguments) {
 Specialisation& Program::specialise(std::uint32_t function, const std::vector<TypeRef>& given,
                                     Location call) {
     const FunctionSource& source = request.functions.at(function);
+    for (TypeRef argument : given) {
+        // Their state is the calling function's.
+        if (argument->is_iterator())
+            refuse_unsupported("passing an iterator (" + argument->name +
+                                   ") to a function is not supported in kernels yet; pass what it runs over",
+                               call);
+    }
     TypeRef result = nullptr;
     std::vector<TypeRef> arguments = given;
     if (!source.signatures.empty()) std::tie(arguments, result) = declared(source, given, call);

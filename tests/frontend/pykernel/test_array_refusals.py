@@ -181,3 +181,53 @@ def test_refusal(name, function):
     message = refusal(class_named(name), function, A2 if two else A1)
     number, place = expected_place(function)
     assert message.endswith(f'\n\n  File "{__file__}", line {number}, in {function.__name__}\n{place}'), message
+
+
+@cuda.jit(device=True)
+def tail_of(values):
+    return values[1:]  # «return values[1:]»
+
+
+@cuda.jit(device=True)
+def longer_of(x, y):
+    if len(x) > len(y):
+        result = x
+    else:
+        result = y
+    return result
+
+
+@cuda.jit(device=True)
+def total(values):
+    result = 0.0
+    for x in values:
+        result += x
+    return result
+
+
+def test_a_function_cannot_return_a_view_it_made():
+    def kernel(a):
+        a[0] = tail_of(a)[0]
+
+    message = refusal(errors.TypingError, kernel, A1)
+    number, place = expected_place(tail_of.py_func)
+    assert "Only accept returning of array passed into the function as argument" in message
+    assert f"line {number}, in tail_of\n{place}" in message
+
+
+def test_a_function_may_return_an_array_it_was_given():
+    @cuda.jit
+    def kernel(a, b):
+        longer_of(a, b)[0] = 1
+
+    a, b = np.zeros(2), np.zeros(3)
+    kernel[1, 1](a, b)
+    assert (a[0], b[0]) == (0, 1)
+
+
+def test_an_iterator_cannot_be_passed_to_a_function():
+    def kernel(a):
+        a[0] = total(enumerate(a))  # «total(enumerate(a))»
+
+    message = refusal(errors.UnsupportedError, kernel, A1)
+    assert "passing an iterator" in message and expected_place(kernel)[1] in message

@@ -188,6 +188,23 @@ def test_numbers_and_tuples_are_assigned_to_views(layout):
     assert np.array_equal(a, expected_a) and np.array_equal(b, expected_b)
 
 
+def test_a_number_is_assigned_to_what_an_index_array_or_a_mask_selects():
+    @cuda.jit
+    def kernel(a, b, indices, mask):
+        a[indices] = 7
+        b[mask] = 2.5
+        b[indices[::2]] = -1
+
+    a, b = np.zeros(6), np.zeros((5, 2))
+    indices, mask = np.array([4, -6, 1]), np.array([True, False, True, True, False])
+    expected_a, expected_b = a.copy(), b.copy()
+    kernel[1, 1](a, b, indices + [0, 0, 1], mask)
+    kernel.py_func(expected_a, expected_b, indices + [0, 0, 1], mask)
+    assert np.array_equal(a, expected_a) and np.array_equal(b, expected_b)
+    with pytest.raises(IndexError, match="index 6 is out of bounds for axis 0 with size 6"):
+        kernel[1, 1](a, b, np.array([6]), mask)
+
+
 def test_a_tuple_of_another_length_than_the_view_is_an_error():
     @cuda.jit
     def kernel(a, n):

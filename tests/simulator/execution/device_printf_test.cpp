@@ -85,7 +85,7 @@ TEST(DevicePrintf, floating_point) {
     for (const char* format : {"%f", "%e", "%g", "%a", "%F", "%E", "%G", "%A", "%10.2f|", "%-10.2f|", "%+.0f",
                                "%#.0f", "%010.3e", "%.15g", "% g", "%.0e"}) {
         for (double value :
-             {0.0, -0.0, 1.5, -2.75, 1e300, 1e-300, INFINITY, -INFINITY, double{NAN}, 123456789.125})
+             {0.0, -0.0, 1.5, -2.75, 1e300, 1e-300, HUGE_VAL, -HUGE_VAL, std::nan(""), 123456789.125})
             expect_as_host(format, value);
     }
 }
