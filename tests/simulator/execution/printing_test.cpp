@@ -76,7 +76,12 @@ TEST_P(Printing, lines_come_whole_in_the_order_in_which_blocks_and_threads_start
             expected.push_back(std::to_string(block) + " " + std::to_string(thread) + " word\n");
     }
     if (GetParam().policy == Policy::reverse) std::ranges::reverse(expected);
-    EXPECT_EQ(lines(), expected);
+    auto printed = lines();
+    if (GetParam().policy == Policy::random) {  // in an order of its own, but every line once and whole
+        std::ranges::sort(printed);
+        std::ranges::sort(expected);
+    }
+    EXPECT_EQ(printed, expected);
     for (int result : results.read()) EXPECT_EQ(result, 3);
 }
 
@@ -92,7 +97,7 @@ define void @k(ptr %out) {
   call void @llvm.trap()
   unreachable
 })");
-    EXPECT_EQ(print(image, {1}, {3}).findings.size(), 1U);
+    EXPECT_NE(print(image, {1}, {3}).error(), nullptr);
     auto printed = lines();
     std::ranges::sort(printed);
     EXPECT_EQ(printed, (std::vector<std::string>{"here0\n", "here1\n", "here2\n"}));
