@@ -262,10 +262,6 @@ def nested_function_defined_twice(x):
     x[0] = inner()
 
 
-def prints(x):
-    print(x[0])  # «print(x[0])»
-
-
 def recursion(x):
     x[0] = endless(4)
 
@@ -276,7 +272,7 @@ def raises_what_is_computed(x):
 
 UNSUPPORTED = [try_statement, with_statement, comprehension, generator, lambda_as_a_value, yields, dictionary,
                list_display, f_string, nested_function_that_calls_itself,
-               nested_function_as_a_value, nested_function_defined_twice, prints, raises_what_is_computed]
+               nested_function_as_a_value, nested_function_defined_twice, raises_what_is_computed]
 
 
 def double_star_arguments(x):

@@ -87,7 +87,7 @@ TEST_P(Printing, lines_come_whole_in_the_order_in_which_blocks_and_threads_start
 
 TEST_P(Printing, what_was_printed_before_a_fault_appears) {
     auto image = ir_image(R"(
-@format = internal addrspace(4) constant [7 x i8] c"here%d\0A\00"
+@format = internal addrspace(4) constant [8 x i8] c"here%d\0A\00"
 declare i32 @vprintf(ptr, ptr)
 define void @k(ptr %out) {
   %arguments = alloca i32
