@@ -356,7 +356,7 @@ class Converter {
         if (PyErr_Occurred()) {
             PyErr_Clear();
             result.kind = ExpressionKind::unsupported;
-            result.text = "an integer of more than 64 bits";
+            result.text = "an integer of more than 64 bits";  // refuse_construct() knows it
             return;
         }
         result.integer = static_cast<std::int64_t>(wide);

@@ -111,7 +111,8 @@ class FlowGraphBuilder {
 /// "a.b.c" of names and attributes; empty for anything else.
 [[nodiscard]] std::string dotted_name(const Expression& syntax);
 
-/// Value of an expression of number literals, as CPython folds it; empty when it is not one.
+/// Value of an expression of number literals, as CPython folds it; empty when it is not one. @throws
+/// SourceError for integers beyond 64 bits
 [[nodiscard]] std::optional<GlobalValue> fold_literals(const Expression& syntax);
 
 }  // namespace cudasim::pykernel

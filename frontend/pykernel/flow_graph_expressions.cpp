@@ -1,5 +1,7 @@
 // Expressions → instructions. Whatever branches (`and`, `or`, chained comparisons, conditional
 // expressions) becomes blocks here, so that everything after sees straight lines only.
+#include <limits>
+
 #include "frontend/pykernel/flow_graph_builder.h"
 
 namespace cudasim::pykernel {
@@ -256,6 +258,18 @@ const GlobalValue* FlowGraphBuilder::constant_value(const Expression& syntax, Gl
     return number ? value : nullptr;
 }
 
+namespace {
+
+/// Holds every 64-bit integer and every float64.
+long double exact(const GlobalValue& value) {
+    static_assert(std::numeric_limits<long double>::digits >= 64);
+    if (value.kind == GlobalKind::real) return value.real;
+    if (value.type_name == "uint64") return static_cast<std::uint64_t>(value.integer);
+    return value.integer;
+}
+
+}  // namespace
+
 /// Branches on constants are decided here, as Numba prunes them: the other side is never typed.
 std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) const {
     GlobalValue storage, other_storage;
@@ -269,23 +283,21 @@ std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) c
     if (syntax.kind != ExpressionKind::compare || syntax.operators.size() != 1) return std::nullopt;
     const GlobalValue* left = constant_value(syntax.operands[0], storage);
     const GlobalValue* right = constant_value(syntax.operands[1], other_storage);
-    auto plain = [](const GlobalValue* v) {
-        return v && v->kind != GlobalKind::real && v->type_name != "uint64";
-    };
-    if (!plain(left) || !plain(right)) return std::nullopt;
+    if (!left || !right) return std::nullopt;
+    const long double a = exact(*left), b = exact(*right);
     switch (syntax.operators[0]) {
         case Operator::equal:
-            return left->integer == right->integer;
+            return a == b;
         case Operator::not_equal:
-            return left->integer != right->integer;
+            return a != b;
         case Operator::less:
-            return left->integer < right->integer;
+            return a < b;
         case Operator::less_equal:
-            return left->integer <= right->integer;
+            return a <= b;
         case Operator::greater:
-            return left->integer > right->integer;
+            return a > b;
         case Operator::greater_equal:
-            return left->integer >= right->integer;
+            return a >= b;
         default:
             return std::nullopt;
     }

@@ -12,6 +12,7 @@ from kernel_checks import evaluate
 
 NAN, INF = float("nan"), float("inf")
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
+WIDTH = 64
 
 # "Integer Arithmetic Instructions: div" and "rem": the quotient of the lowest integer by -1 does not fit; it
 # wraps (hardware), and the remainder is 0. Python's // and % are made of them.
@@ -92,7 +93,7 @@ def test_shifts(value, amount, left, right):
 def test_shifts_of_unsigned_and_of_constants():
     def kernel(out, values):
         out[0], out[1] = values[0] >> values[1], values[0] << values[1]
-        out[2], out[3] = 1 << 64, -1 >> 70
+        out[2], out[3] = 1 << WIDTH, -1 >> WIDTH + 6
 
     result = evaluate(kernel, np.array([2**64 - 1, 64], np.uint64), dtype=np.int64, size=4)
     assert list(result) == [0, 0, 0, -1]

@@ -162,6 +162,14 @@ def missing_builtin(x):
     x[0] = hash(x[0])  # «hash(x[0])»
 
 
+def too_large_an_integer(x):
+    x[0] = 18446744073709551616  # «18446744073709551616»
+
+
+def too_large_a_product(x):
+    x[0] = 2**40 * 2**40  # «2**40 * 2**40»
+
+
 def not_of_a_tuple(x):
     x[0] = not (1, 2)  # «not (1, 2)»
 
@@ -188,7 +196,7 @@ def text_argument_of_math(x):
 
 TYPING = [
     undefined_name, undefined_attribute, plain_function, types_that_do_not_unify, missing_math,
-    missing_builtin, not_of_a_tuple, comparison_of_a_tuple_with_a_number, membership_in_a_mixed_tuple,
+    missing_builtin, too_large_an_integer, too_large_a_product, not_of_a_tuple, comparison_of_a_tuple_with_a_number, membership_in_a_mixed_tuple,
     membership_in_a_number, spread_of_a_number, running_shared_shape, computed_shared_shape, returns_a_value,
     too_many_indices, float_index, index_of_a_number, unknown_array_attribute, set_attribute,
     text_in_an_array, text_arithmetic, shift_of_a_float, unpack_of_another_size, unpack_of_a_number,

@@ -374,4 +374,18 @@ def test_negation_and_inversion_keep_the_width_of_their_operand():
     def kernel(out, a, b):
         out[0], out[1], out[2], out[3], out[4] = -a, ~a, -b, -True, ~True
 
-    assert list(evaluate(kernel, np.uint8(3), np.int8(-128), dtype=np.int64, size=5)) == [253, 252, -128, -1, 0]
+    assert list(evaluate(kernel, np.uint8(3), np.int8(-128), dtype=np.int64, size=5)) == [253, 252, -128, -1, -2]  # CPython folds ~True
+
+
+def test_literals_fold_as_in_cpython_into_int64_or_uint64():
+    def kernel(out):
+        out[0], out[1], out[2] = 2**64 - 1, 1 << 63, (2**64 - 1) // 3
+        out[3], out[4] = 0xFFFFFFFF << 32, 2**63
+
+    expected = [2**64 - 1, 1 << 63, (2**64 - 1) // 3, 0xFFFFFFFF << 32, 2**63]
+    assert list(evaluate(kernel, dtype=np.uint64, size=5)) == expected
+
+    def negative(out):
+        out[0], out[1], out[2] = -(2**63), -7 // 2, -7 % 3
+
+    assert list(evaluate(negative, dtype=np.int64, size=3)) == [-(2**63), -4, 2]
