@@ -78,10 +78,7 @@ Emitted emit_reshape(CallEmission& call) {
 }
 
 [[noreturn]] TypeRef type_copying(const CallTyping& call) {
-    throw SourceError(ErrorClass::runtime,
-                      std::string(call.callable.name) +
-                          "() would allocate memory, which kernels cannot, by Numba's CUDA target neither",
-                      call.call.location);
+    call.refuse("would allocate memory, which kernels cannot, by Numba's CUDA target neither");
 }
 
 Emitted emit_nothing(CallEmission& call) {

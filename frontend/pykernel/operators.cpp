@@ -82,6 +82,9 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
 TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, Location place) {
     if (const TypeRef result = find_binary(program, op, left, right)) return result;
     TypeTable& types = program.types;
+    const bool searches = op == Operator::in || op == Operator::not_in;
+    if (searches && (right->is(TypeKind::array) || right->is(TypeKind::range)))
+        refuse_unsupported("`in` is supported for tuples in kernels, not yet for " + right->name, place);
     refuse_typing(std::string("No implementation of the operator ") + spelling(op) + " for " +
                       types.without_literal(left)->name + " and " + types.without_literal(right)->name,
                   place);

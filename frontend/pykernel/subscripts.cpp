@@ -32,6 +32,12 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
     if (object->is(TypeKind::array)) {
         const std::string method = "array." + std::string(name);
         if (find_callable(method)) return types.method(object, method);
+        // Numba's CUDA target compiles these.
+        for (std::string_view missing :
+             {"sum", "prod", "mean", "var", "std", "argmin", "argmax", "all", "any", "view", "ctypes"}) {
+            if (name == missing)
+                refuse_unsupported("." + std::string(name) + " of arrays is not supported in kernels yet", place);
+        }
     }
     if (object->is(TypeKind::slice) && (name == "start" || name == "stop" || name == "step"))
         return types.int64;

@@ -123,6 +123,14 @@ def copies(a):
     v = a.copy()  # noqa: F841 «a.copy()»
 
 
+def sums_an_array(a):
+    a[0] = a.sum()  # «a.sum»
+
+
+def searches_an_array(a):
+    a[0] = 2.0 in a  # «2.0 in a»
+
+
 def reshapes_a_strided_view(a):
     v = a[::2].reshape(2, 1)  # noqa: F841 «a[::2].reshape(2, 1)»
 
@@ -161,8 +169,9 @@ REFUSALS = {
                     nested_tuple_index, slice_with_text, array_into_an_element, none_into_a_slice,
                     tuple_into_a_matrix, write_to_a_frozen_slice, write_through_a_frozen_view, deletes_an_element,
                     loops_backwards, loop_over_a_mixed_tuple, counts_from_a_float, reshapes_a_strided_view,
-                    computed_shape, builtin_type_as_dtype, unknown_dtype, keyword_of_enumerate],
-    "NumbaRuntimeError": [array_into_a_row, copies],
+                    computed_shape, builtin_type_as_dtype, unknown_dtype, keyword_of_enumerate, copies],
+    "UnsupportedError": [sums_an_array, searches_an_array],
+    "NumbaRuntimeError": [array_into_a_row],
     "CompilerError": [deletes_a_name],
     "UnsupportedBytecodeError": [imports, defines_a_class, assigns_a_global, starred_target],
     "ValueError": [empty_local_array, empty_axis_of_a_shared_array, crooked_alignment, small_alignment],
