@@ -160,11 +160,14 @@ def test_dtypes_that_only_we_refuse_are_unsupported(dtype):
         type_name(np.zeros(3, dtype)[0])
 
 
-def test_masked_arrays_and_tuples_of_arrays_are_refused():
+def test_tuples_of_arrays_are_typed():
+    assert type_name((np.zeros(3), np.ones(2))) == "UniTuple(array(float64, 1d, C) x 2)"
+    assert type_name((np.zeros(3), (1, True))) == "Tuple(array(float64, 1d, C), Tuple(int64, bool))"
+
+
+def test_masked_arrays_are_refused():
     with pytest.raises(errors.NumbaTypeError, match="MaskedArray"):
         type_name(np.ma.array([1, 2]))
-    with pytest.raises(errors.UnsupportedError, match="tuples of arrays"):
-        type_name((np.zeros(3),))
 
 
 def test_foreign_byte_order_is_refused_with_advice():

@@ -124,6 +124,34 @@ def test_nested_and_numpy_arguments():
     assert list(evaluate(kernel, argument, size=4)) == [-3, 0.5, 1, 1 << 40]
 
 
+def test_arrays_in_tuples_are_arguments_and_come_back():
+    @cuda.jit
+    def kernel(out, group, i):
+        a, (b, factor) = group
+        a[0] += factor
+        b[0] = a[0]
+        out[0] = len(group) + group[1][0].shape[0]
+
+    out, a, b = np.zeros(1), np.zeros(2), cuda.to_device(np.zeros(3, np.float32))
+    kernel[1, 1](out, (a, (b, 2.5)), 1)
+    assert (out[0], a.tolist(), b.copy_to_host().tolist()) == (5, [2.5, 0], [2.5, 0, 0])
+
+
+def test_arrays_in_a_tuple_by_running_index_and_in_a_loop():
+    @cuda.jit
+    def kernel(arrays, i):
+        arrays[i][1] = 7
+        for array in arrays:
+            array[0] += len(arrays)
+
+    a, b = np.zeros(2), np.ones(2)
+    kernel[1, 1]((a, b), 1)
+    assert (a.tolist(), b.tolist()) == ([2, 0], [3, 7])
+    with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0 with size 2"):
+        kernel[1, 1]((a, b), 2)
+    assert a.tolist() == [2, 0]
+
+
 def test_global_tuples():
     def kernel(out, i):
         out[0], out[1], out[2], out[3] = PAIR[0], PAIR[1], PAIR[2][1], len(PAIR)

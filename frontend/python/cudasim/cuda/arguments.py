@@ -130,7 +130,7 @@ def type_name(value):
     if isinstance(value, complex):
         return "complex128"
     if isinstance(value, tuple):
-        return types.tuple_name([_tuple_element_type(element) for element in value])
+        return types.tuple_name([type_name(element) for element in value])
     if isinstance(value, _Intent):
         return type_name(value.value)
     if is_cuda_array(value):
@@ -141,14 +141,7 @@ def type_name(value):
     raise ValueError(f"Cannot determine Numba type of {kind}; {_PASSED}")
 
 
-_PASSED = "a kernel takes numbers, NumPy arrays, device arrays and tuples of numbers"
-
-
-def _tuple_element_type(element):
-    name = type_name(element)
-    if name.startswith("array("):
-        raise errors.UnsupportedError("tuples of arrays are not supported yet; pass the arrays one by one")
-    return name
+_PASSED = "a kernel takes numbers, NumPy arrays, device arrays and tuples of them"
 
 
 def _integer_type(value):
@@ -281,7 +274,8 @@ class Packer:
             else:
                 self._flatten_one(value.value, index, copies, values)
         elif isinstance(value, tuple):
-            values += _tuple_numbers(value)
+            for element in value:
+                self._flatten_one(element, index, copies, values)
         elif is_cuda_array(value):
             self._flatten_one(as_cuda_array(value), index, copies, values)
         else:
@@ -312,13 +306,3 @@ class Packer:
                 "CUDA_ERROR_MISALIGNED_ADDRESS (716)",
                 716,
             )
-
-
-def _tuple_numbers(value):
-    numbers_in_order = []
-    for element in value:
-        if isinstance(element, tuple):
-            numbers_in_order += _tuple_numbers(element)
-        else:
-            numbers_in_order.append(element)
-    return numbers_in_order
