@@ -6,9 +6,10 @@
     answer.arguments                      # as the function left them
     answer.types                          # local variable -> set of the type names of its versions
     answer.error                          # "IndexError: ..." or "" (arguments and types are None then)
+    answer = oracle.run_rows(source, columns, arrays)    # called for every row with its numbers and array rows
 
-`source` is the text of one function called `kernel`; np and math are its globals. Run as a program this file is
-the server: one JSON object per line each way.
+`source` is the text of the function `kernel` (of `f` and its helpers for run_rows); np and math are its globals,
+`device` is njit. Run as a program this file is the server: one JSON object per line each way.
 """
 
 import base64
@@ -36,12 +37,18 @@ class Oracle:
                                          text=True)
 
     def run(self, source, arguments):
-        request = {"source": source, "arguments": [encode(each) for each in arguments]}
+        return self._ask({"source": source, "arguments": [encode(each) for each in arguments]})
+
+    def run_rows(self, source, columns, arrays):
+        return self._ask({"source": source, "rows": len(columns[0]), "columns": [encode(each) for each in columns],
+                          "arguments": [encode(each) for each in arrays]})
+
+    def _ask(self, request):
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the oracle ended with status {self._process.wait()} on:\n{source}")
+            raise RuntimeError(f"the oracle ended with status {self._process.wait()} on:\n{request['source']}")
         answer = json.loads(line)
         if answer["error"]:
             return Answer(error=answer["error"])
@@ -92,22 +99,30 @@ def spread(array):
     return view
 
 
-def function_from(source, name="kernel"):
+def function_from(source, name="kernel", **names):
     """A Python function from its text, with its lines where compilers look for them."""
     import linecache
 
     file = f"<generated {source!r}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    namespace = {"np": np, "math": math}
+    namespace = {"np": np, "math": math, **names}
     exec(compile(source, file, "exec"), namespace)
     return namespace[name]
 
 
 def _answer(request, njit):
     arguments = [decode(each) for each in request["arguments"]]
-    compiled = njit(error_model="numpy", boundscheck=True)(function_from(request["source"]))
+    rows = request.get("rows")
+    name = "kernel" if rows is None else "f"
     try:
-        compiled(*arguments)
+        function = function_from(request["source"], name, device=njit(error_model="numpy"))
+        compiled = njit(error_model="numpy", boundscheck=True)(function)
+        if rows is None:
+            compiled(*arguments)
+        else:
+            columns = [decode(each) for each in request["columns"]]
+            for row in range(rows):
+                compiled(*(column[row] for column in columns), *(array[row] for array in arguments))
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
     types = {}
@@ -124,6 +139,7 @@ def _serve():
     from numba import njit
 
     warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line), njit)), flush=True)
 

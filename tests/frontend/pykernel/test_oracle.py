@@ -1,17 +1,16 @@
 """Random programs give the same bits and the same types as Numba's CPU compiler (rules V1 to V5).
 
-Numba runs in a process of its own (numba_oracle_server.py), in the interpreter that CUDASIM_TEST_NUMBA_PYTHON
+Numba runs in a process of its own (numba_oracle.py), in the interpreter that CUDASIM_TEST_NUMBA_PYTHON
 names. The seed is fixed; CUDASIM_ORACLE_EXAMPLES=5000 makes a long run with a new one.
 """
 
-import json
 import linecache
 import math
 import os
 import re
-import subprocess
 import warnings
 
+import numba_oracle
 import numpy as np
 import pytest
 from cudasim import _compiler, cuda
@@ -41,40 +40,12 @@ _INTERESTING_FLOATS = [
 ]
 
 
-class Oracle:
-    """Asks the process that has Numba."""
-
-    def __init__(self, python):
-        server = os.path.join(os.path.dirname(__file__), "numba_oracle_server.py")
-        self.process = subprocess.Popen(
-            [python, server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def ask(self, **request):
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        assert line, f"the oracle's process ended with status {self.process.wait()}"
-        return json.loads(line)
-
-
 @pytest.fixture(scope="module")
 def oracle():
-    python = os.environ.get("CUDASIM_TEST_NUMBA_PYTHON", "")
-    if not os.path.exists(python):
+    found = numba_oracle.start()
+    if found is None:
         pytest.skip("CUDASIM_TEST_NUMBA_PYTHON names no interpreter with numba installed")
-    asked = Oracle(python)
-    yield asked
-    asked.process.stdin.close()
-    asked.process.wait()
-
-
-def to_wire(array):
-    return {"dtype": array.dtype.name, "shape": list(array.shape), "hex": array.tobytes().hex()}
-
-
-def from_wire(wire):
-    return np.frombuffer(bytes.fromhex(wire["hex"]), wire["dtype"]).reshape(wire["shape"])
+    return found
 
 
 def rows_of(types, count=24):
@@ -158,20 +129,15 @@ def differences(ours, theirs):
 def check(oracle, program):
     note(f"{program.types}\n{program.source}")
     columns = rows_of(program.types)
-    reply = oracle.ask(
-        source=program.source,
-        name="f",
-        rows=[to_wire(column) for column in columns],
-        arrays=[to_wire(array) for array in results(program, len(columns[0]))],
-    )
-    assert "error" not in reply, f"Numba refuses: {reply}"
+    answer = oracle.run_rows(program.source, columns, results(program, len(columns[0])))
+    assert not answer.error, f"Numba refuses: {answer.error}"
     types, arrays = simulated(program, columns)
     for name, found in types.items():
-        numbas = {plain(its) for its in reply["types"].get(name, ())}
+        numbas = {plain(its) for its in answer.types.get(name, ())}
         ours = {plain(its) for its in found}
         assert not numbas or ours <= numbas, f"types of {name}: {ours}, Numba {numbas}"
-    for ours, theirs in zip(arrays, reply["arrays"]):
-        wrong = differences(ours, from_wire(theirs))
+    for ours, theirs in zip(arrays, answer.arguments):
+        wrong = differences(ours, theirs)
         assert not wrong, "\n".join(wrong[:5])
 
 
