@@ -75,9 +75,9 @@ def test_threads_print_in_order_and_blocks_in_turn():
         if cuda.threadIdx.x == 0:
             print("end of block", cuda.blockIdx.x)
 
-    expected = [line for b in range(20) for line in
+    expected = [line for b in range(200) for line in
                 [*(f"block {b} thread {t}" for t in range(33)), f"end of block {b}"]]
-    assert printed(kernel, grid=20, block=33).splitlines() == expected
+    assert printed(kernel, grid=200, block=33).splitlines() == expected
 
 
 def test_capsys_sees_it(capsys):

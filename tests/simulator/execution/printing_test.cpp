@@ -68,10 +68,10 @@ define void @k(ptr %out) {
 })";
 
 TEST_P(Printing, lines_come_whole_in_the_order_in_which_blocks_and_threads_start) {
-    DeviceArray<int> results(6 * 40, -1);
-    EXPECT_EQ(messages(print(ir_image(two_prints), {6}, {40}, results.pointer())), "");
+    DeviceArray<int> results(200 * 40, -1);
+    EXPECT_EQ(messages(print(ir_image(two_prints), {200}, {40}, results.pointer())), "");
     std::vector<std::string> expected;
-    for (int block = 0; block < 6; ++block) {
+    for (int block = 0; block < 200; ++block) {
         for (int thread = 0; thread < 40; ++thread)
             expected.push_back(std::to_string(block) + " " + std::to_string(thread) + " word\n");
     }
