@@ -10,7 +10,7 @@ export PYTHON
 VENV := .venv/bin
 JOBS := $(shell nproc)
 
-.PHONY: help build demo test test-cpp test-python test-sanitize bench bench-check wheel format clean
+.PHONY: help build demo test test-cpp test-python test-sanitize fuzz bench bench-check wheel format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,16 @@ test-sanitize: ## the engine's tests under AddressSanitizer and UndefinedBehavio
 	cmake --preset sanitize >/dev/null
 	cmake --build --preset sanitize --target cudasim_tests
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ctest --preset sanitize -j $(JOBS) --no-tests=error
+
+FUZZ_SECONDS ?= 600
+
+fuzz: ## the reader of image files against random changes of its seeds, FUZZ_SECONDS=600
+	@scripts/set_up.sh fuzz
+	cmake --preset fuzz >/dev/null
+	cmake --build --preset fuzz
+	@mkdir -p build/fuzz/corpus
+	build/fuzz/tests/simulator/image/image_reader_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=16384 \
+	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/simulator/image/seeds
 
 bench: ## speed, each number beside its peer's in the same run; writes build/bench.json
 	@scripts/set_up.sh bench

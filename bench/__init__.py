@@ -3,6 +3,7 @@
 bars.py       the rows: what is measured, against what, and the bar
 workloads.py  input data and NumPy's results, the same for every side
 kernels.py    the kernels, unchanged numba.cuda code, for cudasim and for Numba's simulator
+compiling.py  how long compiling takes
 loops.py      the same work as plain loops under @njit
 measure.py    one side in a process of its own: python -m bench.measure cudasim|simulator|njit
 __main__.py   runs the sides, prints the table, writes JSON

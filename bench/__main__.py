@@ -9,20 +9,23 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 from bench.bars import BARS
 from bench.measure import ONE_CORE
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FRESH = {"first_launch", "import", "fiber"}  # each in a process of its own
+# Each in a process of its own.
+FRESH = {"first_launch", "first_launch_cached", "compile_examples", "specialisations", "import", "fiber"}
 
 
-def measure(python, side, names):
-    """Results and versions of one process."""
+def measure(python, side, names, cache=None):
+    """Results and versions of one process. Kernels are compiled anew unless a folder for them is given."""
     if not names:
         return {"results": {}, "versions": {}}
     environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key}
     environment["PYTHONPATH"] = str(ROOT)
+    environment |= {"CUDASIM_CACHE_DIR": cache} if cache else {"CUDASIM_CACHE": "0"}
     environment["ENABLE_CUDASIM"] = "1" if side == "cudasim" else "0"
     if side == "simulator":
         environment["NUMBA_ENABLE_CUDASIM"] = "1"  # numba's own; ENABLE_CUDASIM=0 keeps ours out
@@ -48,7 +51,12 @@ def measure_all(numba_python, bars):
     groups.append([name for name in ours if name in ONE_CORE - FRESH])
     groups.append([name for name in ours if name not in ONE_CORE | FRESH])
     for group in groups:
-        answer = measure(sys.executable, "cudasim", group)
+        if group == ["first_launch_cached"]:
+            with tempfile.TemporaryDirectory() as cache:
+                measure(sys.executable, "cudasim", group, cache)  # fills it
+                answer = measure(sys.executable, "cudasim", group, cache)
+        else:
+            answer = measure(sys.executable, "cudasim", group)
         results["cudasim"] |= answer["results"]
         found["cudasim"] = answer["versions"] or found.get("cudasim", {})
     return results, found

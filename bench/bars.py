@@ -38,6 +38,9 @@ BARS = (
     Bar("histogram", "histogram of 10,000, global atomics", "simulator", 10_000),
     Bar("empty_launch", "empty launch, 1 block of 1 thread, compiled", "", 10e-6),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),
+    Bar("first_launch_cached", "first launch of a 20-line kernel, from the cache", "", 10e-3),
+    Bar("compile_examples", "compiling a kernel of the examples, cold, the slowest", "", 80e-3),
+    Bar("specialisations", "ten specialisations of a 20-line kernel", "", 0.5),
     Bar("import", "import of cudasim.cuda beyond NumPy's", "", 60e-3),
     Bar("fiber", "a live fiber, resident", "", 16 * 1024, "B"),
 )

@@ -12,7 +12,11 @@
 #include <llvm/IR/Module.h>
 
 #include <array>
+#include <string>
 #include <string_view>
+
+#include "gpu_backend/ptx.h"
+#include "simulator/image/declared_checks.h"
 
 namespace cudasim::gpu_backend {
 namespace {
@@ -21,11 +25,12 @@ enum class Action { drop, wrap, keep, trap };
 
 struct Check {
     std::string_view symbol;
+    std::string_view type;
     Action action;
 };
 
 constexpr std::array checks{
-#define CHECK(identifier, symbol, type, gpu) Check{symbol, Action::gpu},
+#define CHECK(identifier, symbol, type, gpu) Check{symbol, type, Action::gpu},
 #include "simulator/image/checks.def"
 #undef CHECK
 };
@@ -73,9 +78,15 @@ void expand_checks(llvm::Module& module) {
             module.getFunction(llvm::StringRef(check.symbol.data(), check.symbol.size()));
         if (!declared) continue;
         for (llvm::User* user : llvm::make_early_inc_range(declared->users())) {
-            if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) replace(*call, check.action);
+            llvm::CallInst* call = image::declared_check_call(*user, check.symbol, check.type);
+            if (!call) {
+                throw PtxError(PtxError::Code::unsupported_code,
+                               "'" + std::string(check.symbol) + "' is only to be called, as '" +
+                                   std::string(check.type) + "': see simulator/image/checks.def");
+            }
+            replace(*call, check.action);
         }
-        if (declared->use_empty()) declared->eraseFromParent();
+        declared->eraseFromParent();
     }
 }
 

@@ -8,6 +8,7 @@ class Module;
 
 namespace cudasim::gpu_backend {
 
+/// @throws PtxError for a check that is used other than the table says
 void expand_checks(llvm::Module& module);
 void strip_simulator_metadata(llvm::Module& module);
 

@@ -1,6 +1,6 @@
 // to_ptx(): parse → replace checks → keep one kernel → refuse what the back end would abort on → link
 // libdevice → optimise → NVPTX code generation. LLVM ends the process on code it cannot select, hence the
-// refusals before it.
+// refusals before it, and the child process in which it works.
 
 #include "gpu_backend/ptx.h"
 
@@ -8,7 +8,9 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -30,6 +32,7 @@
 #include "gpu_backend/check_expansion.h"
 #include "gpu_backend/toolkit.h"
 #include "simulator/image/contraction.h"
+#include "simulator/image/isolated_reading.h"
 #include "simulator/image/recording_handler.h"
 
 extern "C" {
@@ -206,6 +209,25 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.run(passes.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), module);
 }
 
+/// LLVM 19's NVPTX back end has no pattern for `fence`; PTX ISA, "membar": the level is the scope. A fence's ordering
+/// does not matter to it: membar is sequentially consistent.
+void lower_fences(llvm::Module& module) {
+    llvm::SmallVector<llvm::StringRef> scopes;
+    module.getContext().getSyncScopeNames(scopes);
+    for (auto& function : module) {
+        for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+            auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction);
+            if (!fence) continue;
+            const llvm::StringRef scope = scopes[fence->getSyncScopeID()];
+            auto level = llvm::Intrinsic::nvvm_membar_sys;  // "" is the whole system, and the safe answer
+            if (scope == "block" || scope == "workgroup") level = llvm::Intrinsic::nvvm_membar_cta;
+            if (scope == "device" || scope == "agent") level = llvm::Intrinsic::nvvm_membar_gl;
+            if (scope != "singlethread") llvm::IRBuilder<>(fence).CreateIntrinsic(level, {}, {});
+            fence->eraseFromParent();
+        }
+    }
+}
+
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::SmallString<0> text;
     llvm::raw_svector_ostream stream(text);
@@ -251,10 +273,17 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     refuse_unsupported(module);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
     function.setName(ptx_name(kernel));
-    optimise(module, *machine);
-    std::string ptx = generate(module, *machine);
-    if (!diagnostic.empty()) throw PtxError(Code::unsupported_code, diagnostic);
-    return ptx;
+    lower_fences(module);
+    try {
+        return image::read_in_child_process("LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {
+            optimise(module, *machine);
+            std::string ptx = generate(module, *machine);
+            if (!diagnostic.empty()) throw image::ImageError(diagnostic);
+            return ptx;
+        });
+    } catch (const image::ImageError& error) {
+        throw PtxError(Code::unsupported_code, error.what());
+    }
 }
 
 }  // namespace cudasim::gpu_backend

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# set_up.sh build|test|bench — makes the machine ready: Debian packages, then Python packages in .venv (and in
+# set_up.sh build|test|fuzz|bench — makes the machine ready: Debian packages, then Python packages in .venv (and in
 # .venv-numba, where tests and benchmarks have Numba as their oracle and peer). Says what it installs before it
 # does; says nothing and takes a moment when all is there.
 set -euo pipefail
@@ -13,6 +13,7 @@ fail() { printf 'set-up: %s\n' "$@" >&2; exit 1; }
 # --- Debian packages -----------------------------------------------------------------------------------------
 packages=(g++ cmake ninja-build ccache llvm-19-dev libboost-context-dev zlib1g-dev libzstd-dev libgtest-dev)
 if [[ $purpose == test ]]; then packages+=(clang-19); fi
+if [[ $purpose == fuzz ]]; then packages+=(clang-19 libclang-rt-19-dev); fi
 
 python_has_headers() {
     "$1" -c 'import ensurepip, os, sys, sysconfig, venv
@@ -65,7 +66,7 @@ environment() {
 }
 build_packages=('pip>=22.1' 'scikit-build-core>=0.10' 'pybind11>=2.12' 'numpy>=1.22')
 environment .venv "${build_packages[@]}" 'pytest>=7' 'hypothesis>=6' 'matplotlib>=3.5'
-if [[ $purpose != build ]]; then
+if [[ $purpose == test || $purpose == bench ]]; then
     # Without a CUDA toolkit numba-cuda cannot even be imported; the runtime library, 2 MB, is enough for that.
     environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' nvidia-cuda-runtime 'pytest>=7'
 fi

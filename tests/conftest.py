@@ -1,16 +1,24 @@
-"""For all tests: compiled kernels are kept in a folder of this run, never in the user's own cache.
+"""For all tests: compiled kernels are kept in a folder of this run, never in the user's own cache, and the images
+of all kernels in another one, which tests/gpu_backend/every_image_test.py looks at when all else has run.
 
 Tests that start programs give them an environment without cudasim's variables, except those set here.
 """
 
 import os
+import pathlib
 import shutil
 import tempfile
 
 
 def pytest_configure(config):
-    config.cudasim_cache = os.environ["CUDASIM_CACHE_DIR"] = tempfile.mkdtemp(prefix="cudasim_test_cache_")
+    config.cudasim_folder = tempfile.mkdtemp(prefix="cudasim_tests_")
+    os.environ["CUDASIM_CACHE_DIR"] = os.path.join(config.cudasim_folder, "cache")
+    os.environ["CUDASIM_KEEP_IMAGES"] = os.path.join(config.cudasim_folder, "images")
 
 
 def pytest_unconfigure(config):
-    shutil.rmtree(config.cudasim_cache, ignore_errors=True)
+    shutil.rmtree(config.cudasim_folder, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: pathlib.Path(item.path).name == "every_image_test.py")  # stable: the rest stays

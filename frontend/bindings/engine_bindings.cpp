@@ -131,6 +131,7 @@ py::bytes serialise(const image::KernelImage& image) {
 }
 
 image::KernelImage deserialise(std::string_view bytes) {
+    const ReleasedGil release;
     return image::KernelImage::deserialise(std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
@@ -157,12 +158,15 @@ void bind_image(py::module_& module) {
         .def_static(
             "from_bitcode",
             [](const py::bytes& bitcode, const std::vector<std::pair<std::string, std::string>>& sources) {
-                return KernelImage::from_bitcode(std::string(bitcode), sources_from_python(sources));
+                std::string bytes(bitcode);
+                const ReleasedGil release;
+                return KernelImage::from_bitcode(std::move(bytes), sources_from_python(sources));
             },
             py::arg("bitcode"), py::arg("sources") = py::list())
         .def_static(
             "from_ir_text",
             [](const std::string& text, const std::vector<std::pair<std::string, std::string>>& sources) {
+                const ReleasedGil release;
                 return KernelImage::from_ir_text(text, sources_from_python(sources));
             },
             py::arg("text"), py::arg("sources") = py::list())

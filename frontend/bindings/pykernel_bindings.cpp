@@ -88,7 +88,7 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     for (const auto& [path, text] : sources) files.push_back({path, text});
     Result result = pykernel::compile(request);
     py::dict answer;
-    answer["image"] = image::KernelImage::from_bitcode(std::move(result.bitcode), std::move(files));
+    answer["image"] = image::KernelImage::from_compiler(std::move(result.bitcode), std::move(files));
     answer["kernel_name"] = result.kernel_name;
     answer["typed_ir"] = result.typed_ir;
     return answer;

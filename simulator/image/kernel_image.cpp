@@ -22,6 +22,7 @@
 #include <limits>
 #include <set>
 
+#include "simulator/image/isolated_reading.h"
 #include "simulator/image/recording_handler.h"
 
 namespace cudasim::image {
@@ -42,16 +43,33 @@ llvm::MemoryBufferRef as_buffer(const std::string& bitcode) {
     return {llvm::StringRef(bitcode.data(), bitcode.size()), "kernel image"};
 }
 
-std::unique_ptr<ParsedModule> parse_bitcode(const std::string& bitcode) {
+void require_bitcode(const std::string& bitcode) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(bitcode.data());
     if (!llvm::isBitcode(bytes, bytes + bitcode.size())) {
         throw ImageError("kernel image: " + std::to_string(bitcode.size()) +
                          " bytes that are not LLVM bitcode (it begins with 'BC' 0xC0DE)");
     }
+}
+
+std::unique_ptr<ParsedModule> parse_bitcode(const std::string& bitcode) {
+    require_bitcode(bitcode);
     auto parsed = std::make_unique<ParsedModule>();
     auto module = llvm::parseBitcodeFile(as_buffer(bitcode), parsed->context);
     if (!module) throw ImageError("kernel image: malformed bitcode: " + llvm::toString(module.takeError()));
     parsed->module = std::move(*module);
+    return parsed;
+}
+
+std::unique_ptr<ParsedModule> parse_text(std::string_view text) {
+    auto parsed = std::make_unique<ParsedModule>();
+    llvm::SMDiagnostic error;
+    const std::string terminated(text);  // the lexer needs a zero behind the text
+    parsed->module = llvm::parseAssemblyString(terminated, error, parsed->context);
+    if (!parsed->module) {
+        throw ImageError("kernel image: line " + std::to_string(error.getLineNo()) + ", column " +
+                         std::to_string(error.getColumnNo() + 1) + ": " + error.getMessage().str() + "\n" +
+                         error.getLineContents().str());
+    }
     return parsed;
 }
 
@@ -151,6 +169,17 @@ std::string write_bitcode(const llvm::Module& module) {
     return bitcode;
 }
 
+/// The bitcode of a module of any origin, after all that from_compiler() will do with it has gone well.
+std::string written_anew(ParsedModule& parsed) {
+    verify(parsed);
+    (void)kernels_of(*parsed.module);
+    std::string bitcode = write_bitcode(*parsed.module);
+    const auto again = parse_bitcode(bitcode);
+    verify(*again);
+    (void)kernels_of(*again->module);
+    return bitcode;
+}
+
 /// Every part is preceded by its length, so that no two images hash the same text.
 std::string hash_of(const std::string& bitcode, const std::vector<SourceFile>& sources) {
     llvm::SHA256 hash;
@@ -168,29 +197,31 @@ std::string hash_of(const std::string& bitcode, const std::vector<SourceFile>& s
 
 }  // namespace
 
+KernelImage KernelImage::from_compiler(std::string bitcode, std::vector<SourceFile> sources) {
+    return make(std::move(bitcode), {}, std::move(sources));
+}
+
 KernelImage KernelImage::from_bitcode(std::string bitcode, std::vector<SourceFile> sources) {
+    require_bitcode(bitcode);
+    std::string anew = read_in_child_process("kernel image: malformed bitcode", [&] { return written_anew(*parse_bitcode(bitcode)); });
+    return make(std::move(anew), std::move(bitcode), std::move(sources));
+}
+
+KernelImage KernelImage::make(std::string bitcode, std::string original, std::vector<SourceFile> sources) {
     auto parsed = parse_bitcode(bitcode);
     verify(*parsed);
     auto data = std::make_shared<Data>();
     data->kernels = kernels_of(*parsed->module);
-    data->hash = hash_of(bitcode, sources);
+    data->hash = hash_of(original.empty() ? bitcode : original, sources);
     data->bitcode = std::move(bitcode);
+    data->original = std::move(original);
     data->sources = std::move(sources);
     return KernelImage(std::move(data));
 }
 
 KernelImage KernelImage::from_ir_text(std::string_view text, std::vector<SourceFile> sources) {
-    ParsedModule parsed;
-    llvm::SMDiagnostic error;
-    const std::string terminated(text);  // the lexer needs a zero behind the text
-    parsed.module = llvm::parseAssemblyString(terminated, error, parsed.context);
-    if (!parsed.module) {
-        throw ImageError("kernel image: line " + std::to_string(error.getLineNo()) + ", column " +
-                         std::to_string(error.getColumnNo() + 1) + ": " + error.getMessage().str() + "\n" +
-                         error.getLineContents().str());
-    }
-    verify(parsed);
-    return from_bitcode(write_bitcode(*parsed.module), std::move(sources));
+    return from_compiler(read_in_child_process("kernel image: malformed IR text", [&] { return written_anew(*parse_text(text)); }),
+                         std::move(sources));
 }
 
 const Kernel* KernelImage::find(std::string_view name) const {

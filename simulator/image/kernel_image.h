@@ -49,11 +49,12 @@ struct ImageError : std::runtime_error {
 
 class KernelImage {
   public:
-    /// @param bitcode an LLVM module straight from a compiler; is parsed and verified. Bits flipped inside
-    ///     valid bitcode can crash LLVM's own reader (4 in 1,000 single flips), so what is stored or sent is
-    ///     the serialised form, which has a checksum. @throws ImageError
+    /// @param bitcode an LLVM module of any origin; is read in a child process, verified, and written anew
+    ///     (isolated_reading.h). @throws ImageError
     [[nodiscard]] static KernelImage from_bitcode(std::string bitcode, std::vector<SourceFile> sources = {});
-    /// @param text textual LLVM IR (.ll). @throws ImageError with line and column
+    /// The same for bitcode that LLVM has just written in this process: kept as it is, read here.
+    [[nodiscard]] static KernelImage from_compiler(std::string bitcode, std::vector<SourceFile> sources = {});
+    /// @param text textual LLVM IR (.ll) of any origin. @throws ImageError with line and column
     [[nodiscard]] static KernelImage from_ir_text(std::string_view text, std::vector<SourceFile> sources = {});
     /// Inverse of serialise(). Refuses anything malformed. @throws ImageError
     [[nodiscard]] static KernelImage deserialise(std::span<const std::byte> bytes);
@@ -63,7 +64,7 @@ class KernelImage {
     [[nodiscard]] const std::vector<Kernel>& kernels() const { return data_->kernels; }
     [[nodiscard]] const Kernel* find(std::string_view name) const;
     [[nodiscard]] const std::vector<SourceFile>& sources() const { return data_->sources; }
-    /// Hex SHA-256 of bitcode and sources.
+    /// Hex SHA-256 of the bitcode that the image was made from, and of the sources.
     [[nodiscard]] const std::string& hash() const { return data_->hash; }
     /// The module as text, for people.
     [[nodiscard]] std::string ir_text() const;
@@ -71,10 +72,14 @@ class KernelImage {
   private:
     struct Data {
         std::string bitcode;
+        /// Of unknown origin, never parsed here again: what is hashed and stored. Empty: it is `bitcode`. (LLVM
+        /// does not write the same bytes again for a module that it has read.)
+        std::string original;
         std::vector<Kernel> kernels;
         std::vector<SourceFile> sources;
         std::string hash;
     };
+    static KernelImage make(std::string bitcode, std::string original, std::vector<SourceFile> sources);
     explicit KernelImage(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
     std::shared_ptr<const Data> data_;
 };

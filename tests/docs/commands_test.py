@@ -15,6 +15,8 @@ import sys
 
 import pytest
 
+KEPT = ("CUDASIM_CACHE_DIR", "CUDASIM_KEEP_IMAGES")  # set in tests/conftest.py
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -37,7 +39,7 @@ def session(text):
 
 
 def execute(command, folder):
-    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key or key == "CUDASIM_CACHE_DIR"}
+    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key or key in KEPT}
     environment["PATH"] = os.pathsep.join([str(pathlib.Path(sys.executable).parent), environment["PATH"]])
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment, timeout=300, text=True,

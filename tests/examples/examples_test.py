@@ -8,11 +8,13 @@ import textwrap
 
 import pytest
 
+KEPT = ("CUDASIM_CACHE_DIR", "CUDASIM_KEEP_IMAGES")  # set in tests/conftest.py
+
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 
 def run(*arguments, cwd=None):
-    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key or key == "CUDASIM_CACHE_DIR"}
+    environment = {key: value for key, value in os.environ.items() if "CUDASIM" not in key or key in KEPT}
     environment["ENABLE_CUDASIM"] = "1"
     return subprocess.run(
         [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300

@@ -165,6 +165,36 @@ define void @"f.<locals>.k"() {
     EXPECT_TRUE(contains(ptx, ".entry f__locals__k(")) << ptx;
 }
 
+TEST(Ptx, a_declared_check_used_in_another_way_is_refused) {
+    const std::string end = "  ret void\n}\n!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
+    for (const std::string use : {"declare void @__cudasim_check_index()\ndefine void @k(ptr %p) {\n"
+                                  "  call void @__cudasim_check_index()\n",
+                                  "declare i64 @__cudasim_check_index(i64, i64, i32)\ndefine void @k(ptr %p) {\n"
+                                  "  store ptr @__cudasim_check_index, ptr %p\n"}) {
+        const auto error = refusal(header + use + end, "k");
+        EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
+        EXPECT_TRUE(contains(error.what(), "i64 (i64, i64, i32)")) << error.what();
+    }
+}
+
+const std::string k_is_a_kernel = "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
+
+TEST(Ptx, fences_have_the_level_of_their_scope) {
+    for (const auto& [scope, level] : {std::pair{"", "membar.sys"}, std::pair{"syncscope(\"block\") ", "membar.cta"},
+                                       std::pair{"syncscope(\"device\") ", "membar.gl"},
+                                       std::pair{"syncscope(\"unheard-of\") ", "membar.sys"}}) {
+        const auto ptx = ptx_of(header + "define void @k() {\n  fence " + scope + "acq_rel\n  ret void\n}\n" + k_is_a_kernel, "k");
+        EXPECT_TRUE(contains(ptx, level)) << ptx;
+    }
+}
+
+TEST(Ptx, what_llvm_cannot_select_is_refused_not_fatal) {
+    const auto error = refusal(header + "define void @k(ptr %p) {\n  %x = load fp128, ptr %p\n  %y = fadd fp128 %x, %x\n"
+                                        "  store fp128 %y, ptr %p\n  ret void\n}\n" + k_is_a_kernel, "k");
+    EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
+    EXPECT_TRUE(contains(error.what(), "kernel 'k'")) << error.what();
+}
+
 TEST(Ptx, an_unknown_kernel_is_refused_with_those_there_are) {
     const auto error = refusal(everything, "skale");
     EXPECT_EQ(error.code, PtxError::Code::unknown_kernel);

@@ -13,6 +13,7 @@
 
 #include "gpu_backend/ptx.h"
 #include "simulator/execution/device.h"
+#include "tests/simulator/kept_image.h"
 
 namespace cudasim {
 namespace {
@@ -53,7 +54,7 @@ image::KernelImage compile(const std::string& file) {
         " -g -Xclang -debug-info-kind=limited -fno-finite-loops -fno-delete-null-pointer-checks"
         " -emit-llvm -c " +
         source + " -o " + output);
-    auto image = image::KernelImage::from_bitcode(read(output), {{source, read(source)}});
+    auto image = test_images::kept(image::KernelImage::from_bitcode(read(output), {{source, read(source)}}));
     fs::remove_all(work);
     return image;
 }

@@ -16,7 +16,7 @@ def clean_environment(**variables):
     environment = {
         name: value
         for name, value in os.environ.items()
-        if ("CUDASIM" not in name or name == "CUDASIM_CACHE_DIR")
+        if ("CUDASIM" not in name or name in ("CUDASIM_CACHE_DIR", "CUDASIM_KEEP_IMAGES"))
         and not name.startswith("NUMBA_")
         and name != "PYTHONPATH"
     }

@@ -285,4 +285,4 @@ def test_info_shows_it_and_makes_nothing(run, folder):
 
 
 def test_the_tests_own_cache_is_not_the_users():
-    assert pathlib.Path(os.environ["CUDASIM_CACHE_DIR"]).name.startswith("cudasim_test_cache_")
+    assert pathlib.Path(os.environ["CUDASIM_CACHE_DIR"]).parent.name.startswith("cudasim_tests_")

@@ -3,7 +3,7 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 
 import builtins
 
-from cudasim import _native, errors
+from cudasim import _native, errors, options
 from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
 from cudasim._resolve import describe, globals_of
@@ -37,6 +37,10 @@ def compile_kernel(pyfunc, argument_types, *, debug=False, fastmath=False, fma=T
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
     else:
+        if options.get("keep_images"):
+            from cudasim._kept_images import keep
+
+            keep(result["image"], pyfunc.__name__, options.get("keep_images"))
         return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types),
                                     constants)
     raise refusal

@@ -225,6 +225,14 @@ TABLE = (
         "The most that compiled kernels may take on disk; those not used for longest go first.",
     ),
     Option(
+        "keep_images",
+        _path,
+        "",
+        "none",
+        "a folder",
+        "Every kernel image that is compiled is also written there: what a report of a bug needs.",
+    ),
+    Option(
         "report_as_simulator",
         _switch,
         True,

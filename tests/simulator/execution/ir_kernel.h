@@ -8,6 +8,7 @@
 
 #include "simulator/image/kernel_image.h"
 #include "tests/simulator/execution/engine_fixture.h"
+#include "tests/simulator/kept_image.h"
 
 namespace cudasim::execution {
 
@@ -37,7 +38,7 @@ declare void @__cudasim_raise(i32)
         nodes += "!9000" + std::to_string(count++) + " = !{ptr @" + std::string(kernels.substr(at, end - at)) + ", !\"kernel\", i32 1}\n";
         at = end + 1;
     }
-    return image::KernelImage::from_ir_text(text + "}\n" + nodes);
+    return test_images::kept(image::KernelImage::from_ir_text(text + "}\n" + nodes));
 }
 
 /// The line on which `needle` stands in the text an image was made from does not matter to the engine; tests that

@@ -363,5 +363,21 @@ TEST(InstrumentedIr, shows_checks_and_the_thread_loop_before_optimisation) {
     EXPECT_EQ(text.find("addrspace("), std::string::npos);
 }
 
+TEST(DeclaredChecks, used_in_another_way_are_refused) {
+    const std::string head = "target datalayout = \"" + std::string(image::data_layout) + "\"\ntarget triple = \"" +
+                             std::string(image::target_triple) + "\"\n";
+    for (const std::string use : {"declare void @__cudasim_check_index()\ndefine void @k() {\n"
+                                  "  call void @__cudasim_check_index()\n  ret void\n}\n",
+                                  "declare i64 @__cudasim_raise(i64)\ndefine void @k() {\n"
+                                  "  %x = call i64 @__cudasim_raise(i64 0)\n  ret void\n}\n"}) {
+        try {
+            (void)Machine(head + use + kernels({"k"})).compile("k");
+            ADD_FAILURE() << "compiled: " << use;
+        } catch (const CompileError& error) {
+            EXPECT_NE(std::string(error.what()).find("checks.def"), std::string::npos) << error.what();
+        }
+    }
+}
+
 }  // namespace
 }  // namespace cudasim::jit::testing

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "simulator/jit/object_cache.h"
+#include "tests/simulator/kept_image.h"
 
 namespace cudasim::jit::testing {
 namespace {
@@ -96,7 +97,7 @@ bool Shadow::allows(std::uint64_t address, std::uint64_t bytes, bool write) cons
 }
 
 Machine::Machine(std::string_view ir, CompileOptions options)
-    : image_(image::KernelImage::from_ir_text(ir)), options_(options) {
+    : image_(test_images::kept(image::KernelImage::from_ir_text(ir))), options_(options) {
     options_.coroutines = false;  // this machine runs one thread after the other, and a barrier only counts
 }
 

@@ -1,0 +1,126 @@
+"""Every kernel that the other tests and the examples compiled also goes through NVPTX and ptxas: what runs on the
+simulator must be fit for a GPU.
+
+It runs after all else (tests/conftest.py). Programs that tests generate by the thousand (their file is
+"<generated ...>") go to one of the architectures each, by turns, and at most GENERATED of them, evenly chosen: together
+a minute or two on two cores. Python's kernels of this run come from the option keep_images, those of
+the engine's tests, hand-written and clang's, from the last `ctest` (tests/simulator/kept_image.h).
+"""
+
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LOWER = pathlib.Path(__file__).with_name("lower_images.py")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+GENERATED = 2400  #: at 30 ms each
+
+#: Part of the message → why the tests have such a kernel. All else that is refused is an error.
+EXPECTED_REFUSALS = {
+    "see simulator/image/checks.def": "declared checks used in a wrong way, which both back ends refuse",
+    "State space incorrect for instruction 'st'": "a store to constant memory, which the simulator reports",
+    "'__nv_sin_param_0'": "__nv_sin declared with a type of its own, which the simulator refuses",
+    "Unresolved extern function '__nv_nonsense'": "no such function, which the simulator refuses",
+    "Unresolved extern function 'exit'": "a function of the host, which the simulator refuses",
+}
+
+
+def ptxas():
+    """As gpu_backend/toolkit.cpp looks for it."""
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    for root in filter(None, roots):
+        if os.path.isfile(os.path.join(root, "bin", "ptxas")):
+            return os.path.join(root, "bin", "ptxas")
+    return shutil.which("ptxas")
+
+
+def kept_images():
+    folders = [pathlib.Path(os.environ["CUDASIM_KEEP_IMAGES"]), ROOT / "build" / "release" / "test_images"]
+    by_hash = {path.stem.rpartition("-")[2][:16]: path for folder in folders for path in folder.glob("*.cudasim")}
+    return sorted(by_hash.values())
+
+
+def chosen(images):
+    """[(file, architectures)] of what is lowered."""
+    generated = [path for path in images if b"<generated" in path.read_bytes()]
+    jobs = [(path, ARCHITECTURES) for path in sorted(set(images) - set(generated))]
+    step = max(1, -(-len(generated) // GENERATED))
+    return jobs + [(path, ARCHITECTURES[i % 3 : i % 3 + 1]) for i, path in enumerate(generated[::step])]
+
+
+def lowered(jobs):
+    """[(file, kernel, architecture, stage, message)] of what was refused, and of what ended the program."""
+    refused, rest = [], list(jobs)
+    while rest:
+        done = subprocess.run(
+            [sys.executable, str(LOWER), ptxas()],
+            input="".join(f"{path} {' '.join(architectures)}\n" for path, architectures in rest),
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        refused += [tuple(answer[1:]) for answer in answers if answer[0] == "refused"]
+        begun = sum(answer[0] == "begin" for answer in answers)
+        if done.returncode == 0:
+            return refused
+        refused.append((str(rest[max(begun, 1) - 1][0]), "", "", "crash", done.stderr[-2000:]))
+        rest = rest[max(begun, 1) :]
+    return refused
+
+
+def test_every_kernel_is_accepted_by_nvptx_and_ptxas():
+    if ptxas() is None:
+        pytest.skip("ptxas not found: CUDA toolkit not installed")
+    images = kept_images()
+    if not images:
+        pytest.skip("no kernel was compiled in this run: this test looks at those of the other tests")
+    jobs = chosen(images)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        refused = [row for part in pool.map(lowered, (jobs[0::2], jobs[1::2])) for row in part]
+    unexpected = collections.defaultdict(list)
+    for path, kernel, architecture, stage, message in refused:
+        if not any(part in message for part in EXPECTED_REFUSALS):
+            unexpected[stage, message.strip()].append(f"{kernel} ({architecture}, {path})")
+    report = "\n".join(
+        f"{stage}: {message}\n    {len(where)} times, first: {where[0]}"
+        for (stage, message), where in sorted(unexpected.items())
+    )
+    assert not unexpected, f"of {len(jobs)} images:\n{report}"
+
+
+def test_a_kernel_that_ptxas_refuses_is_found(tmp_path):
+    """The test above can fail."""
+    from cudasim import _native
+
+    if ptxas() is None:
+        pytest.skip("ptxas not found: CUDA toolkit not installed")
+    text = """
+        target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+        target triple = "nvptx64-nvidia-cuda"
+        define void @k() {
+          call void asm sideeffect "no such instruction;", ""()
+          ret void
+        }
+        !nvvm.annotations = !{!0}
+        !0 = !{ptr @k, !"kernel", i32 1}
+    """
+    path = tmp_path / "k.cudasim"
+    path.write_bytes(_native.KernelImage.from_ir_text(text).serialise())
+    assert [row[1:4] for row in lowered([(path, ARCHITECTURES)])] == [("k", arch, "ptxas") for arch in ARCHITECTURES]
+
+
+def test_a_kernel_that_ends_the_program_is_named(tmp_path):
+    (tmp_path / "broken.cudasim").write_bytes(b"not an image")
+    if ptxas() is None:
+        pytest.skip("ptxas not found: CUDA toolkit not installed")
+    (row,) = lowered([(tmp_path / "broken.cudasim", ARCHITECTURES)])
+    assert row[0].endswith("broken.cudasim") and row[3] == "crash" and "too short for a header" in row[4]
