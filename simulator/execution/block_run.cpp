@@ -228,10 +228,11 @@ bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t
     if (launch_->options.compile.memory_checks && shadow.base()) return shadow.allows(address, bytes, false);
     auto within = [&](const std::byte* low, std::uint64_t size) {
         const auto first = reinterpret_cast<std::uint64_t>(low);
-        return low && address >= first && address - first <= size - bytes;
+        return size >= bytes && address >= first && address - first <= size - bytes;
     };
     return within(runner.stack.low, static_cast<std::uint64_t>(runner.stack.top - runner.stack.low)) ||
-           (launch_->shared_bytes >= bytes && within(context_.shared_base, launch_->shared_bytes)) ||
+           within(coroutines_.frames().data(), coroutines_.frames().size()) ||
+           within(context_.shared_base, launch_->shared_bytes) ||
            (launch_->arena->owns(address) && launch_->arena->owns(address + bytes - 1));
 }
 

@@ -6,6 +6,7 @@ texts as %s, tuples in parentheses; the rest is C's printf.
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 
@@ -190,6 +191,30 @@ def test_a_script_prints_to_its_standard_output(tmp_path):
     script.write_text(SCRIPT.format(grid=2, block=2, lines=2))
     result = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
     assert result.stdout == "".join(f"thread {t} line {i}\n" for t in range(4) for i in range(2)), result.stderr
+
+
+@pytest.mark.parametrize("checks", ["0", "1"])
+def test_kernels_with_barriers_print_whatever_is_checked(tmp_path, checks):
+    script = tmp_path / "script.py"
+    script.write_text("""
+import numpy as np
+from cudasim import cuda
+
+@cuda.jit
+def kernel(a):
+    local = cuda.local.array(4, np.float64)
+    local[:] = cuda.threadIdx.x
+    for i, x in enumerate(a[::-1]):
+        print(i, x)
+        cuda.syncthreads()
+    print("end", local[3], a.shape)
+
+kernel[1, 2](np.arange(3.0))
+""")
+    result = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60,
+                            env={**os.environ, "CUDASIM_MEMORY_CHECKS": checks})
+    lines = [f"{i} {2.0 - i:.6f}\n" for i in range(3) for _ in range(2)]
+    assert result.stdout == "".join([*lines, "end 0.000000 (3,)\n", "end 1.000000 (3,)\n"]), result.stderr
 
 
 def test_much_output_needs_little_memory(tmp_path):
