@@ -99,6 +99,23 @@ Folded fold_integers(Operator op, __int128 a, __int128 b) {
     }
 }
 
+/// Python's float // and %: the remainder has the divisor's sign (language reference, 6.7).
+Folded floor_division(Operator op, double a, double b) {
+    if (b == 0) return std::nullopt;
+    double rest = std::fmod(a, b);
+    double quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) {
+        rest += b;
+        quotient -= 1;
+    } else if (rest == 0) {
+        rest = std::copysign(0.0, b);
+    }
+    if (op == Operator::modulo) return real_literal(rest);
+    if (quotient == 0) return real_literal(std::copysign(0.0, a / b));
+    const double down = std::floor(quotient);
+    return real_literal(quotient - down > 0.5 ? down + 1 : down);
+}
+
 Folded fold_reals(Operator op, double a, double b) {
     switch (op) {
         case Operator::add:
@@ -109,6 +126,9 @@ Folded fold_reals(Operator op, double a, double b) {
             return real_literal(a * b);
         case Operator::true_divide:
             return b == 0 ? std::nullopt : Folded(real_literal(a / b));
+        case Operator::floor_divide:
+        case Operator::modulo:
+            return floor_division(op, a, b);
         case Operator::power:
             if (a == 0 && b < 0) return std::nullopt;
             if (a < 0 && b != std::floor(b)) return std::nullopt;

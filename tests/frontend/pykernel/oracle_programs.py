@@ -155,10 +155,10 @@ class Writer:
         form = self.number(0, 7)
         kind = self.pick("i", "f", "i")
         if form <= 2:
-            return f"({e(kind, depth)} {self.pick(*_COMPARISONS)} {e(self.pick('i', 'f'), depth)})"
+            return f"({self.variable(depth)} {self.pick(*_COMPARISONS)} {e(self.pick('i', 'f'), depth)})"
         if form == 3:
             return (
-                f"({e(kind, depth)} {self.pick(*_COMPARISONS)} {e(kind, depth)} "
+                f"({self.variable(depth)} {self.pick(*_COMPARISONS)} {e(kind, depth)} "
                 f"{self.pick(*_COMPARISONS)} {e('i', depth)})"
             )
         if form == 4:
@@ -169,6 +169,11 @@ class Writer:
             choices = f"({self.known(self.number(0, 9))}, {self.known(self.number(0, 99))})"
             return f"({e('i', depth)} {self.pick('in', 'not in')} {choices})"
         return f"bool({e(self.pick('i', 'f'), depth)})"
+
+    def variable(self, depth):
+        """A number that is not known while compiling: Numba finds more of those than cudasim and drops branches."""
+        known = self.names("i") + self.names("f")
+        return self.pick(*known) if known else self.expression("i", depth)
 
     def tuple_element(self, kind, depth):
         fitting = [

@@ -389,3 +389,8 @@ def test_literals_fold_as_in_cpython_into_int64_or_uint64():
         out[0], out[1], out[2] = -(2**63), -7 // 2, -7 % 3
 
     assert list(evaluate(negative, dtype=np.int64, size=3)) == [-(2**63), -4, 2]
+
+    def real(out):
+        out[0], out[1], out[2], out[3] = 7.5 // -2.0, 7.5 % -2.0, 1e-7 // -3.25, -0.0 % 3.0
+
+    assert list(evaluate(real, size=4)) == [7.5 // -2.0, 7.5 % -2.0, 1e-7 // -3.25, 0.0]
