@@ -65,6 +65,13 @@ def test_the_second_run_compiles_nothing(run, folder):
     assert state["folder"] == str(folder) and state["limit"] == 256 << 20 and state["problem"] is None
 
 
+def test_a_launch_imports_no_part_of_numpy_that_it_does_not_need(run, folder):
+    script = SCRIPT.replace("    x = np.arange(5.0)", "    before = set(sys.modules)\n    x = np.arange(5.0)")
+    script += "    print(sorted(name for name in set(sys.modules) - before if name.startswith('numpy')))\n"
+    done = run.script(script, CUDASIM_CACHE_DIR=str(folder))
+    assert done.stdout.splitlines() == [RESULT, "[]"], done.stderr
+
+
 FAULTS = """
     import numpy as np
     from cudasim import cuda

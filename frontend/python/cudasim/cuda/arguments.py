@@ -9,6 +9,7 @@ import array
 import enum
 import numbers
 import struct
+import sys
 
 import numpy as np
 
@@ -182,7 +183,8 @@ def _array_type(array, layout):
 
 
 def _host_array_type(array):
-    if isinstance(array, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # not np.ma: that would import it, 10 ms of a first launch
+    if masked is not None and isinstance(array, masked.MaskedArray):
         raise errors.NumbaTypeError(
             "Unsupported array type: numpy.ma.MaskedArray; pass its data and its mask"
         )
