@@ -91,6 +91,9 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     answer["image"] = image::KernelImage::from_compiler(std::move(result.bitcode), std::move(files));
     answer["kernel_name"] = result.kernel_name;
     answer["typed_ir"] = result.typed_ir;
+    py::list notes;
+    for (const Note& note : result.notes) notes.append(py::make_tuple(note.message, note.file, note.line));
+    answer["notes"] = notes;
     return answer;
 }
 
@@ -124,7 +127,7 @@ void bind_pykernel(py::module_& module) {
     module.def(
         "compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
         py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
-        "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir}. Raises SourceError.");
+        "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, notes: [(message, file, line)]}. Raises SourceError.");
 }
 
 }  // namespace cudasim::bindings

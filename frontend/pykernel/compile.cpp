@@ -49,6 +49,23 @@ std::string typed_ir(const Program& program) {
     return text;
 }
 
+/// The calls that Numba's CUDA target refuses.
+std::set<Note> notes(const Program& program) {
+    std::set<Note> result;
+    for (const Specialisation& specialisation : program.specialisations()) {
+        const FlowGraph& graph = specialisation.graph;
+        for (const Instruction& in : graph.instructions) {
+            if (in.opcode != Opcode::call || !in.type) continue;
+            const TypeRef callee = graph.instructions[in.operands[0]].type;
+            if (!callee || !callee->is(TypeKind::object) || callee->global->text != "reversed") continue;
+            result.insert({"reversed() runs here but not on a GPU: Numba's CUDA target refuses it (Untyped global name "
+                           "'reversed'); write range(n - 1, -1, -1), or a[::-1]",
+                           graph.source->file, in.location.line});
+        }
+    }
+    return result;
+}
+
 }  // namespace
 
 Result compile(const Request& request) {
@@ -63,6 +80,7 @@ Result compile(const Request& request) {
         result.kernel_name = kernel.symbol;
         result.return_type = kernel.result->name;
         result.typed_ir = typed_ir(program);
+        result.notes = notes(program);
         return result;
     });
 }

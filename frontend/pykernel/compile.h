@@ -8,7 +8,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "frontend/pykernel/global_value.h"
@@ -41,11 +43,22 @@ struct Request {
     bool fma = false;  ///< mark floating-point operations `contract` (V5)
 };
 
+/// What works here and not on a GPU, because Numba's CUDA target refuses it.
+struct Note {
+    std::string message;
+    std::string file;
+    int line = 0;
+    bool operator<(const Note& other) const {
+        return std::tie(file, line, message) < std::tie(other.file, other.line, other.message);
+    }
+};
+
 struct Result {
     std::string bitcode;
     std::string kernel_name;  ///< PTX-legal symbol
     std::string typed_ir;
     std::string return_type;
+    std::set<Note> notes;
 };
 
 /// @throws SourceError

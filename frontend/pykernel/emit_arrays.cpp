@@ -32,6 +32,7 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
         if (name == "real") return convert(object, in.type);
         return number(llvm::Constant::getNullValue(module.value_type(in.type)), in.type);
     }
+    if (object.type->is(TypeKind::data_type)) return object;
     if (object.type->is(TypeKind::range) || object.type->is(TypeKind::slice))
         return number(object.parts[name == "start" ? 0 : name == "stop" ? 1 : 2], in.type);
     const bool same_parts = in.type->is(TypeKind::flat) || in.type->is(TypeKind::method) || name == "real";

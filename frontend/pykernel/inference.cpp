@@ -317,11 +317,6 @@ class Inference {
 
     TypeRef table_call(const Instruction& in, const std::string& name) {
         const Callable* callable = find_callable(name);
-        if (!callable && name == "reversed")
-            refuse_typing(
-                "Untyped global name 'reversed': Cannot determine Numba type of <class 'type'>; write "
-                "a[::-1]",
-                in.location);
         if (!callable) {
             // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
             static constexpr std::string_view missing[] = {"complex", "str",  "print",

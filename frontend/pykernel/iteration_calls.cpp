@@ -1,5 +1,5 @@
-// enumerate, zip, iter, next, slice, np.ndindex, np.ndenumerate. What Numba's CUDA target has of them: no
-// keyword arguments, no reversed.
+// enumerate, zip, reversed, iter, next, slice, np.ndindex, np.ndenumerate. What Numba's CUDA target has of them: no
+// keyword arguments. It has no reversed: compile.cpp notes where a kernel uses it.
 #include <algorithm>
 
 #include "frontend/pykernel/callables.h"
@@ -60,6 +60,46 @@ Emitted emit_zip(CallEmission& call) {
     return {call.call.type, {}};
 }
 
+/// A range backwards has signed values: its step is negative. An array backwards is a[::-1].
+TypeRef type_reversed(const CallTyping& call) {
+    TypeTable& types = call.types();
+    const TypeRef over = call[0];
+    if (over->is(TypeKind::range))
+        return types.range(over->element()->is_signed ? over->element() : types.int64);
+    if (over->is(TypeKind::array) && over->dimensions > 0)
+        return types.array(over->element(), over->dimensions, 'A', over->address_space, over->read_only);
+    if (over->is(TypeKind::tuple)) return types.tuple({over->elements.rbegin(), over->elements.rend()});
+    refuse_typing("a value of type " + over->name + " is not reversible", call.call.location);
+}
+
+Emitted emit_reversed(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const Emitted& over = call[0];
+    Emitted result{call.call.type, over.parts};
+    if (over.type->is(TypeKind::tuple)) {
+        result.parts.clear();
+        for (std::size_t i = over.type->elements.size(); i-- > 0;)
+            result.parts.append(e.element_of(over, i).parts);
+        return result;
+    }
+    if (over.type->is(TypeKind::range)) {
+        llvm::Value* count = e.range_length(over);
+        auto number = [&](llvm::Value* value) {
+            return e.convert(e.number(value, over.type->element()), call.call.type->element()).value();
+        };
+        llvm::Value *start = number(over.parts[0]), *step = number(over.parts[2]);
+        llvm::Value* before = e.builder.CreateSub(start, step);
+        result.parts = {e.builder.CreateAdd(before, e.builder.CreateMul(number(count), step)), before,
+                        e.builder.CreateNeg(step)};
+        return result;
+    }
+    llvm::Value*& stride = result.parts[1 + over.type->dimensions];
+    llvm::Value* last = e.builder.CreateSub(over.parts[1], e.int64(1));
+    result.parts[0] = e.builder.CreateGEP(e.builder.getInt8Ty(), over.parts[0], e.builder.CreateMul(last, stride));
+    stride = e.builder.CreateNeg(stride);
+    return result;
+}
+
 TypeRef type_slice(const CallTyping& call) {
     if (call.size() < 1 || call.size() > 3) call.refuse("takes one to three integers");
     std::vector<TypeRef> bounds = call.arguments;
@@ -110,6 +150,7 @@ constexpr Callable rows[] = {
     {"next", "iterator", type_next, emit_next},
     {"enumerate", "*", type_enumerate, emit_enumerate},
     {"zip", "*", type_zip, emit_zip},
+    {"reversed", "sequence", type_reversed, emit_reversed},
     {"slice", "*", type_slice, emit_slice},
     {"numpy.ndindex", "*", type_index_grid, emit_index_grid},
     {"numpy.ndenumerate", "arr", type_index_items, emit_index_items},

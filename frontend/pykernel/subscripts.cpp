@@ -39,6 +39,7 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
                 refuse_unsupported("." + std::string(name) + " of arrays is not supported in kernels yet", place);
         }
     }
+    if (object->is(TypeKind::data_type) && name == "type") return object;
     if (object->is(TypeKind::slice) && (name == "start" || name == "stop" || name == "step"))
         return types.int64;
     if (object->is(TypeKind::range) && (name == "start" || name == "stop" || name == "step"))

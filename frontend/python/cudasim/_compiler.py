@@ -2,6 +2,7 @@
 and hands them to the compiler in frontend/pykernel (C++), which types them and makes NVVM IR."""
 
 import builtins
+import warnings
 
 from cudasim import _native, errors, options
 from cudasim._frozen_constants import frozen_constants
@@ -37,6 +38,8 @@ def compile_kernel(pyfunc, argument_types, *, debug=False, fastmath=False, fma=T
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
     else:
+        for message, file, line in result["notes"]:
+            warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
         if options.get("keep_images"):
             from cudasim._kept_images import keep
 

@@ -99,8 +99,8 @@ def starred_target(a):
     first, *rest = (1, 2, 3)  # noqa: F841 «*rest»
 
 
-def loops_backwards(a):
-    for x in reversed(a):  # «reversed(a)»
+def loops_backwards_over_pairs(a):
+    for x in reversed(enumerate(a)):  # «reversed(enumerate(a))»
         a[0] = x
 
 
@@ -168,7 +168,7 @@ REFUSALS = {
     "TypingError": [two_ellipses, more_slices_than_axes, boolean_index, text_index, index_of_floats,
                     nested_tuple_index, slice_with_text, array_into_an_element, none_into_a_slice,
                     tuple_into_a_matrix, write_to_a_frozen_slice, write_through_a_frozen_view, deletes_an_element,
-                    loops_backwards, loop_over_a_mixed_tuple, counts_from_a_float, reshapes_a_strided_view,
+                    loops_backwards_over_pairs, loop_over_a_mixed_tuple, counts_from_a_float, reshapes_a_strided_view,
                     computed_shape, builtin_type_as_dtype, unknown_dtype, keyword_of_enumerate, copies],
     "UnsupportedError": [sums_an_array, searches_an_array],
     "NumbaRuntimeError": [array_into_a_row],

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cudasim import cuda
+from cudasim import cuda, errors
 from kernel_checks import evaluate
 
 PAIRS = ((1, 2), (3, 4))
@@ -230,3 +230,62 @@ def test_gpu_code_is_accepted_by_llvm_for_every_construct():
     kernel[1, 1, 0, 64](np.zeros(4), 4)
     (ptx,) = kernel.inspect_asm().values()
     assert ".visible .entry kernel" in ptx and "%dynamic_smem_size" in ptx
+
+
+def run_reversed(kernel, *arguments):
+    out = np.full(16, -1.0)
+    with pytest.warns(errors.CudasimWarning, match="Untyped global name 'reversed'") as caught:
+        cuda.jit(kernel)[1, 1](out, *arguments)
+    code = kernel.__code__
+    assert [(w.filename, w.lineno) for w in caught] == [(code.co_filename, code.co_firstlineno + 2)]
+    return [int(v) for v in out[: list(out).index(-1.0)]]
+
+
+@pytest.mark.parametrize("bounds", [(5,), (0,), (2, 9), (9, 2), (0, 10, 3), (10, 0, -3), (1, 2, 5), (3, 3, -1)])
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
+def test_a_reversed_range_has_the_same_values_backwards(bounds, dtype):
+    if dtype is np.uint8 and min(bounds) < 0:
+        pytest.skip("not a uint8")
+    start, stop, step = (*range(*bounds).__reduce__()[1], 1)[:3]
+
+    def kernel(out, start, stop, step):
+        n = 0
+        for i in reversed(range(start, stop, step)):
+            out[n] = i
+            n += 1
+
+    assert run_reversed(kernel, dtype(start), dtype(stop), dtype(step)) == list(reversed(range(*bounds)))
+
+
+def test_reversed_arrays_rows_and_tuples():
+    def over_array(out, a):
+        n = 0
+        for x in reversed(a):
+            out[n] = x
+            n += 1
+
+    def over_rows(out, a):
+        n = 0
+        for row in reversed(a):
+            out[n] = row[1]
+            n += 1
+
+    def over_tuple(out, a):
+        n = 0
+        for x in reversed((7, 8, 9)):
+            out[n] = x
+            n += 1
+
+    a = np.arange(6)
+    assert run_reversed(over_array, a) == [5, 4, 3, 2, 1, 0]
+    assert run_reversed(over_array, a[:0].copy()) == []
+    assert run_reversed(over_rows, a.reshape(3, 2)) == [5, 3, 1]
+    assert run_reversed(over_tuple, a) == [9, 8, 7]
+
+
+def test_the_type_of_an_arrays_elements_converts():
+    def kernel(out, a):
+        out[0] = a.dtype.type(2**24 + 1)
+
+    assert evaluate(kernel, np.zeros(1, np.float32)) == 2**24
+    assert evaluate(kernel, np.zeros(1, np.float64)) == 2**24 + 1
