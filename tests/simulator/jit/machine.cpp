@@ -249,6 +249,11 @@ void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::ui
     record("bad_call", context, {static_cast<std::int64_t>(handle)}, site);
     end_thread();
 }
+std::int32_t cudasim_hook_vprintf(ThreadContext* context, std::uint64_t format, std::uint64_t arguments,
+                                  std::uint32_t site) {
+    record("vprintf", context, {static_cast<std::int64_t>(format), static_cast<std::int64_t>(arguments)}, site);
+    return 0;
+}
 void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
                               std::uint32_t site) {
     record("local_begin", context, {static_cast<std::int64_t>(bytes)}, site);
