@@ -189,11 +189,15 @@ ValueId FlowGraphBuilder::short_circuit(const Expression& syntax) {
     const VariableId result = variable("", place, true);
     const BlockId join = new_block();
     for (std::size_t i = 0; i < syntax.operands.size(); ++i) {
+        const bool is_and = syntax.kind == ExpressionKind::logical_and;
+        const bool last = i + 1 == syntax.operands.size();
+        // `0 or x` is x, and `1 or x` is 1, with their types.
+        const auto known = last ? std::nullopt : constant_truth(syntax.operands[i]);
+        if (known && *known == is_and) continue;
         const ValueId value = expression(syntax.operands[i]);
         store(result, value, place);
-        if (i + 1 == syntax.operands.size()) break;
+        if (last || known) break;
         const BlockId next = new_block();
-        const bool is_and = syntax.kind == ExpressionKind::logical_and;
         append({.opcode = Opcode::branch,
                 .location = syntax.operands[i].location,
                 .operands = {value},

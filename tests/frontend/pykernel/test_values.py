@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cudasim import cuda
 from cudasim.types import float32, int8, uint8, uint64
-from kernel_checks import evaluate
+from kernel_checks import evaluate, types_of
 
 INTEGERS = [-7, -3, -2, -1, 0, 1, 2, 3, 7, 100]
 REALS = [-7.5, -2.0, -0.0, 0.0, 0.5, 2.0, 1e300, math.inf, -math.inf, math.nan]
@@ -394,3 +394,19 @@ def test_literals_fold_as_in_cpython_into_int64_or_uint64():
         out[0], out[1], out[2], out[3] = 7.5 // -2.0, 7.5 % -2.0, 1e-7 // -3.25, -0.0 % 3.0
 
     assert list(evaluate(real, size=4)) == [7.5 // -2.0, 7.5 % -2.0, 1e-7 // -3.25, 0.0]
+
+
+def test_constants_in_and_and_or_are_decided_while_compiling():
+    def kernel(c, out):
+        r = 0 or c
+        s = 1 and c
+        t = 2.5 or c
+        u = c or 1
+        v = 0 and c
+        out[0], out[1], out[2], out[3], out[4] = r, s, t, u, v
+
+    found = types_of(kernel, "int32", "array(float64, 1d, C)")
+    assert (found["r"], found["s"], found["t"], found["u"]) == ("int32", "int32", "float64", "int64")
+    out = np.zeros(5)
+    cuda.jit(kernel)[1, 1](np.int32(7), out)
+    assert list(out) == [7, 7, 2.5, 7, 0]
