@@ -7,10 +7,14 @@ Tests that start programs give them an environment without cudasim's variables, 
 import os
 import pathlib
 import shutil
+import signal
 import tempfile
 
 
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # A shell's background job: programs that tests start would inherit it, and Ctrl-C would not reach them.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.cudasim_folder = tempfile.mkdtemp(prefix="cudasim_tests_")
     os.environ["CUDASIM_CACHE_DIR"] = os.path.join(config.cudasim_folder, "cache")
     os.environ["CUDASIM_KEEP_IMAGES"] = os.path.join(config.cudasim_folder, "images")
