@@ -7,6 +7,7 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -142,6 +143,32 @@ void strip_contraction(llvm::Module& module) {
     }
 }
 
+/// PTX has no escapes in the string of a .file directive (PTX ISA, "Debugging Directives: .file"), and a program
+/// made by exec() may have any text as its file's name.
+void make_file_names_plain(llvm::Module& module) {
+    llvm::DebugInfoFinder finder;
+    finder.processModule(module);
+    std::set<llvm::DIFile*> files;
+    for (const auto* unit : finder.compile_units()) files.insert(unit->getFile());
+    for (const auto* subprogram : finder.subprograms()) files.insert(subprogram->getFile());
+    for (const auto* scope : finder.scopes()) files.insert(scope->getFile());
+    files.erase(nullptr);
+    for (auto* file : files) {
+        for (const unsigned operand : {0U, 1U}) {  // name, directory
+            const auto* text = llvm::dyn_cast_or_null<llvm::MDString>(file->getOperand(operand).get());
+            if (!text) continue;
+            std::string plain = text->getString().str();
+            for (char& c : plain) {
+                if (c == '"') c = '\'';
+                if (c == '\\') c = '/';
+                if (static_cast<unsigned char>(c) < ' ') c = ' ';
+            }
+            if (plain != text->getString())
+                file->replaceOperandWith(operand, llvm::MDString::get(module.getContext(), plain));
+        }
+    }
+}
+
 bool calls_libdevice(const llvm::Module& module) {
     return llvm::any_of(module, [](const llvm::Function& function) {
         return function.isDeclaration() && function.getName().starts_with("__nv_");
@@ -266,6 +293,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     module.setDataLayout(machine->createDataLayout());
     expand_checks(module);
     strip_simulator_metadata(module);
+    make_file_names_plain(module);
     llvm::Function& function = *module.getFunction(ref(kernel));
     keep_only(module, function);
     if (options.fma_contraction) contract(module, *machine);

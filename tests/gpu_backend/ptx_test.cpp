@@ -133,6 +133,12 @@ TEST(Ptx, names_source_lines) {
     EXPECT_TRUE(contains(ptx_of(everything, "scale"), "scale.py"));
 }
 
+TEST(Ptx, file_names_have_no_characters_that_ptx_cannot_quote) {
+    std::string odd = everything;
+    odd.replace(odd.find("scale.py"), 8, "<exec \\22a\\5C\\0Ab'>");
+    EXPECT_TRUE(contains(ptx_of(odd, "scale"), "<exec 'a/ b'>")) << ptx_of(odd, "scale");
+}
+
 TEST(Ptx, fuses_multiply_add_only_when_asked) {
     EXPECT_FALSE(contains(ptx_of(everything, "scale", {.link_libdevice = false}), "fma.rn.f64"));
     EXPECT_TRUE(contains(ptx_of(everything, "scale", {.fma_contraction = true, .link_libdevice = false}),
