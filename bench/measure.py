@@ -193,16 +193,19 @@ class Kernels:
         return compiling.worst_example()
 
     def fiber(self):
-        """Growth of resident memory over a block of 1,024 threads that all wait at once."""
+        """Growth of resident memory over a block of 1,024 threads that all wait at once, each on a fiber."""
+        from cudasim import options
+
         out = self.cuda.device_array(1024, dtype=np.int64)
-        self.kernels.barriers[1, 1](1, out)
-        gc.collect()
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # the peak counts from here (proc(5))
-        before = resident("VmRSS")
-        self.kernels.barriers[1, 1024](1, out)
-        require((out.copy_to_host() == 1).all(), "fiber")
-        return (resident("VmHWM") - before) / 1024
+        with options.override(carrier="fiber"):
+            self.kernels.barriers[1, 1](1, out)
+            gc.collect()
+            with open("/proc/self/clear_refs", "w") as file:
+                file.write("5")  # the peak counts from here (proc(5))
+            before = resident("VmRSS")
+            self.kernels.barriers[1, 1024](1, out)
+            require((out.copy_to_host() == 1).all(), "fiber")
+            return (resident("VmHWM") - before) / 1024
 
 
 def resident(field):

@@ -1,8 +1,8 @@
 """`cuda.jit`, with numba.cuda's arguments."""
 
-import inspect
 import os
 import warnings
+from types import FunctionType
 
 from cudasim import errors, types
 from cudasim.cuda.dispatcher import CUDADispatcher
@@ -88,7 +88,7 @@ def jit(
     def make(function, signatures=()):
         if isinstance(function, CUDADispatcher):
             function = function.py_func
-        if not inspect.isfunction(function):
+        if not isinstance(function, FunctionType):
             raise TypeError(f"@cuda.jit decorates functions, got {function!r}")
         return CUDADispatcher(function, target_options, signatures, device)
 
