@@ -42,11 +42,12 @@ void prefetch(const std::vector<Runner*>& batch, std::size_t next) {
     for (std::size_t line = 0; line < stack_lines; ++line) __builtin_prefetch(stack + line * line_bytes);
 }
 
-std::vector<Waiter> as_waiters(const std::vector<Runner*>& runners) {
-    std::vector<Waiter> result;
+void add_waiters(std::vector<Waiter>& result, const std::vector<Runner*>& runners) {
     for (const Runner* runner : runners) result.push_back({runner->thread, runner->site, runner->barrier_kind});
-    std::sort(result.begin(), result.end(), [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
-    return result;
+}
+
+void sort_by_thread(std::vector<Waiter>& threads) {
+    std::sort(threads.begin(), threads.end(), [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
 }
 
 }  // namespace
@@ -292,7 +293,10 @@ std::int32_t BlockRun::barrier_result() const {
 /// Ascending by thread.
 std::vector<Waiter> BlockRun::waiters() const {
     if (coroutines_.active()) return coroutines_.waiters();
-    return as_waiters(waiting_);
+    std::vector<Waiter> result;
+    add_waiters(result, waiting_);
+    sort_by_thread(result);
+    return result;
 }
 
 void BlockRun::abandon() {
@@ -337,19 +341,20 @@ void BlockRun::add_groups(std::vector<WaitingGroup>& groups, const std::vector<W
 }
 
 std::vector<WaitingGroup> BlockRun::places() const {
-    std::vector<Waiter> waiting = as_waiters(waiting_), running = as_waiters(spinning_);
-    for (const Waiter& thread : as_waiters(ready_)) running.push_back(thread);
+    std::vector<Waiter> waiting, running;
+    add_waiters(waiting, waiting_);
+    add_waiters(running, spinning_);
+    add_waiters(running, ready_);
     if (coroutines_.active()) {
         std::vector<bool> turn_to_come(context_.thread_count), spins(context_.thread_count);
         for (std::uint32_t turn = context_.thread_count - not_started_; turn < context_.thread_count; ++turn)
             turn_to_come[thread_of_turn(turn)] = true;
-        for (const Runner* runner : spinning_) spins[runner->thread] = true;
-        for (const Runner* runner : ready_) spins[runner->thread] = true;
+        for (const Waiter& thread : running) spins[thread.thread] = true;
         for (const Waiter& thread : coroutines_.waiters())
             if (!spins[thread.thread]) (turn_to_come[thread.thread] ? running : waiting).push_back(thread);
     }
-    for (auto* list : {&waiting, &running})
-        std::sort(list->begin(), list->end(), [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
+    sort_by_thread(waiting);
+    sort_by_thread(running);
     std::vector<WaitingGroup> groups;
     add_groups(groups, waiting, "waiting at barrier");
     add_groups(groups, running, "running");

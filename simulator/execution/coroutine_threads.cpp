@@ -2,7 +2,6 @@
 #include "simulator/execution/coroutine_threads.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace cudasim::execution {
 
