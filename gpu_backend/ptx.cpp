@@ -180,7 +180,9 @@ void link_libdevice(llvm::Module& module) {
     if (!path) return;
     auto buffer = llvm::MemoryBuffer::getFile(path->string());
     if (!buffer) throw PtxError(Code::libdevice, path->string() + ": " + buffer.getError().message());
-    auto library = llvm::parseBitcodeFile(**buffer, module.getContext());
+    // Lazily: of its 350 functions a kernel needs a few, and reading all takes longer than the rest of to_ptx().
+    auto library = llvm::getOwningLazyBitcodeModule(std::move(*buffer), module.getContext(),
+                                                    /*ShouldLazyLoadMetadata=*/true);
     if (!library) {
         throw PtxError(Code::libdevice, path->string() + ": " + llvm::toString(library.takeError()));
     }

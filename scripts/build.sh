@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=build/release
-export CCACHE_NOHASHDIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+export PIP_DISABLE_PIP_VERSION_CHECK=1
 mkdir -p $folder
 
 interpreter=$(.venv/bin/python -c 'import sys; print(sys.executable, sys.version)')

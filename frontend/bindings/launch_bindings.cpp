@@ -89,8 +89,7 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
     options.strict = strict;
     options.max_faults = max_faults;
     options.compile = {
-        .memory_checks = memory_checks, .fma_contraction = fma_contraction, .optimisation = optimisation,
-        .coroutines = options.carrier == execution::Carrier::automatic};
+        .memory_checks = memory_checks, .fma_contraction = fma_contraction, .optimisation = optimisation};
     return {loaded.owner,
             loaded.image,
             image,
@@ -154,7 +153,7 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
 std::uint64_t compile(LaunchPlan& plan) {
     const ReleasedGil release;
     return as_driver_call("cuModuleLoadData", [&] {
-        return plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile)
+        return plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile_options())
             ->static_shared_bytes;
     });
 }

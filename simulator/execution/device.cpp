@@ -189,9 +189,7 @@ void host_entry(jit::ThreadContext* context) {
 LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const LaunchConfiguration& configuration,
                             std::span<const std::byte> parameters, const LaunchOptions& options) {
     check_configuration(state_->profile, configuration);
-    jit::CompileOptions compile = options.compile;
-    compile.coroutines &= options.carrier == Carrier::automatic;
-    const PreparedKernel& prepared = image.prepare(kernel, compile);
+    const PreparedKernel& prepared = image.prepare(kernel, options.compile_options());
     check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes, configuration.dynamic_shared_bytes);
     if (prepared.kernel->uses_shadow && !memory::Shadow::instance().base())
         throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",

@@ -66,12 +66,18 @@ struct LaunchOptions {
     bool raise_float_division = false; ///< C3
     bool strict = false;               ///< C4: early exits at barriers are errors
     std::uint64_t max_faults = 1000;   ///< threads that may fault before the launch ends
-    jit::CompileOptions compile;
+    jit::CompileOptions compile;       ///< compile_options() are those in force
     /// Called about every 50 ms on the launching thread, without locks; true stops the launch ("interrupted").
     std::function<bool()> poll_host = {};
     /// What kernels print (vprintf): whole lines, on the launching thread, without locks; false stops the launch.
     /// Empty: nothing is written.
     std::function<bool(std::string_view)> write_output = {};
+
+    [[nodiscard]] jit::CompileOptions compile_options() const {
+        jit::CompileOptions chosen = compile;
+        chosen.coroutines = chosen.coroutines && carrier == Carrier::automatic;
+        return chosen;
+    }
 };
 
 struct LaunchResult {

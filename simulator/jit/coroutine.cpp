@@ -116,11 +116,8 @@ class Splitter {
 
     /// What the scheduler left there before any thread goes on; the same for all of them.
     Value* result_behind(const Barrier& barrier) {
-        Value* context = entry_.getArg(0);
+        Value* block = fields_.block();
         builder_.SetInsertPoint(barrier.after, barrier.after->getFirstInsertionPt());
-        Value* address = builder_.CreateConstGEP1_32(builder_.getInt8Ty(), context, offsetof(ThreadContext, block));
-        auto* block = builder_.CreateLoad(builder_.getPtrTy(), address);
-        block->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(*compilation_.context, {}));
         return builder_.CreateLoad(
             builder_.getInt32Ty(),
             builder_.CreateConstGEP1_32(builder_.getInt8Ty(), block, offsetof(BlockContext, barrier_result)));

@@ -29,7 +29,7 @@ Value* FunctionContext::field(Value* base, unsigned offset, Type* type, bool inv
     return load;
 }
 
-Value* FunctionContext::block_field(unsigned offset, Type* type) {
+Value* FunctionContext::block() {
     if (!block_) {
         block_ = field(function_.getArg(0), offsetof(ThreadContext, block),
                        PointerType::get(function_.getContext(), 0), true);
@@ -39,8 +39,12 @@ Value* FunctionContext::block_field(unsigned offset, Type* type) {
         cast<LoadInst>(block_)->setMetadata(LLVMContext::MD_dereferenceable,
                                             MDNode::get(function_.getContext(), ConstantAsMetadata::get(bytes)));
     }
+    return block_;
+}
+
+Value* FunctionContext::block_field(unsigned offset, Type* type) {
     auto& known = block_fields_[offset];
-    if (!known) known = field(block_, offset, type, true);
+    if (!known) known = field(block(), offset, type, true);
     return known;
 }
 

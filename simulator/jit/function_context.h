@@ -13,7 +13,9 @@ class FunctionContext {
   public:
     explicit FunctionContext(llvm::Function& function) : function_(function) {}
 
-    /// A field of BlockContext.
+    /// The address of the block's BlockContext.
+    llvm::Value* block();
+    /// A field of BlockContext that never changes while the function runs.
     llvm::Value* block_field(unsigned offset, llvm::Type* type);
     /// A field of ThreadContext that never changes while the function runs (tid, thread).
     llvm::Value* thread_field(unsigned offset, llvm::Type* type);

@@ -1,10 +1,11 @@
 """Every kernel that the other tests and the examples compiled also goes through NVPTX and ptxas: what runs on the
 simulator must be fit for a GPU.
 
-It runs after all else (tests/conftest.py). Programs that tests generate by the thousand (their file is
-"<generated ...>") go to one of the architectures each, by turns, and at most GENERATED of them, evenly chosen: together
-a minute or two on two cores. Python's kernels of this run come from the option keep_images, those of
+It runs after all else (tests/conftest.py). Python's kernels of this run come from the option keep_images, those of
 the engine's tests, hand-written and clang's, from the last `ctest` (tests/simulator/kept_image.h).
+
+All of them for every architecture: about 20 ms each, 8 of LLVM and 12 of ptxas, of which 11 are its start. Several
+kernels in one call of ptxas would save that, but it reads the debug information and refuses two joined ones.
 """
 
 import collections
@@ -21,7 +22,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOWER = pathlib.Path(__file__).with_name("lower_images.py")
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
-GENERATED = 2400  #: at 30 ms each
+IMAGES_AT_ONCE = 100  #: of one process; what the cores share out among themselves
+SECONDS_AT_ONCE = 600  #: for those; a hundred times what they take
 
 #: Part of the message → why the tests have such a kernel. All else that is refused is an error.
 EXPECTED_REFUSALS = {
@@ -48,31 +50,23 @@ def kept_images():
     return sorted(by_hash.values())
 
 
-def chosen(images):
-    """[(file, architectures)] of what is lowered."""
-    generated = [path for path in images if b"<generated" in path.read_bytes()]
-    jobs = [(path, ARCHITECTURES) for path in sorted(set(images) - set(generated))]
-    step = max(1, -(-len(generated) // GENERATED))
-    return jobs + [(path, ARCHITECTURES[i % 3 : i % 3 + 1]) for i, path in enumerate(generated[::step])]
-
-
-def lowered(jobs):
+def lowered(images):
     """[(file, kernel, architecture, stage, message)] of what was refused, and of what ended the program."""
-    refused, rest = [], list(jobs)
+    refused, rest = [], list(images)
     while rest:
         done = subprocess.run(
-            [sys.executable, str(LOWER), ptxas()],
-            input="".join(f"{path} {' '.join(architectures)}\n" for path, architectures in rest),
+            [sys.executable, str(LOWER), ptxas(), *ARCHITECTURES],
+            input="".join(f"{path}\n" for path in rest),
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=SECONDS_AT_ONCE,
         )
         answers = [json.loads(line) for line in done.stdout.splitlines()]
         refused += [tuple(answer[1:]) for answer in answers if answer[0] == "refused"]
         begun = sum(answer[0] == "begin" for answer in answers)
         if done.returncode == 0:
             return refused
-        refused.append((str(rest[max(begun, 1) - 1][0]), "", "", "crash", done.stderr[-2000:]))
+        refused.append((str(rest[max(begun, 1) - 1]), "", "", "crash", done.stderr[-2000:]))
         rest = rest[max(begun, 1) :]
     return refused
 
@@ -83,9 +77,9 @@ def test_every_kernel_is_accepted_by_nvptx_and_ptxas():
     images = kept_images()
     if not images:
         pytest.skip("no kernel was compiled in this run: this test looks at those of the other tests")
-    jobs = chosen(images)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        refused = [row for part in pool.map(lowered, (jobs[0::2], jobs[1::2])) for row in part]
+    parts = [images[first : first + IMAGES_AT_ONCE] for first in range(0, len(images), IMAGES_AT_ONCE)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        refused = [row for part in pool.map(lowered, parts) for row in part]
     unexpected = collections.defaultdict(list)
     for path, kernel, architecture, stage, message in refused:
         if not any(part in message for part in EXPECTED_REFUSALS):
@@ -94,7 +88,7 @@ def test_every_kernel_is_accepted_by_nvptx_and_ptxas():
         f"{stage}: {message}\n    {len(where)} times, first: {where[0]}"
         for (stage, message), where in sorted(unexpected.items())
     )
-    assert not unexpected, f"of {len(jobs)} images:\n{report}"
+    assert not unexpected, f"of {len(images)} images:\n{report}"
 
 
 def test_a_kernel_that_ptxas_refuses_is_found(tmp_path):
@@ -115,12 +109,12 @@ def test_a_kernel_that_ptxas_refuses_is_found(tmp_path):
     """
     path = tmp_path / "k.cudasim"
     path.write_bytes(_native.KernelImage.from_ir_text(text).serialise())
-    assert [row[1:4] for row in lowered([(path, ARCHITECTURES)])] == [("k", arch, "ptxas") for arch in ARCHITECTURES]
+    assert [row[1:4] for row in lowered([path])] == [("k", arch, "ptxas") for arch in ARCHITECTURES]
 
 
 def test_a_kernel_that_ends_the_program_is_named(tmp_path):
     (tmp_path / "broken.cudasim").write_bytes(b"not an image")
     if ptxas() is None:
         pytest.skip("ptxas not found: CUDA toolkit not installed")
-    (row,) = lowered([(tmp_path / "broken.cudasim", ARCHITECTURES)])
+    (row,) = lowered([tmp_path / "broken.cudasim"])
     assert row[0].endswith("broken.cudasim") and row[3] == "crash" and "too short for a header" in row[4]

@@ -1,9 +1,9 @@
 """Lowers kernel images to PTX and gives it to ptxas: a program of its own, because what LLVM cannot lower may end it.
 
-Reads lines "file architecture..." on standard input; writes a JSON line ["begin", file] before each and
+Reads the names of files on standard input; writes a JSON line ["begin", file] before each and
 ["refused", file, kernel, architecture, "ptx" or "ptxas", message] for what is not accepted.
 
-    python lower_images.py PTXAS
+    python lower_images.py PTXAS ARCHITECTURE...
 """
 
 import json
@@ -23,8 +23,8 @@ def assemble(ptxas, ptx, architecture, folder):
     """What ptxas has against it; empty when nothing."""
     source = pathlib.Path(folder, "kernel.ptx")
     source.write_text(ptx)
-    command = [ptxas, f"-arch={architecture}", "-o", "/dev/null", str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [ptxas, f"-arch={architecture}", "-o", "/dev/null", source.name]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
@@ -42,13 +42,13 @@ def lower(path, ptxas, architectures, folder):
                 say("refused", str(path), kernel["name"], architecture, "ptxas", problem)
 
 
-def main(ptxas):
+def main(ptxas, *architectures):
     with tempfile.TemporaryDirectory() as folder:
         for line in sys.stdin:
-            path, *architectures = line.split()
+            path = line.rstrip("\n")
             say("begin", path)
             lower(pathlib.Path(path), ptxas, architectures, folder)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

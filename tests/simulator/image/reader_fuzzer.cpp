@@ -1,12 +1,25 @@
 // The image reader under libFuzzer: `make fuzz`. Coverage guides it through our own reader; LLVM's readers run in
-// child processes, where only their end is seen. Mutations know the serialised form: they change what lies behind
+// child processes, where only their end is seen: what AddressSanitizer finds there is LLVM's, ends the child as a crash
+// would, and leaves no crash file. Mutations know the serialised form: they change what lies behind
 // the checksum and then mend the checksum, else nearly all of them would end there.
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstdint>
 
 #include "untrusted_reading.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+extern "C" void __sanitizer_set_death_callback(void (*callback)());
+
+/// Beyond the child's limit malloc() returns nothing, as it does without sanitizers.
+extern "C" const char* __asan_default_options() {
+    return "allocator_may_return_null=1";
+}
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+    return pthread_atfork(nullptr, nullptr, [] { __sanitizer_set_death_callback(nullptr); });
+}
 
 namespace {
 
