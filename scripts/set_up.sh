@@ -64,9 +64,22 @@ environment() {
         printf '%s\n' "$wanted" >"$stamp"
     fi
 }
-build_packages=('pip>=22.1' 'scikit-build-core>=0.10' 'pybind11>=2.12' 'numpy>=1.22')
+# optionally FOLDER PACKAGE...: what an environment can do without; tried once.
+optionally() {
+    local folder=$1; shift
+    local stamp=$folder/.optional wanted="$*"
+    if [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]]; then
+        say "$folder/bin/pip install $wanted"
+        "$folder/bin/python" -m pip install -q --disable-pip-version-check "$@" ||
+            say "these could not be installed; the tests that need them are skipped"
+        printf '%s\n' "$wanted" >"$stamp"
+    fi
+}
+build_packages=('pip>=22.1' 'scikit-build-core>=0.10' 'pybind11>=2.12' 'numpy>=1.22' 'tqdm>=4.60')
 environment .venv "${build_packages[@]}" 'pytest>=7' 'hypothesis>=6' 'matplotlib>=3.5'
 if [[ $purpose == test || $purpose == bench ]]; then
+    # Notebooks are tested where they can be executed.
+    optionally .venv 'nbclient>=0.6' 'ipykernel>=6'
     # Without a CUDA toolkit numba-cuda cannot even be imported; the runtime library, 2 MB, is enough for that.
     environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' nvidia-cuda-runtime 'pytest>=7'
 fi

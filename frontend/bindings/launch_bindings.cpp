@@ -2,10 +2,10 @@
 // call converts a bytes object and nothing else.
 #include <pybind11/stl.h>
 
-#include <bit>
 #include <stdexcept>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/host_poll.h"
 #include "frontend/bindings/released_gil.h"
 
 namespace py = pybind11;
@@ -14,50 +14,6 @@ namespace cudasim::bindings {
 namespace {
 
 using Extents = std::array<std::uint32_t, 3>;
-
-/// Runs pending signal handlers (E11). What a handler raised is kept for the end of the launch.
-class HostPoll {
-  public:
-    bool operator()() {
-        if (interpreter_is_ending()) return !ends_interpreter_;
-        const py::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() == 0) return false;
-        const py::error_already_set error;
-        raised_ = error.value();
-        return true;
-    }
-    /// What a kernel prints, line by line to sys.stdout (V6). What that raised is kept too, and ends the
-    /// launch.
-    bool write(std::string_view text) {
-        if (interpreter_is_ending() || raised()) return !raised();
-        const py::gil_scoped_acquire acquire;
-        try {
-            const py::object out = py::module_::import("sys").attr("stdout");
-            if (out.is_none()) return true;
-            const py::object write_text = out.attr("write");
-            for (std::size_t begin = 0; begin < text.size();) {
-                const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
-                PyObject* line = PyUnicode_DecodeUTF8(text.data() + begin,
-                                                      static_cast<Py_ssize_t>(end - begin), "replace");
-                if (!line) throw py::error_already_set();
-                write_text(py::reinterpret_steal<py::object>(line));
-                begin = end;
-            }
-            return true;
-        } catch (const py::error_already_set& error) {
-            raised_ = error.value();
-            return false;
-        }
-    }
-    [[nodiscard]] bool raised() const { return static_cast<bool>(raised_); }
-    [[nodiscard]] py::object take() {
-        return raised_ ? std::exchange(raised_, py::object()) : py::object(py::none());
-    }
-
-  private:
-    py::object raised_;
-    bool ends_interpreter_ = interpreter_is_ending();  ///< this thread ends it, and launches from a finalizer
-};
 
 struct LaunchPlan {
     std::shared_ptr<SimulatedDevice> device;
@@ -68,6 +24,7 @@ struct LaunchPlan {
     std::uint32_t parameter_bytes;
     execution::LaunchConfiguration configuration;
     execution::LaunchOptions options;
+    Progress progress;
 };
 
 LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image, const std::string& kernel,
@@ -75,7 +32,8 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
                      std::uint64_t dynamic_shared_bytes, const std::string& policy, std::uint64_t seed,
                      const std::string& carrier, unsigned workers, double time_limit_seconds,
                      bool raise_float_division, bool strict, std::uint64_t max_faults, bool memory_checks,
-                     bool fma_contraction, unsigned optimisation) {
+                     bool fma_contraction, unsigned optimisation, const py::object& progress,
+                     double progress_after_seconds) {
     const image::Kernel* found = image.find(kernel);
     if (found == nullptr) throw py::value_error("the image has no kernel called '" + kernel + "'");
     execution::LaunchOptions options;
@@ -97,7 +55,8 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
             display_name,
             found->parameter_bytes,
             {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
-            std::move(options)};
+            std::move(options),
+            {progress, progress_after_seconds}};
 }
 
 /// Whether this host thread is inside a launch. Python code runs there only in signal handlers (HostPoll); a launch
@@ -129,9 +88,9 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
                               " bytes of parameters, got " + std::to_string(size));
     }
     const OneLaunchPerThread only;
-    HostPoll poll;
+    HostPoll poll(plan.progress);
     execution::LaunchOptions options = plan.options;
-    options.poll_host = [&poll] { return poll(); };
+    options.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now); };
     options.write_output = [&poll](std::string_view text) { return poll.write(text); };
     execution::LaunchResult result;
     {
@@ -143,6 +102,7 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
                                               options);
         });
     }
+    poll.end_progress();
     if (result.findings.empty() && !poll.raised()) return py::none();
     for (auto& finding : result.findings) finding.kernel = plan.display_name;
     return py::cast(
@@ -167,7 +127,8 @@ void bind_launch(py::module_& module) {
              py::kw_only(), py::arg("policy") = "forward", py::arg("seed") = 0, py::arg("carrier") = "automatic",
              py::arg("workers") = 0, py::arg("time_limit_seconds") = 0.0,
              py::arg("raise_float_division") = false, py::arg("strict") = false, py::arg("max_faults") = 1000,
-             py::arg("memory_checks") = true, py::arg("fma_contraction") = false, py::arg("optimisation") = 2)
+             py::arg("memory_checks") = true, py::arg("fma_contraction") = false, py::arg("optimisation") = 2,
+             py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0)
         .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
         .def("compile", &compile, "Compiles the kernel now; returns its bytes of static shared memory.");
 }

@@ -26,7 +26,7 @@ struct Device::State {
     std::shared_ptr<DeviceMemory> memory;
     std::mutex images_mutex;
     std::map<std::string, std::weak_ptr<LoadedImage>> images;  // by hash
-    std::mutex launch_mutex;
+    std::timed_mutex launch_mutex;  ///< one launch at a time
     WorkerPool pool;
 };
 
@@ -147,6 +147,16 @@ unsigned worker_count(const LaunchOptions& options) {
     return std::max(1U, std::thread::hardware_concurrency());
 }
 
+/// Waits for the device, which another host thread may keep busy for long; its own host may stop waiting.
+std::unique_lock<std::timed_mutex> wait_for_turn(std::timed_mutex& device, Launch& launch) {
+    std::unique_lock lock(device, std::try_to_lock);
+    while (!lock.owns_lock() && !launch.stopped() && !lock.try_lock_for(host_poll_interval)) {
+        launch.start = Clock::now();
+        launch.poll_host(launch.start);
+    }
+    return lock;
+}
+
 /// Shared by compiled and C++ kernels once `launch` says what runs.
 LaunchResult run(Device::State& state, Launch& launch) {
     const unsigned workers = worker_count(launch.options);
@@ -155,7 +165,8 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.arena_mutex = &state.memory->mutex;
     launch.block_count = launch.configuration.grid.volume();
     launch.resident_blocks = std::max(1U, occupancy(state.profile, launch.configuration.block.volume(), launch.shared_bytes) / workers);
-    std::lock_guard lock(state.launch_mutex);
+    const auto turn = wait_for_turn(state.launch_mutex, launch);
+    if (launch.stopped()) return {};
     launch.start = Clock::now();
     launch.has_deadline = launch.options.time_limit_seconds > 0;
     if (launch.has_deadline)

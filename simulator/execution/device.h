@@ -57,6 +57,12 @@ struct LaunchConfiguration {
     std::uint64_t dynamic_shared_bytes = 0;
 };
 
+/// How far a launch is.
+struct LaunchProgress {
+    std::uint64_t blocks_done = 0, blocks = 0;
+    double seconds = 0;  ///< since it began; 0 while it waits for another launch of its device
+};
+
 struct LaunchOptions {
     Policy policy = Policy::forward;
     std::uint64_t seed = 0;            ///< of the random policy
@@ -68,7 +74,7 @@ struct LaunchOptions {
     std::uint64_t max_faults = 1000;   ///< threads that may fault before the launch ends
     jit::CompileOptions compile;       ///< compile_options() are those in force
     /// Called about every 50 ms on the launching thread, without locks; true stops the launch ("interrupted").
-    std::function<bool()> poll_host = {};
+    std::function<bool(const LaunchProgress&)> poll_host = {};
     /// What kernels print (vprintf): whole lines, on the launching thread, without locks; false stops the launch.
     /// Empty: nothing is written.
     std::function<bool(std::string_view)> write_output = {};

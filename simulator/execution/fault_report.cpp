@@ -124,7 +124,8 @@ std::optional<Finding> describe_stop(const Launch& launch, const BlockRun& block
                           ? "the launch was interrupted"
                           : "the launch ran longer than the time limit of " +
                                 seconds_text(launch.options.time_limit_seconds) + " seconds";
-    finding.message += ": " + describe_groups(finding.waiting);
+    finding.message +=
+        ": " + (finding.waiting.empty() ? "this block was about to begin" : describe_groups(finding.waiting));
     return finding;
 }
 

@@ -24,6 +24,9 @@ class BlockRun;
 
 using Clock = std::chrono::steady_clock;
 
+/// LaunchOptions::poll_host is called this often.
+constexpr auto host_poll_interval = std::chrono::milliseconds(50);
+
 struct Launch {
     Launch();
     ~Launch();
@@ -86,6 +89,13 @@ struct Launch {
             case Policy::random: block = RandomOrder(options.seed, block_count)(turn); break;
         }
         return true;
+    }
+    /// Time for the host: signals, progress, its wish to stop. On the launching thread.
+    void poll_host(Clock::time_point now) {
+        if (!options.poll_host) return;
+        const double seconds = std::chrono::duration<double>(now - start).count();
+        if (options.poll_host({blocks_run.load(std::memory_order_relaxed), block_count, seconds}))
+            request_stop(Stop::interrupted);
     }
     [[nodiscard]] bool blocks_left() const { return !no_new_blocks.load(std::memory_order_relaxed) && next_block.load(std::memory_order_relaxed) < block_count; }
     [[nodiscard]] findings::CallChain location(std::uint32_t site) const {

@@ -29,7 +29,8 @@ constexpr std::size_t most_stacks = 270'336;
 constexpr std::uint32_t idle_rounds_before_new_block = 4;
 /// Waking another host thread costs about this much.
 constexpr auto helpers_after = std::chrono::microseconds(20);
-constexpr auto poll_interval = std::chrono::milliseconds(50);
+constexpr auto look_interval = std::chrono::milliseconds(1);
+constexpr unsigned most_blocks_per_look = 64;
 
 std::size_t stack_bytes_for(const Launch& launch) {
     if (!launch.kernel) return host_kernel_stack;
@@ -104,7 +105,9 @@ void Worker::prepare(Launch& launch) {
     class_ = &stacks;
     idle_ = &stacks.idle;
     if (launch.kernel) divisions_.assign(launch.kernel->sites.size(), {});
-    last_poll_ = launch.start;
+    last_poll_ = last_look_ = launch.start;
+    blocks_per_look_ = 1;
+    blocks_since_look_ = 0;
     spinning_ = false;
 }
 
@@ -117,7 +120,10 @@ void Worker::run(Launch& launch) {
         const bool all_idle = std::all_of(resident_.begin(), resident_.end(), [](const auto& block) {
             return block->idle_rounds() >= idle_rounds_before_new_block;
         });
-        if (all_idle && resident_.size() < launch.resident_blocks && start_block(launch)) continue;
+        if (all_idle && resident_.size() < launch.resident_blocks && start_block(launch)) {
+            poll_between_blocks(launch);
+            continue;
+        }
         if (resident_.empty()) break;
         if (all_idle && !(launch.kernel && launch.kernel->reads_clock)) detect_livelock(launch);
         poll(launch);
@@ -185,10 +191,20 @@ std::byte* Worker::shared_slot(Launch& launch) {
 void Worker::poll(Launch& launch) {
     const Clock::time_point now = Clock::now();
     if (launch.has_deadline && now >= launch.deadline) launch.request_stop(Stop::time_limit);
-    if (index_ != 0 || now - last_poll_ < poll_interval) return;
+    if (index_ != 0 || now - last_poll_ < host_poll_interval) return;
     last_poll_ = now;
     if (launch.output && !launch.output->write()) launch.request_stop(Stop::interrupted);
-    if (launch.options.poll_host && launch.options.poll_host()) launch.request_stop(Stop::interrupted);
+    launch.poll_host(now);
+}
+
+/// Reading the clock costs as much as a small block: of those only some are followed by a look at it.
+void Worker::poll_between_blocks(Launch& launch) {
+    if (++blocks_since_look_ < blocks_per_look_) return;
+    const Clock::time_point now = Clock::now();
+    blocks_per_look_ = now - last_look_ > look_interval ? 1 : std::min(2 * blocks_per_look_, most_blocks_per_look);
+    last_look_ = now;
+    blocks_since_look_ = 0;
+    poll(launch);
 }
 
 /// On the worker's own stack, for a thread of the block of this turn that called vprintf.

@@ -65,6 +65,7 @@ class Worker {
     void wake_helpers(Launch& launch);
     [[nodiscard]] bool start_block(Launch& launch);
     void run_resident(Launch& launch);
+    void poll_between_blocks(Launch& launch);
     void detect_livelock(Launch& launch);
     void report_livelock(Launch& launch);
     void hand_over(Launch& launch);
@@ -85,7 +86,8 @@ class Worker {
     std::vector<std::byte*> free_slots_;
     std::map<std::byte*, std::uint64_t> slot_layouts_;
     std::vector<DivisionCount> divisions_;
-    Clock::time_point last_poll_;
+    Clock::time_point last_poll_, last_look_;
+    unsigned blocks_per_look_ = 1, blocks_since_look_ = 0;
     // Livelock detection: see livelock.cpp.
     std::uint64_t livelock_hash_ = 0;
     Clock::time_point next_look_;

@@ -153,6 +153,15 @@ TABLE = (
         "Threads that end while others of their block wait at a barrier are an error, not a warning.",
     ),
     Option(
+        "progress",
+        _switch,
+        True,
+        "two seconds are longer than one waits without wondering",
+        "1, 0",
+        "A launch of more than two seconds shows how far it is: a bar on a terminal and in a notebook, else a line a "
+        "minute on the standard error output.",
+    ),
+    Option(
         "max_faults",
         _whole_number,
         1000,

@@ -1,6 +1,8 @@
 // Forward progress (E5): spinning threads let others run, within and across blocks; endless spins are reported.
 #include <atomic>
 #include <chrono>
+#include <thread>
+#include <vector>
 
 #include "tests/simulator/execution/engine_fixture.h"
 
@@ -110,11 +112,67 @@ TEST_P(Progress, the_time_limit_stops_a_launch_and_says_where_its_threads_were) 
 TEST_P(Progress, the_host_can_stop_a_launch) {
     LaunchOptions polled = options();
     int polls = 0;
-    polled.poll_host = [&] { return ++polls == 2; };
+    polled.poll_host = [&](const LaunchProgress&) { return ++polls == 2; };
     auto result = device().launch(count_for_ever, {{4}, {8}, 64}, polled);
     EXPECT_EQ(polls, 2);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::interrupted);
+}
+
+TEST_P(Progress, the_host_can_stop_a_launch_of_many_blocks_that_never_wait) {
+    LaunchOptions polled = options();
+    polled.poll_host = [](const LaunchProgress&) { return true; };
+    std::atomic<std::uint64_t> threads{0};
+    auto result = device().launch([&](ThreadHandle&) { ++threads; }, {{1U << 30}, {1}}, polled);
+    EXPECT_LT(result.blocks_run, 1U << 30);
+    EXPECT_GT(threads, 0U);
+    LaunchOptions limited = options();
+    limited.time_limit_seconds = 0.1;
+    result = device().launch([&](ThreadHandle&) { ++threads; }, {{1U << 30}, {1}}, limited);
+    EXPECT_LT(result.blocks_run, 1U << 30);
+}
+
+TEST_P(Progress, the_host_is_told_how_far_the_launch_is) {
+    LaunchOptions polled = options();
+    std::vector<LaunchProgress> told;
+    polled.poll_host = [&](const LaunchProgress& now) {
+        told.push_back(now);
+        return false;
+    };
+    auto wait = [](ThreadHandle&) { std::this_thread::sleep_for(std::chrono::milliseconds(70)); };
+    (void)device().launch(wait, {{12}, {1}}, polled);
+    ASSERT_GE(told.size(), 2U);
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        EXPECT_EQ(told[i].blocks, 12U);
+        EXPECT_LE(told[i].blocks_done, 12U);
+        EXPECT_GE(told[i].seconds, 0.05 * static_cast<double>(i + 1));
+        if (i > 0) EXPECT_GE(told[i].blocks_done, told[i - 1].blocks_done);
+    }
+    EXPECT_GT(told.back().blocks_done, told.front().blocks_done);
+    EXPECT_LT(told.back().seconds, 60);
+}
+
+TEST_P(Progress, a_launch_that_waits_for_another_one_can_be_stopped_by_its_host) {
+    std::atomic<bool> running{false}, over{false};
+    LaunchOptions first = options(), second = options();
+    first.poll_host = [&](const LaunchProgress&) {
+        running = true;
+        return over.load();
+    };
+    double seconds = -1;
+    second.poll_host = [&](const LaunchProgress& now) {
+        seconds = now.seconds;
+        return true;
+    };
+    std::thread other([&] { (void)device().launch(count_for_ever, {{4}, {8}, 64}, first); });
+    while (!running) std::this_thread::yield();
+    auto result = device().launch(count_for_ever, {{4}, {8}, 64}, second);
+    EXPECT_FALSE(over);
+    over = true;
+    other.join();
+    EXPECT_EQ(result.blocks_run, 0U);
+    EXPECT_EQ(messages(result), "");
+    EXPECT_EQ(seconds, 0);
 }
 
 }  // namespace

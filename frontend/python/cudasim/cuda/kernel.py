@@ -7,7 +7,7 @@ packs its arguments and calls the engine.
 
 import threading
 
-from cudasim import _reporting, options
+from cudasim import _progress, _reporting, options
 from cudasim._frozen_constants import warn_of_changes
 from cudasim.cuda.arguments import HostCopies, Packer
 from cudasim.cuda.context import current_device
@@ -145,6 +145,8 @@ class CompiledKernel:
             memory_checks=options.get("memory_checks"),
             fma_contraction=options.get("fma"),
             optimisation=2 if self.target_options.get("opt", True) else 0,
+            progress=_progress.shown_as(self.py_func.__name__, "native"),
+            progress_after_seconds=_progress.AFTER_SECONDS,
         )
 
     @property

@@ -1,0 +1,53 @@
+// What the launching thread does for Python while a launch runs: signal handlers (E11), progress, and the lines that
+// kernels print (V6). The engine calls it without the GIL.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string_view>
+#include <utility>
+
+#include "simulator/execution/device.h"
+
+namespace cudasim::bindings {
+
+/// Who shows how far a launch is: a callable that is given the number of blocks and returns a display with the
+/// methods of cudasim._progress.LaunchProgress; None shows nothing.
+struct Progress {
+    pybind11::object begin;
+    double after_seconds = 0;  ///< shorter launches are not told of
+};
+
+/// Made, asked and destroyed with the GIL, for one launch.
+class HostPoll {
+  public:
+    explicit HostPoll(const Progress& progress);
+    ~HostPoll() { end_progress(); }
+    HostPoll(const HostPoll&) = delete;
+    HostPoll& operator=(const HostPoll&) = delete;
+
+    /// Runs pending signal handlers and shows progress. What they raised is kept for the end of the launch.
+    /// @return whether the launch is to stop
+    bool operator()(const execution::LaunchProgress& now);
+    /// What a kernel prints, line by line to sys.stdout. What that raised is kept too.
+    /// @return false when the launch is to stop
+    bool write(std::string_view text);
+    /// The display goes away. With the GIL.
+    void end_progress() noexcept;
+
+    [[nodiscard]] bool raised() const { return static_cast<bool>(raised_); }
+    [[nodiscard]] pybind11::object take() {
+        return raised_ ? std::exchange(raised_, pybind11::object()) : pybind11::object(pybind11::none());
+    }
+
+  private:
+    void show(const execution::LaunchProgress& now);
+    void write_lines(std::string_view text);
+
+    const Progress& progress_;
+    pybind11::object display_;  ///< null until there is something to show
+    pybind11::object raised_;
+    bool ends_interpreter_;  ///< this thread ends it, and launches from a finalizer
+};
+
+}  // namespace cudasim::bindings

@@ -1,0 +1,265 @@
+"""Long launches say how far they are: on a terminal, in a log, not at all when short or switched off. (Notebooks:
+test_notebooks.py.)"""
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+
+import pytest
+from conftest import clean_environment
+from cudasim import _progress
+
+SECONDS = 3.2
+LONG = """
+    import sys
+    import numpy as np
+    from cudasim import cuda, options
+    from cudasim.errors import KernelTimeoutError
+
+    @cuda.jit
+    def count(x, blocks):
+        # So many blocks end at once, the others never.
+        i = 0
+        while cuda.blockIdx.x >= blocks:
+            i = (i + 1) % 1000
+            x[0] = i
+
+    def until_the_limit(grid=1, blocks=0, seconds=3.2):
+        with options.override(time_limit=seconds, policy="forward", workers=1):
+            try:
+                count[grid, 1](np.zeros(1), blocks)
+            except KernelTimeoutError:
+                print("stopped")
+"""
+
+
+def on_a_terminal(run, code, columns=100, **variables):
+    """What a script writes to a terminal, as one text. Lines end in CR LF there."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, run.write(code)], stdin=slave, stdout=slave, stderr=slave, cwd=run.folder,
+        env=clean_environment(TERM="xterm", **variables),
+    )
+    os.close(slave)
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    pieces = []
+    try:
+        while piece := os.read(master, 1 << 16):
+            pieces.append(piece)
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    process.wait()
+    watchdog.cancel()
+    return b"".join(pieces).decode()
+
+
+def screen_lines(text):
+    """What is left on the screen when all is written."""
+    lines = []
+    for line in text.split("\n"):
+        cells = []
+        for part in line.split("\r"):
+            cells[: len(part)] = part
+        lines.append("".join(cells).rstrip())
+    return [line for line in lines if line]
+
+
+def test_a_terminal_shows_a_bar_with_blocks_rate_and_time_left(run):
+    text = on_a_terminal(run, LONG + "    until_the_limit(grid=4, blocks=3)\n")
+    pictures = [part for part in re.split("[\r\n]", text) if part.startswith("count (native): ")]
+    assert len(pictures) > 5
+    assert re.fullmatch(
+        r"count \(native\):  75%\|[^|]+\| 3/4 blocks, 00:0[23] elapsed, 00:0\d left, 1\.\d+block/s|.*s/block", pictures[-1]
+    ), pictures[-1]
+    assert all(len(picture) <= 100 for picture in pictures)
+    assert screen_lines(text) == ["stopped"]
+
+
+def test_one_long_block_is_shown_too(run):
+    text = on_a_terminal(run, LONG + "    until_the_limit()\n")
+    assert re.search(r"count \(native\):   0%\|\s*\| 0/1 blocks, 00:02 elapsed, \? left", text)
+
+
+def test_an_error_comes_after_the_bar_has_gone(run):
+    text = on_a_terminal(run, LONG + "    options.set(time_limit=2.5)\n    count[1, 1](np.zeros(1), 0)\n")
+    assert "count (native)" in text
+    lines = screen_lines(text)
+    assert lines[0] == "Traceback (most recent call last):" and "time limit" in " ".join(lines[-6:]), lines
+
+
+def test_printed_lines_and_the_bar_do_not_mix(run):
+    text = on_a_terminal(
+        run,
+        LONG
+        + """
+    @cuda.jit
+    def talk(x):
+        i = 0
+        n = 0
+        while i >= 0:
+            i = (i + 1) % 1000
+            x[0] = i
+            if i == 0:
+                n += 1
+                if n % 10000 == 0:
+                    print("line", n)
+    options.set(time_limit=3.2)
+    try:
+        talk[1, 1](np.zeros(1))
+    except KernelTimeoutError:
+        print("stopped")
+    """,
+    )
+    assert "talk (native)" in text
+    lines = screen_lines(text)
+    assert len(lines) > 3 and lines[-1] == "stopped"
+    assert lines[:-1] == [f"line {n}0000" for n in range(1, len(lines))]
+
+
+def test_bars_of_the_program_stay(run):
+    text = on_a_terminal(
+        run,
+        LONG
+        + """
+    from tqdm import tqdm
+    for _ in tqdm(range(2), desc="outer"):
+        until_the_limit(seconds=2.4)
+    """,
+    )
+    assert "count (native)" in text
+    assert [line for line in screen_lines(text) if "outer" in line][-1].startswith("outer: 100%")
+
+
+@pytest.mark.parametrize("how", ["environment", "in Python"])
+def test_progress_can_be_switched_off(run, how):
+    code = LONG + ("    options.set(progress=False)\n" if how == "in Python" else "")
+    text = on_a_terminal(
+        run,
+        code + "    until_the_limit()\n    print('tqdm' in sys.modules)\n",
+        CUDASIM_PROGRESS="0" if how == "environment" else None,
+    )
+    assert text == "stopped\r\nFalse\r\n"
+
+
+def test_short_launches_show_nothing_and_import_nothing(run):
+    text = on_a_terminal(run, LONG + "    until_the_limit(seconds=1.5)\n    print('tqdm' in sys.modules)\n")
+    assert text == "stopped\r\nFalse\r\n"
+
+
+def test_a_log_gets_a_line_per_interval(run):
+    done = run.script(
+        LONG + "    from cudasim import _progress\n    _progress.LOG_INTERVAL = 2.5\n    until_the_limit(4, 3, 6)\n"
+    )
+    assert done.stdout == "stopped\n"
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert lines[0].startswith("cudasim: count (native):  75%, 3/4 blocks, 00:02 elapsed, 00:00 left, ")
+    assert lines[1].startswith("cudasim: count (native):  75%, 3/4 blocks, 00:05 elapsed, 00:01 left, ")
+
+
+def test_a_log_gets_its_first_line_after_a_minute(run):
+    assert _progress.LOG_INTERVAL == 60
+    done = run.script(LONG + "    until_the_limit()\n    print('tqdm' in sys.modules)\n")
+    assert (done.stdout, done.stderr) == ("stopped\nFalse\n", "")
+
+
+def test_a_program_without_standard_error_output_runs(run):
+    done = run.script(LONG + "    sys.stderr = None\n    until_the_limit()\n")
+    assert (done.stdout, done.stderr) == ("stopped\n", "")
+
+
+def test_an_error_output_that_cannot_be_written_does_not_end_the_launch(run):
+    text = on_a_terminal(
+        run,
+        LONG
+        + """
+    class Broken:
+        encoding = "utf-8"
+        def isatty(self): return True
+        def fileno(self): return 2
+        def write(self, text): raise OSError("no more")
+        def flush(self): pass
+    sys.stderr = Broken()
+    until_the_limit()
+    """,
+    )
+    assert text == "stopped\r\n"
+
+
+def test_without_tqdm_a_warning_says_what_to_install(run):
+    done = run.script(
+        LONG + "    sys.modules['tqdm'] = None\n    sys.stderr.isatty = lambda: True\n    until_the_limit()\n"
+    )
+    assert done.stdout == "stopped\n" and "pip install tqdm" in done.stderr, done.stderr
+
+
+def test_control_c_while_the_bar_is_drawn_ends_the_launch(run):
+    text = on_a_terminal(
+        run,
+        LONG
+        + """
+    import os, signal
+    from cudasim import _progress
+    show = _progress._Bar.show
+    def interrupted(self, done, seconds):
+        show(self, done, seconds)
+        os.kill(os.getpid(), signal.SIGINT)
+    _progress._Bar.show = interrupted
+    try:
+        until_the_limit(seconds=20)
+    except KeyboardInterrupt:
+        print("interrupted")
+    _progress._Bar.show = show
+    until_the_limit(seconds=2.2)
+    """,
+    )
+    assert screen_lines(text) == ["interrupted", "stopped"]
+
+
+class Display:
+    def __init__(self, show):
+        self.show = show
+
+
+@pytest.mark.parametrize("kind", ["function", "method", "object"])
+def test_what_signal_handlers_raise_gets_out_and_nothing_else(kind):
+    class Alarm(OSError):
+        pass
+
+    class Handler:
+        def __call__(self, *_):
+            raise Alarm
+
+        method = __call__
+
+    def handler(*_):
+        raise Alarm
+
+    before = signal.signal(
+        signal.SIGUSR1, {"function": handler, "method": Handler().method, "object": Handler()}[kind]
+    )
+    try:
+        progress = _progress.LaunchProgress("kernel", "native", 1)
+        progress._display = Display(lambda *_: os.kill(os.getpid(), signal.SIGUSR1))
+        with pytest.raises(Alarm):
+            progress.show(0, 3)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    def breaks(*_):
+        raise OSError
+
+    progress._display = Display(breaks)
+    progress.show(0, 3)
+    progress.show(0, 4)
+    progress.close()
