@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "frontend/bindings/match_syntax.h"
+
 namespace cudasim::bindings {
 namespace {
 
@@ -53,7 +55,6 @@ std::string construct_name(std::string_view node_class) {
         {"ClassDef", "a class"},
         {"Import", "`import`"},
         {"ImportFrom", "`import`"},
-        {"Match", "`match`"},
         {"AsyncFor", "`async for`"},
         {"TypeAlias", "`type`"}};
     const auto found = names.find(node_class);
@@ -208,6 +209,10 @@ class Converter {
         } else if (kind == "FunctionDef" && py::len(node.attr("decorator_list")) == 0) {
             result.kind = StatementKind::function;
             result.function = std::make_shared<FunctionSyntax>(function(node));
+        } else if (kind == "Match") {
+            return match_statement(node, {.expression = [this](py::handle each) { return expression(each); },
+                                          .body = [this](py::handle each) { return block(each, "body"); },
+                                          .place = [this](py::handle each) { return place(each); }});
         } else if (kind == "Pass" || kind == "Break" || kind == "Continue") {
             result.kind = kind == "Pass"    ? StatementKind::pass
                           : kind == "Break" ? StatementKind::break_

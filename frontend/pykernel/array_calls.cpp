@@ -107,6 +107,43 @@ Emitted emit_item(CallEmission& call) {
     return e.load_element(call[0].parts[0], call.call.type);
 }
 
+/// a.view(dtype): the layout and the number of dimensions stay.
+TypeRef type_view(const CallTyping& call) {
+    if (!call[1]->is(TypeKind::data_type) || !call[1]->element()->is_number()) call.no_match();
+    const TypeRef a = call[0];
+    return call.types().array(call[1]->element(), a->dimensions, a->layout, a->address_space, a->read_only);
+}
+
+/// Elements of another width: the last axis grows or shrinks; its elements must lie side by side.
+Emitted emit_view(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef from = call[0].type->element(), to = call.call.type->element();
+    Emitted result{call.call.type, call[0].parts};
+    if (from->bits == to->bits) return result;
+    const unsigned n = call[0].type->dimensions;
+    e.require(e.builder.getInt1(n > 0), "ValueError",
+              "Changing the dtype of a 0d array is only supported if the itemsize is unchanged");
+    if (n == 0) return result;
+    llvm::Value*& extent = result.parts[n];
+    llvm::Value*& stride = result.parts[2 * n];
+    llvm::Value *old_width = e.int64(from->bits / 8), *width = e.int64(to->bits / 8);
+    e.require(e.builder.CreateICmpEQ(stride, old_width), "ValueError",
+              "To change to a dtype of a different size, the last axis must be contiguous");
+    if (to->bits > from->bits) {
+        llvm::Value* place = e.builder.CreatePtrToInt(result.parts[0], e.builder.getInt64Ty());
+        e.require(e.builder.CreateICmpEQ(e.builder.CreateURem(place, width), e.int64(0)), "ValueError",
+                  "the elements of this view would be misaligned");
+    }
+    llvm::Value* bytes = e.builder.CreateMul(extent, old_width);
+    e.require(
+        e.builder.CreateICmpEQ(e.builder.CreateURem(bytes, width), e.int64(0)), "ValueError",
+        "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last "
+        "axis of the array.");
+    extent = e.builder.CreateUDiv(bytes, width);
+    stride = width;
+    return result;
+}
+
 TypeRef type_shape(const CallTyping& call) {
     if (!call[0]->is(TypeKind::array)) call.no_match();
     return call.types().tuple(std::vector<TypeRef>(call[0]->dimensions, call.types().int64));
@@ -144,6 +181,7 @@ constexpr Callable rows[] = {
     {"array.astype", "self *", type_copying, emit_nothing},
     {"array.fill", "self value", type_fill, emit_fill},
     {"array.item", "self", type_item, emit_item},
+    {"array.view", "self dtype", type_view, emit_view},
     {"numpy.shape", "a", type_shape, emit_shape},
     {"numpy.size", "a", type_size, emit_size},
     {"numpy.asarray", "a", type_as_array, emit_as_array},

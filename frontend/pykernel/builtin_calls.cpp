@@ -1,4 +1,4 @@
-// min, max, abs, int, float, bool, round, pow, divmod, range. Types as Numba's CUDA target gives them.
+// abs, int, float, bool, round, pow, divmod, range. Types as Numba's CUDA target gives them.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -15,48 +15,6 @@ bool all_numbers(const CallTyping& call) {
         if (type && !type->is_number()) return false;
     }
     return true;
-}
-
-/// min(a, b, ...) and min(tuple).
-TypeRef type_extremum(const CallTyping& call) {
-    const bool one_tuple = call.size() == 1 && call[0]->is(TypeKind::tuple);
-    const std::vector<TypeRef> numbers = one_tuple ? call[0]->elements : call.arguments;
-    if (call.size() == 1 && !one_tuple) call.refuse("needs a tuple or at least two numbers");
-    if (numbers.empty()) call.refuse("needs at least one number");
-    TypeRef result = nullptr;
-    for (TypeRef number : numbers) {
-        if (!number->is_number()) call.no_match();
-        result = result ? call.program.promotion.unify(result, number) : number;
-    }
-    return call.types().without_literal(result);
-}
-
-/// A NaN loses against a number, as in PTX's min and max (V2).
-llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
-    if (type->is(TypeKind::floating)) {
-        const std::string name =
-            std::string(want_max ? "__nv_fmax" : "__nv_fmin") + (type->bits == 32 ? "f" : "");
-        return e.call(name, a->getType(), {a, b});
-    }
-    const bool is_signed = type->is(TypeKind::integer) && type->is_signed;
-    llvm::Value* first = want_max
-                             ? (is_signed ? e.builder.CreateICmpSGT(a, b) : e.builder.CreateICmpUGT(a, b))
-                             : (is_signed ? e.builder.CreateICmpSLT(a, b) : e.builder.CreateICmpULT(a, b));
-    return e.builder.CreateSelect(first, a, b);
-}
-
-Emitted emit_extremum(CallEmission& call) {
-    FunctionEmitter& e = call.emitter;
-    const TypeRef type = call.call.type;
-    const bool want_max = call.callable.name == "max";
-    const bool one_tuple = call[0].type->is(TypeKind::tuple);
-    const std::size_t count = one_tuple ? call[0].type->elements.size() : call.arguments.size();
-    auto number = [&](std::size_t i) {
-        return e.convert(one_tuple ? e.element_of(call[0], i) : call[i], type).value();
-    };
-    llvm::Value* result = number(0);
-    for (std::size_t i = 1; i < count; ++i) result = extremum(e, result, number(i), type, want_max);
-    return e.number(result, type);
 }
 
 TypeRef type_abs(const CallTyping& call) {
@@ -203,8 +161,6 @@ Emitted emit_range(CallEmission& call) {
 }
 
 constexpr Callable rows[] = {
-    {"min", "*", type_extremum, emit_extremum},
-    {"max", "*", type_extremum, emit_extremum},
     {"abs", "x", type_abs, emit_abs},
     {"int", "x", type_conversion, emit_conversion},
     {"float", "x", type_conversion, emit_conversion},

@@ -1,7 +1,7 @@
 // The functions that kernels may call: each a row with its typing rule beside its code generation.
 // Rows live with their family: builtin_calls.cpp, sequence_calls.cpp, math_calls.cpp, cuda_calls.cpp,
-// bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, iteration_calls.cpp,
-// print_calls.cpp.
+// bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, reduction_calls.cpp, ufunc_calls.cpp,
+// number_calls.cpp, iteration_calls.cpp, print_calls.cpp.
 #pragma once
 
 #include <span>
@@ -46,7 +46,7 @@ struct CallEmission {
 struct Callable {
     std::string_view name;        ///< "cuda.grid", "math.sin", "len"
     std::string_view parameters;  ///< names separated by blanks; "=" after a name: optional; "*": any number;
-                                  ///< "self" first: a method, called array.name
+                                  ///< "self" first: a method, called array.name, number.name or tuple.name
     TypeRef (*type)(const CallTyping&);
     Emitted (*emit)(CallEmission&);
 };
@@ -65,7 +65,14 @@ std::span<const Callable> bit_callables();
 std::span<const Callable> memory_callables();
 std::span<const Callable> atomic_callables();
 std::span<const Callable> array_callables();
+std::span<const Callable> reduction_callables();
+std::span<const Callable> ufunc_callables();
+std::span<const Callable> number_callables();
 std::span<const Callable> iteration_callables();
 std::span<const Callable> print_callables();
+
+/// What kernels write in place of a ufunc ("numpy.sqrt") that Numba's CUDA target does not have; empty when
+/// there is nothing to say.
+[[nodiscard]] std::string_view instead_of_ufunc(std::string_view name);
 
 }  // namespace cudasim::pykernel

@@ -195,8 +195,11 @@ class FunctionEmitter {
     // emit_tuples.cpp
     [[nodiscard]] Emitted compare_tuples(Operator op, const Emitted& left, const Emitted& right);
     [[nodiscard]] llvm::Value* tuples_equal(const Emitted& left, const Emitted& right);
-    [[nodiscard]] Emitted contains(const Emitted& value, const Emitted& tuple);
     [[nodiscard]] Emitted tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result);
+
+    // emit_membership.cpp
+    [[nodiscard]] llvm::Value* contains(const Emitted& container, const Emitted& value);
+    [[nodiscard]] llvm::Value* range_contains(const Emitted& range, const Emitted& value);
 
     // emit_arrays.cpp
     [[nodiscard]] Emitted get_attribute(const Emitted& object, const Instruction& instruction);

@@ -16,10 +16,11 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
     }
     if (left.type->is(TypeKind::optional) || right.type->is(TypeKind::optional))
         return binary(op, present(left), present(right));
+    if (op == Operator::in || op == Operator::not_in) {
+        llvm::Value* found = contains(right, left);
+        return number(op == Operator::in ? found : builder.CreateNot(found), types().boolean);
+    }
     if (right.type->is(TypeKind::tuple)) {
-        if (op == Operator::in) return contains(left, right);
-        if (op == Operator::not_in)
-            return number(builder.CreateNot(contains(left, right).value()), types().boolean);
         if (is_comparison(op)) return compare_tuples(op, left, right);
         std::vector<TypeRef> elements = left.type->elements;
         elements.insert(elements.end(), right.type->elements.begin(), right.type->elements.end());

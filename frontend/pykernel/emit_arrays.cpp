@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "frontend/pykernel/emission.h"
+#include "frontend/pykernel/number_limits.h"
 #include "frontend/pykernel/subscripts.h"
 
 namespace cudasim::pykernel {
@@ -28,6 +29,8 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     if (object.type->is(TypeKind::dim3)) {
         return number(dim3_element(object, name[0]), in.type);
     }
+    if (object.type->is(TypeKind::limits)) return emit_limit(*this, object.type, name, in.type);
+    if (in.type->is(TypeKind::method)) return {in.type, object.parts};
     if (object.type->is_number()) {
         if (name == "real") return convert(object, in.type);
         return number(llvm::Constant::getNullValue(module.value_type(in.type)), in.type);
@@ -35,7 +38,7 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     if (object.type->is(TypeKind::data_type)) return object;
     if (object.type->is(TypeKind::range) || object.type->is(TypeKind::slice))
         return number(object.parts[name == "start" ? 0 : name == "stop" ? 1 : 2], in.type);
-    const bool same_parts = in.type->is(TypeKind::flat) || in.type->is(TypeKind::method) || name == "real";
+    const bool same_parts = in.type->is(TypeKind::flat) || name == "real";
     if (same_parts) return {in.type, object.parts};
     const unsigned n = object.type->dimensions;
     if (name == "shape") return {in.type, Parts(object.parts.begin() + 1, object.parts.begin() + 1 + n)};

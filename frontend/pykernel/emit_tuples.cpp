@@ -74,12 +74,4 @@ Emitted FunctionEmitter::compare_tuples(Operator op, const Emitted& left, const 
     return number(result, types().boolean);
 }
 
-Emitted FunctionEmitter::contains(const Emitted& value, const Emitted& tuple) {
-    llvm::Value* found = builder.getFalse();
-    for (std::size_t i = 0; i < tuple.type->elements.size(); ++i) {
-        found = builder.CreateOr(found, binary(Operator::equal, value, element_of(tuple, i)).value());
-    }
-    return number(found, types().boolean);
-}
-
 }  // namespace cudasim::pykernel

@@ -193,7 +193,8 @@ void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Exp
             if (outer_names_.contains(target.text)) {
                 throw SourceError(
                     ErrorClass::unsupported_bytecode,
-                    "'" + target.text + "' is declared global: kernels can read globals, not assign them",
+                    "'" + target.text +
+                        "' is declared global or nonlocal: kernels can read such names, not assign them",
                     target.location);
             }
             return store(locals_.at(target.text), value, target.location);

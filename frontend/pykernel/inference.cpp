@@ -321,7 +321,13 @@ class Inference {
             // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
             static constexpr std::string_view missing[] = {"complex", "str",  "print",
                                                            "iter",    "next", "slice"};
-            if (std::ranges::find(missing, name) != std::end(missing) || name.starts_with("numpy."))
+            if (name.starts_with("numpy.")) {
+                const std::string instead(instead_of_ufunc(name));
+                refuse_unsupported(name + "() is not supported in kernels, by Numba's CUDA target neither" +
+                                       (instead.empty() ? "" : ": write " + instead),
+                                   in.location);
+            }
+            if (std::ranges::find(missing, name) != std::end(missing))
                 refuse_unsupported(name + " is not supported in kernels yet", in.location);
             refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location);
         }

@@ -33,9 +33,15 @@ TypeRef comparison_with_none(TypeTable& types, Operator op, TypeRef left, TypeRe
     return types.literal(types.boolean, (left_none && right_none) == positive);
 }
 
-/// `x in (1, 2)`: the elements have one type.
-TypeRef membership(Program& program, TypeRef value, TypeRef tuple) {
-    const TypeRef plain = program.types.without_literal(tuple);
+/// `x in (1, 2)`, of elements of one type, `x in array`, `x in range(n)`. Null: not defined for these types.
+TypeRef membership(Program& program, TypeRef value, TypeRef container) {
+    if (container->is(TypeKind::array) || container->is(TypeKind::range)) {
+        const bool defined =
+            value->is_number() && comparable(program, Operator::equal, value, container->element());
+        return defined ? program.types.boolean : nullptr;
+    }
+    if (!container->is(TypeKind::tuple)) return nullptr;
+    const TypeRef plain = program.types.without_literal(container);
     if (plain->elements.empty()) return program.types.literal(program.types.boolean, 0);
     const TypeRef element = plain->elements[0];
     const bool uniform = std::ranges::all_of(plain->elements, [&](TypeRef t) { return t == element; });
@@ -67,7 +73,7 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     if (const TypeRef known = comparison_of_names(types, op, left, right)) return known;
     left = left->present();
     right = right->present();
-    if ((op == Operator::in || op == Operator::not_in) && right->is(TypeKind::tuple)) {
+    if (op == Operator::in || op == Operator::not_in) {
         const TypeRef result = membership(program, left, right);
         return result && result->literal ? types.literal(types.boolean, op == Operator::not_in) : result;
     }
@@ -82,9 +88,6 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
 TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, Location place) {
     if (const TypeRef result = find_binary(program, op, left, right)) return result;
     TypeTable& types = program.types;
-    const bool searches = op == Operator::in || op == Operator::not_in;
-    if (searches && (right->is(TypeKind::array) || right->is(TypeKind::range)))
-        refuse_unsupported("`in` is supported for tuples in kernels, not yet for " + right->name, place);
     refuse_typing(std::string("No implementation of the operator ") + spelling(op) + " for " +
                       types.without_literal(left)->name + " and " + types.without_literal(right)->name,
                   place);

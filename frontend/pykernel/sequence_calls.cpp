@@ -1,9 +1,11 @@
-// len, sum, tuple, isinstance, type: what asks for elements or for types.
+// len, min, max, sum, tuple, isinstance, type, t.index: what asks for elements or for types.
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
 
+#include "frontend/pykernel/accumulator.h"
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/subscripts.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -33,14 +35,105 @@ Emitted emit_len(CallEmission& call) {
     return e.number(e.int64(count), e.types().int64);
 }
 
-/// sum(tuple, start): the additions one after another, from start (0).
+/// `body` for every element of what a loop can run over.
+void for_each_of(CallEmission& call, const Emitted& over, const std::function<void(const Emitted&)>& body) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef iterator = iterator_over(e.types(), over.type, &call.call, 0, call.call.location);
+    e.begin_iteration(iterator, over, false);
+    llvm::BasicBlock *head = e.new_block("each.head"), *inside = e.new_block("each"),
+                     *end = e.new_block("each.end");
+    e.builder.CreateBr(head);
+    e.builder.SetInsertPoint(head);
+    e.builder.CreateCondBr(e.has_next(iterator), inside, end);
+    e.builder.SetInsertPoint(inside);
+    body(e.take_next(iterator));
+    e.builder.CreateBr(head);
+    e.builder.SetInsertPoint(end);
+}
+
+TypeRef type_iterable_extremum(const CallTyping& call) {
+    const TypeRef element = element_type(call.types(), call[0]);
+    if (!element) call.refuse("needs numbers, or something to loop over");
+    if (!element->is_number())
+        refuse_unsupported(
+            std::string(call.callable.name) + "() of " + call[0]->name + " is not supported in kernels yet",
+            call.call.location);
+    return call.types().without_literal(element);
+}
+
+/// The first of those that no other is beyond; a NaN is beyond nothing.
+Emitted iterable_extremum(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef type = call.call.type;
+    const Operator op = call.callable.name == "max" ? Operator::greater : Operator::less;
+    Accumulator best(e, known(e, type, 0)), any(e, known(e, e.types().boolean, 0));
+    for_each_of(call, call[0], [&](const Emitted& element) {
+        const Emitted value = e.convert(element, type), before = best.get();
+        llvm::Value* first = e.builder.CreateNot(any.get().value());
+        llvm::Value* better = e.builder.CreateOr(first, e.binary(op, value, before).value());
+        best.set(e.number(e.builder.CreateSelect(better, value.value(), before.value()), type));
+        any.set(known(e, e.types().boolean, 1));
+    });
+    e.require(any.get().value(), "StopIteration", "");
+    return best.get();
+}
+
+/// min(a, b, ...), min(tuple) and min(iterable).
+TypeRef type_extremum(const CallTyping& call) {
+    if (call.size() == 1 && !call[0]->is(TypeKind::tuple)) return type_iterable_extremum(call);
+    const bool one_tuple = call.size() == 1 && call[0]->is(TypeKind::tuple);
+    const std::vector<TypeRef> numbers = one_tuple ? call[0]->elements : call.arguments;
+    if (numbers.empty()) call.refuse("needs at least one number");
+    TypeRef result = nullptr;
+    for (TypeRef number : numbers) {
+        if (!number->is_number()) call.no_match();
+        result = result ? call.program.promotion.unify(result, number) : number;
+    }
+    return call.types().without_literal(result);
+}
+
+/// A NaN loses against a number, as in PTX's min and max (V2).
+llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
+    if (type->is(TypeKind::floating)) {
+        const std::string name =
+            std::string(want_max ? "__nv_fmax" : "__nv_fmin") + (type->bits == 32 ? "f" : "");
+        return e.call(name, a->getType(), {a, b});
+    }
+    const bool is_signed = type->is(TypeKind::integer) && type->is_signed;
+    llvm::Value* first = want_max
+                             ? (is_signed ? e.builder.CreateICmpSGT(a, b) : e.builder.CreateICmpUGT(a, b))
+                             : (is_signed ? e.builder.CreateICmpSLT(a, b) : e.builder.CreateICmpULT(a, b));
+    return e.builder.CreateSelect(first, a, b);
+}
+
+Emitted emit_extremum(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef type = call.call.type;
+    const bool want_max = call.callable.name == "max";
+    if (call.arguments.size() == 1 && !call[0].type->is(TypeKind::tuple)) return iterable_extremum(call);
+    const bool one_tuple = call[0].type->is(TypeKind::tuple);
+    const std::size_t count = one_tuple ? call[0].type->elements.size() : call.arguments.size();
+    auto number = [&](std::size_t i) {
+        return e.convert(one_tuple ? e.element_of(call[0], i) : call[i], type).value();
+    };
+    llvm::Value* result = number(0);
+    for (std::size_t i = 1; i < count; ++i) result = extremum(e, result, number(i), type, want_max);
+    return e.number(result, type);
+}
+
+/// sum(iterable, start): the additions one after another, from start (0). A loop's total has one type.
 TypeRef type_sum(const CallTyping& call) {
-    if (!call[0]->is(TypeKind::tuple)) call.no_match();
-    TypeRef total = call[1] ? call[1] : call.types().int64;
-    for (TypeRef element : call[0]->elements) {
-        const Signature* signature = call.program.promotion.binary(Operator::add, total, element);
+    const TypeRef over = call[0];
+    const bool loop = over->is(TypeKind::array) || over->is(TypeKind::range);
+    if (!loop && !over->is(TypeKind::tuple)) call.no_match();
+    TypeRef total = call[1] ? call.types().without_literal(call[1]) : call.types().int64;
+    const std::vector<TypeRef> elements =
+        loop ? std::vector<TypeRef>{2, element_type(call.types(), over)} : over->elements;
+    for (TypeRef element : elements) {
+        const Signature* signature =
+            element ? call.program.promotion.binary(Operator::add, total, element) : nullptr;
         if (!signature) call.no_match();
-        total = signature->result;
+        total = loop ? call.program.promotion.unify(total, signature->result) : signature->result;
     }
     return total;
 }
@@ -48,10 +141,35 @@ TypeRef type_sum(const CallTyping& call) {
 Emitted emit_sum(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     Emitted total = call.has(1) ? call[1] : e.number(e.int64(0), e.types().int64);
+    if (!call[0].type->is(TypeKind::tuple)) {
+        Accumulator sum(e, e.convert(total, call.call.type));
+        for_each_of(call, call[0],
+                    [&](const Emitted& element) { sum.set(e.binary(Operator::add, sum.get(), element)); });
+        return sum.get();
+    }
     for (std::size_t i = 0; i < call[0].type->elements.size(); ++i) {
         total = e.binary(Operator::add, total, e.element_of(call[0], i));
     }
     return total;
+}
+
+/// t.index(value), of a tuple of one type.
+TypeRef type_index(const CallTyping& call) {
+    const TypeRef element = element_type(call.types(), call[0]);
+    const bool defined = element && element->is_number() && call[1]->is_number();
+    if (!defined) call.no_match();
+    return call.types().int64;
+}
+
+Emitted emit_index(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    llvm::Value* position = e.int64(-1);
+    for (std::size_t i = call[0].type->elements.size(); i-- > 0;) {
+        llvm::Value* here = e.binary(Operator::equal, e.element_of(call[0], i), call[1]).value();
+        position = e.builder.CreateSelect(here, e.int64(static_cast<std::int64_t>(i)), position);
+    }
+    e.require(e.builder.CreateICmpSGE(position, e.int64(0)), "ValueError", "tuple.index(x): x not in tuple");
+    return e.number(position, call.call.type);
 }
 
 TypeRef type_tuple(const CallTyping& call) {
@@ -100,6 +218,9 @@ Emitted emit_type(CallEmission& call) {
 
 constexpr Callable rows[] = {
     {"len", "obj", type_len, emit_len},
+    {"min", "*", type_extremum, emit_extremum},
+    {"max", "*", type_extremum, emit_extremum},
+    {"tuple.index", "self value", type_index, emit_index},
     {"sum", "iterable start=", type_sum, emit_sum},
     {"tuple", "iterable=", type_tuple, emit_tuple},
     {"isinstance", "obj class_or_tuple", type_isinstance, emit_isinstance},

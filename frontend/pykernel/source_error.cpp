@@ -71,8 +71,14 @@ void refuse_unsupported(const std::string& reason, Location location) {
 }
 
 void refuse_construct(const std::string& construct, Location location) {
-    static constexpr const char* by_bytecode[] = {"`import`", "a class", "`global`", "`nonlocal`",
-                                                  "`**` unpacking"};
+    static constexpr const char* by_bytecode[] = {"`import`",
+                                                  "a class",
+                                                  "`global`",
+                                                  "`nonlocal`",
+                                                  "`**` unpacking",
+                                                  "a sequence as a pattern",
+                                                  "a mapping as a pattern",
+                                                  "a class as a pattern"};
     if (construct == "an integer of more than 64 bits")
         refuse_typing("Int value is too large: it does not fit in 64 bits", location);
     const bool is_bytecode = std::ranges::find(by_bytecode, construct) != std::end(by_bytecode);

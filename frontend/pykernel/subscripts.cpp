@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/number_limits.h"
 
 namespace cudasim::pykernel {
 
@@ -29,22 +30,23 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
                                object->read_only);
         }
     }
-    if (object->is(TypeKind::array)) {
-        const std::string method = "array." + std::string(name);
-        if (find_callable(method)) return types.method(object, method);
-        // Numba's CUDA target compiles these.
-        for (std::string_view missing :
-             {"sum", "prod", "mean", "var", "std", "argmin", "argmax", "all", "any", "view", "ctypes"}) {
-            if (name == missing)
-                refuse_unsupported("." + std::string(name) + " of arrays is not supported in kernels yet", place);
-        }
-    }
+    const bool number = object->is(TypeKind::integer) || object->is(TypeKind::floating);
+    const std::string_view owner = object->is(TypeKind::array)   ? "array."
+                                   : object->is(TypeKind::tuple) ? "tuple."
+                                   : number                      ? "number."
+                                                                 : "";
+    const std::string method = std::string(owner) + std::string(name);
+    if (!owner.empty() && find_callable(method)) return types.method(object, method);
+    if (object->is(TypeKind::array) && name == "ctypes")  // Numba's CUDA target compiles it
+        refuse_unsupported(".ctypes of arrays is not supported in kernels", place);
     if (object->is(TypeKind::data_type) && name == "type") return object;
+    if (object->is(TypeKind::limits)) {
+        if (const TypeRef limit = limit_type(types, object, name)) return limit;
+    }
     if (object->is(TypeKind::slice) && (name == "start" || name == "stop" || name == "step"))
         return types.int64;
     if (object->is(TypeKind::range) && (name == "start" || name == "stop" || name == "step"))
         return object->element();
-    const bool number = object->is(TypeKind::integer) || object->is(TypeKind::floating);
     if (number && (name == "real" || name == "imag")) return types.without_literal(object);
     refuse_typing("Unknown attribute '" + std::string(name) + "' of type " + object->name, place);
 }

@@ -130,6 +130,7 @@ TypeRef TypeTable::intern_by_identity(Type type, const void* site, std::size_t p
 TypeRef TypeTable::wrapped(TypeKind kind, TypeRef over) {
     const char* prefix = kind == TypeKind::flat         ? "array.flat("
                          : kind == TypeKind::index_grid ? "ndindex("
+                         : kind == TypeKind::limits     ? (over->is(TypeKind::floating) ? "finfo(" : "iinfo(")
                                                         : "ndenumerate(";
     return intern_by_identity({.kind = kind, .elements = {over}, .name = prefix + over->name + ")"}, nullptr,
                               0);
@@ -153,8 +154,8 @@ TypeRef TypeTable::zipped(std::vector<TypeRef> iterators, const void* site) {
         {.kind = TypeKind::zipped, .elements = std::move(iterators), .name = name + ")"}, site, 0);
 }
 
-TypeRef TypeTable::method(TypeRef array, std::string_view name) {
-    return intern_by_identity({.kind = TypeKind::method, .elements = {array}, .name = std::string(name)},
+TypeRef TypeTable::method(TypeRef object, std::string_view name) {
+    return intern_by_identity({.kind = TypeKind::method, .elements = {object}, .name = std::string(name)},
                               nullptr, 0);
 }
 

@@ -29,10 +29,11 @@ enum class TypeKind {
     flat,         ///< a.flat: elements[0] is the array
     index_grid,   ///< np.ndindex: elements[0] is the tuple of extents
     index_items,  ///< np.ndenumerate: elements[0] is the array
+    limits,       ///< np.finfo, np.iinfo: elements[0] is the number's type
     iterator,     ///< elements[0] is what it runs over
     enumerated,   ///< an iterator: elements[0] is the iterator that is counted
     zipped,       ///< an iterator: elements are the iterators
-    method,       ///< a.reshape: elements[0] is the array, `name` says which
+    method,       ///< a.reshape, x.view, t.index: elements[0] is the object's type, `name` says which
     dim3,         ///< threadIdx and its kind
     data_type,    ///< a type used as a value: elements[0]
     object,       ///< a function or module, known while compiling: global
@@ -102,14 +103,14 @@ class TypeTable {
     /// @param bounds types of start, stop and, where the slice says one, step; none where left out
     [[nodiscard]] TypeRef slice(std::vector<TypeRef> bounds);
     [[nodiscard]] TypeRef ellipsis();
-    /// flat, index_grid, index_items: views of one other type.
+    /// flat, index_grid, index_items, limits: made of one other type.
     [[nodiscard]] TypeRef wrapped(TypeKind kind, TypeRef over);
     /// Every place in a program that makes an iterator has a type of its own, so that the type alone tells
     /// where the state is. `site` is that place (an instruction), `position` counts at one place.
     [[nodiscard]] TypeRef iterator(TypeRef over, const void* site, std::size_t position = 0);
     [[nodiscard]] TypeRef enumerated(TypeRef iterator, const void* site);
     [[nodiscard]] TypeRef zipped(std::vector<TypeRef> iterators, const void* site);
-    [[nodiscard]] TypeRef method(TypeRef array, std::string_view name);
+    [[nodiscard]] TypeRef method(TypeRef object, std::string_view name);
     [[nodiscard]] TypeRef data_type(TypeRef type);
     [[nodiscard]] TypeRef object(const GlobalValue& global);
     /// threadIdx and its kind: `global` says which.

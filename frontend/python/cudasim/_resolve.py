@@ -12,8 +12,13 @@ import types as python_types
 import numpy as np
 
 # NumPy's names that kernels may call and that are no ufuncs.
-_NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + name
-                    for name in ("ndindex", "ndenumerate", "shape", "size", "asarray")}
+_NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + kernel_name for name, kernel_name in (
+    *((name, name) for name in (
+        "ndindex", "ndenumerate", "shape", "size", "asarray", "sum", "prod", "mean", "var", "std", "all", "any", "argmin",
+        "argmax", "nansum", "nanprod", "nanmean", "count_nonzero", "min", "max", "round", "finfo", "iinfo")),
+    ("amin", "min"), ("amax", "max"), ("around", "round"))}
+_NUMPY_ALLOCATES = ("array", "arange", "empty", "empty_like", "full", "full_like", "linspace", "ones", "ones_like",
+                    "zeros", "zeros_like")
 _UNDEFINED = object()
 _INT64_MIN, _INT64_END, _UINT64_END = -(1 << 63), 1 << 63, 1 << 64
 _BUILTINS = {value: name for name, value in vars(builtins).items()
@@ -109,6 +114,8 @@ def describe(value, name, register_function):
         return _integer(value)
     if isinstance(value, (float, np.floating)):
         return _real(value)
+    if isinstance(value, (complex, np.complexfloating)):
+        return ("unsupported", "complex numbers are not supported in kernels yet")
     if isinstance(value, str):
         return ("text", value)
     if isinstance(value, tuple):
@@ -158,7 +165,7 @@ def _array(value, name):
 
 def _callable_or_type(value, name, register_function):
     if isinstance(value, type):
-        if issubclass(value, BaseException):
+        if issubclass(value, Exception):
             return ("exception", value.__name__)
         if issubclass(value, np.generic):
             return ("data_type", np.dtype(value).name)
@@ -185,7 +192,11 @@ def _callable_or_type(value, name, register_function):
     if type_name is not None:
         return ("data_type", type_name)
     reason = f"Cannot determine Numba type of {type(value)}"
-    if isinstance(value, python_types.FunctionType):
+    if (getattr(value, "__module__", None) or "").split(".")[0] == "numpy" and callable(value):
+        reason = f"NumPy's {getattr(value, '__name__', name)}() is not supported in kernels"
+        if getattr(value, "__name__", "") in _NUMPY_ALLOCATES:
+            reason += ", which cannot allocate memory; use cuda.local.array() or cuda.shared.array()"
+    elif isinstance(value, python_types.FunctionType):
         reason += "; a function that kernels call is decorated with @cuda.jit(device=True)"
     return ("unsupported", reason)
 

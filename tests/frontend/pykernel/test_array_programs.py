@@ -116,6 +116,15 @@ class Program:
             f"{name}.size if {name}.size > j else -{name}.ndim"]))
         self.lines += [f"out[n % {ROOM}] = {expression}", "n += 1"]
 
+    def reduction(self):
+        name = self.pick()
+        expression = self.draw(st.sampled_from([
+            f"{name}.sum()", f"{name}.prod()", f"{name}.mean()", f"{name}.var()", f"{name}.std()", f"{name}.any()",
+            f"{name}.all()", f"{name}.argmin()", f"{name}.argmax()", f"np.nansum({name})", f"np.nanmean({name})",
+            f"np.sum({name})", f"np.count_nonzero({name})", f"min({name}.flat)", f"max({name}.flat)", f"3 in {name}",
+            f"i not in {name}", f"sum({name}.shape)"]))
+        self.lines += [f"out[n % {ROOM}] = {expression}", "n += 1"]
+
     def source(self):
         return "def kernel(out, a, b, i, j):\n" + "".join(f"    {line}\n" for line in self.lines)
 
@@ -127,7 +136,7 @@ def programs(draw):
     program = Program(draw, zip("ab", map(len, shapes)))
     for _ in range(draw(st.integers(1, 7))):
         draw(st.sampled_from([program.view, program.view, program.view, program.loop, program.loop, program.rows,
-                              program.write, program.facts]))()
+                              program.write, program.facts, program.reduction, program.reduction]))()
     arrays = []
     for shape in shapes:
         dtype = draw(st.sampled_from(DTYPES))
@@ -152,7 +161,7 @@ def run_here(source, arguments):
     device = [to_device(each) if isinstance(each, np.ndarray) else each for each in arguments]
     try:
         kernel[1, 1](*device)
-    except (IndexError, ValueError) as error:
+    except (IndexError, ValueError, StopIteration) as error:
         return None, None, type(error).__name__
     types = {}
     names = [str(signature) for signature in kernel.overloads.popitem()[1].argument_types]

@@ -123,12 +123,52 @@ def copies(a):
     v = a.copy()  # noqa: F841 «a.copy()»
 
 
-def sums_an_array(a):
-    a[0] = a.sum()  # «a.sum»
+def sums_along_an_axis(b):
+    v = b.sum(axis=0)  # noqa: F841 «b.sum(axis=0)»
 
 
-def searches_an_array(a):
-    a[0] = 2.0 in a  # «2.0 in a»
+def largest_along_an_axis(b):
+    v = b.argmax(1)  # noqa: F841 «b.argmax(1)»
+
+
+def largest_by_its_method(a):
+    a[0] = a.max()  # «a.max()»
+
+
+def smallest_by_numpy(a):
+    a[0] = np.min(a)  # «np.min(a)»
+
+
+def ufunc_of_an_array(a):
+    v = np.sin(a)  # noqa: F841 «np.sin(a)»
+
+
+def ufunc_of_bits_of_floats(a):
+    a[0] = np.bitwise_and(a[0], 1)  # «np.bitwise_and(a[0], 1)»
+
+
+def ufunc_into_an_array(a):
+    np.sin(a, a)  # «np.sin(a, a)»
+
+
+def ufunc_that_cuda_does_not_have(a):
+    a[0] = np.sqrt(a[0])  # «np.sqrt(a[0])»
+
+
+def searches_for_a_tuple(a):
+    a[0] = (1, 2) in a  # «(1, 2) in a»
+
+
+def view_of_another_width(a):
+    a[0] = a[0].view(np.int32)  # «a[0].view(np.int32)»
+
+
+def view_as_a_string(a):
+    v = a.view("int32")  # noqa: F841 «a.view("int32")»
+
+
+def index_in_a_mixed_tuple(a):
+    a[0] = (1, 2.5).index(1)  # «(1, 2.5).index(1)»
 
 
 def reshapes_a_strided_view(a):
@@ -169,8 +209,11 @@ REFUSALS = {
                     nested_tuple_index, slice_with_text, array_into_an_element, none_into_a_slice,
                     tuple_into_a_matrix, write_to_a_frozen_slice, write_through_a_frozen_view, deletes_an_element,
                     loops_backwards_over_pairs, loop_over_a_mixed_tuple, counts_from_a_float, reshapes_a_strided_view,
-                    computed_shape, builtin_type_as_dtype, unknown_dtype, keyword_of_enumerate, copies],
-    "UnsupportedError": [sums_an_array, searches_an_array],
+                    computed_shape, builtin_type_as_dtype, unknown_dtype, keyword_of_enumerate, copies,
+                    sums_along_an_axis, largest_along_an_axis, largest_by_its_method, smallest_by_numpy,
+                    ufunc_of_an_array, ufunc_of_bits_of_floats, searches_for_a_tuple, view_of_another_width,
+                    view_as_a_string, index_in_a_mixed_tuple],
+    "UnsupportedError": [ufunc_into_an_array, ufunc_that_cuda_does_not_have],
     "NumbaRuntimeError": [array_into_a_row],
     "CompilerError": [deletes_a_name],
     "UnsupportedBytecodeError": [imports, defines_a_class, assigns_a_global, starred_target],

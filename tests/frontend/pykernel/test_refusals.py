@@ -278,7 +278,11 @@ def raises_what_is_computed(x):
     raise ValueError(x[0])  # «x[0]»
 
 
-UNSUPPORTED = [try_statement, with_statement, comprehension, generator, lambda_as_a_value, yields, dictionary,
+def raises_what_ends_a_program(x):
+    raise SystemExit(1)  # «SystemExit(1)»
+
+
+UNSUPPORTED = [raises_what_ends_a_program, try_statement, with_statement, comprehension, generator, lambda_as_a_value, yields, dictionary,
                list_display, f_string, nested_function_that_calls_itself,
                nested_function_as_a_value, nested_function_defined_twice, raises_what_is_computed]
 

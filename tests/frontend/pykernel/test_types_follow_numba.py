@@ -8,6 +8,7 @@ import json
 import math
 import pathlib
 
+import numpy as np
 import pytest
 from cudasim import _compiler, errors
 from kernel_checks import types_of
@@ -25,7 +26,7 @@ def kernel(body, parameters, **names):
     text = f"def k({parameters}):\n    {body}\n"
     file = f"<generated {text!r}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace = {"math": math, **names}
+    namespace = {"math": math, "np": np, **names}
     exec(compile(text, file, "exec"), namespace)
     return namespace["k"]
 
@@ -81,6 +82,18 @@ def test_function_of_one_number(function):
 @pytest.mark.parametrize("function", FACTS["math1"])
 def test_math_function_of_one_number(function):
     assert [result_type(f"r = math.{function}(a)", t) for t in TYPES] == FACTS["math1"][function]
+
+
+@pytest.mark.parametrize("ufuncs, expected", FACTS["ufunc1"], ids=lambda value: value[0])
+def test_ufunc_of_one_number(ufuncs, expected):
+    for ufunc in filter(np.__dict__.__contains__, ufuncs):
+        assert [result_type(f"r = np.{ufunc}(a)", t) for t in TYPES] == expected, ufunc
+
+
+@pytest.mark.parametrize("ufuncs, expected", FACTS["ufunc2"], ids=lambda value: value[0])
+def test_ufunc_of_two_numbers(ufuncs, expected):
+    for ufunc in filter(np.__dict__.__contains__, ufuncs):
+        assert differences(expected, f"r = np.{ufunc}(a, b)") == [], ufunc
 
 
 def test_join_of_two_numbers():

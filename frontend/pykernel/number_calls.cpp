@@ -1,0 +1,162 @@
+// What numbers can be asked: np.finfo and np.iinfo, np.round, and the methods of numbers (view, item,
+// conjugate, bit_count).
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <limits>
+#include <optional>
+
+#include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/number_limits.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+/// np.finfo(np.float32), np.finfo(x), np.finfo(a.dtype).
+TypeRef type_limits(const CallTyping& call) {
+    const TypeRef given = call[0]->is(TypeKind::data_type) ? call[0]->element() : call[0];
+    const TypeRef type = call.types().without_literal(given);
+    const TypeKind wanted = call.callable.name == "numpy.finfo" ? TypeKind::floating : TypeKind::integer;
+    if (!type->is(wanted)) call.no_match();
+    return call.types().wrapped(TypeKind::limits, type);
+}
+
+Emitted emit_type_only(CallEmission& call) {
+    return {call.call.type, {}};
+}
+
+/// np.round(x), np.round(x, decimals): an int64 of an integer, a float64 of a float.
+TypeRef type_round(const CallTyping& call) {
+    const bool number = call[0]->is(TypeKind::integer) || call[0]->is(TypeKind::floating);
+    if (!number || (call[1] && !call[1]->is(TypeKind::integer))) call.no_match();
+    return call[0]->is(TypeKind::integer) ? call.types().int64 : call.types().float64;
+}
+
+Emitted emit_round(CallEmission& call) {
+    const Callable* row = find_callable("round");
+    FunctionEmitter& e = call.emitter;
+    const Emitted digits = call.has(1) ? call[1] : e.number(e.int64(0), e.types().int64);
+    Instruction as_float = call.call;
+    as_float.type = e.types().float64;
+    CallEmission inner{e, *row, as_float, {e.convert(call[0], as_float.type), digits}};
+    const Emitted rounded = row->emit(inner);
+    if (!call[0].type->is(TypeKind::integer)) return rounded;
+    const TypeRef type = call.call.type;  // an integer changes with negative digits only
+    llvm::Value* to_tens = e.binary(Operator::less, digits, e.number(e.int64(0), e.types().int64)).value();
+    return e.number(
+        e.builder.CreateSelect(to_tens, e.convert(rounded, type).value(), e.convert(call[0], type).value()),
+        type);
+}
+
+/// x.view(dtype): the same bits as another type of the same width.
+TypeRef type_view(const CallTyping& call) {
+    const bool fits = call[1]->is(TypeKind::data_type) && call[1]->element()->bits == call[0]->bits &&
+                      call[1]->element()->is_number() && !call[0]->is(TypeKind::boolean) &&
+                      !call[1]->element()->is(TypeKind::boolean);
+    if (!fits) call.no_match();
+    return call[1]->element();
+}
+
+Emitted emit_view(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    return e.number(e.builder.CreateBitCast(call[0].value(), e.module.value_type(call.call.type)),
+                    call.call.type);
+}
+
+TypeRef type_itself(const CallTyping& call) {
+    return call.types().without_literal(call[0]);
+}
+
+Emitted emit_itself(CallEmission& call) {
+    return call.emitter.convert(call[0], call.call.type);
+}
+
+TypeRef type_bit_count(const CallTyping& call) {
+    if (!call[0]->is(TypeKind::integer)) call.no_match();
+    return call.types().int64;
+}
+
+/// Of the absolute value, as in Python.
+Emitted emit_bit_count(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    llvm::Value* value = call[0].value();
+    if (call[0].type->is_signed) {
+        llvm::Value* negative = e.builder.CreateICmpSLT(value, llvm::ConstantInt::get(value->getType(), 0));
+        value = e.builder.CreateSelect(negative, e.builder.CreateNeg(value), value);
+    }
+    llvm::Value* count = e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, value);
+    return e.number(e.builder.CreateZExt(count, e.builder.getInt64Ty()), call.call.type);
+}
+
+constexpr Callable rows[] = {
+    {"numpy.finfo", "dtype", type_limits, emit_type_only},
+    {"numpy.iinfo", "type", type_limits, emit_type_only},
+    {"numpy.round", "a decimals=", type_round, emit_round},
+    {"number.view", "self dtype", type_view, emit_view},
+    {"number.item", "self", type_itself, emit_itself},
+    {"number.conjugate", "self", type_itself, emit_itself},
+    {"number.bit_count", "self", type_bit_count, emit_bit_count},
+};
+
+struct IntegerFact {
+    std::string_view name;
+    std::int64_t of_float32, of_float64;
+};
+
+// NumPy's finfo: IEEE 754's parameters.
+constexpr IntegerFact integer_facts[] = {
+    {"bits", 32, 64},      {"iexp", 8, 11},         {"machep", -23, -52},
+    {"maxexp", 128, 1024}, {"minexp", -126, -1022}, {"negep", -24, -53},
+    {"nexp", 8, 11},       {"nmant", 23, 52},       {"precision", 6, 15},
+};
+
+std::optional<double> real_fact(TypeRef type, std::string_view name) {
+    const bool single = type->bits == 32;
+    const double largest = single ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    if (name == "max") return largest;
+    if (name == "min") return -largest;
+    if (name == "eps") return single ? 0x1p-23 : 0x1p-52;
+    if (name == "epsneg") return single ? 0x1p-24 : 0x1p-53;
+    if (name == "resolution") return single ? 1e-6 : 1e-15;
+    if (name == "tiny") return single ? 0x1p-126 : 0x1p-1022;
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> integer_fact(TypeRef type, std::string_view name) {
+    if (type->is(TypeKind::floating)) {
+        for (const IntegerFact& fact : integer_facts) {
+            if (fact.name == name) return type->bits == 32 ? fact.of_float32 : fact.of_float64;
+        }
+        return std::nullopt;
+    }
+    if (name == "bits") return type->bits;
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - type->bits);
+    const auto largest = static_cast<std::int64_t>(type->is_signed ? all >> 1 : all);
+    if (name == "max") return largest;
+    if (name == "min") return type->is_signed ? -largest - 1 : 0;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Callable> number_callables() {
+    return rows;
+}
+
+TypeRef limit_type(TypeTable& types, TypeRef limits, std::string_view name) {
+    const TypeRef type = limits->element();
+    if (type->is(TypeKind::floating) && real_fact(type, name)) return type;
+    if (!integer_fact(type, name)) return nullptr;
+    const bool unsigned_limit = type->is(TypeKind::integer) && !type->is_signed && name != "bits";
+    return unsigned_limit ? types.uint64 : types.int64;
+}
+
+Emitted emit_limit(FunctionEmitter& e, TypeRef limits, std::string_view name, TypeRef result) {
+    if (result->is(TypeKind::floating)) {
+        return e.number(
+            llvm::ConstantFP::get(e.module.value_type(result), *real_fact(limits->element(), name)), result);
+    }
+    return e.number(e.int64(*integer_fact(limits->element(), name)), result);
+}
+
+}  // namespace cudasim::pykernel
