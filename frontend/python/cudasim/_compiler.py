@@ -66,7 +66,7 @@ def _gather(pyfunc):
         try:
             source = source_of(function)
         except SourceNotAvailable as error:
-            raise errors.UnsupportedError(str(error)) from None
+            raise _without_source(error, function) from None
         sources[source.file] = source.file_text
         outer = globals_of(function, source.node, register)
         constants += frozen_constants(function, source, outer)
@@ -78,6 +78,15 @@ def _gather(pyfunc):
             "signatures": [(list(arguments), result or "") for arguments, result in signatures],
         })
     return functions, sources, constants
+
+
+def _without_source(error, function):
+    """Numba compiles such a function, from its bytecode: it is one that cudasim does not compile yet."""
+    code = function.__code__
+    refusal = errors.UnsupportedError(str(error))
+    refusal.reason, refusal.file, refusal.line, refusal.column = str(error), code.co_filename, code.co_firstlineno, 0
+    refusal.not_yet = refusal.source_is_missing = True
+    return refusal
 
 
 def _as_numba_error(error):

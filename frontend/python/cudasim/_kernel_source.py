@@ -6,6 +6,7 @@ object's file name and first line lead straight to the lines in `linecache`, whi
 
 import ast
 import linecache
+import sys
 
 
 class SourceNotAvailable(Exception):
@@ -26,15 +27,27 @@ class KernelSource:
         self.first_line, self.lines, self.file_text = first_line, lines, file_text
 
 
+def give_source(function, source):
+    """Makes source_of() answer with a KernelSource, or raise a SourceNotAvailable, for this function."""
+    function.__cudasim_source__ = (function.__code__, source)
+
+
 def source_of(function):
     """KernelSource of a plain Python function. Raises SourceNotAvailable."""
     code = function.__code__
+    # Decorators copy attributes to other functions; the code says whose they are.
+    given_to, source = getattr(function, "__cudasim_source__", (None, None))
+    if given_to is code:
+        if isinstance(source, SourceNotAvailable):
+            raise source
+        return source
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    lines = linecache.getlines(code.co_filename, function.__globals__) or _command_line_program(code)
     if not lines or code.co_firstlineno > len(lines):
         raise SourceNotAvailable(
             f"the source of {code.co_name}() is not available (looked for line {code.co_firstlineno} of "
-            f"{code.co_filename!r}): kernels are compiled from source, so define them in a file or a notebook cell")
+            f"{code.co_filename!r}): kernels are compiled from source, so define them in a file or a notebook cell, "
+            "or put the text that exec() gets into linecache.cache under the name that compile() gets")
     if code.co_name == "<lambda>":
         return _from_file(code, lines, _find_lambda)
     first = code.co_firstlineno
@@ -45,6 +58,28 @@ def source_of(function):
             return KernelSource(node, first - 1 + offset, code.co_filename, first, _without_ends(block),
                                 "".join(lines))
     return _from_file(code, lines, _find_function)
+
+
+def _command_line_program(code):
+    """The lines of the program of `python -c`, if this code is part of it."""
+    if code.co_filename != "<string>":
+        return []
+    for text in getattr(sys, "orig_argv", ())[1:]:
+        try:
+            program = compile(text, code.co_filename, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            continue
+        if code in _codes_in(program):
+            return text.splitlines(keepends=True)
+    return []
+
+
+def _codes_in(code):
+    """A code object and all inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, type(code)):
+            yield from _codes_in(constant)
 
 
 def _possible_ends(lines, first):
@@ -112,6 +147,23 @@ def _find_lambda(tree, code):
              if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
              and tuple(argument.arg for argument in node.args.posonlyargs + node.args.args) == names]
     if len(found) > 1 and hasattr(code, "co_positions"):
-        places = {(line, column) for line, _, column, _ in code.co_positions() if column}
+        places = {(line, column) for line, _, column, _ in code.co_positions() if column is not None}
         found = [node for node in found if (node.body.lineno, node.body.col_offset) in places] or found
+    if len(found) > 1:
+        found = [node for node in found if _compiles_to(tree, node, code)][:1]  # equal ones do the same
     return found[0] if len(found) == 1 else None
+
+
+def _compiles_to(tree, node, code):
+    """Whether a lambda is where the code comes from, which does not know its columns (before Python 3.11)."""
+    place = node.lineno, node.end_lineno
+    node.lineno = node.end_lineno = 1 << 24  # found by it among all code of the file
+    try:
+        program = compile(tree, code.co_filename, "exec", dont_inherit=True)
+        made = next(each for each in _codes_in(program) if each.co_firstlineno == node.lineno)
+    except (SyntaxError, ValueError, StopIteration):
+        return False
+    finally:
+        node.lineno, node.end_lineno = place
+    return all(getattr(made, what) == getattr(code, what)
+               for what in ("co_code", "co_consts", "co_names", "co_freevars", "co_cellvars"))

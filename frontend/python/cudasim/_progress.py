@@ -6,7 +6,6 @@ that goes wrong there ends a launch, but what signal handlers raise meanwhile (C
 """
 
 import functools
-import signal
 import sys
 import warnings
 
@@ -88,6 +87,8 @@ class LaunchProgress:
 
 def _came_from_a_signal_handler(error):
     """Whether one of the process's signal handlers is among the exception's frames."""
+    import signal
+
     codes = {_code(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
     traceback = error.__traceback__
     while traceback is not None:

@@ -71,7 +71,7 @@ def _kernel_frames(traceback, frames):
     """The last `frames` entries of the kernel's own, in order, without the lambdas between them."""
     codes = []
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+        if not _is_package_frame(traceback):
             codes.append(traceback)
         traceback = traceback.tb_next
     result = None
@@ -104,8 +104,13 @@ def at_kernel_lines(exception, chain, module_globals):
     raise AssertionError("the innermost frame raises")
 
 
+def is_package_code(code):
+    """Whether a code object is cudasim's own."""
+    return code.co_filename.startswith(_PACKAGE_FOLDER)
+
+
 def _is_package_frame(traceback):
-    return traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE_FOLDER)
+    return is_package_code(traceback.tb_frame.f_code)
 
 
 def without_package_frames(traceback):

@@ -2,10 +2,10 @@
 
 import os
 import warnings
-from types import FunctionType
 
 from cudasim import errors, types
 from cudasim.cuda.dispatcher import CUDADispatcher
+from cudasim.cuda.kernel_function import BoundKernel, function_of
 
 # Accepted because they change nothing that a simulator shows: name → why.
 _WITHOUT_EFFECT = {
@@ -86,18 +86,16 @@ def jit(
     }
 
     def make(function, signatures=()):
-        if isinstance(function, CUDADispatcher):
-            function = function.py_func
-        if not isinstance(function, FunctionType):
-            raise TypeError(f"@cuda.jit decorates functions, got {function!r}")
-        return CUDADispatcher(function, target_options, signatures, device)
+        function, arrays = function_of(function, device)
+        dispatcher = CUDADispatcher(function, target_options, signatures, device)
+        return BoundKernel(dispatcher, arrays) if arrays else dispatcher
 
     if func_or_sig is None:
         return make
     if not types.is_signature(func_or_sig):
         if isinstance(func_or_sig, types.Type):
             func_or_sig = (func_or_sig,)
-        elif not callable(func_or_sig):
+        elif not callable(func_or_sig) and not isinstance(func_or_sig, (classmethod, staticmethod)):
             raise TypeError(
                 f"{func_or_sig!r} is not a callable object; @cuda.jit takes a function or a signature"
             )

@@ -10,6 +10,12 @@ import types
 
 def state_of(function):
     """What function_from() makes an equal function of."""
+    from cudasim._bound_function import bound_parts
+
+    bound = bound_parts(function)
+    if bound is not None:
+        original, constants = bound
+        return "bound", state_of(original), {name: _described(value) for name, value in constants.items()}
     code = function.__code__
     values = {name: function.__globals__[name] for name in _names(code) if name in function.__globals__}
     cells = None
@@ -27,6 +33,11 @@ def state_of(function):
 
 def function_from(state):
     """The function that state_of() described, with globals of its own."""
+    if state[0] == "bound":
+        from cudasim._bound_function import bind
+
+        _, original, constants = state
+        return bind(function_from(original), {name: _value(described) for name, described in constants.items()})
     code, module, qualname, defaults, cells, values = state
     code = marshal.loads(code)
     namespace = {"__name__": module, "__builtins__": __builtins__}
