@@ -137,6 +137,8 @@ class FunctionEmitter {
     // Iterators (emit_iterators.cpp).
     void begin_iteration(TypeRef type, const Emitted& over, bool may_travel);
     void begin_counting(TypeRef enumerated, llvm::Value* first);
+    /// For a zip of iterators that others may use too.
+    void begin_shared_zip(TypeRef zipped);
     [[nodiscard]] llvm::Value* has_next(TypeRef iterator);
     [[nodiscard]] llvm::Value* range_length(const Emitted& range);
     [[nodiscard]] Emitted take_next(TypeRef iterator);
@@ -236,6 +238,7 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* get(const Held& held);
     void begin_range(Iterator& iterator, const Emitted& range);
     [[nodiscard]] llvm::Value* iteration_count(const Emitted& over);
+    [[nodiscard]] llvm::Value* take_one_of_each(TypeRef zipped);
     [[nodiscard]] Emitted element_at(const Emitted& over, llvm::Value* position, TypeRef result);
     [[nodiscard]] Parts split_index(std::span<llvm::Value* const> shape, llvm::Value* position);
     [[nodiscard]] llvm::Value* flat_address(const Emitted& flat, llvm::Value* position);
@@ -251,7 +254,8 @@ class FunctionEmitter {
     std::vector<char> maybe_unassigned_;  ///< by variable
     std::vector<ValueId> stored_;         ///< by version: the value, for versions that one store makes
     std::map<TypeRef, Iterator> iterators_;
-    std::map<TypeRef, llvm::AllocaInst*> counters_;  ///< of enumerate: the next number
+    std::map<TypeRef, llvm::AllocaInst*> counters_;                ///< of enumerate: the next number
+    std::map<TypeRef, std::vector<llvm::AllocaInst*>> zip_slots_;  ///< of a shared zip: parts of what it took
 };
 
 }  // namespace cudasim::pykernel

@@ -92,9 +92,36 @@ void FunctionEmitter::begin_counting(TypeRef enumerated, llvm::Value* first) {
     builder.CreateStore(first, counter);
 }
 
-/// Whether there is a next element.
+void FunctionEmitter::begin_shared_zip(TypeRef zipped) {
+    llvm::SmallVector<llvm::Type*> parts;
+    module.part_types(element_type(types(), zipped), false, parts);
+    auto& slots = zip_slots_[zipped];
+    for (llvm::Type* part : parts) slots.push_back(entry_alloca(part, "zip.taken"));
+}
+
+/// As Python's zip: where one iterator is exhausted, those before it have lost an element.
+llvm::Value* FunctionEmitter::take_one_of_each(TypeRef zipped) {
+    llvm::AllocaInst* all = entry_alloca(builder.getInt1Ty(), "zip.all");
+    builder.CreateStore(builder.getFalse(), all);
+    llvm::BasicBlock* end = new_block("zip.end");
+    auto slot = zip_slots_.at(zipped).begin();
+    for (TypeRef element : zipped->elements) {
+        llvm::Value* more = has_next(element);
+        llvm::BasicBlock* takes = new_block("zip.takes");
+        builder.CreateCondBr(more, takes, end);
+        builder.SetInsertPoint(takes);
+        for (llvm::Value* part : take_next(element).parts) builder.CreateStore(part, *slot++);
+    }
+    builder.CreateStore(builder.getTrue(), all);
+    builder.CreateBr(end);
+    builder.SetInsertPoint(end);
+    return builder.CreateLoad(builder.getInt1Ty(), all);
+}
+
+/// Whether there is a next element; a shared zip takes it already.
 llvm::Value* FunctionEmitter::has_next(TypeRef type) {
     if (type->is(TypeKind::enumerated)) return has_next(type->element());
+    if (zip_slots_.contains(type)) return take_one_of_each(type);
     if (type->is(TypeKind::zipped)) {
         llvm::Value* all = builder.getInt1(!type->elements.empty());
         for (TypeRef element : type->elements) {
@@ -123,6 +150,11 @@ Emitted FunctionEmitter::take_next(TypeRef type) {
     const TypeRef result = element_type(types(), type);
     if (type->is(TypeKind::zipped)) {
         Emitted elements{result, {}};
+        if (const auto taken = zip_slots_.find(type); taken != zip_slots_.end()) {
+            for (llvm::AllocaInst* slot : taken->second)
+                elements.parts.push_back(builder.CreateLoad(slot->getAllocatedType(), slot));
+            return elements;
+        }
         for (TypeRef element : type->elements) elements.parts.append(take_next(element).parts);
         return elements;
     }

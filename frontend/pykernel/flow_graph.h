@@ -62,6 +62,7 @@ struct Instruction {
     std::uint32_t count = 0;
     bool packed = false;  ///< call: the extra positional arguments are in one tuple already
     BlockId targets[2] = {nothing, nothing};
+    ValueId id = nothing;  ///< its own
     TypeRef type = nullptr;
 };
 

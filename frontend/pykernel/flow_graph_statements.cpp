@@ -39,8 +39,9 @@ ValueId FlowGraphBuilder::append(Instruction instruction) {
     if (graph_.blocks[current_].terminated) enter(new_block());  // after return or break: never reached
     const bool ends = instruction.opcode == Opcode::jump || instruction.opcode == Opcode::branch ||
                       instruction.opcode == Opcode::return_ || instruction.opcode == Opcode::raise;
+    const auto id = static_cast<ValueId>(graph_.instructions.size());
+    instruction.id = id;
     graph_.instructions.push_back(std::move(instruction));
-    const auto id = static_cast<ValueId>(graph_.instructions.size() - 1);
     graph_.blocks[current_].instructions.push_back(id);
     graph_.blocks[current_].terminated = ends;
     return id;

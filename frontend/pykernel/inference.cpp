@@ -282,7 +282,7 @@ class Inference {
     }
 
     TypeRef iterate(const Instruction& in, TypeRef over) {
-        return iterator_over(types_, over, &in, 0, in.location);
+        return iterator_over(types_, over, in.id, 0, in.location);
     }
 
     TypeRef call(const Instruction& in) {

@@ -1,5 +1,5 @@
-// enumerate, zip, reversed, iter, next, slice, np.ndindex, np.ndenumerate. What Numba's CUDA target has of them: no
-// keyword arguments. It has no reversed: compile.cpp notes where a kernel uses it.
+// enumerate, zip, reversed, iter, next, slice, np.ndindex, np.ndenumerate. What Numba's CUDA target has of
+// them: no keyword arguments. It has no reversed: compile.cpp notes where a kernel uses it.
 #include <algorithm>
 
 #include "frontend/pykernel/callables.h"
@@ -9,7 +9,7 @@ namespace cudasim::pykernel {
 namespace {
 
 TypeRef type_iter(const CallTyping& call) {
-    return iterator_over(call.types(), call[0], &call.call, 0, call.call.location);
+    return iterator_over(call.types(), call[0], call.call.id, 0, call.call.location);
 }
 
 Emitted emit_iter(CallEmission& call) {
@@ -30,8 +30,8 @@ Emitted emit_next(CallEmission& call) {
 TypeRef type_enumerate(const CallTyping& call) {
     const TypeRef start = call.size() == 2 ? call[1] : nullptr;
     if (call.size() < 1 || call.size() > 2 || (start && !start->is(TypeKind::integer))) call.no_match();
-    const TypeRef counted = iterator_over(call.types(), call[0], &call.call, 0, call.call.location);
-    return call.types().enumerated(counted, &call.call);
+    const TypeRef counted = iterator_over(call.types(), call[0], call.call.id, 0, call.call.location);
+    return call.types().enumerated(counted, call.call.id);
 }
 
 Emitted emit_enumerate(CallEmission& call) {
@@ -44,19 +44,16 @@ Emitted emit_enumerate(CallEmission& call) {
 
 TypeRef type_zip(const CallTyping& call) {
     std::vector<TypeRef> iterators;
-    for (std::size_t i = 0; i < call.size(); ++i) {
-        iterators.push_back(iterator_over(call.types(), call[i], &call.call, i, call.call.location));
-        if (std::ranges::count(iterators, iterators.back()) > 1) {
-            refuse_unsupported("zip() of the same iterator twice is not supported in kernels yet",
-                               call.call.location);
-        }
-    }
-    return call.types().zipped(std::move(iterators), &call.call);
+    for (std::size_t i = 0; i < call.size(); ++i)
+        iterators.push_back(iterator_over(call.types(), call[i], call.call.id, i, call.call.location));
+    return call.types().zipped(std::move(iterators), call.call.id);
 }
 
 Emitted emit_zip(CallEmission& call) {
     for (std::size_t i = 0; i < call.arguments.size(); ++i)
         call.emitter.begin_iteration(call.call.type->elements[i], call[i], true);
+    if (std::ranges::any_of(call.arguments, [](const Emitted& over) { return over.type->is_iterator(); }))
+        call.emitter.begin_shared_zip(call.call.type);
     return {call.call.type, {}};
 }
 
@@ -95,7 +92,8 @@ Emitted emit_reversed(CallEmission& call) {
     }
     llvm::Value*& stride = result.parts[1 + over.type->dimensions];
     llvm::Value* last = e.builder.CreateSub(over.parts[1], e.int64(1));
-    result.parts[0] = e.builder.CreateGEP(e.builder.getInt8Ty(), over.parts[0], e.builder.CreateMul(last, stride));
+    result.parts[0] =
+        e.builder.CreateGEP(e.builder.getInt8Ty(), over.parts[0], e.builder.CreateMul(last, stride));
     stride = e.builder.CreateNeg(stride);
     return result;
 }

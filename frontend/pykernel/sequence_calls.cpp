@@ -38,7 +38,7 @@ Emitted emit_len(CallEmission& call) {
 /// `body` for every element of what a loop can run over.
 void for_each_of(CallEmission& call, const Emitted& over, const std::function<void(const Emitted&)>& body) {
     FunctionEmitter& e = call.emitter;
-    const TypeRef iterator = iterator_over(e.types(), over.type, &call.call, 0, call.call.location);
+    const TypeRef iterator = iterator_over(e.types(), over.type, call.call.id, 0, call.call.location);
     e.begin_iteration(iterator, over, false);
     llvm::BasicBlock *head = e.new_block("each.head"), *inside = e.new_block("each"),
                      *end = e.new_block("each.end");

@@ -25,8 +25,9 @@ class Expansion {
 
     /// Before the call.
     ValueId insert(Instruction instruction) {
+        const auto id = static_cast<ValueId>(graph_.instructions.size());
+        instruction.id = id;
         graph_.instructions.push_back(std::move(instruction));
-        const auto id = static_cast<ValueId>(graph_.instructions.size() - 1);
         instructions().insert(instructions().begin() + static_cast<std::ptrdiff_t>(position_++), id);
         return id;
     }

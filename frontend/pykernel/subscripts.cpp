@@ -138,7 +138,7 @@ TypeRef slice_type(TypeTable& types, const std::vector<TypeRef>& bounds, Locatio
     return types.slice(bounds);
 }
 
-TypeRef iterator_over(TypeTable& types, TypeRef over, const void* site, std::size_t position,
+TypeRef iterator_over(TypeTable& types, TypeRef over, std::uint32_t site, std::size_t position,
                       Location place) {
     if (over->is_iterator()) return over;
     if (over->is(TypeKind::array) && over->dimensions == 0)

@@ -110,8 +110,7 @@ TypeRef TypeTable::range(TypeRef element) {
 
 TypeRef TypeTable::slice(std::vector<TypeRef> bounds) {
     const char* name = bounds.size() == 3 ? "slice<a:b:c>" : "slice<a:b>";
-    return intern_by_identity({.kind = TypeKind::slice, .elements = std::move(bounds), .name = name}, nullptr,
-                              0);
+    return intern_by_identity({.kind = TypeKind::slice, .elements = std::move(bounds), .name = name}, 0, 0);
 }
 
 TypeRef TypeTable::ellipsis() {
@@ -119,9 +118,8 @@ TypeRef TypeTable::ellipsis() {
 }
 
 /// Equal names can hide different address spaces and different places.
-TypeRef TypeTable::intern_by_identity(Type type, const void* site, std::size_t position) {
-    std::string key =
-        "@" + std::to_string(reinterpret_cast<std::uintptr_t>(site)) + "." + std::to_string(position);
+TypeRef TypeTable::intern_by_identity(Type type, std::uint32_t site, std::size_t position) {
+    std::string key = "@" + std::to_string(site) + "." + std::to_string(position);
     for (TypeRef element : type.elements)
         key += "/" + std::to_string(reinterpret_cast<std::uintptr_t>(element));
     return intern(std::move(type), key);
@@ -132,22 +130,21 @@ TypeRef TypeTable::wrapped(TypeKind kind, TypeRef over) {
                          : kind == TypeKind::index_grid ? "ndindex("
                          : kind == TypeKind::limits     ? (over->is(TypeKind::floating) ? "finfo(" : "iinfo(")
                                                         : "ndenumerate(";
-    return intern_by_identity({.kind = kind, .elements = {over}, .name = prefix + over->name + ")"}, nullptr,
-                              0);
+    return intern_by_identity({.kind = kind, .elements = {over}, .name = prefix + over->name + ")"}, 0, 0);
 }
 
-TypeRef TypeTable::iterator(TypeRef over, const void* site, std::size_t position) {
+TypeRef TypeTable::iterator(TypeRef over, std::uint32_t site, std::size_t position) {
     return intern_by_identity(
         {.kind = TypeKind::iterator, .elements = {over}, .name = "iter(" + over->name + ")"}, site, position);
 }
 
-TypeRef TypeTable::enumerated(TypeRef iterator, const void* site) {
+TypeRef TypeTable::enumerated(TypeRef iterator, std::uint32_t site) {
     return intern_by_identity(
         {.kind = TypeKind::enumerated, .elements = {iterator}, .name = "enumerate(" + iterator->name + ")"},
         site, 0);
 }
 
-TypeRef TypeTable::zipped(std::vector<TypeRef> iterators, const void* site) {
+TypeRef TypeTable::zipped(std::vector<TypeRef> iterators, std::uint32_t site) {
     std::string name = "zip(";
     for (std::size_t i = 0; i < iterators.size(); ++i) name += (i ? ", " : "") + iterators[i]->name;
     return intern_by_identity(
@@ -155,8 +152,8 @@ TypeRef TypeTable::zipped(std::vector<TypeRef> iterators, const void* site) {
 }
 
 TypeRef TypeTable::method(TypeRef object, std::string_view name) {
-    return intern_by_identity({.kind = TypeKind::method, .elements = {object}, .name = std::string(name)},
-                              nullptr, 0);
+    return intern_by_identity({.kind = TypeKind::method, .elements = {object}, .name = std::string(name)}, 0,
+                              0);
 }
 
 TypeRef TypeTable::data_type(TypeRef type) {

@@ -106,10 +106,11 @@ class TypeTable {
     /// flat, index_grid, index_items, limits: made of one other type.
     [[nodiscard]] TypeRef wrapped(TypeKind kind, TypeRef over);
     /// Every place in a program that makes an iterator has a type of its own, so that the type alone tells
-    /// where the state is. `site` is that place (an instruction), `position` counts at one place.
-    [[nodiscard]] TypeRef iterator(TypeRef over, const void* site, std::size_t position = 0);
-    [[nodiscard]] TypeRef enumerated(TypeRef iterator, const void* site);
-    [[nodiscard]] TypeRef zipped(std::vector<TypeRef> iterators, const void* site);
+    /// where the state is. `site` is that place (an instruction of its function), `position` counts at one
+    /// place.
+    [[nodiscard]] TypeRef iterator(TypeRef over, std::uint32_t site, std::size_t position = 0);
+    [[nodiscard]] TypeRef enumerated(TypeRef iterator, std::uint32_t site);
+    [[nodiscard]] TypeRef zipped(std::vector<TypeRef> iterators, std::uint32_t site);
     [[nodiscard]] TypeRef method(TypeRef object, std::string_view name);
     [[nodiscard]] TypeRef data_type(TypeRef type);
     [[nodiscard]] TypeRef object(const GlobalValue& global);
@@ -125,7 +126,7 @@ class TypeTable {
     [[nodiscard]] TypeRef parse(std::string_view name);
 
   private:
-    TypeRef intern_by_identity(Type type, const void* site, std::size_t position);
+    TypeRef intern_by_identity(Type type, std::uint32_t site, std::size_t position);
     TypeRef intern(Type type, std::string_view key_suffix = {});
     std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;
 };

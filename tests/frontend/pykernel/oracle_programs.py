@@ -18,6 +18,8 @@ PARAMETERS = ["a", "b", "c", "d"]
 CELLS = 8
 
 _UNARY_MATH = ["sqrt", "fabs", "sin", "cos", "exp", "log", "atan", "tanh", "log1p", "expm1"]
+_EXTREMA = ["minimum", "maximum", "fmin", "fmax"]
+_INTEGER_UFUNCS = [*_EXTREMA, "bitwise_and", "bitwise_or", "bitwise_xor"]
 _COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]
 
 
@@ -80,7 +82,7 @@ class Writer:
 
     def expression_i(self, depth):
         e = self.expression
-        form = self.number(0, 16)
+        form = self.number(0, 17)
         if form <= 3:
             operator = self.pick("+", "-", "*", "&", "|", "^")
             return self.masked(f"({e('i', depth)} {operator} {e('i', depth)})", operator == "*")
@@ -113,6 +115,8 @@ class Writer:
             return f"ints[{e('i', 0)} & {self.known(CELLS - 1)}]"
         if form == 15:
             return f"({e('i', depth)} {self.pick('and', 'or')} {e('i', depth)})"
+        if form == 16:
+            return f"np.{self.pick(*_INTEGER_UFUNCS)}({e('i', depth)}, {e('i', depth)})"
         return self.tuple_element("i", depth)
 
     def masked(self, value, grows=True):
@@ -125,7 +129,7 @@ class Writer:
 
     def expression_f(self, depth):
         e = self.expression
-        form = self.number(0, 12)
+        form = self.number(0, 13)
         if form <= 3:
             return f"({e('f', depth)} {self.pick('+', '-', '*', '/')} {e(self.pick('f', 'f', 'i'), depth)})"
         if form == 4:
@@ -144,6 +148,8 @@ class Writer:
             return f"({e('f', depth)} ** {self.pick('2', '3', '4', '0.5', '0')})"
         if form == 11:
             return f"floats[{e('i', 0)} & {self.known(CELLS - 1)}]"
+        if form == 12:
+            return f"np.{self.pick(*_EXTREMA)}({e('f', depth)}, {e(self.pick('f', 'i'), depth)})"
         return self.pick(
             f"math.{self.pick('copysign', 'hypot', 'atan2')}({e('f', depth)}, {e('f', depth)})",
             f"float({e('i', depth)})",
@@ -152,7 +158,7 @@ class Writer:
 
     def expression_b(self, depth):
         e = self.expression
-        form = self.number(0, 7)
+        form = self.number(0, 8)
         kind = self.pick("i", "f", "i")
         if form <= 2:
             return f"({self.variable(depth)} {self.pick(*_COMPARISONS)} {e(self.pick('i', 'f'), depth)})"
@@ -168,6 +174,10 @@ class Writer:
         if form == 6:
             choices = f"({self.known(self.number(0, 9))}, {self.known(self.number(0, 99))})"
             return f"({e('i', depth)} {self.pick('in', 'not in')} {choices})"
+        if form == 7:
+            ufunc = self.pick("isnan", "logical_not", "logical_and", "logical_xor", "less", "equal")
+            others = [e(kind, depth)] if ufunc[0] == "l" and ufunc != "logical_not" or ufunc == "equal" else []
+            return f"np.{ufunc}({', '.join([e(kind, depth), *others])})"
         return f"bool({e(self.pick('i', 'f'), depth)})"
 
     def variable(self, depth):

@@ -202,6 +202,54 @@ def test_unpacking_an_array_of_another_length(count):
         kernel[1, 1](np.zeros(count))
 
 
+def test_zip_of_iterators_takes_from_one_after_another():
+    def kernel(out, a):
+        it = iter(a)
+        n = 0
+        for x, y in zip(it, it):
+            out[n] = x * 10 + y
+            n += 1
+        it = iter(a)
+        for x, k in zip(it, range(2)):
+            out[n] = x * 10 + k
+            n += 1
+        out[n] = next(it)  # the one that zip took before the range was exhausted is lost
+        n += 1
+        it = iter(a)
+        for i, (x, (k, y)) in enumerate(zip(it, enumerate(it))):
+            out[n] = i * 1000 + x * 100 + k * 10 + y
+            n += 1
+        it = iter(range(7))
+        z = zip(it, (1.5, 2.5), it)
+        out[n] = next(z)[2]
+        out[n + 1] = next(z)[0]
+
+    check(kernel, np.arange(1.0, 8))
+    check(kernel, np.arange(1.0, 7))
+
+
+def test_an_iterator_stays_itself_where_calls_are_spread():
+    @cuda.jit(device=True)
+    def total(x, y, z):
+        return x + y + z
+
+    @cuda.jit
+    def kernel(out, a):
+        it = iter(a)
+        other = it
+        t = (1, 2, 3)
+        for k in range(4):
+            out[k] = next(it) + total(*t) + total(*t) + total(*t) + total(*t)
+            if out[k] > 1000:
+                other = it
+            it = other
+        out[4] = next(other)
+
+    out = np.zeros(5)
+    kernel[1, 1](out, np.arange(5.0))
+    assert list(out) == [24, 25, 26, 27, 4]
+
+
 def test_augmented_assignment_evaluates_its_index_once():
     @cuda.jit(device=True)
     def count(calls):
