@@ -57,11 +57,11 @@ void HostPoll::write_lines(std::string_view text) {
     }
 }
 
-void HostPoll::end_progress() noexcept {
+void HostPoll::end_progress(const py::object& blocks_done) noexcept {
     if (!display_) return;
     const py::object display = std::exchange(display_, py::object());
     try {
-        display.attr("close")();
+        display.attr("close")(blocks_done);
     } catch (const py::error_already_set& error) {
         if (!raised()) raised_ = error.value();  // Ctrl-C
     }

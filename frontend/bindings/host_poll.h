@@ -22,7 +22,7 @@ struct Progress {
 class HostPoll {
   public:
     explicit HostPoll(const Progress& progress);
-    ~HostPoll() { end_progress(); }
+    ~HostPoll() { end_progress(pybind11::none()); }
     HostPoll(const HostPoll&) = delete;
     HostPoll& operator=(const HostPoll&) = delete;
 
@@ -32,8 +32,8 @@ class HostPoll {
     /// What a kernel prints, line by line to sys.stdout. What that raised is kept too.
     /// @return false when the launch is to stop
     bool write(std::string_view text);
-    /// The display goes away. With the GIL.
-    void end_progress() noexcept;
+    /// The display goes away, saying how many blocks are done if that is known. With the GIL.
+    void end_progress(const pybind11::object& blocks_done) noexcept;
 
     [[nodiscard]] bool raised() const { return static_cast<bool>(raised_); }
     [[nodiscard]] pybind11::object take() {

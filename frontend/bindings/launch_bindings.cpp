@@ -102,7 +102,7 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
                                               options);
         });
     }
-    poll.end_progress();
+    poll.end_progress(py::int_(result.blocks_run));
     if (result.findings.empty() && !poll.raised()) return py::none();
     for (auto& finding : result.findings) finding.kernel = plan.display_name;
     return py::cast(

@@ -42,7 +42,7 @@ def source_of(function):
             raise source
         return source
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__) or _command_line_program(code)
+    lines = linecache.getlines(code.co_filename, function.__globals__) or _program_without_file(code)
     if not lines or code.co_firstlineno > len(lines):
         raise SourceNotAvailable(
             f"the source of {code.co_name}() is not available (looked for line {code.co_firstlineno} of "
@@ -60,11 +60,9 @@ def source_of(function):
     return _from_file(code, lines, _find_function)
 
 
-def _command_line_program(code):
-    """The lines of the program of `python -c`, if this code is part of it."""
-    if code.co_filename != "<string>":
-        return []
-    for text in getattr(sys, "orig_argv", ())[1:]:
+def _program_without_file(code):
+    """The lines of the program, known without a file, that this code is part of; none if there is no such program."""
+    for text in _programs_without_files(code.co_filename):
         try:
             program = compile(text, code.co_filename, "exec", dont_inherit=True)
         except (SyntaxError, ValueError):
@@ -72,6 +70,17 @@ def _command_line_program(code):
         if code in _codes_in(program):
             return text.splitlines(keepends=True)
     return []
+
+
+def _programs_without_files(filename):
+    """Texts that may have been compiled under this name: the program of `python -c`, notebook cells under %%time."""
+    if filename == "<string>":
+        return getattr(sys, "orig_argv", ())[1:]
+    if filename == "<timed exec>" and "IPython" in sys.modules:
+        shell = sys.modules["IPython"].get_ipython()
+        cells = reversed(shell.history_manager.input_hist_raw if shell else ())
+        return (shell.transform_cell(cell.partition("\n")[2]) for cell in cells if cell.lstrip().startswith("%%time"))
+    return ()
 
 
 def _codes_in(code):

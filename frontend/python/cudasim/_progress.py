@@ -51,10 +51,10 @@ class LaunchProgress:
         if self._display is not None:
             self._guarded(self._display.make_room)
 
-    def close(self):
-        """The launch is over."""
+    def close(self, done=None):
+        """The launch is over, with so many blocks done."""
         if self._display is not None:
-            self._guarded(self._display.close)
+            self._guarded(self._display.close, done)
             self._display = None
 
     def _guarded(self, function, *arguments):
@@ -150,7 +150,9 @@ class _Bar:
             self._bar.clear(nolock=True)
         self._next = 0.0
 
-    def close(self):
+    def close(self, done):
+        if done is not None:
+            self._bar.n = done
         self._bar.close()
 
 
@@ -172,5 +174,5 @@ class _Log:
     def make_room(self):
         pass
 
-    def close(self):
+    def close(self, done):
         pass

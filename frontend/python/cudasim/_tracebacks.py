@@ -6,69 +6,89 @@ raises. What pytest, editors and notebooks show is then a traceback like that of
 Frames of this package are cut out (cudasim._native.FramelessCall and `without_package_frames`).
 """
 
+import linecache
 import os
+import re
 import sys
 import types
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-def _calls(function):
-    function()
+def _templates(step=None):
+    def calls():
+        step()
+
+    def raises():
+        raise step
+
+    return calls.__code__, raises.__code__
 
 
-def _raises(exception):
-    raise exception
-
-
-def _lines_without_columns(code):
-    """A line table that gives every instruction the function's first line and no column.
-
-    From 3.11 a traceback underlines columns; those of our templates would point at nonsense. Entry kind 13 of
-    the location table means "line only" (CPython, Objects/locations.md): one byte 1 1101 nnn for n+1 code
-    units, then the line's change as a signed variable-length number.
-    """
-    units = len(code.co_code) // 2
-    table = bytearray()
-    while units > 0:
-        chunk = min(units, 8)
-        table += bytes((0x80 | (13 << 3) | (chunk - 1), 0))
-        units -= chunk
-    return bytes(table)
-
-
-def _template(function):
-    """The function's code, all of it on its first line."""
+def _on_line(code, line):
+    """The code with every instruction on this line, and without columns."""
+    first, length = code.co_firstlineno, len(code.co_code)
     if sys.version_info >= (3, 11):
-        return function.__code__.replace(co_linetable=_lines_without_columns(function.__code__))
+        return code.replace(co_linetable=_location_table(line - first, length // 2))
     # Until 3.10 the line table is pairs of (bytes of code, change of line); one pair per up to 254 bytes.
-    table, length = bytearray(), len(function.__code__.co_code)
+    table = bytearray()
     while length > 0:
         table += bytes((min(length, 254), 0))
         length -= 254
     if sys.version_info >= (3, 10):
-        return function.__code__.replace(co_linetable=bytes(table))
-    return function.__code__.replace(co_lnotab=b"")
+        return code.replace(co_firstlineno=line, co_linetable=bytes(table))
+    return code.replace(co_firstlineno=line, co_lnotab=b"")
 
 
-_CALLS = _template(_calls)
-_RAISES = _template(_raises)
+def _location_table(offset, units):
+    """A line table for so many code units, all `offset` lines below the function's first.
+
+    A traceback underlines columns; those of our templates would point at nonsense. Entry kind 13 means "line only"
+    (CPython, Objects/locations.md): one byte 1 1101 nnn for n+1 code units, then the line's change as a signed
+    variable-length number, the sign in the lowest bit, six bits a byte.
+    """
+    table = bytearray()
+    while units > 0:
+        chunk = min(units, 8)
+        table.append(0x80 | (13 << 3) | (chunk - 1))
+        rest, offset = offset << 1, 0
+        while rest >= 64:
+            table.append(64 | rest & 63)
+            rest >>= 6
+        table.append(rest)
+        units -= chunk
+    return bytes(table)
+
+
+_CALLS, _RAISES = _templates()
+
+
+def _first_line(place):
+    """Where the function of a place begins, as far as its text tells: notebooks show it from there on."""
+    line, lines = max(place.line, 1), linecache.getlines(place.file)
+    name = re.escape(place.function.rpartition(".")[2])
+    begins = re.compile(r".*\blambda\b" if place.function == "<lambda>" else rf"\s*def\s+{name}\b")
+    for number in range(min(line, len(lines)), 0, -1):
+        if begins.match(lines[number - 1]):
+            return number
+    return line
 
 
 def _frame_function(template, place, module_globals, argument):
+    first = _first_line(place)
     replacements = {
         "co_filename": place.file,
         "co_name": place.function or "<kernel>",
-        "co_firstlineno": max(place.line, 1),
+        "co_firstlineno": first,
     }
     if sys.version_info >= (3, 11):
         replacements["co_qualname"] = replacements["co_name"]
-    function = types.FunctionType(template.replace(**replacements), module_globals)
-    return lambda: function(argument)
+    code = _on_line(template.replace(**replacements), max(place.line, 1))
+    return types.FunctionType(code, module_globals, None, None, (types.CellType(argument),))
 
 
 def _kernel_frames(traceback, frames):
-    """The last `frames` entries of the kernel's own, in order, without the lambdas between them."""
+    """The last `frames` entries, in order."""
     codes = []
     while traceback is not None:
         if not _is_package_frame(traceback):
