@@ -33,6 +33,8 @@ fi
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["platlib"])')
 rm -f "$site"/cudasim/_native*.so  # unlinked, not overwritten: a process that runs keeps its own
 cmake --install $folder --component python --prefix "$site" >/dev/null
+# Where PYTHONDONTWRITEBYTECODE is set Python would compile them at every start: 30 ms.
+.venv/bin/python -m compileall -q frontend/python
 
 if [[ -x .venv-numba/bin/python ]]; then
     content=$( (cat pyproject.toml "$site"/cudasim/_native*.so; find frontend/python -type f -name '*.p*' -not -name '*.pyc' |

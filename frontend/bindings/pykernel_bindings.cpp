@@ -84,11 +84,10 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     request.argument_types = std::move(argument_types);
     request.fastmath = fastmath;
     request.fma = fma;
-    std::vector<image::SourceFile> files;
-    for (const auto& [path, text] : sources) files.push_back({path, text});
+    for (const auto& [path, text] : sources) request.sources.push_back({path, text});
     Result result = pykernel::compile(request);
     py::dict answer;
-    answer["image"] = image::KernelImage::from_compiler(std::move(result.bitcode), std::move(files));
+    answer["image"] = result.image;
     answer["kernel_name"] = result.kernel_name;
     answer["typed_ir"] = result.typed_ir;
     py::list notes;

@@ -75,13 +75,7 @@ Result compile(const Request& request) {
         Specialisation& kernel = program.kernel(arguments);
         check_returns_nothing(kernel);
         ModuleEmitter emitter(program);
-        Result result;
-        result.bitcode = emitter.run(kernel);
-        result.kernel_name = kernel.symbol;
-        result.return_type = kernel.result->name;
-        result.typed_ir = typed_ir(program);
-        result.notes = notes(program);
-        return result;
+        return Result{emitter.run(kernel), kernel.symbol, typed_ir(program), notes(program)};
     });
 }
 

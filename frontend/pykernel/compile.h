@@ -16,6 +16,7 @@
 #include "frontend/pykernel/global_value.h"
 #include "frontend/pykernel/source_error.h"
 #include "frontend/pykernel/syntax_tree.h"
+#include "simulator/image/kernel_image.h"
 
 namespace cudasim::pykernel {
 
@@ -41,6 +42,7 @@ struct Request {
     std::vector<std::string> argument_types;  ///< Numba's type names
     bool fastmath = false;
     bool fma = false;  ///< mark floating-point operations `contract` (V5)
+    std::vector<image::SourceFile> sources;  ///< what the image keeps for reports
 };
 
 /// What works here and not on a GPU, because Numba's CUDA target refuses it.
@@ -54,10 +56,9 @@ struct Note {
 };
 
 struct Result {
-    std::string bitcode;
+    image::KernelImage image;
     std::string kernel_name;  ///< PTX-legal symbol
     std::string typed_ir;
-    std::string return_type;
     std::set<Note> notes;
 };
 

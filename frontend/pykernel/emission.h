@@ -41,8 +41,8 @@ struct Emitted {
 class ModuleEmitter {
   public:
     explicit ModuleEmitter(Program& program);
-    /// Emits the kernel and everything it calls. @returns bitcode
-    [[nodiscard]] std::string run(Specialisation& kernel);
+    /// Emits the kernel and everything it calls.
+    [[nodiscard]] image::KernelImage run(Specialisation& kernel);
 
     /// As an SSA value: booleans are i1.
     [[nodiscard]] llvm::Type* value_type(TypeRef scalar);

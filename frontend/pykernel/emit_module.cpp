@@ -1,6 +1,5 @@
-// Module-level parts: types, declarations, constants, shared arrays, exceptions, bitcode.
+// Module-level parts: types, declarations, constants, shared arrays, exceptions, the image.
 #include <llvm/BinaryFormat/Dwarf.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -26,7 +25,7 @@ llvm::DIFile* ModuleEmitter::file(const std::string& path) {
     return debug.createFile(path, "");
 }
 
-std::string ModuleEmitter::run(Specialisation& kernel) {
+image::KernelImage ModuleEmitter::run(Specialisation& kernel) {
     kernel_ = &kernel;
     declare_kernel(function(kernel));
     while (!pending_.empty()) {
@@ -42,11 +41,7 @@ std::string ModuleEmitter::run(Specialisation& kernel) {
         throw std::logic_error("cudasim emitted invalid IR for '" + kernel.symbol +
                                "': " + problem_stream.str());
     }
-    std::string bitcode;
-    llvm::raw_string_ostream stream(bitcode);
-    llvm::WriteBitcodeToFile(module, stream);
-    stream.flush();
-    return bitcode;
+    return image::KernelImage::from_module(module, program.request.sources);
 }
 
 void ModuleEmitter::declare_kernel(llvm::Function* function) {

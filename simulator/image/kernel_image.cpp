@@ -169,7 +169,7 @@ std::string write_bitcode(const llvm::Module& module) {
     return bitcode;
 }
 
-/// The bitcode of a module of any origin, after all that from_compiler() will do with it has gone well.
+/// The bitcode of a module of any origin, after all that KernelImage::read() will do with it has gone well.
 std::string written_anew(ParsedModule& parsed) {
     verify(parsed);
     (void)kernels_of(*parsed.module);
@@ -197,21 +197,27 @@ std::string hash_of(const std::string& bitcode, const std::vector<SourceFile>& s
 
 }  // namespace
 
-KernelImage KernelImage::from_compiler(std::string bitcode, std::vector<SourceFile> sources) {
-    return make(std::move(bitcode), {}, std::move(sources));
+KernelImage KernelImage::from_module(const llvm::Module& module, std::vector<SourceFile> sources) {
+    check_target(module);
+    return make(write_bitcode(module), {}, kernels_of(module), std::move(sources));
 }
 
 KernelImage KernelImage::from_bitcode(std::string bitcode, std::vector<SourceFile> sources) {
     require_bitcode(bitcode);
     std::string anew = read_in_child_process("kernel image: malformed bitcode", [&] { return written_anew(*parse_bitcode(bitcode)); });
-    return make(std::move(anew), std::move(bitcode), std::move(sources));
+    return read(std::move(anew), std::move(bitcode), std::move(sources));
 }
 
-KernelImage KernelImage::make(std::string bitcode, std::string original, std::vector<SourceFile> sources) {
-    auto parsed = parse_bitcode(bitcode);
+KernelImage KernelImage::read(std::string bitcode, std::string original, std::vector<SourceFile> sources) {
+    const auto parsed = parse_bitcode(bitcode);
     verify(*parsed);
+    return make(std::move(bitcode), std::move(original), kernels_of(*parsed->module), std::move(sources));
+}
+
+KernelImage KernelImage::make(std::string bitcode, std::string original, std::vector<Kernel> kernels,
+                              std::vector<SourceFile> sources) {
     auto data = std::make_shared<Data>();
-    data->kernels = kernels_of(*parsed->module);
+    data->kernels = std::move(kernels);
     data->hash = hash_of(original.empty() ? bitcode : original, sources);
     data->bitcode = std::move(bitcode);
     data->original = std::move(original);
@@ -220,8 +226,8 @@ KernelImage KernelImage::make(std::string bitcode, std::string original, std::ve
 }
 
 KernelImage KernelImage::from_ir_text(std::string_view text, std::vector<SourceFile> sources) {
-    return from_compiler(read_in_child_process("kernel image: malformed IR text", [&] { return written_anew(*parse_text(text)); }),
-                         std::move(sources));
+    return read(read_in_child_process("kernel image: malformed IR text", [&] { return written_anew(*parse_text(text)); }), {},
+                std::move(sources));
 }
 
 const Kernel* KernelImage::find(std::string_view name) const {

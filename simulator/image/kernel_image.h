@@ -13,6 +13,10 @@
 #include <string_view>
 #include <vector>
 
+namespace llvm {
+class Module;
+}
+
 namespace cudasim::image {
 
 /// Triple and data layout of every image (LLVM NVPTX back end user guide; what clang 19 emits).
@@ -52,8 +56,8 @@ class KernelImage {
     /// @param bitcode an LLVM module of any origin; is read in a child process, verified, and written anew
     ///     (isolated_reading.h). @throws ImageError
     [[nodiscard]] static KernelImage from_bitcode(std::string bitcode, std::vector<SourceFile> sources = {});
-    /// The same for bitcode that LLVM has just written in this process: kept as it is, read here.
-    [[nodiscard]] static KernelImage from_compiler(std::string bitcode, std::vector<SourceFile> sources = {});
+    /// @param module what a front end has just made in this process and verified. @throws ImageError
+    [[nodiscard]] static KernelImage from_module(const llvm::Module& module, std::vector<SourceFile> sources = {});
     /// @param text textual LLVM IR (.ll) of any origin. @throws ImageError with line and column
     [[nodiscard]] static KernelImage from_ir_text(std::string_view text, std::vector<SourceFile> sources = {});
     /// Inverse of serialise(). Refuses anything malformed. @throws ImageError
@@ -79,7 +83,10 @@ class KernelImage {
         std::vector<SourceFile> sources;
         std::string hash;
     };
-    static KernelImage make(std::string bitcode, std::string original, std::vector<SourceFile> sources);
+    static KernelImage make(std::string bitcode, std::string original, std::vector<Kernel> kernels,
+                            std::vector<SourceFile> sources);
+    /// The same for bitcode that a child process has verified and written.
+    static KernelImage read(std::string bitcode, std::string original, std::vector<SourceFile> sources);
     explicit KernelImage(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
     std::shared_ptr<const Data> data_;
 };
