@@ -253,13 +253,19 @@ FolderUsage CacheFolder::usage() const {
 FolderUsage CacheFolder::clear() const {
     const Descriptor folder = open_folder(path_);
     if (!folder) return {};
-    const FolderUsage before = usage_of(folder.number());
-    std::vector<std::string> names{"hits", "misses"};
-    for_each_file(folder.number(), [&](std::string_view name, const struct stat&) {
-        if (name.ends_with(entry_suffix) || name.starts_with(unfinished_prefix)) names.emplace_back(name);
+    FolderUsage gone{0, 0, length_of(folder.number(), "hits"), length_of(folder.number(), "misses")};
+    std::vector<EntryFile> files{{"hits"}, {"misses"}};
+    for_each_file(folder.number(), [&](std::string_view name, const struct stat& status) {
+        if (name.ends_with(entry_suffix) || name.starts_with(unfinished_prefix))
+            files.push_back({std::string(name), static_cast<std::uint64_t>(status.st_size)});
     });
-    for (const std::string& name : names) (void)::unlinkat(folder.number(), name.c_str(), 0);
-    return before;
+    for (const EntryFile& file : files) {
+        const bool removed = ::unlinkat(folder.number(), file.name.c_str(), 0) == 0 || errno == ENOENT;
+        if (!removed || !file.name.ends_with(entry_suffix)) continue;
+        ++gone.entries;
+        gone.bytes += file.bytes;
+    }
+    return gone;
 }
 
 }  // namespace cudasim::jit

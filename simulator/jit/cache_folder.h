@@ -50,7 +50,7 @@ class CacheFolder {
     void count(bool hit) const;
 
     [[nodiscard]] FolderUsage usage() const;
-    /// Removes entries and counts, and nothing else in the folder. Returns what was there.
+    /// Removes entries and counts, and nothing else in the folder. Returns the entries that are gone, and the counts.
     FolderUsage clear() const;
 
   private:

@@ -166,7 +166,8 @@ def test_a_folder_that_was_asked_for_and_cannot_be_is_said_once(run):
     script = SCRIPT + "    cuda.jit(scale.py_func)[1, 8](x, 3.0); cuda.jit(scale.py_func)[1, 4](x, 3.0)\n"
     done = run.script(script, CUDASIM_CACHE_DIR="/proc/nowhere")
     assert done.stdout.strip() == RESULT
-    assert done.stderr.count("CudasimWarning: the cache of compiled kernels is not used: /proc/nowhere") == 1
+    said = "CudasimWarning: the cache of compiled kernels is not used: /proc/nowhere"
+    assert done.stderr.count(said) == 1 and "script.py:14: " + said in done.stderr
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o777, 0o1777])
@@ -293,3 +294,9 @@ def test_info_shows_it_and_makes_nothing(run, folder):
 
 def test_the_tests_own_cache_is_not_the_users():
     assert pathlib.Path(os.environ["CUDASIM_CACHE_DIR"]).parent.name.startswith("cudasim_tests_")
+
+
+@pytest.mark.parametrize("home, reason", [("/dev/null", "/dev/null is no folder"), ("relative", "no home directory"), ("", "no home directory")])
+def test_info_says_why_kernels_cannot_be_kept(run, home, reason):
+    state = usage(run, "", XDG_CACHE_HOME=None, HOME=home)
+    assert reason in state["problem"] and not state["enabled"]

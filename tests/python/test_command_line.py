@@ -1,6 +1,9 @@
 """The command-line program: run, info, ir, and what it says to wrong usage."""
 
 import json
+import signal
+import subprocess
+import sys
 
 import cudasim
 import pytest
@@ -158,3 +161,12 @@ def test_ir_names_the_kernels_there_are(run):
 def test_ir_says_what_stopped_the_script(run):
     done = cudasim_program(run, "ir", run.write("raise KeyError('boom')"), "--kernel", "k")
     assert done.returncode == 1 and "KeyError" in done.stderr and "boom" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["info"], ["cache", "info"]])
+def test_a_reader_that_leaves_early_is_no_error(arguments):
+    program = subprocess.Popen(
+        [sys.executable, "-m", "cudasim.command_line", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    program.stdout.close()
+    assert program.stderr.read() == b"" and program.wait(timeout=60) == 128 + signal.SIGPIPE

@@ -246,6 +246,8 @@ def test_wrong_number_of_arguments_is_a_type_error():
         two[1, 1](np.zeros(1))
     with pytest.raises(TypeError, match="positional arguments only.*two.*got x, y by name"):
         two[1, 1](x=np.zeros(1), y=np.zeros(1))
+    with pytest.raises(TypeError, match="positional arguments only.*two.*got y by name"):
+        two.forall(1)(np.zeros(1), y=np.zeros(1))
     with pytest.raises(TypeError, match="3 argument types given"):
         two[1, 1](np.zeros(1), np.zeros(1), 1)
 

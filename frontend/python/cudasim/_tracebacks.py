@@ -150,3 +150,11 @@ def without_package_frames(traceback):
         if not _is_package_frame(entry):
             result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
+
+
+def calling_frame():
+    """The innermost frame that is not cudasim's own: the user's code; None where there is none."""
+    frame, package = sys._getframe(1), __name__.partition(".")[0]
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame = frame.f_back
+    return frame

@@ -20,7 +20,8 @@ def folder():
         return os.path.abspath(chosen)
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):  # the XDG Base Directory Specification: relative paths are ignored
-        base = os.path.join(os.path.expanduser("~"), ".cache")
+        home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""  # else "" would mean "/"
+        base = os.path.join(home, ".cache")
     return os.path.join(base, "cudasim") if os.path.isabs(base) else None
 
 
@@ -45,10 +46,15 @@ def _warn(unsafe, what):
     """Only where it is news: an unsafe folder, or one that was asked for. No home directory is no problem."""
     if what in _said or not (unsafe or options.get("cache_dir")):
         return
+    from cudasim._tracebacks import calling_frame
     from cudasim.errors import CudasimWarning
 
     _said.add(what)
-    warnings.warn(f"the cache of compiled kernels is not used: {what}", CudasimWarning, stacklevel=2)
+    message, frame = f"the cache of compiled kernels is not used: {what}", calling_frame()
+    if frame is None:
+        warnings.warn(message, CudasimWarning, stacklevel=2)
+    else:
+        warnings.warn_explicit(message, CudasimWarning, frame.f_code.co_filename, frame.f_lineno, registry={})
 
 
 def info():
@@ -56,15 +62,10 @@ def info():
     from cudasim import _native
 
     place = folder()
-    problem = None
-    if place is None:
-        problem = "there is no home directory"
-    elif os.path.lexists(place):
-        found = _native.cache_problem(place)
-        problem = found and found[1]
+    problem = _problem(place)
     usage = _native.cache_usage(place or "")
     return {
-        "enabled": bool(options.get("cache") and options.get("cache_size") and place),
+        "enabled": bool(options.get("cache") and options.get("cache_size") and not problem),
         "folder": place,
         "problem": problem,
         "entries": usage["entries"],
@@ -75,14 +76,35 @@ def info():
     }
 
 
+def _problem(place):
+    """Why kernels cannot be kept there; None when they can, or could once the folder is made."""
+    from cudasim import _native
+
+    if place is None:
+        return "there is no home directory"
+    if os.path.lexists(place):
+        found = _native.cache_problem(place)
+        return found and found[1]
+    parent = os.path.dirname(place)
+    while not os.path.lexists(parent):
+        parent = os.path.dirname(parent)
+    if not os.path.isdir(parent):
+        return f"{place} cannot be made: {parent} is no folder"
+    if not os.access(parent, os.W_OK | os.X_OK):
+        return f"{place} cannot be made: {parent} may not be written"
+    return None
+
+
 def clear():
-    """Removes all compiled kernels and the counts. Returns what was there, as info() would have said."""
+    """Removes all compiled kernels and the counts. Returns info() from before, "removed" (kernels) and "freed" (bytes)."""
     from cudasim import _native
 
     before = info()
-    if before["folder"] is not None:
-        _native.clear_cache(before["folder"])
-    return before
+    removed = _native.clear_cache(before["folder"] or "")
+    if removed["entries"] < before["entries"] and not before["problem"]:
+        left = before["entries"] - removed["entries"]
+        before["problem"] = f"{left} of {before['entries']} kernels in {before['folder']} cannot be removed"
+    return {**before, "removed": removed["entries"], "freed": removed["bytes"]}
 
 
 def rows(state):
@@ -93,10 +115,10 @@ def rows(state):
         ("folder", state["folder"] or "none"),
         *([("not used because", state["problem"])] if state["problem"] else []),
         ("entries", str(state["entries"])),
-        ("size", f"{_mebibytes(state['bytes'])} of at most {_mebibytes(state['limit'])}"),
+        ("size", f"{_size(state['bytes'])} of at most {_size(state['limit'])}"),
         ("found", f"{state['hits']} of {looked_up} looked up"),
     ]
 
 
-def _mebibytes(count):
-    return f"{count / (1 << 20):.1f} MiB"
+def _size(count):
+    return f"{count / (1 << 20):.1f} MiB" if count >= 1 << 20 else f"{count / (1 << 10):.1f} KiB"

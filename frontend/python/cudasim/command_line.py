@@ -7,6 +7,8 @@ cudasim cache info|clear                 the compiled kernels that are kept on d
 """
 
 import argparse
+import os
+import signal
 import sys
 
 import cudasim
@@ -28,10 +30,18 @@ def main(arguments=None):
     from cudasim.options import OptionError
 
     try:
-        return parsed.command(parsed)
+        status = parsed.command(parsed)
+        if parsed.command is not _run:
+            sys.stdout.flush()
+        return status
     except OptionError as error:
         print(f"cudasim: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        if parsed.command is _run:  # the script's own business, as in Python
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python flushes at its end goes there
+        return 128 + signal.SIGPIPE  # what a shell says of a program that `| head` ended
 
 
 def _parser():
@@ -162,7 +172,7 @@ def _cache_clear(parsed):
     if before["problem"]:
         print(f"cudasim cache clear: {before['problem']}", file=sys.stderr)
         return 1
-    print(f"removed {before['entries']} compiled kernels, {before['bytes']} bytes, from {before['folder']}")
+    print(f"removed {before['removed']} compiled kernels, {before['freed']} bytes, from {before['folder']}")
     return 0
 
 

@@ -234,6 +234,7 @@ TEST_F(CacheFolderTest, a_folder_that_may_only_be_read_is_read) {
     folder.write("b", bytes_of(10));
     folder.remove("a");
     folder.count(false);
+    EXPECT_EQ(folder.clear().entries, 0U);
     EXPECT_EQ(folder.usage().entries, 1U);
     EXPECT_EQ(::umount2(path.c_str(), MNT_DETACH), 0);
 }

@@ -7,11 +7,11 @@ What numba.cuda refuses (copies between different strides, transposing three axe
 
 import operator
 import os
-import sys
 
 import numpy as np
 
 from cudasim import errors
+from cudasim._tracebacks import calling_frame
 from cudasim.cuda.array_layout import (
     array_type_name,
     completed_shape,
@@ -32,10 +32,7 @@ from cudasim.cuda.device_memory import MemoryPointer, device_of, pointer_to
 
 def _caller_label():
     """Where the user's code made the array: what memory reports call the allocation."""
-    frame = sys._getframe(2)
-    package = __name__.partition(".")[0]
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        frame = frame.f_back
+    frame = calling_frame()
     if frame is None:
         return ""
     return f"device array made at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

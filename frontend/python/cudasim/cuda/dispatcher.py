@@ -45,9 +45,7 @@ class ConfiguredKernel(_native.FramelessCall):
 
     def _run(self, *args, **keywords):
         if keywords:
-            raise TypeError(
-                f"a kernel takes positional arguments only; {self.dispatcher.__name__}() got {', '.join(keywords)} by name"
-            )
+            raise _by_name(self.dispatcher, keywords)
         # The hot path: device arrays, floats and ints are typed and flattened in one go.
         device = current_device()
         key, values, plain = [], [], True
@@ -82,6 +80,12 @@ class ConfiguredKernel(_native.FramelessCall):
             entry.run(args)
 
 
+def _by_name(dispatcher, keywords):
+    return TypeError(
+        f"a kernel takes positional arguments only; {dispatcher.__name__}() got {', '.join(keywords)} by name"
+    )
+
+
 class ForAll(_native.FramelessCall):
     """`kernel.forall(n)`: a one-dimensional launch of at least n threads."""
 
@@ -92,7 +96,9 @@ class ForAll(_native.FramelessCall):
         self.dispatcher, self.ntasks, self.stream, self.sharedmem = dispatcher, ntasks, stream, sharedmem
         self.thread_per_block = tpb
 
-    def _run(self, *args):
+    def _run(self, *args, **keywords):
+        if keywords:
+            raise _by_name(self.dispatcher, keywords)
         if self.ntasks == 0:
             return
         threads = self.thread_per_block
