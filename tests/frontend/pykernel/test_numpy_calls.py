@@ -221,3 +221,28 @@ def test_reductions_see_shared_and_local_arrays():
     out = np.zeros(4)
     kernel[1, 4](out)
     assert list(out) == [601, 605, 609, 613]
+
+
+@needs_oracle
+def test_sums_go_in_the_order_of_memory_and_the_first_nan_is_the_extremum():
+    source = """def kernel(out, c, f, n):
+    out[0] = c.sum()
+    out[1] = f.sum()
+    out[2] = f.T.sum()
+    out[3] = f[:, ::-1].sum()
+    out[4] = f.mean()
+    out[5] = n.argmin()
+    out[6] = n.argmax()
+    out[7] = n[:1].argmax()
+    out[8] = np.nansum(n)
+    out[9] = np.nanmean(n)
+    out[10] = n.sum()
+    out[11] = n.any()
+    out[12] = np.nanprod(n)
+    out[13] = f.argmax()
+"""
+    rough = np.array([[1e16, 1.0, 1.0], [-1e16, 1.0, 0.5]])
+    arguments = [np.zeros(14), rough, np.asfortranarray(rough), np.array([1.0, np.nan, -5, np.nan, 7])]
+    compare(source, arguments)
+    out = arguments[0]
+    assert out[0] != out[1] and (out[5], out[6]) == (1, 1)
