@@ -12,7 +12,7 @@ import ast
 import copy
 import types
 
-from cudasim._kernel_source import KernelSource, SourceNotAvailable, give_source, source_of
+from cudasim._kernel_source import KernelSource, SourceNotAvailable, give_source, parse, source_of
 
 
 def bind(function, values):
@@ -90,7 +90,7 @@ def _assignment(node, name, outer):
 def _code(node, source, function, cells):
     """The function's new code object: compiled inside a function whose parameters are the names of its closure."""
     inner = copy.deepcopy(node)
-    shell = ast.parse(f"def shell({', '.join(cells)}): pass")
+    shell = parse(f"def shell({', '.join(cells)}): pass")
     body = inner if isinstance(inner, ast.FunctionDef) else ast.copy_location(ast.Expr(inner), inner)
     shell.body[0].body = [body]
     ast.increment_lineno(body, source.line_offset)

@@ -6,7 +6,26 @@ object's file name and first line lead straight to the lines in `linecache`, whi
 
 import ast
 import linecache
+import os
 import sys
+import threading
+
+_parsing = threading.RLock()
+
+
+def _renew_lock():
+    global _parsing
+    _parsing = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+def parse(text):
+    """ast.parse by one thread at a time: CPython 3.11 counts the depth of trees for all threads together, and raises
+    SystemError when a garbage collection lets another thread in (https://github.com/python/cpython/issues/106905)."""
+    with _parsing:
+        return ast.parse(text)
 
 
 class SourceNotAvailable(Exception):
@@ -118,7 +137,7 @@ def _parse_block(block, name):
     text = "".join(block)
     indented = text[:1] in " \t"
     try:
-        tree = ast.parse("if 1:\n" + text if indented else text)
+        tree = parse("if 1:\n" + text if indented else text)
     except SyntaxError:
         return None, 0
     body = tree.body[0].body if indented else tree.body
@@ -131,7 +150,7 @@ def _from_file(code, lines, find):
     """The slow way, for what does not start a line of its own: parse the whole file."""
     text = "".join(lines)
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except SyntaxError as error:
         raise SourceNotAvailable(f"{code.co_filename}, line {error.lineno}: {error.msg}") from None
     node = find(tree, code)
