@@ -7,8 +7,9 @@ object's file name and first line lead straight to the lines in `linecache`, whi
 import ast
 import linecache
 import os
-import sys
 import threading
+
+from cudasim._unfiled_programs import codes_in, program_of
 
 _parsing = threading.RLock()
 
@@ -61,12 +62,12 @@ def source_of(function):
             raise source
         return source
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__) or _program_without_file(code)
+    lines = linecache.getlines(code.co_filename, function.__globals__) or program_of(function)
     if not lines or code.co_firstlineno > len(lines):
         raise SourceNotAvailable(
             f"the source of {code.co_name}() is not available (looked for line {code.co_firstlineno} of "
             f"{code.co_filename!r}): kernels are compiled from source, so define them in a file or a notebook cell, "
-            "or put the text that exec() gets into linecache.cache under the name that compile() gets")
+            "or give exec() a text that a variable holds while @cuda.jit sees the function")
     if code.co_name == "<lambda>":
         return _from_file(code, lines, _find_lambda)
     first = code.co_firstlineno
@@ -77,37 +78,6 @@ def source_of(function):
             return KernelSource(node, first - 1 + offset, code.co_filename, first, _without_ends(block),
                                 "".join(lines))
     return _from_file(code, lines, _find_function)
-
-
-def _program_without_file(code):
-    """The lines of the program, known without a file, that this code is part of; none if there is no such program."""
-    for text in _programs_without_files(code.co_filename):
-        try:
-            program = compile(text, code.co_filename, "exec", dont_inherit=True)
-        except (SyntaxError, ValueError):
-            continue
-        if code in _codes_in(program):
-            return text.splitlines(keepends=True)
-    return []
-
-
-def _programs_without_files(filename):
-    """Texts that may have been compiled under this name: the program of `python -c`, notebook cells under %%time."""
-    if filename == "<string>":
-        return getattr(sys, "orig_argv", ())[1:]
-    if filename == "<timed exec>" and "IPython" in sys.modules:
-        shell = sys.modules["IPython"].get_ipython()
-        cells = reversed(shell.history_manager.input_hist_raw if shell else ())
-        return (shell.transform_cell(cell.partition("\n")[2]) for cell in cells if cell.lstrip().startswith("%%time"))
-    return ()
-
-
-def _codes_in(code):
-    """A code object and all inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, type(code)):
-            yield from _codes_in(constant)
 
 
 def _possible_ends(lines, first):
@@ -188,7 +158,7 @@ def _compiles_to(tree, node, code):
     node.lineno = node.end_lineno = 1 << 24  # found by it among all code of the file
     try:
         program = compile(tree, code.co_filename, "exec", dont_inherit=True)
-        made = next(each for each in _codes_in(program) if each.co_firstlineno == node.lineno)
+        made = next(each for each in codes_in(program) if each.co_firstlineno == node.lineno)
     except (SyntaxError, ValueError, StopIteration):
         return False
     finally:
