@@ -16,11 +16,10 @@ import pytest
 from conftest import clean_environment
 from cudasim import _progress
 
-SECONDS = 3.2
 LONG = """
     import sys
     import numpy as np
-    from cudasim import cuda, options
+    from cudasim import _progress, cuda, options
     from cudasim.errors import KernelTimeoutError
 
     @cuda.jit
@@ -38,6 +37,8 @@ LONG = """
             except KernelTimeoutError:
                 print("stopped")
 """
+#: So that the tests take less time: a launch counts as long after 0.4 seconds.
+SOON = LONG.replace("seconds=3.2", "seconds=1.4") + "    _progress.AFTER_SECONDS = 0.4\n"
 
 
 def on_a_terminal(run, code, columns=100, **variables):
@@ -79,19 +80,19 @@ def test_a_terminal_shows_a_bar_with_blocks_rate_and_time_left(run):
     pictures = [part for part in re.split("[\r\n]", text) if part.startswith("count (native): ")]
     assert len(pictures) > 5
     assert re.fullmatch(
-        r"count \(native\):  75%\|[^|]+\| 3/4 blocks, 00:0[23] elapsed, 00:0\d left, 1\.\d+block/s|.*s/block", pictures[-1]
+        r"count \(native\):  75%\|[^|]+\| 3/4 blocks, 00:0[23] elapsed, 00:0\d left, +\d\.\d\d(block/s|s/block)", pictures[-1]
     ), pictures[-1]
     assert all(len(picture) <= 100 for picture in pictures)
     assert screen_lines(text) == ["stopped"]
 
 
 def test_one_long_block_is_shown_too(run):
-    text = on_a_terminal(run, LONG + "    until_the_limit()\n")
-    assert re.search(r"count \(native\):   0%\|\s*\| 0/1 blocks, 00:02 elapsed, \? left", text)
+    text = on_a_terminal(run, SOON + "    until_the_limit()\n")
+    assert re.search(r"count \(native\):   0%\|\s*\| 0/1 blocks, 00:0[01] elapsed, \? left", text)
 
 
 def test_an_error_comes_after_the_bar_has_gone(run):
-    text = on_a_terminal(run, LONG + "    options.set(time_limit=2.5)\n    count[1, 1](np.zeros(1), 0)\n")
+    text = on_a_terminal(run, SOON + "    options.set(time_limit=0.9)\n    count[1, 1](np.zeros(1), 0)\n")
     assert "count (native)" in text
     lines = screen_lines(text)
     assert lines[0] == "Traceback (most recent call last):" and "time limit" in " ".join(lines[-6:]), lines
@@ -100,7 +101,7 @@ def test_an_error_comes_after_the_bar_has_gone(run):
 def test_printed_lines_and_the_bar_do_not_mix(run):
     text = on_a_terminal(
         run,
-        LONG
+        SOON
         + """
     @cuda.jit
     def talk(x):
@@ -113,7 +114,7 @@ def test_printed_lines_and_the_bar_do_not_mix(run):
                 n += 1
                 if n % 10000 == 0:
                     print("line", n)
-    options.set(time_limit=3.2)
+    options.set(time_limit=1.4)
     try:
         talk[1, 1](np.zeros(1))
     except KernelTimeoutError:
@@ -129,11 +130,11 @@ def test_printed_lines_and_the_bar_do_not_mix(run):
 def test_bars_of_the_program_stay(run):
     text = on_a_terminal(
         run,
-        LONG
+        SOON
         + """
     from tqdm import tqdm
     for _ in tqdm(range(2), desc="outer"):
-        until_the_limit(seconds=2.4)
+        until_the_limit(seconds=1.0)
     """,
     )
     assert "count (native)" in text
@@ -142,7 +143,7 @@ def test_bars_of_the_program_stay(run):
 
 @pytest.mark.parametrize("how", ["environment", "in Python"])
 def test_progress_can_be_switched_off(run, how):
-    code = LONG + ("    options.set(progress=False)\n" if how == "in Python" else "")
+    code = SOON + ("    options.set(progress=False)\n" if how == "in Python" else "")
     text = on_a_terminal(
         run,
         code + "    until_the_limit()\n    print('tqdm' in sys.modules)\n",
@@ -158,13 +159,13 @@ def test_short_launches_show_nothing_and_import_nothing(run):
 
 def test_a_log_gets_a_line_per_interval(run):
     done = run.script(
-        LONG + "    from cudasim import _progress\n    _progress.LOG_INTERVAL = 2.5\n    until_the_limit(4, 3, 6)\n"
+        SOON + "    _progress.LOG_INTERVAL = 1.2\n    until_the_limit(4, 3, 3)\n"
     )
     assert done.stdout == "stopped\n"
     lines = done.stderr.splitlines()
     assert len(lines) == 2, done.stderr
-    assert lines[0].startswith("cudasim: count (native):  75%, 3/4 blocks, 00:02 elapsed, 00:00 left, ")
-    assert lines[1].startswith("cudasim: count (native):  75%, 3/4 blocks, 00:05 elapsed, 00:01 left, ")
+    assert lines[0].startswith("cudasim: count (native):  75%, 3/4 blocks, 00:01 elapsed, 00:00 left, ")
+    assert lines[1].startswith("cudasim: count (native):  75%, 3/4 blocks, 00:02 elapsed, 00:00 left, ")
 
 
 def test_a_log_gets_its_first_line_after_a_minute(run):
@@ -174,14 +175,14 @@ def test_a_log_gets_its_first_line_after_a_minute(run):
 
 
 def test_a_program_without_standard_error_output_runs(run):
-    done = run.script(LONG + "    sys.stderr = None\n    until_the_limit()\n")
+    done = run.script(SOON + "    sys.stderr = None\n    until_the_limit()\n")
     assert (done.stdout, done.stderr) == ("stopped\n", "")
 
 
 def test_an_error_output_that_cannot_be_written_does_not_end_the_launch(run):
     text = on_a_terminal(
         run,
-        LONG
+        SOON
         + """
     class Broken:
         encoding = "utf-8"
@@ -198,7 +199,7 @@ def test_an_error_output_that_cannot_be_written_does_not_end_the_launch(run):
 
 def test_without_tqdm_a_warning_says_what_to_install(run):
     done = run.script(
-        LONG + "    sys.modules['tqdm'] = None\n    sys.stderr.isatty = lambda: True\n    until_the_limit()\n"
+        SOON + "    sys.modules['tqdm'] = None\n    sys.stderr.isatty = lambda: True\n    until_the_limit()\n"
     )
     assert done.stdout == "stopped\n" and "pip install tqdm" in done.stderr, done.stderr
 
@@ -206,10 +207,9 @@ def test_without_tqdm_a_warning_says_what_to_install(run):
 def test_control_c_while_the_bar_is_drawn_ends_the_launch(run):
     text = on_a_terminal(
         run,
-        LONG
+        SOON
         + """
     import os, signal
-    from cudasim import _progress
     show = _progress._Bar.show
     def interrupted(self, done, seconds):
         show(self, done, seconds)
@@ -220,7 +220,7 @@ def test_control_c_while_the_bar_is_drawn_ends_the_launch(run):
     except KeyboardInterrupt:
         print("interrupted")
     _progress._Bar.show = show
-    until_the_limit(seconds=2.2)
+    until_the_limit(seconds=0.6)
     """,
     )
     assert screen_lines(text) == ["interrupted", "stopped"]
