@@ -219,6 +219,25 @@ def cuda_options_native():
     return options.override(mode="native") if "mode" in options.BY_NAME else nullcontext()
 
 
+def test_a_file_that_changes_after_its_import_does_not_change_its_kernels(run):
+    run.write("from cudasim import cuda\n@cuda.jit\ndef fill(x):\n    x[0] = 1\n", "kernels.py")
+    changed = "from cudasim import cuda\n@cuda.jit\ndef fill(x):\n    x[0] = 22\n"
+    done = run.script(
+        f"""
+        import importlib, numpy as np, kernels
+        x = np.zeros(1)
+        with open("kernels.py", "w") as file:
+            file.write({changed!r})
+        kernels.fill[1, 1](x)
+        print(x)
+        importlib.reload(kernels)
+        kernels.fill[1, 1](x)
+        print(x)
+        """
+    )
+    assert done.stdout == "[1.]\n[22.]\n", done.stderr
+
+
 DOCTEST = '''
     """
     >>> import numpy as np

@@ -5,11 +5,10 @@ object's file name and first line lead straight to the lines in `linecache`, whi
 """
 
 import ast
-import linecache
 import os
 import threading
 
-from cudasim._unfiled_programs import codes_in, program_of
+from cudasim._source_lines import codes_in, lines_of
 
 _parsing = threading.RLock()
 
@@ -61,8 +60,7 @@ def source_of(function):
         if isinstance(source, SourceNotAvailable):
             raise source
         return source
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__) or program_of(function)
+    lines = lines_of(function)
     if not lines or code.co_firstlineno > len(lines):
         raise SourceNotAvailable(
             f"the source of {code.co_name}() is not available (looked for line {code.co_firstlineno} of "

@@ -2,8 +2,6 @@
 
 import functools
 import inspect
-import linecache
-import os
 import sys
 import types
 import warnings
@@ -36,11 +34,9 @@ def function_of(given, device):
             f"@cuda.jit takes a plain Python function; {name}() is a generator: a kernel writes its results to arrays "
             "and yields nothing"
         )
-    filename = given.__code__.co_filename
-    if not os.path.exists(filename) and not linecache.getlines(filename, given.__globals__):
-        from cudasim._unfiled_programs import remember_program
+    from cudasim._source_lines import remember_lines
 
-        remember_program(given)
+    remember_lines(given)
     return given, {}
 
 

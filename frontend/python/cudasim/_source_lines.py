@@ -1,12 +1,13 @@
-"""The text of functions whose source lies in no file: from `python -c`, a redirected standard input, exec() and eval(),
-notebook cells under %%time.
+"""The lines of the file that a function is in, or of the program that has no file: `python -c`, a redirected standard
+input, the text of exec() and eval(), notebook cells under %%time.
 
-Python does not keep it. It is looked for where it may still be, and believed when it compiles to the very code of the
-function: same instructions, names, constants, lines and columns.
+Python does not keep the text of such programs. It is looked for where it may still be, and believed when it compiles
+to the very code of the function: same instructions, names, constants, lines and columns.
 """
 
 import __future__
 
+import linecache
 import os
 import stat
 import sys
@@ -27,16 +28,23 @@ def codes_in(code):
             yield from codes_in(constant)
 
 
-def remember_program(function):
-    """Looks for the text while the callers that may hold it are there; program_of() will know it."""
-    function.__cudasim_program__ = (function.__code__, _find(function.__code__))
+def remember_lines(function):
+    """Keeps the lines for lines_of(): the file may change before the function is compiled, and what has no file is held
+    by callers that return."""
+    function.__cudasim_lines__ = (function.__code__, _lines(function))
 
 
-def program_of(function):
-    """The lines of the program, known without a file, that the function is part of; none if there is no such text."""
+def lines_of(function):
+    """All lines of the function's file or program; none when they are not known."""
     # Decorators copy attributes to other functions; the code says whose they are.
-    code, lines = getattr(function, "__cudasim_program__", (None, ()))
-    return lines if code is function.__code__ and lines else _find(function.__code__)
+    code, lines = getattr(function, "__cudasim_lines__", (None, ()))
+    return lines if code is function.__code__ and lines else _lines(function)
+
+
+def _lines(function):
+    filename = function.__code__.co_filename
+    linecache.checkcache(filename)
+    return linecache.getlines(filename, function.__globals__) or _find(function.__code__)
 
 
 def _find(code):
