@@ -301,7 +301,7 @@ std::vector<Waiter> BlockRun::waiters() const {
 
 void BlockRun::abandon() {
     for (auto* list : {&waiting_, &spinning_, &ready_}) {
-        for (Runner* runner : *list) worker_->discard(runner);
+        for (Runner* runner : *list) worker_->end(runner);
         list->clear();
     }
     not_started_ = 0;

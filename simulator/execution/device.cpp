@@ -13,6 +13,7 @@
 #include "simulator/execution/launch_limits.h"
 #include "simulator/execution/loaded_image.h"
 #include "simulator/execution/worker_pool.h"
+#include "simulator/fiber/stack_slab.h"
 #include "simulator/memory/shadow.h"
 
 namespace cudasim::execution {
@@ -157,14 +158,34 @@ std::unique_lock<std::timed_mutex> wait_for_turn(std::timed_mutex& device, Launc
     return lock;
 }
 
-/// Shared by compiled and C++ kernels once `launch` says what runs.
+/// That may be on the device at a time: its occupancy, and as many guarded stacks as a process can have.
+unsigned resident_blocks(const DeviceProfile& profile, const Launch& launch) {
+    const std::uint64_t threads = launch.configuration.block.volume();
+    const unsigned occupied = occupancy(profile, threads, launch.shared_bytes);
+    if (!launch.host_kernel || !launch.host_kernel->guarded_stacks()) return occupied;
+    return static_cast<unsigned>(std::min<std::uint64_t>(occupied, fiber::most_guarded_stacks / threads));
+}
+
+struct HostKernelScope {
+    explicit HostKernelScope(HostKernel* host_kernel) : kernel(host_kernel) {
+        if (kernel) kernel->begin();
+    }
+    ~HostKernelScope() {
+        if (kernel) kernel->end();
+    }
+    HostKernelScope(const HostKernelScope&) = delete;
+    HostKernelScope& operator=(const HostKernelScope&) = delete;
+    HostKernel* kernel;
+};
+
+/// Shared by compiled and host kernels once `launch` says what runs.
 LaunchResult run(Device::State& state, Launch& launch) {
     const unsigned workers = worker_count(launch.options);
     launch.profile = &state.profile;
     launch.arena = &state.memory->arena;
     launch.arena_mutex = &state.memory->mutex;
     launch.block_count = launch.configuration.grid.volume();
-    launch.resident_blocks = std::max(1U, occupancy(state.profile, launch.configuration.block.volume(), launch.shared_bytes) / workers);
+    launch.resident_blocks = std::max(1U, resident_blocks(state.profile, launch) / workers);
     const auto turn = wait_for_turn(state.launch_mutex, launch);
     if (launch.stopped()) return {};
     launch.start = Clock::now();
@@ -173,6 +194,7 @@ LaunchResult run(Device::State& state, Launch& launch) {
         launch.deadline = launch.start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(launch.options.time_limit_seconds));
     {
         FaultSignals signals;
+        HostKernelScope scope(launch.host_kernel);
         state.pool.run(launch, workers);
     }
     if (launch.output && !launch.output->write_rest()) launch.request_stop(Stop::interrupted);
@@ -180,19 +202,6 @@ LaunchResult run(Device::State& state, Launch& launch) {
     result.findings = launch.findings.take();
     result.blocks_run = launch.blocks_run.load();
     return result;
-}
-
-/// Entry of a C++ kernel: the thread loop that compiled code has built in.
-void host_entry(jit::ThreadContext* context) {
-    auto* runner = static_cast<Runner*>(context);
-    const Dim3 extent{context->block->ntid[0], context->block->ntid[1], context->block->ntid[2]};
-    for (; context->thread < context->end; ++context->thread) {
-        context->tid[0] = context->thread % extent.x;
-        context->tid[1] = context->thread / extent.x % extent.y;
-        context->tid[2] = context->thread / extent.x / extent.y;
-        ThreadHandle handle(context);
-        (*runner->launch->host_kernel)(handle);
-    }
 }
 
 }  // namespace
@@ -228,14 +237,14 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const L
     return run(*state_, launch);
 }
 
-LaunchResult Device::launch(const HostKernel& kernel, const LaunchConfiguration& configuration,
+LaunchResult Device::launch(HostKernel& kernel, const LaunchConfiguration& configuration,
                             const LaunchOptions& options) {
     check_configuration(state_->profile, configuration);
     check_shared_memory(state_->profile, 0, configuration.dynamic_shared_bytes);
     Launch launch;
     launch.host_kernel = &kernel;
-    launch.entry = host_entry;
-    launch.kernel_name = "C++ kernel";
+    launch.entry = run_host_threads;
+    launch.kernel_name = kernel.name();
     launch.configuration = configuration;
     launch.options = options;
     launch.shared_bytes = configuration.dynamic_shared_bytes;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "simulator/execution/device_profile.h"
+#include "simulator/execution/host_kernel.h"
 #include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
 #include "simulator/jit/compiler.h"
@@ -134,10 +135,8 @@ class Device {
                                       const LaunchConfiguration& configuration,
                                       std::span<const std::byte> parameters, const LaunchOptions& options);
 
-    /// A C++ callable as a kernel: runs once per thread on the same fibers, with the same barriers and findings.
-    /// State it keeps outside of the device is not seen by the livelock detection; it must not throw.
-    using HostKernel = std::function<void(class ThreadHandle&)>;
-    [[nodiscard]] LaunchResult launch(const HostKernel& kernel, const LaunchConfiguration& configuration,
+    /// Runs host code as a kernel.
+    [[nodiscard]] LaunchResult launch(HostKernel& kernel, const LaunchConfiguration& configuration,
                                       const LaunchOptions& options);
 
     /// Address of a global or constant variable of a loaded image. @throws CudaError 500 not found
@@ -147,25 +146,6 @@ class Device {
 
   private:
     std::unique_ptr<State> state_;
-};
-
-/// What a C++ kernel sees of its thread.
-class ThreadHandle {
-  public:
-    explicit ThreadHandle(jit::ThreadContext* context) : context_(context) {}
-    [[nodiscard]] Dim3 tid() const { return {context_->tid[0], context_->tid[1], context_->tid[2]}; }
-    [[nodiscard]] Dim3 ctaid() const { return dim(context_->block->ctaid); }
-    [[nodiscard]] Dim3 ntid() const { return dim(context_->block->ntid); }
-    [[nodiscard]] Dim3 nctaid() const { return dim(context_->block->nctaid); }
-    [[nodiscard]] std::byte* shared() const { return context_->block->shared_base; }
-    /// site: any number; threads that wait at different sites diverge.
-    std::int32_t barrier(std::uint32_t site = 0, jit::BarrierKind kind = jit::BarrierKind::plain, std::int32_t value = 0);
-    void yield();
-    [[noreturn]] void fault(findings::FindingKind kind);
-
-  private:
-    static Dim3 dim(const std::uint32_t (&v)[3]) { return {v[0], v[1], v[2]}; }
-    jit::ThreadContext* context_;
 };
 
 }  // namespace cudasim::execution

@@ -88,8 +88,9 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
                                                  : "call through a pointer that is not a function of this type";
             break;
         case Fault::Source::signal: describe_signal(launch, block, runner, finding); break;
-        case Fault::Source::host_exception: finding.kind = FindingKind::kernel_exception; break;
+        case Fault::Source::host: finding.kind = FindingKind::kernel_exception; break;
     }
+    if (launch.host_kernel) launch.host_kernel->describe_fault(finding);
     if (finding.exception_type.empty()) finding.exception_type = findings::info(finding.kind).python_exception;
     finding.severity = findings::Severity::error;
     return finding;

@@ -53,6 +53,13 @@ bool in_kernel_code(const Runner& runner, std::uintptr_t program_counter) {
     return false;
 }
 
+/// Code of a host kernel runs off its stack onto the guard pages. Anything else that it does wrong is its own.
+bool overflows(const Runner& runner, std::uintptr_t address) {
+    if (!runner.launch || !runner.launch->host_kernel || !runner.launch->host_kernel->guarded_stacks()) return false;
+    const auto low = reinterpret_cast<std::uintptr_t>(runner.stack.low);
+    return address >= low && address < low + fiber::guard_bytes;
+}
+
 /// A null call leaves the program counter at the callee; the caller's address is on top of the stack, but
 /// compiled code only calls through checked handles, so this is not looked for.
 bool redirect(int signal, siginfo_t* info, void* context) {
@@ -60,9 +67,12 @@ bool redirect(int signal, siginfo_t* info, void* context) {
     Runner* runner = worker ? worker->running() : nullptr;
     if (!runner) return false;
     Registers registers{static_cast<ucontext_t*>(context)};
-    if (!in_kernel_code(*runner, registers.program_counter())) return false;
+    const bool overflow = overflows(*runner, reinterpret_cast<std::uintptr_t>(info->si_addr));
+    if (!overflow && !in_kernel_code(*runner, registers.program_counter())) return false;
     runner->fault = Fault{};
     runner->fault.source = Fault::Source::signal;
+    if (overflow) runner->fault.source = Fault::Source::kind;
+    runner->fault.kind = findings::FindingKind::stack_overflow;
     runner->fault.signal = signal;
     runner->fault.address = reinterpret_cast<std::uint64_t>(info->si_addr);
     runner->fault.program_counter = registers.program_counter();

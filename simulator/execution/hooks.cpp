@@ -126,20 +126,4 @@ void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::
 
 }  // extern "C"
 
-std::int32_t ThreadHandle::barrier(std::uint32_t site, jit::BarrierKind kind, std::int32_t value) {
-    return jit::cudasim_hook_barrier(context_, static_cast<std::int32_t>(kind), value, site);
-}
-
-void ThreadHandle::yield() {
-    Runner& runner = runner_of(context_);
-    runner.slices = slices_per_turn;
-    jit::cudasim_hook_yield(context_, 0);
-}
-
-void ThreadHandle::fault(FindingKind kind) {
-    Fault fault;
-    fault.kind = kind;
-    end(runner_of(context_), 0, fault);
-}
-
 }  // namespace cudasim::execution

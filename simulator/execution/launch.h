@@ -32,8 +32,8 @@ struct Launch {
     ~Launch();
 
     // What runs.
-    std::shared_ptr<const jit::CompiledKernel> kernel;  ///< null for a C++ kernel
-    const Device::HostKernel* host_kernel = nullptr;
+    std::shared_ptr<const jit::CompiledKernel> kernel;  ///< null for a host kernel
+    HostKernel* host_kernel = nullptr;                  ///< null for a compiled one
     jit::EntryFunction entry = nullptr;
     std::string kernel_name;
     LaunchConfiguration configuration;
@@ -97,10 +97,18 @@ struct Launch {
         if (options.poll_host({blocks_run.load(std::memory_order_relaxed), block_count, seconds}))
             request_stop(Stop::interrupted);
     }
+    /// Whether a round of turns that brings stacks and memory back unchanged proves a livelock.
+    [[nodiscard]] bool shows_its_state() const {
+        return host_kernel ? host_kernel->keeps_state_on_device() : !kernel->reads_clock;
+    }
     [[nodiscard]] bool blocks_left() const { return !no_new_blocks.load(std::memory_order_relaxed) && next_block.load(std::memory_order_relaxed) < block_count; }
     [[nodiscard]] findings::CallChain location(std::uint32_t site) const {
+        if (host_kernel) return host_kernel->location(site);
         return kernel && site < kernel->sites.size() ? kernel->sites[site] : findings::CallChain{};
     }
 };
+
+/// The entry of host kernels (host_kernel.cpp).
+void run_host_threads(jit::ThreadContext* context);
 
 }  // namespace cudasim::execution

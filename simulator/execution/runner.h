@@ -31,7 +31,7 @@ enum class Event : std::uint8_t {
 
 /// What a fault hook knew. Which fields mean something depends on `source`.
 struct Fault {
-    enum class Source : std::uint8_t { kind, index, access, exception, call, signal, host_exception };
+    enum class Source : std::uint8_t { kind, index, access, exception, call, signal, host };
     Source source = Source::kind;
     findings::FindingKind kind{};
     std::int64_t index = 0, size = 0;
@@ -65,6 +65,7 @@ struct alignas(64) Runner : jit::ThreadContext {
     // Colder.
     fiber::Stack stack;
     Launch* launch = nullptr;
+    bool ending = false;            ///< a host kernel's thread is to return
     std::uint64_t local_low = 0;    ///< lowest local array marked addressable since the stack was fresh; 0: none
     Fault fault;
     struct {

@@ -21,8 +21,6 @@ constexpr std::size_t hook_margin = 12 * 1024;
 constexpr std::size_t smallest_stack = 32 * 1024;
 /// Stack of a thread of a recursive kernel; a GPU's default is 1 KiB (cudaLimitStackSize), x86 frames are larger.
 constexpr std::size_t recursive_stack = 256 * 1024;
-/// C++ kernels are host code with host-sized frames.
-constexpr std::size_t host_kernel_stack = 256 * 1024;
 /// Resident threads of an H100: 132 multiprocessors of 2,048.
 constexpr std::size_t most_stacks = 270'336;
 /// Blocks start beside spinning ones only after this many rounds without any event.
@@ -33,7 +31,7 @@ constexpr auto look_interval = std::chrono::milliseconds(1);
 constexpr unsigned most_blocks_per_look = 64;
 
 std::size_t stack_bytes_for(const Launch& launch) {
-    if (!launch.kernel) return host_kernel_stack;
+    if (launch.host_kernel) return launch.host_kernel->stack_bytes();
     std::size_t needed = launch.kernel->frame_bytes + hook_margin + sizeof(Runner) + page_bytes;
     if (launch.kernel->recursive) needed += recursive_stack;
     std::size_t bytes = smallest_stack;
@@ -86,6 +84,7 @@ Runner* Worker::acquire(Launch& launch, const jit::BlockContext* block) {
     runner->launch = &launch;
     runner->block = block;
     runner->fuel = jit::fuel_per_slice;
+    runner->ending = false;
     runner->stack_limit = reinterpret_cast<std::uintptr_t>(runner->stack.low) + hook_margin +
                           (launch.kernel ? launch.kernel->frame_bytes : 0);
     return runner;
@@ -96,15 +95,28 @@ void Worker::discard(Runner* runner) {
     class_->discarded.push_back(runner);
 }
 
+void Worker::end(Runner* runner) {
+    if (!runner->launch->host_kernel || !runner->launch->host_kernel->unwinds()) {
+        discard(runner);
+        return;
+    }
+    runner->ending = true;
+    switch_to(runner);
+    if (runner->event == Event::finished) release(runner);
+    else discard(runner);
+}
+
 void Worker::prepare(Launch& launch) {
     current_worker = this;
     shadow_base_ = memory::Shadow::instance().base();
     const std::size_t bytes = stack_bytes_for(launch);
-    StackClass& stacks = classes_[bytes];
-    if (!stacks.slab) stacks.slab = std::make_unique<fiber::StackSlab>(bytes, most_stacks);
+    const bool guarded = launch.host_kernel && launch.host_kernel->guarded_stacks();
+    StackClass& stacks = classes_[{bytes, guarded}];
+    if (!stacks.slab)
+        stacks.slab = std::make_unique<fiber::StackSlab>(bytes, guarded ? fiber::most_guarded_stacks : most_stacks, guarded);
     class_ = &stacks;
     idle_ = &stacks.idle;
-    if (launch.kernel) divisions_.assign(launch.kernel->sites.size(), {});
+    divisions_.assign(launch.kernel ? launch.kernel->sites.size() : 0, {});
     last_poll_ = last_look_ = launch.start;
     blocks_per_look_ = 1;
     blocks_since_look_ = 0;
@@ -125,7 +137,7 @@ void Worker::run(Launch& launch) {
             continue;
         }
         if (resident_.empty()) break;
-        if (all_idle && !(launch.kernel && launch.kernel->reads_clock)) detect_livelock(launch);
+        if (all_idle && launch.shows_its_state()) detect_livelock(launch);
         poll(launch);
     }
     if (launch.stopped()) stop_all(launch);
@@ -160,6 +172,7 @@ void Worker::run_resident(Launch& launch) {
         }
         if (launch.shared_bytes != 0) free_slots_.push_back(resident_[i]->shared());
         if (launch.output) launch.output->finish(resident_[i]->turn());
+        if (launch.host_kernel) launch.host_kernel->block_over(resident_[i]->block());
         spare_.push_back(std::move(resident_[i]));
         resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
         ++over;
@@ -232,7 +245,10 @@ void Worker::stop_all(Launch& launch) {
 }
 
 void Worker::count_float_division(const Runner& runner, std::uint32_t site) {
-    if (site >= divisions_.size()) return;
+    if (site >= divisions_.size()) {
+        if (!runner.launch->host_kernel) return;
+        divisions_.resize(site + 1);
+    }
     DivisionCount& known = divisions_[site];
     const auto* run = runner.block;
     const std::uint64_t block = run->ctaid[0] + std::uint64_t{run->nctaid[0]} * (run->ctaid[1] + std::uint64_t{run->nctaid[1]} * run->ctaid[2]);

@@ -33,6 +33,8 @@ class Worker {
     void release(Runner* runner) { idle_->push_back(runner); }
     /// The runner's thread is to be forgotten where it stands (E10).
     void discard(Runner* runner);
+    /// The launch is over before the runner's thread is.
+    void end(Runner* runner);
     [[gnu::always_inline]] void switch_to(Runner* runner) {
         running_ = runner;
         runner->fiber.resume();
@@ -78,7 +80,7 @@ class Worker {
     unsigned index_;
     const std::int8_t* shadow_base_ = nullptr;
     Runner* running_ = nullptr;
-    std::map<std::size_t, StackClass> classes_;  // by stack bytes
+    std::map<std::pair<std::size_t, bool>, StackClass> classes_;  // by stack bytes; guarded
     StackClass* class_ = nullptr;
     std::vector<Runner*>* idle_ = nullptr;
     std::vector<Runner*> scratch_;

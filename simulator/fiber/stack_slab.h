@@ -7,7 +7,8 @@
 //
 // No guard pages: a page each would stop at the kernel's limit of 65,530 mappings, and an H100 holds 270,336
 // resident threads. Instead a kernel's frames are measured when it is compiled and the stack class is chosen
-// to hold them; recursive functions compare the stack pointer with a limit.
+// to hold them; recursive functions compare the stack pointer with a limit. Code that nobody can measure gets a
+// guarded slab, of which there can be fewer.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,11 @@
 #include <vector>
 
 namespace cudasim::fiber {
+
+/// At the low end of each guarded stack; larger than the frames that skip a page.
+inline constexpr std::size_t guard_bytes = 64 * 1024;
+/// Two mappings each, a quarter of the kernel's limit of 65,530 mappings.
+inline constexpr std::size_t most_guarded_stacks = 16'384;
 
 struct Stack {
     std::byte* low = nullptr;  ///< first byte
@@ -24,8 +30,9 @@ struct Stack {
 class StackSlab {
   public:
     /// Reserves address space for `capacity` stacks of `stack_bytes` (a multiple of the page size).
+    /// @param guarded the lowest guard_bytes of each stack cannot be accessed
     /// @throws std::bad_alloc when the address space is limited (ulimit -v) below even one stack
-    StackSlab(std::size_t stack_bytes, std::size_t capacity);
+    StackSlab(std::size_t stack_bytes, std::size_t capacity, bool guarded = false);
     ~StackSlab();
     StackSlab(const StackSlab&) = delete;
     StackSlab& operator=(const StackSlab&) = delete;
@@ -36,6 +43,7 @@ class StackSlab {
   private:
     std::size_t stack_bytes_;
     std::size_t capacity_;
+    bool guarded_;
     std::size_t taken_ = 0;
     std::byte* base_ = nullptr;
 };

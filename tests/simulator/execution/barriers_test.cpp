@@ -108,7 +108,7 @@ TEST_P(Barriers, ended_threads_do_not_block_the_others_but_are_warned_of) {
 TEST_P(Barriers, early_exit_is_an_error_when_strict) {
     LaunchOptions strict = options();
     strict.strict = true;
-    auto result = device().launch([](ThreadHandle& thread) { if (thread.tid().x != 0) thread.barrier(1); },
+    auto result = launch_function([](ThreadHandle& thread) { if (thread.tid().x != 0) thread.barrier(1); },
                                   {{1}, {4}}, strict);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::barrier_early_exit);

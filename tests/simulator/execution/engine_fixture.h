@@ -35,6 +35,13 @@ inline Device& device() {
     return instance;
 }
 
+/// A C++ function as a kernel on device().
+inline LaunchResult launch_function(std::function<void(ThreadHandle&)> function, const LaunchConfiguration& configuration,
+                                    const LaunchOptions& options) {
+    HostFunction kernel(std::move(function));
+    return device().launch(kernel, configuration, options);
+}
+
 class EngineTest : public ::testing::TestWithParam<Mode> {
   protected:
     [[nodiscard]] LaunchOptions options() const {
@@ -44,8 +51,8 @@ class EngineTest : public ::testing::TestWithParam<Mode> {
         options.workers = GetParam().workers;
         return options;
     }
-    LaunchResult run(Dim3 grid, Dim3 block, const Device::HostKernel& kernel, std::uint64_t shared = 0) {
-        return device().launch(kernel, {grid, block, shared}, options());
+    LaunchResult run(Dim3 grid, Dim3 block, std::function<void(ThreadHandle&)> function, std::uint64_t shared = 0) {
+        return launch_function(std::move(function), {grid, block, shared}, options());
     }
 };
 

@@ -9,7 +9,7 @@ void nothing(ThreadHandle&) {}
 
 void expect_refused(const LaunchConfiguration& configuration, const std::string& limit) {
     try {
-        (void)device().launch(nothing, configuration, {});
+        (void)launch_function(nothing, configuration, {});
         FAIL() << "the launch was not refused";
     } catch (const CudaError& error) {
         EXPECT_EQ(error.code, 1);
@@ -22,7 +22,7 @@ TEST(Limits, blocks_of_more_than_1024_threads_are_refused) {
     expect_refused({{1}, {2048}}, "1024");
     expect_refused({{1}, {32, 33}}, "1024");
     expect_refused({{1}, {1, 1, 65}}, "64");
-    EXPECT_EQ(device().launch(nothing, {{1}, {1024}}, {}).blocks_run, 1U);
+    EXPECT_EQ(launch_function(nothing, {{1}, {1024}}, {}).blocks_run, 1U);
 }
 
 TEST(Limits, grids_beyond_the_limits_and_zero_extents_are_refused) {
@@ -33,7 +33,7 @@ TEST(Limits, grids_beyond_the_limits_and_zero_extents_are_refused) {
 
 TEST(Limits, shared_memory_of_480_kib_is_refused_227_kib_runs) {
     expect_refused({{1}, {1}, 480 * 1024}, "232448");
-    EXPECT_EQ(device().launch(nothing, {{1}, {1}, 227 * 1024}, {}).blocks_run, 1U);
+    EXPECT_EQ(launch_function(nothing, {{1}, {1}, 227 * 1024}, {}).blocks_run, 1U);
 }
 
 TEST(Limits, occupancy_is_limited_by_threads_blocks_and_shared_memory) {

@@ -103,7 +103,7 @@ TEST_P(Progress, a_slow_launch_is_not_a_livelock) {
 TEST_P(Progress, the_time_limit_stops_a_launch_and_says_where_its_threads_were) {
     LaunchOptions limited = options();
     limited.time_limit_seconds = 0.1;
-    auto result = device().launch(count_for_ever, {{4}, {8}, 64}, limited);
+    auto result = launch_function(count_for_ever, {{4}, {8}, 64}, limited);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::time_limit);
     EXPECT_FALSE(result.error()->waiting.empty());
@@ -113,7 +113,7 @@ TEST_P(Progress, the_host_can_stop_a_launch) {
     LaunchOptions polled = options();
     int polls = 0;
     polled.poll_host = [&](const LaunchProgress&) { return ++polls == 2; };
-    auto result = device().launch(count_for_ever, {{4}, {8}, 64}, polled);
+    auto result = launch_function(count_for_ever, {{4}, {8}, 64}, polled);
     EXPECT_EQ(polls, 2);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::interrupted);
@@ -164,9 +164,9 @@ TEST_P(Progress, a_launch_that_waits_for_another_one_can_be_stopped_by_its_host)
         seconds = now.seconds;
         return true;
     };
-    std::thread other([&] { (void)device().launch(count_for_ever, {{4}, {8}, 64}, first); });
+    std::thread other([&] { (void)launch_function(count_for_ever, {{4}, {8}, 64}, first); });
     while (!running) std::this_thread::yield();
-    auto result = device().launch(count_for_ever, {{4}, {8}, 64}, second);
+    auto result = launch_function(count_for_ever, {{4}, {8}, 64}, second);
     EXPECT_FALSE(over);
     over = true;
     other.join();

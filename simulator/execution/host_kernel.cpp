@@ -1,0 +1,72 @@
+// The engine's side of host kernels: the loop over threads that compiled code has built in, and what a thread asks
+// of its runner.
+#include "simulator/execution/host_kernel.h"
+
+#include "simulator/execution/launch.h"
+#include "simulator/execution/runner.h"
+#include "simulator/execution/worker.h"
+#include "simulator/jit/hooks.h"
+
+namespace cudasim::execution {
+
+namespace {
+
+Runner& runner_of(jit::ThreadContext* context) { return *static_cast<Runner*>(context); }
+
+}  // namespace
+
+std::int32_t ThreadHandle::barrier(std::uint32_t site, jit::BarrierKind kind, std::int32_t value) {
+    if (ending()) return 0;
+    return jit::cudasim_hook_barrier(context_, static_cast<std::int32_t>(kind), value, site);
+}
+
+void ThreadHandle::yield(std::uint32_t site) {
+    if (ending()) return;
+    runner_of(context_).slices = slices_per_turn;
+    jit::cudasim_hook_yield(context_, site);
+}
+
+void ThreadHandle::fault(findings::FindingKind kind) {
+    Runner& runner = runner_of(context_);
+    runner.site = 0;
+    runner.fault = {};
+    runner.fault.kind = kind;
+    runner.end_with_fault();
+}
+
+void ThreadHandle::fail(std::uint32_t site) {
+    Runner& runner = runner_of(context_);
+    runner.site = site;
+    runner.fault = {};
+    runner.fault.source = Fault::Source::host;
+    failed_ = true;
+}
+
+bool ThreadHandle::float_division(std::uint32_t site) {
+    Runner& runner = runner_of(context_);
+    if (runner.launch->options.raise_float_division) return true;
+    Worker::current()->count_float_division(runner, site);
+    return false;
+}
+
+void ThreadHandle::stop_launch(bool time_limit) {
+    runner_of(context_).launch->request_stop(time_limit ? Stop::time_limit : Stop::interrupted);
+}
+
+bool ThreadHandle::ending() const { return runner_of(context_).ending; }
+
+void run_host_threads(jit::ThreadContext* context) {
+    Runner& runner = runner_of(context);
+    const Dim3 extent{context->block->ntid[0], context->block->ntid[1], context->block->ntid[2]};
+    for (; context->thread < context->end; ++context->thread) {
+        context->tid[0] = context->thread % extent.x;
+        context->tid[1] = context->thread / extent.x % extent.y;
+        context->tid[2] = context->thread / extent.x / extent.y;
+        ThreadHandle handle(context);
+        runner.launch->host_kernel->run(handle);
+        if (handle.failed() && !runner.ending) runner.end_with_fault();
+        if (runner.launch->stopped()) context->end = context->thread + 1;
+    }
+}
+
+}  // namespace cudasim::execution

@@ -1,0 +1,111 @@
+// A kernel that is host code: a C++ callable, or CPython (frontend/pyfiber). It runs once per simulated thread on
+// the same fibers, with the same barriers, scheduling and findings as compiled kernels.
+//
+// Compiled kernels are forgotten where they stand when a launch ends before its threads do (E10). Host code may
+// hold what must be released: a kernel that unwinds() is resumed instead, ThreadHandle::ending() is true from then
+// on, and it returns.
+//
+// Calls go through virtual functions only, so that a kernel may live in another shared object than the engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "simulator/findings/finding.h"
+#include "simulator/jit/abi.h"
+
+namespace cudasim::execution {
+
+using findings::Dim3;
+
+/// What a host kernel sees of its thread; valid during HostKernel::run().
+class ThreadHandle {
+  public:
+    explicit ThreadHandle(jit::ThreadContext* context) : context_(context) {}
+    virtual ~ThreadHandle() = default;
+    ThreadHandle(const ThreadHandle&) = delete;
+    ThreadHandle& operator=(const ThreadHandle&) = delete;
+
+    [[nodiscard]] Dim3 tid() const { return dim(context_->tid); }
+    [[nodiscard]] Dim3 ctaid() const { return dim(context_->block->ctaid); }
+    [[nodiscard]] Dim3 ntid() const { return dim(context_->block->ntid); }
+    [[nodiscard]] Dim3 nctaid() const { return dim(context_->block->nctaid); }
+    [[nodiscard]] std::uint32_t thread() const { return context_->thread; }
+    [[nodiscard]] std::byte* shared() const { return context_->block->shared_base; }
+    [[nodiscard]] findings::ThreadCoordinate coordinate() const {
+        const Dim3 block = ctaid(), grid = nctaid();
+        return {block.x + std::uint64_t{grid.x} * (block.y + std::uint64_t{grid.y} * block.z), thread(), block, tid()};
+    }
+
+    /// Waits for the block. @param site of HostKernel::location(); threads that wait at different sites diverge.
+    /// Returns at once, with 0, when ending().
+    virtual std::int32_t barrier(std::uint32_t site = 0, jit::BarrierKind kind = jit::BarrierKind::plain,
+                                 std::int32_t value = 0);
+    /// Lets others have a turn; for threads that spin (E5). Returns at once when ending().
+    virtual void yield(std::uint32_t site = 0);
+    /// Ends the thread where it stands.
+    [[noreturn]] virtual void fault(findings::FindingKind kind);
+    /// The thread faulted, run() will return, and then HostKernel::describe_fault() says what happened.
+    virtual void fail(std::uint32_t site);
+    /// A float division by zero (C3): counted. True when it is to be an error instead.
+    virtual bool float_division(std::uint32_t site);
+    /// The launch ends: interrupted by the host, or at its time limit.
+    virtual void stop_launch(bool time_limit = false);
+    /// The launch is over before this thread is: it is to return.
+    [[nodiscard]] virtual bool ending() const;
+    [[nodiscard]] bool failed() const { return failed_; }
+
+  private:
+    static Dim3 dim(const std::uint32_t (&v)[3]) { return {v[0], v[1], v[2]}; }
+    jit::ThreadContext* context_;
+    bool failed_ = false;
+};
+
+class HostKernel {
+  public:
+    HostKernel() = default;
+    virtual ~HostKernel() = default;
+    HostKernel(const HostKernel&) = delete;
+    HostKernel& operator=(const HostKernel&) = delete;
+
+    /// One thread, on its fiber. Must not throw.
+    virtual void run(ThreadHandle& thread) = 0;
+
+    /// What reports call it.
+    [[nodiscard]] virtual std::string name() const { return "C++ kernel"; }
+    /// Of each thread's stack, lazily committed.
+    [[nodiscard]] virtual std::size_t stack_bytes() const { return 256 * 1024; }
+    /// Whether inaccessible pages lie below each stack: for code whose frames nobody measured. An overflow is
+    /// the finding stack-overflow; the thread is then forgotten, whatever unwinds() says.
+    [[nodiscard]] virtual bool guarded_stacks() const { return false; }
+    [[nodiscard]] virtual bool unwinds() const { return false; }
+    /// Whether stacks, shared and device memory are all that threads depend on: then a spin that changes nothing
+    /// there is a livelock.
+    [[nodiscard]] virtual bool keeps_state_on_device() const { return true; }
+
+    /// Around the launch, on the launching thread: nothing else of the kernel is called outside of these two.
+    virtual void begin() {}
+    virtual void end() {}
+    /// A block is over; ascending only by time. On the worker's own stack, as the two below.
+    virtual void block_over(std::uint64_t block) { (void)block; }
+    /// Completes the finding of a thread that failed, or whose stack overflowed (`finding.kind` says so).
+    virtual void describe_fault(findings::Finding& finding) { (void)finding; }
+    [[nodiscard]] virtual findings::CallChain location(std::uint32_t site) const {
+        (void)site;
+        return {};
+    }
+};
+
+/// A C++ callable as a kernel.
+class HostFunction final : public HostKernel {
+  public:
+    explicit HostFunction(std::function<void(ThreadHandle&)> function) : function_(std::move(function)) {}
+    void run(ThreadHandle& thread) override { function_(thread); }
+
+  private:
+    std::function<void(ThreadHandle&)> function_;
+};
+
+}  // namespace cudasim::execution
