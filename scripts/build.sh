@@ -15,7 +15,7 @@ if [[ ! -f $folder/build.ninja || ! -f $folder/.interpreter || $(<$folder/.inter
     cmake --preset release >$folder/configure.log 2>&1 || { cat $folder/configure.log; exit 1; }
     printf '%s\n' "$interpreter" >$folder/.interpreter
 fi
-targets=(cudasim_native)
+targets=(cudasim_native cudasim_pyfiber)
 if [[ ${1:-} == tests ]]; then targets=(all); fi
 cmake --build $folder --target "${targets[@]}"
 
@@ -24,20 +24,20 @@ packaging=(--no-build-isolation --no-deps --config-settings=build-dir=$folder
     --config-settings=cmake.define.CUDASIM_BUILD_TESTS=ON)
 
 # An editable installation knows modules by name: made again when packaging or the set of modules changes.
-shape=$( (pwd; cat pyproject.toml frontend/bindings/CMakeLists.txt; find frontend/python -name '*.py' | sort) | sha256sum)
+shape=$( (pwd; cat pyproject.toml frontend/bindings/CMakeLists.txt frontend/pyfiber/CMakeLists.txt; find frontend/python -name '*.py' | sort) | sha256sum)
 if [[ ! -f .venv/.cudasim || $(<.venv/.cudasim) != "$shape" ]]; then
     echo "build: .venv/bin/pip install --editable ."
     .venv/bin/python -m pip install -q --editable . "${packaging[@]}"
     printf '%s\n' "$shape" >.venv/.cudasim
 fi
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["platlib"])')
-rm -f "$site"/cudasim/_native*.so  # unlinked, not overwritten: a process that runs keeps its own
+rm -f "$site"/cudasim/_native*.so "$site"/cudasim/_pyfiber*.so  # unlinked, not overwritten: a process that runs keeps its own
 cmake --install $folder --component python --prefix "$site" >/dev/null
 # Where PYTHONDONTWRITEBYTECODE is set Python would compile them at every start: 30 ms.
 .venv/bin/python -m compileall -q frontend/python
 
 if [[ -x .venv-numba/bin/python ]]; then
-    content=$( (cat pyproject.toml "$site"/cudasim/_native*.so; find frontend/python -type f -name '*.p*' -not -name '*.pyc' |
+    content=$( (cat pyproject.toml "$site"/cudasim/_native*.so "$site"/cudasim/_pyfiber*.so; find frontend/python -type f -name '*.p*' -not -name '*.pyc' |
         sort | xargs cat) | sha256sum)
     if [[ ! -f .venv-numba/.cudasim || $(<.venv-numba/.cudasim) != "$content" ]]; then
         echo "build: .venv-numba/bin/pip install a wheel of it"

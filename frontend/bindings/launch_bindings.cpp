@@ -1,5 +1,5 @@
 // LaunchPlan: everything about a launch that does not change from call to call, worked out once, so that a
-// call converts a bytes object and nothing else.
+// call converts a bytes object and nothing else. HostPlan: the same for a kernel that is host code (frontend/pyfiber).
 #include <pybind11/stl.h>
 
 #include <stdexcept>
@@ -14,6 +14,37 @@ namespace cudasim::bindings {
 namespace {
 
 using Extents = std::array<std::uint32_t, 3>;
+
+execution::Policy policy_from(const std::string& name) {
+    if (name == "reverse") return execution::Policy::reverse;
+    return name == "random" ? execution::Policy::random : execution::Policy::forward;
+}
+
+struct HostPlan {
+    std::shared_ptr<SimulatedDevice> device;
+    execution::LaunchConfiguration configuration;
+    execution::LaunchOptions options;
+    std::vector<image::SourceFile> sources;
+    Progress progress;
+};
+
+HostPlan make_host_plan(const std::shared_ptr<SimulatedDevice>& device, Extents grid, Extents block,
+                        std::uint64_t dynamic_shared_bytes,
+                        const std::vector<std::pair<std::string, std::string>>& sources, const std::string& policy,
+                        std::uint64_t seed, bool raise_float_division, bool strict, std::uint64_t max_faults,
+                        const py::object& progress, double progress_after_seconds) {
+    execution::LaunchOptions options;
+    options.policy = policy_from(policy);
+    options.seed = seed;
+    options.workers = 1;  // the GIL is held
+    options.raise_float_division = raise_float_division;
+    options.strict = strict;
+    options.max_faults = max_faults;
+    HostPlan plan{device, {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
+                  std::move(options), {}, {progress, progress_after_seconds}};
+    for (const auto& [path, text] : sources) plan.sources.push_back({path, text});
+    return plan;
+}
 
 struct LaunchPlan {
     std::shared_ptr<SimulatedDevice> device;
@@ -37,8 +68,7 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
     const image::Kernel* found = image.find(kernel);
     if (found == nullptr) throw py::value_error("the image has no kernel called '" + kernel + "'");
     execution::LaunchOptions options;
-    if (policy == "reverse") options.policy = execution::Policy::reverse;
-    if (policy == "random") options.policy = execution::Policy::random;
+    options.policy = policy_from(policy);
     options.seed = seed;
     if (carrier == "fiber") options.carrier = execution::Carrier::fiber;
     options.workers = workers;
@@ -59,8 +89,8 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
             {progress, progress_after_seconds}};
 }
 
-/// Whether this host thread is inside a launch. Python code runs there only in signal handlers (HostPoll); a launch
-/// from one would wait for the launch that waits for the handler.
+/// Whether this host thread is inside a launch. Python code runs there in signal handlers (HostPoll) and, in Python
+/// mode, in kernels; a launch from either would wait for the launch that waits for it.
 thread_local bool launching = false;
 
 class OneLaunchPerThread {
@@ -68,8 +98,8 @@ class OneLaunchPerThread {
     OneLaunchPerThread() {
         if (launching) {
             throw std::runtime_error(
-                "a kernel cannot be launched from a signal handler that runs during a launch: the launch waits for "
-                "the handler. Set a flag in the handler and launch after it");
+                "a kernel cannot be launched from a kernel, nor from a signal handler that runs during a launch: the "
+                "launch waits for it. Launch after it");
         }
         launching = true;
     }
@@ -78,7 +108,28 @@ class OneLaunchPerThread {
     OneLaunchPerThread& operator=(const OneLaunchPerThread&) = delete;
 };
 
-/// None when there is nothing to say.
+/// One launch with the GIL released. None when there is nothing to say.
+/// @param run (options) → result
+template <typename Run>
+py::object launch_with(SimulatedDevice& device, execution::LaunchOptions options, const Progress& progress,
+                       const std::string* kernel_name, const std::vector<image::SourceFile>& sources, Run&& run) {
+    const OneLaunchPerThread only;
+    HostPoll poll(progress);
+    options.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now); };
+    options.write_output = [&poll](std::string_view text) { return poll.write(text); };
+    execution::LaunchResult result;
+    {
+        const ReleasedGil release;
+        const SimulatedDevice::LaunchScope scope(device);
+        result = as_driver_call("cuLaunchKernel", [&] { return run(options); });
+    }
+    poll.end_progress(py::int_(result.blocks_run));
+    if (result.findings.empty() && !poll.raised()) return py::none();
+    if (kernel_name != nullptr)
+        for (auto& finding : result.findings) finding.kernel = *kernel_name;
+    return py::cast(LaunchReport{std::move(result.findings), sources, result.blocks_run, poll.take()});
+}
+
 py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
     char* data = nullptr;
     Py_ssize_t size = 0;
@@ -87,26 +138,20 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
         throw py::value_error("kernel '" + plan.kernel + "' takes " + std::to_string(plan.parameter_bytes) +
                               " bytes of parameters, got " + std::to_string(size));
     }
-    const OneLaunchPerThread only;
-    HostPoll poll(plan.progress);
-    execution::LaunchOptions options = plan.options;
-    options.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now); };
-    options.write_output = [&poll](std::string_view text) { return poll.write(text); };
-    execution::LaunchResult result;
-    {
-        const ReleasedGil release;
-        const SimulatedDevice::LaunchScope scope(*plan.device);
-        result = as_driver_call("cuLaunchKernel", [&] {
-            return plan.device->device.launch(*plan.loaded, plan.kernel, plan.configuration,
-                                              std::as_bytes(std::span(data, static_cast<std::size_t>(size))),
-                                              options);
-        });
-    }
-    poll.end_progress(py::int_(result.blocks_run));
-    if (result.findings.empty() && !poll.raised()) return py::none();
-    for (auto& finding : result.findings) finding.kernel = plan.display_name;
-    return py::cast(
-        LaunchReport{std::move(result.findings), plan.image.sources(), result.blocks_run, poll.take()});
+    return launch_with(*plan.device, plan.options, plan.progress, &plan.display_name, plan.image.sources(),
+                       [&](const auto& options) {
+        return plan.device->device.launch(*plan.loaded, plan.kernel, plan.configuration,
+                                          std::as_bytes(std::span(data, static_cast<std::size_t>(size))), options);
+    });
+}
+
+/// @param kernel a capsule with an execution::HostKernel
+py::object launch_host(HostPlan& plan, const py::capsule& kernel) {
+    auto* host_kernel = static_cast<execution::HostKernel*>(PyCapsule_GetPointer(kernel.ptr(), "cudasim.HostKernel"));
+    if (host_kernel == nullptr) throw py::error_already_set();
+    return launch_with(*plan.device, plan.options, plan.progress, nullptr, plan.sources, [&](const auto& options) {
+        return plan.device->device.launch(*host_kernel, plan.configuration, options);
+    });
 }
 
 /// Compiles the kernel now. @return bytes of static shared memory
@@ -131,6 +176,12 @@ void bind_launch(py::module_& module) {
              py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0)
         .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
         .def("compile", &compile, "Compiles the kernel now; returns its bytes of static shared memory.");
+    py::class_<HostPlan>(module, "HostPlan", "A launch of host code as a kernel (cudasim._pyfiber).")
+        .def(py::init(&make_host_plan), py::arg("device"), py::arg("grid"), py::arg("block"),
+             py::arg("dynamic_shared_bytes"), py::arg("sources"), py::kw_only(), py::arg("policy") = "forward",
+             py::arg("seed") = 0, py::arg("raise_float_division") = false, py::arg("strict") = false,
+             py::arg("max_faults") = 1000, py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0)
+        .def("launch", &launch_host, "Runs the kernel to its end; returns None or a LaunchReport.");
 }
 
 }  // namespace cudasim::bindings

@@ -67,7 +67,9 @@ void refuse_typing(const std::string& reason, Location location) {
 }
 
 void refuse_unsupported(const std::string& reason, Location location) {
-    throw SourceError(ErrorClass::unsupported, reason, location);
+    SourceError error(ErrorClass::unsupported, reason, location);
+    error.not_yet = true;
+    throw error;
 }
 
 void refuse_construct(const std::string& construct, Location location) {

@@ -33,6 +33,7 @@ struct SourceError : std::runtime_error {
 
     ErrorClass error_class;
     Location location;
+    bool not_yet = false;  ///< Numba's CUDA target compiles it, this compiler cannot
     std::string file;  ///< filled in by the function whose compilation failed
     std::string function;
     std::string source_line;           ///< without the line's end
@@ -40,6 +41,7 @@ struct SourceError : std::runtime_error {
 };
 
 [[noreturn]] void refuse_typing(const std::string& reason, Location location);
+/// What Numba's CUDA target compiles and this compiler does not yet.
 [[noreturn]] void refuse_unsupported(const std::string& reason, Location location);
 /// A form of Python, such as "`import`", with the class that Numba has for it.
 [[noreturn]] void refuse_construct(const std::string& construct, Location location);

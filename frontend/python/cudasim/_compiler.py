@@ -94,4 +94,5 @@ def _as_numba_error(error):
     refusal = error_class(str(error))
     refusal.args = (str(error),)  # some classes make a sentence of their own of it
     refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
+    refusal.not_yet = error.not_yet
     return refusal

@@ -8,6 +8,7 @@ the kernel's file and line.
 import builtins
 import sys
 import warnings
+from typing import NamedTuple, Optional
 
 from cudasim import errors
 from cudasim._tracebacks import at_kernel_lines
@@ -17,17 +18,31 @@ from cudasim.findings import from_native
 error_count = 0
 
 
-def deliver(report, kernel_globals, write_back):
+class FromThread(NamedTuple):
+    """What a simulated thread raised, in Python mode: the exception itself, with the kernel's frames."""
+
+    exception: Optional[BaseException]
+    tid: tuple
+    ctaid: tuple
+
+
+def deliver(report, kernel_globals, write_back, raised=None, ends_launch=None):
     """Raises or warns what the report says. Results are written back unless there is an error.
 
+    :param report: None when there is nothing but what ends the launch
     :param write_back: called without arguments when the launch counts as done
+    :param raised: FromThread, of the lowest thread that raised; None in native mode
+    :param ends_launch: what a simulated thread raised to end the launch: KeyboardInterrupt, a debugger's quitting
     """
-    found = [from_native(native) for native in report.findings]
+    found = [from_native(native) for native in report.findings] if report is not None else []
     error_indices = [index for index, finding in enumerate(found) if finding.severity == "error"]
-    failed = bool(error_indices) or report.host_exception is not None
+    host_exception = ends_launch if ends_launch is not None or report is None else report.host_exception
+    failed = bool(error_indices) or host_exception is not None
     if not failed:
         write_back()
-    exception = _exception(report, found, error_indices, kernel_globals) if failed else None
+    exception = None
+    if failed:
+        exception = _exception(report, found, error_indices, kernel_globals, raised, host_exception)
     try:
         for finding in found:
             if finding.severity == "warning":
@@ -40,14 +55,19 @@ def deliver(report, kernel_globals, write_back):
         raise exception
 
 
-def _exception(report, found, error_indices, kernel_globals):
+def _exception(report, found, error_indices, kernel_globals, raised, host_exception):
     global error_count
     error_count += len(error_indices)
     main_index = error_indices[0] if error_indices else None
-    if report.host_exception is not None:
+    own_frames = False
+    if host_exception is not None:
         interrupted = [index for index in error_indices if found[index].kind == "interrupted"]
         main_index = interrupted[0] if interrupted else main_index
-        exception = report.host_exception
+        exception = host_exception
+        own_frames = report is None or exception is not report.host_exception
+    elif raised is not None and _is_of(raised, found[main_index]):
+        exception = _with_coordinates(raised.exception, found, main_index, error_indices, kernel_globals)
+        own_frames = True
     else:
         exception = make_exception(found[main_index], _also(found, main_index, error_indices), kernel_globals)
     exception.findings = found
@@ -57,8 +77,26 @@ def _exception(report, found, error_indices, kernel_globals):
     for index in shown:
         headline, details = report.text_of(index).rstrip("\n").split("\n", 1)
         _add_note(exception, details if index == main_index else f"{headline}\n{details}")
+    if own_frames:
+        return exception
     chain = found[main_index].location if main_index is not None else ()
     return at_kernel_lines(exception, chain, kernel_globals)
+
+
+def _is_of(raised, finding):
+    return raised.exception is not None and (raised.tid, raised.ctaid) == (finding.tid, finding.ctaid)
+
+
+def _with_coordinates(exception, found, main_index, error_indices, kernel_globals):
+    """What the thread raised, saying which thread it was; of the engine's class where the finding has one."""
+    made = make_exception(found[main_index], _also(found, main_index, error_indices), kernel_globals)
+    if found[main_index].cuda_error_code:
+        return made.with_traceback(exception.__traceback__)
+    try:
+        exception.args = (made.args[0] if made.args else str(made), *exception.args[1:])
+    except Exception:  # noqa: BLE001 - the user's class may forbid it
+        _add_note(exception, found[main_index].coordinates)
+    return exception
 
 
 def _others(found, main_index, error_indices):

@@ -105,6 +105,14 @@ class Option(NamedTuple):
 
 TABLE = (
     Option(
+        "mode",
+        _choice("auto", "native", "python"),
+        "auto",
+        "design.md section 7",
+        "auto, native, python",
+        "How kernels run: compiled where they can be, else in CPython; compiled or not at all; all in CPython.",
+    ),
+    Option(
         "workers",
         _whole_number,
         0,

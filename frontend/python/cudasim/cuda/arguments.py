@@ -243,22 +243,19 @@ def convertible(given, declared):
     return None
 
 
-class Packer:
-    """Makes the parameter buffer for arguments of known types."""
+class Flattener:
+    """Makes numbers of arguments of known types: an array is its address, extents and strides."""
 
     def __init__(self, names, parameter_names, converts):
         """
         :param converts: whether arguments may have other types than `names` say (explicit signatures)
         """
-        self._struct = struct.Struct("@" + struct_format(names))
-        self.size = self._struct.size
-        self.pack = self._struct.pack
         self.converts = converts
         self._labels = parameter_names
         self._converters = [converter(name) if converts else None for name in names]
 
     def flatten(self, args, copies):
-        """The numbers to pack; host arrays are copied to the device on the way."""
+        """The numbers; host arrays are copied to the device on the way."""
         values = []
         for index, value in enumerate(args):
             self._flatten_one(value, index, copies, values)
@@ -308,3 +305,13 @@ class Packer:
                 "CUDA_ERROR_MISALIGNED_ADDRESS (716)",
                 716,
             )
+
+
+class Packer(Flattener):
+    """Makes the parameter buffer for arguments of known types."""
+
+    def __init__(self, names, parameter_names, converts):
+        super().__init__(names, parameter_names, converts)
+        self._struct = struct.Struct("@" + struct_format(names))
+        self.size = self._struct.size
+        self.pack = self._struct.pack

@@ -17,9 +17,10 @@ from cudasim.cuda.arguments import convertible, type_name
 from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.function_state import function_from, state_of
-from cudasim.cuda.kernel import CompiledKernel
+from cudasim.cuda.kernel import CompiledKernel, make_kernel
 from cudasim.cuda.launch_configuration import not_configured, parse_brackets
 
+_gettrace = sys.gettrace
 _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
 #: Configurations and array types that one dispatcher remembers; a launch in a loop over sizes must not grow.
 _CACHED_CONFIGURATIONS = 256
@@ -72,12 +73,23 @@ class ConfiguredKernel(_native.FramelessCall):
             entry = self._entries[device.id, key] = self.dispatcher._kernel_for(key).entry(
                 device, self.griddim, self.blockdim, self.sharedmem
             )
+        if _gettrace() is not None:
+            entry = self._traced_entry(entry, device, key)
         if plain and entry.takes_values:
             report = entry.launch(entry.pack(*values))
             if report is not None:
                 entry.deliver(report)
         else:
             entry.run(args)
+
+    def _traced_entry(self, entry, device, key):
+        """Debuggers and coverage see Python code only: the kernel in Python mode, where they want to see it."""
+        from cudasim import python_mode
+
+        kernel = python_mode.kernel_for_tracer(self.dispatcher, entry.kernel, key)
+        if kernel is entry.kernel:
+            return entry
+        return kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)
 
 
 def _by_name(dispatcher, keywords):
@@ -123,6 +135,7 @@ class CUDADispatcher:
         self.specialized = False
         self._resolved = {}  # types of arguments → CompiledKernel
         self._configured = {}
+        self._traced = {}  # types of arguments → kernel in Python mode, for trace functions
         self._can_compile = True
         self._lock = threading.RLock()
         for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
@@ -137,6 +150,10 @@ class CUDADispatcher:
         return f"CUDADispatcher({self.py_func!r})"
 
     def __call__(self, *args, **kwargs):
+        return self.host_call(*args, **kwargs)  # on a simulated thread cudasim.python_mode answers instead
+
+    def host_call(self, *args, **kwargs):
+        """Refuses: a kernel needs a configuration, a device function a kernel."""
         if self.device:
             raise ValueError(
                 f"{self.__name__}() is a device function: it is called from kernels; from the host, "
@@ -207,20 +224,27 @@ class CUDADispatcher:
     def _kernel_for(self, argument_types):
         """The compiled kernel for arguments of these types."""
         with self._lock:
-            kernel = self._resolved.get(argument_types)
+            mode = options.get("mode")
+            kernel = self._resolved.get((mode, argument_types))
             if kernel is None:
                 kernel = self.overloads.get(argument_types) or (
                     self._compile(argument_types)
                     if self._can_compile
                     else self._best_overload(argument_types)
                 )
-                self._resolved[argument_types] = kernel
+                kernel = self._resolved[mode, argument_types] = self._in_mode(kernel, mode)
             return kernel
 
     def _compile(self, argument_types, converts=False):
-        kernel = CompiledKernel(self.py_func, argument_types, self.targetoptions, converts)
+        kernel = make_kernel(self, argument_types, converts)
         self.overloads[argument_types] = kernel
         return kernel
+
+    def _in_mode(self, kernel, mode):
+        """The kernel, or what stands for it in another mode than the one in which it was compiled."""
+        if mode == "auto" or kernel.mode == mode:
+            return kernel
+        return make_kernel(self, kernel.argument_types, kernel.converts)
 
     def _best_overload(self, argument_types):
         candidates = []

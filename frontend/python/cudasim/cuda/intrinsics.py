@@ -20,13 +20,22 @@ class Intrinsic:
     def __repr__(self):
         return f"<{self.__cudasim_intrinsic__}, for use in kernels>"
 
+    # On a simulated thread Python mode answers instead: cudasim.python_mode replaces these two.
     def __call__(self, *args, **kwargs):
+        return self.host_call(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return self.host_attribute(name)
+
+    def host_call(self, *args, **kwargs):
+        """Refuses: kernels only."""
         raise NotImplementedError(
             f"{self.__cudasim_intrinsic__}() works in a kernel only: call it from a "
             "function decorated with @cuda.jit"
         )
 
-    def __getattr__(self, name):
+    def host_attribute(self, name):
+        """Refuses, with the reason."""
         # Only reached for attributes that do not exist: threadIdx.x on the host, cuda.atomic.nand anywhere.
         intrinsic = self.__dict__.get("__cudasim_intrinsic__", "this")
         if name.startswith("__"):

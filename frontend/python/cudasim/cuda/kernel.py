@@ -13,6 +13,16 @@ from cudasim.cuda.arguments import HostCopies, Packer
 from cudasim.cuda.context import current_device
 from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
 
+
+def make_kernel(dispatcher, argument_types, converts=False):
+    """The kernel for these types in the mode in force (option mode): compiled, or a PythonKernel."""
+    if options.get("mode") == "native":
+        return CompiledKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts)
+    from cudasim import python_mode
+
+    return python_mode.choose_kernel(dispatcher, argument_types, converts)
+
+
 #: Called with each CompiledKernel when it has been compiled; `cudasim ir` listens here.
 compiled_listeners = []
 
@@ -70,6 +80,8 @@ class LaunchEntry:
 class CompiledKernel:
     """A Python kernel compiled for given argument types."""
 
+    mode = "native"
+
     def __init__(self, py_func, argument_types, target_options, converts=False):
         """
         :param argument_types: Numba's type names
@@ -78,7 +90,7 @@ class CompiledKernel:
         from cudasim import _compiler
 
         self.py_func = py_func
-        self.argument_types = argument_types
+        self.argument_types, self.converts = argument_types, converts
         self.target_options = target_options
         self._compiled = _compiler.compile_kernel(
             py_func,

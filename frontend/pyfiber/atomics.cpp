@@ -1,0 +1,176 @@
+// cuda.atomic.*: load, combine, store. Nothing comes between: simulated threads switch at calls that wait only.
+// The rules are those of frontend/pykernel/atomic_calls.cpp.
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "frontend/pyfiber/intrinsics.h"
+#include "frontend/pyfiber/kernel_array.h"
+#include "frontend/pyfiber/kernel_launch.h"
+
+namespace cudasim::pyfiber {
+namespace {
+
+enum class Update { add, sub, max, min, nanmax, nanmin, and_, or_, xor_, inc, dec, exch };
+
+template <typename T>
+T combined_float(Update update, T old, T value) {
+    const bool largest = update == Update::max || update == Update::nanmax;
+    switch (update) {
+        case Update::add: return old + value;
+        case Update::sub: return old - value;
+        case Update::exch: return value;
+        case Update::max:
+        case Update::min: return std::isnan(old) || (largest ? old >= value : old <= value) ? old : value;
+        default: return std::isnan(value) || (largest ? old >= value : old <= value) ? old : value;
+    }
+}
+
+template <typename T>
+T combined_integer(Update update, T old, T value) {
+    using Bits = std::make_unsigned_t<T>;
+    const auto a = static_cast<Bits>(old), b = static_cast<Bits>(value);
+    switch (update) {
+        case Update::add: return static_cast<T>(a + b);
+        case Update::sub: return static_cast<T>(a - b);
+        case Update::max:
+        case Update::nanmax: return old >= value ? old : value;
+        case Update::min:
+        case Update::nanmin: return old <= value ? old : value;
+        case Update::and_: return static_cast<T>(a & b);
+        case Update::or_: return static_cast<T>(a | b);
+        case Update::xor_: return static_cast<T>(a ^ b);
+        case Update::inc: return a >= b ? T(0) : static_cast<T>(a + 1);
+        case Update::dec: return a == 0 || a > b ? value : static_cast<T>(a - 1);
+        case Update::exch: return value;
+    }
+    return old;
+}
+
+/// The value takes the element's type first, as an argument of the compiled call does.
+template <typename T>
+bool apply(Element element, Update update, char* address, PyObject* value) {
+    T old{}, operand{};
+    std::memcpy(&old, address, sizeof old);
+    if (!store(element, reinterpret_cast<char*>(&operand), value)) return false;
+    T result{};
+    if constexpr (std::is_floating_point_v<T>) result = combined_float(update, old, operand);
+    else result = combined_integer(update, old, operand);
+    std::memcpy(address, &result, sizeof result);
+    return true;
+}
+
+bool integers_only(Update update) {
+    return update == Update::and_ || update == Update::or_ || update == Update::xor_ || update == Update::inc || update == Update::dec;
+}
+
+bool update_element(Element element, Update update, char* address, PyObject* value) {
+    const bool real = element == Element::float32 || element == Element::float64;
+    if (!(real && integers_only(update))) {
+        switch (element) {
+            case Element::int8: return apply<std::int8_t>(element, update, address, value);
+            case Element::int16: return apply<std::int16_t>(element, update, address, value);
+            case Element::int32: return apply<std::int32_t>(element, update, address, value);
+            case Element::int64: return apply<std::int64_t>(element, update, address, value);
+            case Element::uint8: return apply<std::uint8_t>(element, update, address, value);
+            case Element::uint16: return apply<std::uint16_t>(element, update, address, value);
+            case Element::uint32: return apply<std::uint32_t>(element, update, address, value);
+            case Element::uint64: return apply<std::uint64_t>(element, update, address, value);
+            case Element::float32: return apply<float>(element, update, address, value);
+            case Element::float64: return apply<double>(element, update, address, value);
+            default: break;
+        }
+    }
+    PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
+    return false;
+}
+
+/// The array and the address of its element; null with an exception set.
+char* place(PyObject* target, PyObject* index, KernelArray*& array) {
+    if (Py_TYPE(target) != kernel_array_type) {
+        PyErr_Format(PyExc_TypeError, "an atomic operation works on an array, not on %.100s", Py_TYPE(target)->tp_name);
+        return nullptr;
+    }
+    array = reinterpret_cast<KernelArray*>(target);
+    if (array->element == Element::other) {
+        PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
+        return nullptr;
+    }
+    if (!burn(fuel_of_atomic) || !check_writable(array)) return nullptr;
+    return element_address(array, index);
+}
+
+bool takes(Py_ssize_t given, Py_ssize_t wanted, const char* form) {
+    if (given == wanted) return true;
+    PyErr_Format(PyExc_TypeError, "an atomic operation takes %s; %zd arguments were given", form, given);
+    return false;
+}
+
+template <Update update>
+PyObject* atomic(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    KernelArray* array = nullptr;
+    if (require_thread("cuda.atomic") == nullptr || !takes(count, 3, "(ary, idx, val)")) return nullptr;
+    char* address = place(arguments[0], arguments[1], array);
+    if (address == nullptr) return nullptr;
+    PyObject* old = load(array->element, address);
+    if (old != nullptr && !update_element(array->element, update, address, arguments[2])) Py_CLEAR(old);
+    return old;
+}
+
+PyObject* swap(KernelArray* array, char* address, PyObject* expected, PyObject* desired) {
+    PyObject* old = load(array->element, address);
+    char wanted[8] = {};
+    bool good = old != nullptr && store(array->element, wanted, expected);
+    // Bits are compared, as by the hardware.
+    if (good && std::memcmp(wanted, address, static_cast<std::size_t>(array->itemsize)) == 0)
+        good = store(array->element, address, desired);
+    if (!good) Py_CLEAR(old);
+    return old;
+}
+
+PyObject* cas(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    KernelArray* array = nullptr;
+    if (require_thread("cuda.atomic.cas()") == nullptr || !takes(count, 4, "(ary, idx, old, val)")) return nullptr;
+    char* address = place(arguments[0], arguments[1], array);
+    return address == nullptr ? nullptr : swap(array, address, arguments[2], arguments[3]);
+}
+
+PyObject* compare_and_swap(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    KernelArray* array = nullptr;
+    if (require_thread("cuda.atomic.compare_and_swap()") == nullptr || !takes(count, 3, "(ary, old, val)")) return nullptr;
+    Reference zero(PyLong_FromLong(0));
+    Reference index(PyTuple_New(Py_TYPE(arguments[0]) == kernel_array_type
+                                    ? reinterpret_cast<KernelArray*>(arguments[0])->ndim
+                                    : 1));
+    for (Py_ssize_t i = 0; index && i < PyTuple_GET_SIZE(index.get()); ++i)
+        PyTuple_SET_ITEM(index.get(), i, Py_NewRef(zero.get()));
+    char* address = index ? place(arguments[0], index.get(), array) : nullptr;
+    return address == nullptr ? nullptr : swap(array, address, arguments[1], arguments[2]);
+}
+
+PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef functions[] = {{"add", fast(&atomic<Update::add>), METH_FASTCALL, nullptr},
+                           {"sub", fast(&atomic<Update::sub>), METH_FASTCALL, nullptr},
+                           {"max", fast(&atomic<Update::max>), METH_FASTCALL, nullptr},
+                           {"min", fast(&atomic<Update::min>), METH_FASTCALL, nullptr},
+                           {"nanmax", fast(&atomic<Update::nanmax>), METH_FASTCALL, nullptr},
+                           {"nanmin", fast(&atomic<Update::nanmin>), METH_FASTCALL, nullptr},
+                           {"and_", fast(&atomic<Update::and_>), METH_FASTCALL, nullptr},
+                           {"or_", fast(&atomic<Update::or_>), METH_FASTCALL, nullptr},
+                           {"xor", fast(&atomic<Update::xor_>), METH_FASTCALL, nullptr},
+                           {"inc", fast(&atomic<Update::inc>), METH_FASTCALL, nullptr},
+                           {"dec", fast(&atomic<Update::dec>), METH_FASTCALL, nullptr},
+                           {"exch", fast(&atomic<Update::exch>), METH_FASTCALL, nullptr},
+                           {"cas", fast(&cas), METH_FASTCALL, nullptr},
+                           {"compare_and_swap", fast(&compare_and_swap), METH_FASTCALL, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool add_atomics(PyObject* table) { return add_functions(table, "cuda.atomic.", functions); }
+
+}  // namespace cudasim::pyfiber

@@ -1,0 +1,126 @@
+// Loading and storing single elements of the types that the kernel compiler knows.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "frontend/pyfiber/kernel_array.h"
+#include "frontend/pyfiber/kernel_float.h"
+#include "frontend/pyfiber/kernel_launch.h"
+
+namespace cudasim::pyfiber {
+namespace {
+
+template <typename T>
+T read(const char* address) {
+    T value;
+    std::memcpy(&value, address, sizeof value);
+    return value;
+}
+
+template <typename T>
+void write(char* address, T value) {
+    std::memcpy(address, &value, sizeof value);
+}
+
+/// PTX cvt.rzi: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target is 64
+/// bits wide (PTX ISA, cvt). Below 16 bits the conversion is to 16 bits, cut.
+template <typename T>
+T from_float(double value, bool narrow_source) {
+    using Wide = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, std::int16_t, std::uint16_t>, T>;
+    using Limits = std::numeric_limits<Wide>;
+    if (std::isnan(value)) {
+        if (narrow_source && sizeof(Wide) < 8) return 0;
+        return static_cast<T>(std::uint64_t{1} << (8 * sizeof(Wide) - 1));
+    }
+    const double low = static_cast<double>(Limits::min()), high = std::ldexp(1.0, Limits::digits);
+    if (value <= low) return static_cast<T>(Limits::min());
+    if (value >= high) return static_cast<T>(Limits::max());
+    return static_cast<T>(static_cast<Wide>(value));
+}
+
+template <typename T>
+bool store_integer(char* address, PyObject* value) {
+    if (PyLong_Check(value)) {
+        write(address, static_cast<T>(PyLong_AsUnsignedLongLongMask(value)));
+        return !(PyErr_Occurred() != nullptr);
+    }
+    double number = 0;
+    const NumberKind kind = number_of(value, number);
+    if (kind == NumberKind::float64 || kind == NumberKind::float32) {
+        write(address, from_float<T>(number, kind == NumberKind::float32));
+        return true;
+    }
+    Reference whole(PyNumber_Index(value));
+    if (!whole) return false;
+    write(address, static_cast<T>(PyLong_AsUnsignedLongLongMask(whole.get())));
+    return true;
+}
+
+template <typename T>
+bool store_float(char* address, PyObject* value) {
+    if constexpr (std::is_same_v<T, float>) {
+        int overflow = 0;
+        if (PyLong_Check(value)) {  // one rounding, as from int64
+            const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+            if (overflow == 0) {
+                write(address, static_cast<float>(whole));
+                return true;
+            }
+        }
+    }
+    double number = 0;
+    if (number_of(value, number) == NumberKind::none) {
+        Reference converted(PyNumber_Float(value));
+        if (!converted) return false;
+        number = PyFloat_AS_DOUBLE(converted.get());
+    }
+    write(address, static_cast<T>(number));
+    return true;
+}
+
+}  // namespace
+
+PyObject* load(Element element, const char* address) {
+    switch (element) {
+        case Element::boolean: return PyBool_FromLong(*address != 0);
+        case Element::int8: return PyLong_FromLong(read<std::int8_t>(address));
+        case Element::int16: return PyLong_FromLong(read<std::int16_t>(address));
+        case Element::int32: return PyLong_FromLong(read<std::int32_t>(address));
+        case Element::int64: return PyLong_FromLongLong(read<std::int64_t>(address));
+        case Element::uint8: return PyLong_FromLong(read<std::uint8_t>(address));
+        case Element::uint16: return PyLong_FromLong(read<std::uint16_t>(address));
+        case Element::uint32: return PyLong_FromUnsignedLong(read<std::uint32_t>(address));
+        case Element::uint64: return PyLong_FromUnsignedLongLong(read<std::uint64_t>(address));
+        case Element::float32: return make_float32(read<float>(address));
+        case Element::float64: return make_float64(read<double>(address));
+        case Element::other: break;
+    }
+    PyErr_SetString(PyExc_SystemError, "not an element type of its own");
+    return nullptr;
+}
+
+bool store(Element element, char* address, PyObject* value) {
+    switch (element) {
+        case Element::boolean: {
+            const int truth = PyObject_IsTrue(value);
+            if (truth >= 0) *address = static_cast<char>(truth);
+            return truth >= 0;
+        }
+        case Element::int8: return store_integer<std::int8_t>(address, value);
+        case Element::int16: return store_integer<std::int16_t>(address, value);
+        case Element::int32: return store_integer<std::int32_t>(address, value);
+        case Element::int64: return store_integer<std::int64_t>(address, value);
+        case Element::uint8: return store_integer<std::uint8_t>(address, value);
+        case Element::uint16: return store_integer<std::uint16_t>(address, value);
+        case Element::uint32: return store_integer<std::uint32_t>(address, value);
+        case Element::uint64: return store_integer<std::uint64_t>(address, value);
+        case Element::float32: return store_float<float>(address, value);
+        case Element::float64: return store_float<double>(address, value);
+        case Element::other: break;
+    }
+    PyErr_SetString(PyExc_SystemError, "not an element type of its own");
+    return false;
+}
+
+}  // namespace cudasim::pyfiber

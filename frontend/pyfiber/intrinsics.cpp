@@ -1,0 +1,232 @@
+// Positions, barriers, fences and bit operations.
+#include "frontend/pyfiber/intrinsics.h"
+
+#include <bit>
+#include <cmath>
+
+#include "frontend/pyfiber/kernel_float.h"
+#include "frontend/pyfiber/simulated_thread.h"
+
+namespace cudasim::pyfiber {
+
+SimulatedThread* require_thread(const char* name) {
+    if (current_thread == nullptr)
+        PyErr_Format(PyExc_NotImplementedError,
+                     "%s works in a kernel only: call it from a function decorated with @cuda.jit", name);
+    return current_thread;
+}
+
+bool add_functions(PyObject* table, const char* prefix, PyMethodDef* methods) {
+    for (PyMethodDef* method = methods; method->ml_name != nullptr; ++method) {
+        PyObject* function = PyCFunction_New(method, nullptr);
+        PyObject* name = PyUnicode_FromFormat("%s%s", prefix, method->ml_name);
+        const bool good = function != nullptr && name != nullptr && PyDict_SetItem(table, name, function) == 0;
+        Py_XDECREF(function);
+        Py_XDECREF(name);
+        if (!good) return false;
+    }
+    return true;
+}
+
+namespace {
+
+using findings::Dim3;
+
+/// The argument of grid(n) and gridsize(n); 0 with an exception set.
+int dimension_argument(PyObject* argument) {
+    const long n = PyLong_AsLong(argument);
+    if (n >= 1 && n <= 3) return static_cast<int>(n);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "argument must be 1, 2 or 3");
+    return 0;
+}
+
+PyObject* as_result(int count, const unsigned long long (&values)[3]) {
+    if (count == 1) return PyLong_FromUnsignedLongLong(values[0]);
+    return count == 2 ? Py_BuildValue("KK", values[0], values[1])
+                      : Py_BuildValue("KKK", values[0], values[1], values[2]);
+}
+
+PyObject* grid(PyObject*, PyObject* argument) {
+    SimulatedThread* thread = require_thread("cuda.grid()");
+    const int count = thread == nullptr ? 0 : dimension_argument(argument);
+    if (count == 0) return nullptr;
+    const Dim3 tid = thread->handle->tid(), block = thread->handle->ctaid(), extent = thread->handle->ntid();
+    using Wide = unsigned long long;
+    return as_result(count, {Wide{block.x} * extent.x + tid.x, Wide{block.y} * extent.y + tid.y,
+                             Wide{block.z} * extent.z + tid.z});
+}
+
+PyObject* gridsize(PyObject*, PyObject* argument) {
+    SimulatedThread* thread = require_thread("cuda.gridsize()");
+    const int count = thread == nullptr ? 0 : dimension_argument(argument);
+    if (count == 0) return nullptr;
+    const Dim3 extent = thread->handle->ntid(), blocks = thread->handle->nctaid();
+    using Wide = unsigned long long;
+    return as_result(count, {Wide{blocks.x} * extent.x, Wide{blocks.y} * extent.y, Wide{blocks.z} * extent.z});
+}
+
+PyObject* laneid(PyObject*, PyObject*) {
+    SimulatedThread* thread = require_thread("cuda.laneid");
+    return thread == nullptr ? nullptr : PyLong_FromUnsignedLong(thread->handle->thread() % 32);
+}
+
+PyObject* syncthreads(PyObject*, PyObject*) {
+    std::int32_t result = 0;
+    if (require_thread("cuda.syncthreads()") == nullptr) return nullptr;
+    if (!wait_for_block(jit::BarrierKind::plain, false, result)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+template <jit::BarrierKind kind>
+PyObject* counting_barrier(PyObject*, PyObject* predicate) {
+    if (require_thread("a barrier") == nullptr) return nullptr;
+    const int truth = PyObject_IsTrue(predicate);
+    std::int32_t result = 0;
+    if (truth < 0 || !wait_for_block(kind, truth != 0, result)) return nullptr;
+    return PyLong_FromLong(result);
+}
+
+PyObject* fence(PyObject*, PyObject*) {
+    if (require_thread("a fence") == nullptr || !burn(fuel_of_atomic)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject* nanosleep(PyObject*, PyObject*) {
+    if (require_thread("cuda.nanosleep()") == nullptr || !give_turn()) return nullptr;
+    Py_RETURN_NONE;
+}
+
+/// Ints are int64 here; the compiler's narrower types are known to it alone.
+bool bits_of(PyObject* argument, std::uint64_t& bits) {
+    PyObject* whole = PyNumber_Index(argument);
+    if (whole == nullptr) return false;
+    bits = PyLong_AsUnsignedLongLongMask(whole);
+    Py_DECREF(whole);
+    return !PyErr_Occurred();
+}
+
+PyObject* popc(PyObject*, PyObject* argument) {
+    std::uint64_t bits = 0;
+    return bits_of(argument, bits) ? PyLong_FromLong(std::popcount(bits)) : nullptr;
+}
+PyObject* clz(PyObject*, PyObject* argument) {
+    std::uint64_t bits = 0;
+    return bits_of(argument, bits) ? PyLong_FromLong(std::countl_zero(bits)) : nullptr;
+}
+PyObject* ffs(PyObject*, PyObject* argument) {
+    std::uint64_t bits = 0;
+    return bits_of(argument, bits) ? PyLong_FromLong(bits == 0 ? 0 : std::countr_zero(bits) + 1) : nullptr;
+}
+PyObject* brev(PyObject*, PyObject* argument) {
+    std::uint64_t bits = 0, reversed = 0;
+    if (!bits_of(argument, bits)) return nullptr;
+    for (int i = 0; i < 64; ++i) reversed |= (bits >> i & 1) << (63 - i);
+    return PyLong_FromLongLong(static_cast<long long>(reversed));
+}
+
+PyObject* selp(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "selp() takes a condition and two values");
+        return nullptr;
+    }
+    const int truth = PyObject_IsTrue(arguments[0]);
+    return truth < 0 ? nullptr : Py_NewRef(arguments[truth ? 1 : 2]);
+}
+
+PyObject* fma(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    double values[3] = {};
+    bool narrow = true;
+    for (Py_ssize_t i = 0; i < 3; ++i) {
+        const NumberKind kind = i < count ? number_of(arguments[i], values[i]) : NumberKind::none;
+        if (kind == NumberKind::none || count != 3) {
+            PyErr_SetString(PyExc_TypeError, "fma() takes three numbers");
+            return nullptr;
+        }
+        narrow &= kind == NumberKind::float32;
+    }
+    if (narrow)
+        return make_float32(std::fmaf(static_cast<float>(values[0]), static_cast<float>(values[1]),
+                                      static_cast<float>(values[2])));
+    return make_float64(std::fma(values[0], values[1], values[2]));
+}
+
+PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef functions[] = {
+    {"grid", &grid, METH_O, nullptr},
+    {"gridsize", &gridsize, METH_O, nullptr},
+    {"laneid", &laneid, METH_O, nullptr},
+    {"syncthreads", &syncthreads, METH_NOARGS, nullptr},
+    {"syncthreads_count", &counting_barrier<jit::BarrierKind::count>, METH_O, nullptr},
+    {"syncthreads_and", &counting_barrier<jit::BarrierKind::all>, METH_O, nullptr},
+    {"syncthreads_or", &counting_barrier<jit::BarrierKind::any>, METH_O, nullptr},
+    {"threadfence", &fence, METH_NOARGS, nullptr},
+    {"threadfence_block", &fence, METH_NOARGS, nullptr},
+    {"threadfence_system", &fence, METH_NOARGS, nullptr},
+    {"nanosleep", &nanosleep, METH_O, nullptr},
+    {"popc", &popc, METH_O, nullptr},
+    {"brev", &brev, METH_O, nullptr},
+    {"clz", &clz, METH_O, nullptr},
+    {"ffs", &ffs, METH_O, nullptr},
+    {"selp", fast(&selp), METH_FASTCALL, nullptr},
+    {"fma", fast(&fma), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+// -- threadIdx, blockIdx, blockDim, gridDim: objects with x, y, z ------------------------------------------------
+
+using Getter = Dim3 (execution::ThreadHandle::*)() const;
+
+struct Coordinates {
+    PyObject_HEAD Getter getter;
+};
+
+template <std::uint32_t Dim3::*axis>
+PyObject* coordinate(PyObject* self, void*) {
+    SimulatedThread* thread = require_thread("an index of the thread");
+    if (thread == nullptr) return nullptr;
+    const Dim3 value = (thread->handle->*reinterpret_cast<Coordinates*>(self)->getter)();
+    return PyLong_FromUnsignedLong(value.*axis);
+}
+
+PyGetSetDef coordinates[] = {{"x", &coordinate<&Dim3::x>, nullptr, nullptr, nullptr},
+                             {"y", &coordinate<&Dim3::y>, nullptr, nullptr, nullptr},
+                             {"z", &coordinate<&Dim3::z>, nullptr, nullptr, nullptr},
+                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyObject* coordinates_text(PyObject* self) {
+    if (current_thread == nullptr) return PyUnicode_FromString("<an index of the thread, for use in kernels>");
+    const Dim3 value = (current_thread->handle->*reinterpret_cast<Coordinates*>(self)->getter)();
+    return PyUnicode_FromFormat("(x=%u, y=%u, z=%u)", value.x, value.y, value.z);
+}
+
+bool add_coordinates(PyObject* table) {
+    PyType_Slot slots[] = {{Py_tp_getset, coordinates}, {Py_tp_repr, reinterpret_cast<void*>(&coordinates_text)}, {0, nullptr}};
+    PyType_Spec specification = {"cudasim.Coordinates", sizeof(Coordinates), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    PyObject* type = PyType_FromSpec(&specification);
+    if (type == nullptr) return false;
+    using execution::ThreadHandle;
+    const std::pair<const char*, Getter> members[] = {{"cuda.threadIdx", &ThreadHandle::tid},
+                                                      {"cuda.blockIdx", &ThreadHandle::ctaid},
+                                                      {"cuda.blockDim", &ThreadHandle::ntid},
+                                                      {"cuda.gridDim", &ThreadHandle::nctaid}};
+    bool good = true;
+    for (const auto& [name, getter] : members) {
+        auto* made = reinterpret_cast<Coordinates*>(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(type), 0));
+        good = good && made != nullptr;
+        if (made == nullptr) break;
+        made->getter = getter;
+        good = good && PyDict_SetItemString(table, name, reinterpret_cast<PyObject*>(made)) == 0;
+        Py_DECREF(made);
+    }
+    Py_DECREF(type);
+    return good;
+}
+
+}  // namespace
+
+bool add_intrinsics(PyObject* table) { return add_functions(table, "cuda.", functions) && add_coordinates(table); }
+
+}  // namespace cudasim::pyfiber

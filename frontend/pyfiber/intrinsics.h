@@ -1,0 +1,27 @@
+// What kernels call in Python mode, as plain CPython functions: `cuda.grid`, `cuda.syncthreads`, `cuda.shared.array`,
+// `cuda.atomic.add`, … Their names are those of cudasim.cuda.intrinsics.
+#pragma once
+
+#include <Python.h>
+
+namespace cudasim::pyfiber {
+
+/// The current thread; null with an exception set outside of kernels.
+[[nodiscard]] struct SimulatedThread* require_thread(const char* name);
+
+/// Each adds its functions to the dictionary: name ("cuda.grid") → callable. False with an exception set.
+bool add_intrinsics(PyObject* table);
+bool add_memory_intrinsics(PyObject* table);
+bool add_atomics(PyObject* table);
+/// name ("sqrt") → callable with the compiler's types and without Python's domain errors
+bool add_math(PyObject* table);
+
+/// Adds the functions of a method table under a prefix.
+bool add_functions(PyObject* table, const char* prefix, PyMethodDef* methods);
+
+/// @param dtype_of callable(dtype, or NumPy's or Numba's name of one) → numpy.dtype
+/// @param excess callable(static bytes, dynamic bytes) → exception for a block that needs too much shared memory
+/// @param constant callable(ndarray) → KernelArray over a copy
+void set_memory_helpers(PyObject* dtype_of, PyObject* excess, PyObject* constant);
+
+}  // namespace cudasim::pyfiber

@@ -1,0 +1,278 @@
+// The array type: making arrays, indexing, views.
+#include "frontend/pyfiber/kernel_array.h"
+
+#include <cstring>
+#include <vector>
+
+#include "frontend/pyfiber/kernel_array_methods.h"
+#include "frontend/pyfiber/kernel_launch.h"
+#include "simulator/memory/arena.h"
+
+namespace cudasim::pyfiber {
+
+PyTypeObject* kernel_array_type = nullptr;
+
+namespace {
+
+Element element_of(PyObject* dtype) {
+    Reference name(PyObject_GetAttrString(dtype, "name")), native(PyObject_GetAttrString(dtype, "isnative"));
+    const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    PyErr_Clear();
+    if (text == nullptr || native.get() != Py_True) return Element::other;
+    static constexpr const char* names[] = {"bool",  "int8",   "int16",  "int32",   "int64",  "uint8",
+                                            "uint16", "uint32", "uint64", "float32", "float64"};
+    for (std::size_t i = 0; i < std::size(names); ++i)
+        if (std::strcmp(text, names[i]) == 0) return static_cast<Element>(i);
+    return Element::other;
+}
+
+KernelArray* as_array(PyObject* self) { return reinterpret_cast<KernelArray*>(self); }
+
+void deallocate(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    KernelArray* array = as_array(self);
+    Py_XDECREF(array->dtype);
+    Py_XDECREF(array->numpy);
+    Py_XDECREF(array->owner);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/// The index along an axis with negative ones counted from the end; -1 with IndexError set.
+Py_ssize_t checked(Py_ssize_t index, Py_ssize_t size, int axis) {
+    if (index >= 0 && index < size) [[likely]] return index;
+    if (index < 0 && index >= -size) return index + size;
+    raise_finding(PyExc_IndexError, findings::FindingKind::out_of_bounds_index,
+                  "index %zd is out of bounds for axis %d with size %zd", index, axis, size);
+    return -1;
+}
+
+bool as_index(PyObject* key, Py_ssize_t& index) {
+    if (PyLong_CheckExact(key)) [[likely]] {
+        index = PyLong_AsSsize_t(key);
+    } else if (PyIndex_Check(key)) {
+        index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    } else {
+        PyErr_Format(PyExc_TypeError, "an array is indexed with integers, slices, None and ..., not with %.100s",
+                     Py_TYPE(key)->tp_name);
+        return false;
+    }
+    return !(index == -1 && PyErr_Occurred());
+}
+
+/// The element's address when the key is one whole index; null without an exception when it is something else.
+char* whole_index(KernelArray* array, PyObject* key) {
+    Py_ssize_t index = 0;
+    if (array->ndim == 1 && PyLong_CheckExact(key)) [[likely]] {
+        if (!as_index(key, index) || (index = checked(index, array->extent(0), 0)) < 0) return nullptr;
+        return array->data + index * array->stride(0);
+    }
+    if (!PyTuple_Check(key)) {
+        if (array->ndim != 1 || !PyIndex_Check(key)) return nullptr;
+        if (!as_index(key, index) || (index = checked(index, array->extent(0), 0)) < 0) return nullptr;
+        return array->data + index * array->stride(0);
+    }
+    if (PyTuple_GET_SIZE(key) != array->ndim) return nullptr;
+    char* address = array->data;
+    for (int axis = 0; axis < array->ndim; ++axis) {
+        PyObject* part = PyTuple_GET_ITEM(key, axis);
+        if (!PyIndex_Check(part)) return nullptr;
+        if (!as_index(part, index) || (index = checked(index, array->extent(axis), axis)) < 0) return nullptr;
+        address += index * array->stride(axis);
+    }
+    return address;
+}
+
+/// Extents and strides of a view that is being made, and where it begins.
+struct View {
+    char* data;
+    std::vector<Py_ssize_t> extents, strides;
+};
+
+bool add_slice(const KernelArray* array, int axis, PyObject* slice, View& view) {
+    Py_ssize_t start = 0, stop = 0, step = 0;
+    if (PySlice_Unpack(slice, &start, &stop, &step) != 0) return false;
+    const Py_ssize_t length = PySlice_AdjustIndices(array->extent(axis), &start, &stop, step);
+    if (length > 0) view.data += start * array->stride(axis);
+    view.extents.push_back(length);
+    view.strides.push_back(array->stride(axis) * step);
+    return true;
+}
+
+void keep_axis(const KernelArray* array, int axis, View& view) {
+    view.extents.push_back(array->extent(axis));
+    view.strides.push_back(array->stride(axis));
+}
+
+/// NumPy's basic indexing: integers, slices, None, one Ellipsis.
+bool index_view(KernelArray* array, PyObject* key, View& view) {
+    PyObject* const* parts = PyTuple_Check(key) ? &PyTuple_GET_ITEM(key, 0) : &key;
+    const Py_ssize_t count = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
+    int used = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) used += parts[i] != Py_None && parts[i] != Py_Ellipsis;
+    if (used > array->ndim) {
+        PyErr_Format(PyExc_IndexError, "too many indices for array: array is %d-dimensional, but %d were indexed",
+                     array->ndim, used);
+        return false;
+    }
+    int axis = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* part = parts[i];
+        if (part == Py_None) {
+            view.extents.push_back(1);
+            view.strides.push_back(0);
+        } else if (part == Py_Ellipsis) {
+            for (int rest = array->ndim - used; rest > 0; --rest) keep_axis(array, axis++, view);
+            used = array->ndim;  // another one stands for nothing
+        } else if (PySlice_Check(part)) {
+            if (!add_slice(array, axis++, part, view)) return false;
+        } else {
+            Py_ssize_t index = 0;
+            if (!as_index(part, index) || (index = checked(index, array->extent(axis), axis)) < 0) return false;
+            view.data += index * array->stride(axis++);
+        }
+    }
+    while (axis < array->ndim) keep_axis(array, axis++, view);
+    return true;
+}
+
+PyObject* view_of(KernelArray* array, PyObject* key) {
+    View view{array->data, {}, {}};
+    if (!index_view(array, key, view)) return nullptr;
+    const int ndim = static_cast<int>(view.extents.size());
+    view.extents.insert(view.extents.end(), view.strides.begin(), view.strides.end());
+    return make_array(view.data, array->dtype, ndim, view.extents.data(), array->writable, array->owner);
+}
+
+PyObject* subscript(PyObject* self, PyObject* key) {
+    KernelArray* array = as_array(self);
+    if (!burn(fuel_of_access)) return nullptr;
+    if (array->element != Element::other) {
+        if (const char* address = whole_index(array, key)) return load(array->element, address);
+        if (PyErr_Occurred()) return nullptr;
+        return view_of(array, key);
+    }
+    if (const char* address = whole_index(array, key)) {
+        // Through NumPy: complex numbers come back as scalars, records as views of their memory.
+        Reference one(make_array(const_cast<char*>(address), array->dtype, 0, nullptr, array->writable, array->owner));
+        PyObject* view = one ? numpy_view(as_array(one.get())) : nullptr;
+        Reference nothing(PyTuple_New(0));
+        return view == nullptr ? nullptr : PyObject_GetItem(view, nothing.get());
+    }
+    return PyErr_Occurred() ? nullptr : view_of(array, key);
+}
+
+int assign(PyObject* self, PyObject* key, PyObject* value) {
+    KernelArray* array = as_array(self);
+    if (value == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");
+        return -1;
+    }
+    if (!burn(fuel_of_access) || !check_writable(array)) return -1;
+    char* address = whole_index(array, key);
+    if (address == nullptr && PyErr_Occurred()) return -1;
+    if (address != nullptr && array->element != Element::other) return store(array->element, address, value) ? 0 : -1;
+    Reference target(view_of(array, key));
+    PyObject* view = target ? numpy_view(as_array(target.get())) : nullptr;
+    return view == nullptr ? -1 : PyObject_SetItem(view, Py_Ellipsis, value);
+}
+
+Py_ssize_t length(PyObject* self) {
+    if (as_array(self)->ndim != 0) return as_array(self)->extent(0);
+    PyErr_SetString(PyExc_TypeError, "len() of unsized object");
+    return -1;
+}
+
+/// Iteration: rows, or elements. IndexError ends it.
+PyObject* item(PyObject* self, Py_ssize_t index) {
+    KernelArray* array = as_array(self);
+    if (array->ndim == 0 || index < 0 || index >= array->extent(0)) {
+        PyErr_SetString(PyExc_IndexError, "iteration is over");
+        return nullptr;
+    }
+    Reference key(PyLong_FromSsize_t(index));
+    return key ? subscript(self, key.get()) : nullptr;
+}
+
+}  // namespace
+
+bool check_writable(const KernelArray* array) {
+    if (array->writable) [[likely]] return true;
+    raise_finding(PyExc_MemoryError, findings::FindingKind::write_to_constant,
+                  "write to memory that kernels may only read");
+    return false;
+}
+
+char* element_address(KernelArray* array, PyObject* index) {
+    char* address = whole_index(array, index);
+    if (address == nullptr && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%d indices are needed for an element of a %d-dimensional array", array->ndim,
+                     array->ndim);
+    return address;
+}
+
+PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* dimensions, bool writable, PyObject* owner) {
+    PyTypeObject* type = kernel_array_type;
+    auto* array = reinterpret_cast<KernelArray*>(type->tp_alloc(type, 2 * ndim));
+    if (array == nullptr) return nullptr;
+    array->data = data;
+    array->dtype = Py_NewRef(dtype);
+    array->owner = Py_XNewRef(owner);
+    array->numpy = nullptr;
+    array->writable = writable;
+    array->ndim = ndim;
+    static PyObject* known_dtype = nullptr;  // most arrays of a kernel have one of a few dtypes, as the one before
+    static Element known_element = Element::other;
+    if (dtype != known_dtype) {
+        known_element = element_of(dtype);
+        Py_XSETREF(known_dtype, Py_NewRef(dtype));
+    }
+    array->element = known_element;
+    Reference size(PyObject_GetAttrString(dtype, "itemsize"));
+    array->itemsize = size ? PyLong_AsSsize_t(size.get()) : 0;
+    for (int i = 0; i < 2 * ndim; ++i) array->dimensions[i] = dimensions[i];
+    return reinterpret_cast<PyObject*>(array);
+}
+
+void fill_poison(char* data, Py_ssize_t bytes) {
+    for (Py_ssize_t i = 0; i < bytes; ++i)
+        data[i] = static_cast<char>(memory::poison_pattern >> (i % 2 == 0 ? 0 : 8));
+}
+
+PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents) {
+    Reference size(PyObject_GetAttrString(dtype, "itemsize"));
+    if (!size) return nullptr;
+    std::vector<Py_ssize_t> dimensions(extents, extents + ndim);
+    dimensions.resize(2 * static_cast<std::size_t>(ndim));
+    Py_ssize_t bytes = PyLong_AsSsize_t(size.get());
+    for (int axis = ndim - 1; axis >= 0; --axis) {
+        dimensions[static_cast<std::size_t>(ndim + axis)] = bytes;
+        bytes *= extents[axis];
+    }
+    Reference owner(PyByteArray_FromStringAndSize(nullptr, bytes));
+    if (!owner) return nullptr;
+    char* data = PyByteArray_AS_STRING(owner.get());
+    fill_poison(data, bytes);
+    return make_array(data, dtype, ndim, dimensions.data(), true, owner.get());
+}
+
+bool initialise_kernel_arrays(PyObject* module) {
+    PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&deallocate)},
+                           {Py_tp_doc, const_cast<char*>("An array of a kernel that runs in Python mode.")},
+                           {Py_mp_subscript, reinterpret_cast<void*>(&subscript)},
+                           {Py_mp_ass_subscript, reinterpret_cast<void*>(&assign)},
+                           {Py_mp_length, reinterpret_cast<void*>(&length)},
+                           {Py_sq_item, reinterpret_cast<void*>(&item)},
+                           {Py_tp_methods, kernel_array_methods},
+                           {Py_tp_getset, kernel_array_attributes},
+                           {Py_tp_getattro, reinterpret_cast<void*>(&kernel_array_attribute)},
+                           {Py_tp_repr, reinterpret_cast<void*>(&kernel_array_text)},
+                           {Py_tp_str, reinterpret_cast<void*>(&kernel_array_text)},
+                           {0, nullptr}};
+    PyType_Spec specification = {"cudasim.KernelArray", offsetof(KernelArray, dimensions), sizeof(Py_ssize_t),
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    kernel_array_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&specification));
+    return kernel_array_type != nullptr && PyModule_AddType(module, kernel_array_type) == 0;
+}
+
+}  // namespace cudasim::pyfiber

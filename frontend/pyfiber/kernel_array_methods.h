@@ -1,0 +1,16 @@
+// Attributes and methods of KernelArray: what it says about itself, and what it leaves to NumPy.
+#pragma once
+
+#include "frontend/pyfiber/kernel_array.h"
+
+namespace cudasim::pyfiber {
+
+extern PyMethodDef kernel_array_methods[];
+extern PyGetSetDef kernel_array_attributes[];
+PyObject* kernel_array_attribute(PyObject* self, PyObject* name);
+PyObject* kernel_array_text(PyObject* self);
+
+/// The same memory as an ndarray; borrowed, null with an exception set.
+[[nodiscard]] PyObject* numpy_view(KernelArray* array);
+
+}  // namespace cudasim::pyfiber

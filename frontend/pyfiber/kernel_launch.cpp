@@ -1,0 +1,257 @@
+// Running a thread: its thread state, the call, and what becomes of an exception.
+#include "frontend/pyfiber/kernel_launch.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+namespace cudasim::pyfiber {
+
+using findings::FindingKind;
+
+namespace {
+
+std::string text_of(PyObject* object) {
+    Reference text(object == nullptr ? nullptr : PyObject_Str(object));
+    const char* bytes = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (bytes == nullptr) PyErr_Clear();
+    return bytes == nullptr ? std::string() : std::string(bytes);
+}
+
+findings::SourceLocation location_of(PyCodeObject* code, int line) {
+    findings::SourceLocation location;
+    location.file = text_of(code->co_filename);
+    location.function = text_of(code->co_name);
+    location.line = line < 0 ? 0 : static_cast<std::uint32_t>(line);
+    return location;
+}
+
+findings::CallChain chain_of(PyObject* traceback) {
+    findings::CallChain chain;
+    for (auto* entry = reinterpret_cast<PyTracebackObject*>(traceback); entry != nullptr; entry = entry->tb_next) {
+        PyCodeObject* code = PyFrame_GetCode(entry->tb_frame);
+        chain.insert(chain.begin(), location_of(code, PyCode_Addr2Line(code, entry->tb_lasti)));
+        Py_DECREF(code);
+    }
+    return chain;
+}
+
+findings::CallChain chain_of(PyFrameObject* innermost) {
+    findings::CallChain chain;
+    Reference frame = Reference::borrowed(reinterpret_cast<PyObject*>(innermost));
+    while (frame) {
+        auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
+        PyCodeObject* code = PyFrame_GetCode(here);
+        chain.push_back(location_of(code, PyFrame_GetLineNumber(here)));
+        Py_DECREF(code);
+        frame = Reference(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
+    }
+    return chain;
+}
+
+bool is_raise_statement(PyObject* traceback) {
+    auto* entry = reinterpret_cast<PyTracebackObject*>(traceback);
+    if (entry == nullptr) return false;
+    while (entry->tb_next != nullptr) entry = entry->tb_next;
+    Reference code(reinterpret_cast<PyObject*>(PyFrame_GetCode(entry->tb_frame)));
+    Reference bytes(PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code.get())));
+    if (!bytes || entry->tb_lasti < 0 || entry->tb_lasti >= PyBytes_GET_SIZE(bytes.get())) return false;
+    constexpr unsigned char raise_varargs = 130;  // opcode.opmap['RAISE_VARARGS'], the same from 3.6 to 3.12
+    return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.get())[entry->tb_lasti]) == raise_varargs;
+}
+
+/// What the exception stands for. Messages of division errors become those of compiled kernels.
+FindingKind kind_of(PyObject* exception, PyObject* traceback, std::string& message) {
+    if (PyObject_HasAttrString(exception, finding_attribute)) {
+        Reference number(PyObject_GetAttrString(exception, finding_attribute));
+        return static_cast<FindingKind>(PyLong_AsLong(number.get()));
+    }
+    if (Py_TYPE(exception) != reinterpret_cast<PyTypeObject*>(PyExc_ZeroDivisionError)) return FindingKind::kernel_exception;
+    if (is_raise_statement(traceback)) return FindingKind::kernel_exception;
+    const bool integer = message.starts_with("integer");
+    if (integer) message = "integer division by zero";
+    return integer ? FindingKind::integer_division : FindingKind::float_division;
+}
+
+std::string class_name(PyObject* exception) {
+    Reference name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(exception)), "__qualname__"));
+    return text_of(name.get());
+}
+
+}  // namespace
+
+KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, std::string name,
+                           LaunchLimits limits)
+    : function_(Reference::borrowed(function)),
+      arguments_(Reference::borrowed(arguments)),
+      settles_(Reference::borrowed(settles)),
+      name_(std::move(name)),
+      limits_(limits),
+      host_state_(PyThreadState_Get()) {}
+
+void KernelLaunch::begin() {
+    // As frontend/bindings/released_gil.h: a daemon thread must not take the GIL of an interpreter that ends.
+    while (_Py_IsFinalizing()) ::pause();
+    PyEval_RestoreThread(host_state_);
+    context_ = Reference(PyContext_CopyCurrent());
+    if (!context_) PyErr_Clear();
+    trace_ = host_state_->c_tracefunc;
+    trace_object_ = Reference::borrowed(host_state_->c_traceobj);
+    profile_ = host_state_->c_profilefunc;
+    profile_object_ = Reference::borrowed(host_state_->c_profileobj);
+    if (limits_.seconds > 0) watchdog_ = std::thread([this] { watch(); });
+}
+
+void KernelLaunch::end() {
+    blocks_.clear();
+    context_ = Reference();
+    PyEval_SaveThread();
+    if (!watchdog_.joinable()) return;
+    {
+        const std::lock_guard lock(watch_mutex_);
+        over_ = true;
+    }
+    watch_.notify_all();
+    watchdog_.join();
+}
+
+/// Python code that computes calls nothing of ours: it is interrupted by an exception from outside.
+void KernelLaunch::watch() {
+    std::unique_lock lock(watch_mutex_);
+    const auto limit = std::chrono::duration<double>(limits_.seconds);
+    auto next = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+    while (!watch_.wait_until(lock, next, [this] { return over_; })) {
+        lock.unlock();
+        const PyGILState_STATE held = PyGILState_Ensure();
+        if (running_ != nullptr) {
+            // PyThreadState_SetAsyncExc() goes by the thread's id, which all simulated threads share: lent for the call.
+            const unsigned long id = running_->thread_id;
+            running_->thread_id = ~0UL;
+            PyThreadState_SetAsyncExc(~0UL, thread_ends);
+            running_->thread_id = id;
+        }
+        PyGILState_Release(held);
+        lock.lock();
+        next += std::chrono::milliseconds(100);
+    }
+}
+
+void KernelLaunch::prepare(SimulatedThread& thread) {
+    if (context_) {
+        PyObject* own = PyContext_Copy(context_.get());
+        if (own == nullptr || PyContext_Enter(own) != 0) PyErr_Clear();
+        Py_XDECREF(own);  // entered: the thread state keeps it
+    }
+    if (trace_ != nullptr) PyEval_SetTrace(trace_, trace_object_.get());
+    if (profile_ != nullptr) PyEval_SetProfile(profile_, profile_object_.get());
+    (void)thread;
+}
+
+void KernelLaunch::clean(SimulatedThread& thread) {
+    PyThreadState* state = thread.state;
+    if (state->c_tracefunc != nullptr) PyEval_SetTrace(nullptr, nullptr);
+    if (state->c_profilefunc != nullptr) PyEval_SetProfile(nullptr, nullptr);
+    for (auto& [place, array] : thread.local_arrays) {
+        Py_DECREF(reinterpret_cast<PyObject*>(place.code));
+        Py_DECREF(array);
+    }
+    if (state->context != nullptr && PyContext_Exit(state->context) != 0) PyErr_Clear();
+    Py_CLEAR(state->dict);
+    Py_CLEAR(state->async_exc);
+}
+
+void KernelLaunch::run(execution::ThreadHandle& handle) {
+    PyThreadState* state = ThreadStates::acquire();
+    if (state == nullptr) {
+        PyErr_Clear();
+        fault_ = {};
+        fault_.message = "the host has no memory for another thread's state";
+        fault_.exception_type = "MemoryError";
+        handle.fail(0);
+        return;
+    }
+    SimulatedThread thread;
+    thread.handle = &handle;
+    thread.launch = this;
+    thread.state = state;
+    thread.host_state = host_state_;
+    thread.running = &running_;
+    thread.come_back();
+    prepare(thread);
+    PyObject* result = PyObject_Vectorcall(function_.get(), &PyTuple_GET_ITEM(arguments_.get(), 0),
+                                           static_cast<std::size_t>(PyTuple_GET_SIZE(arguments_.get())), nullptr);
+    if (result != nullptr) Py_DECREF(result);
+    else settle_exception(thread);
+    clean(thread);
+    thread.leave();
+    ThreadStates::release(state);
+}
+
+void KernelLaunch::settle_exception(SimulatedThread& thread) {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+    const Reference held_type(type), exception(value), held_traceback(traceback);
+    execution::ThreadHandle& handle = *thread.handle;
+    if (handle.ending()) return;  // what `finally` blocks raise after the launch is over
+    if (PyErr_GivenExceptionMatches(type, thread_ends)) {
+        handle.stop_launch(true);
+        return;
+    }
+    Reference settled(PyObject_CallOneArg(settles_.get(), value));
+    if (!settled) PyErr_Clear();
+    if (settled && PyObject_IsTrue(settled.get()) == 1) {
+        if (!ends_launch_) ends_launch_ = Reference::borrowed(value);
+        handle.stop_launch();
+        return;
+    }
+    note_fault(handle.coordinate(), value, traceback);
+    handle.fail(0);
+}
+
+void KernelLaunch::note_fault(const findings::ThreadCoordinate& where, PyObject* exception, PyObject* traceback) {
+    fault_ = {};
+    fault_.message = text_of(exception);
+    fault_.kind = kind_of(exception, traceback, fault_.message);
+    fault_.exception_type = class_name(exception);
+    fault_.location = chain_of(traceback);
+    if (raised_ && !(where < raised_by_)) return;
+    raised_ = Reference::borrowed(exception);
+    raised_by_ = where;
+}
+
+void KernelLaunch::describe_fault(findings::Finding& finding) {
+    if (finding.kind == FindingKind::stack_overflow) {
+        // The thread left its stack, and its thread state, where it overflowed.
+        current_thread = nullptr;
+        ThreadStates::switch_to(host_state_);
+        return;
+    }
+    finding.kind = fault_.kind;
+    finding.message = std::move(fault_.message);
+    finding.exception_type = std::move(fault_.exception_type);
+    finding.location = std::move(fault_.location);
+}
+
+std::uint32_t KernelLaunch::site_here() {
+    const CodePlace place = current_place();
+    if (place == last_place_ && !sites_.empty()) return last_site_;
+    auto [known, inserted] = site_of_.try_emplace(place, static_cast<std::uint32_t>(sites_.size()));
+    if (inserted) {
+        codes_.push_back(Reference::borrowed(reinterpret_cast<PyObject*>(place.code)));
+        sites_.push_back(chain_of(PyEval_GetFrame()));
+    }
+    last_place_ = place;
+    last_site_ = known->second;
+    return last_site_;
+}
+
+PyObject* KernelLaunch::outcome() const {
+    PyObject* raised = raised_ ? raised_.get() : Py_None;
+    PyObject* ends = ends_launch_ ? ends_launch_.get() : Py_None;
+    const findings::Dim3 tid = raised_by_.tid, ctaid = raised_by_.ctaid;
+    return Py_BuildValue("O((III)(III))O", raised, tid.x, tid.y, tid.z, ctaid.x, ctaid.y, ctaid.z, ends);
+}
+
+}  // namespace cudasim::pyfiber

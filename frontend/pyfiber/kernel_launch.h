@@ -1,0 +1,106 @@
+// One launch of a Python function as a kernel: the engine's HostKernel that runs CPython on its fibers.
+//
+//   engine, holding no GIL ─ begin(): takes the GIL ─ run() per thread, on its fiber ─ … ─ end(): gives it back
+//
+// What a thread raises ends that thread only and becomes a finding; the exception of the lowest (block, thread) is
+// kept, so that the host raises the very object, with the kernel's frames. What is no Exception (KeyboardInterrupt,
+// SystemExit), or what a debugger raises to quit, ends the launch and is raised as it is.
+#pragma once
+
+#include <Python.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "frontend/pyfiber/reference.h"
+#include "frontend/pyfiber/simulated_thread.h"
+
+namespace cudasim::pyfiber {
+
+/// Attribute of exceptions that stand for a finding other than kernel-exception: its kind's number.
+inline constexpr const char* finding_attribute = "__cudasim_finding__";
+
+/// Shared memory of one block: arrays by the place that asks for them (V4).
+struct BlockMemory {
+    std::vector<std::pair<CodePlace, Reference>> arrays;
+    Reference dynamic;  ///< bytearray behind all arrays of shape 0
+    std::uint64_t static_bytes = 0;
+};
+
+struct LaunchLimits {
+    std::uint64_t static_shared_bytes = 0;   ///< of the device
+    std::uint64_t shared_bytes = 0;          ///< static and dynamic together
+    std::uint64_t dynamic_shared_bytes = 0;  ///< of this launch
+    double seconds = 0;                      ///< 0: no limit
+};
+
+class KernelLaunch final : public execution::HostKernel {
+  public:
+    /// @param function called once per thread with the elements of the tuple `arguments`
+    /// @param settles callable(exception) → whether it ends the launch rather than the thread
+    KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, std::string name, LaunchLimits limits);
+
+    void run(execution::ThreadHandle& handle) override;
+    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::size_t stack_bytes() const override { return 8 << 20; }  // as a main thread has
+    [[nodiscard]] bool guarded_stacks() const override { return true; }
+    [[nodiscard]] bool unwinds() const override { return true; }
+    [[nodiscard]] bool keeps_state_on_device() const override { return false; }
+    void begin() override;
+    void end() override;
+    void block_over(std::uint64_t block) override { blocks_.erase(block); }
+    void describe_fault(findings::Finding& finding) override;
+    [[nodiscard]] findings::CallChain location(std::uint32_t site) const override {
+        return site < sites_.size() ? sites_[site] : findings::CallChain{};
+    }
+
+    /// The number of the place that the current frame is at.
+    [[nodiscard]] std::uint32_t site_here();
+    [[nodiscard]] BlockMemory& block_memory(std::uint64_t block) { return blocks_[block]; }
+    [[nodiscard]] const LaunchLimits& limits() const { return limits_; }
+
+    /// (exception of the lowest thread that raised, its (tid, ctaid), what ends the launch): new tuple, or null.
+    [[nodiscard]] PyObject* outcome() const;
+
+  private:
+    void prepare(SimulatedThread& thread);
+    void clean(SimulatedThread& thread);
+    void settle_exception(SimulatedThread& thread);
+    void note_fault(const findings::ThreadCoordinate& where, PyObject* exception, PyObject* traceback);
+    void watch();
+
+    Reference function_, arguments_, settles_, context_;
+    std::string name_;
+    LaunchLimits limits_;
+    PyThreadState* host_state_ = nullptr;
+    Py_tracefunc trace_ = nullptr, profile_ = nullptr;
+    Reference trace_object_, profile_object_;
+
+    struct PlaceHash {
+        std::size_t operator()(const CodePlace& place) const {
+            return reinterpret_cast<std::size_t>(place.code) * 31 + static_cast<std::size_t>(place.instruction);
+        }
+    };
+    std::unordered_map<CodePlace, std::uint32_t, PlaceHash> site_of_;
+    std::vector<Reference> codes_;  ///< keeps the keys' code objects
+    std::vector<findings::CallChain> sites_;
+    CodePlace last_place_;
+    std::uint32_t last_site_ = 0;
+    std::unordered_map<std::uint64_t, BlockMemory> blocks_;
+
+    findings::Finding fault_;  ///< of the thread that failed last
+    Reference raised_;
+    findings::ThreadCoordinate raised_by_;
+    Reference ends_launch_;
+
+    // The time limit: this thread interrupts Python code, which never looks at a clock.
+    std::thread watchdog_;
+    std::mutex watch_mutex_;
+    std::condition_variable watch_;
+    bool over_ = false;
+    PyThreadState* running_ = nullptr;  ///< of the simulated thread whose turn it is; with the GIL
+};
+
+}  // namespace cudasim::pyfiber

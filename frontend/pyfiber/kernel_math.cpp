@@ -1,0 +1,96 @@
+// The math module as kernels have it: float32 in gives float32 out, and no argument is an error: math.sqrt(-1.0) is
+// nan, as on a GPU, where Python raises ValueError. The same host functions as simulator/jit/intrinsics.def.
+#include <cmath>
+#include <numbers>
+
+#include "frontend/pyfiber/intrinsics.h"
+#include "frontend/pyfiber/kernel_float.h"
+#include "frontend/pyfiber/kernel_launch.h"
+
+namespace cudasim::pyfiber {
+namespace {
+
+/// What is no number (an array, a complex number) goes to Python's function; `self` is its name.
+PyObject* call_python(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+    Reference module(PyImport_ImportModule("math"));
+    Reference function(module ? PyObject_GetAttr(module.get(), self) : nullptr);
+    return function ? PyObject_Vectorcall(function.get(), arguments, static_cast<std::size_t>(count), nullptr) : nullptr;
+}
+
+template <double (*wide)(double), float (*narrow)(float)>
+PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+    double x = 0;
+    const NumberKind kind = count == 1 ? number_of(arguments[0], x) : NumberKind::none;
+    if (kind == NumberKind::none) return call_python(self, arguments, count);
+    if (kind == NumberKind::float32) return make_float32(narrow(static_cast<float>(x)));
+    return make_float64(wide(x));
+}
+
+template <double (*wide)(double, double), float (*narrow)(float, float)>
+PyObject* binary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+    double x = 0, y = 0;
+    const NumberKind first = count == 2 ? number_of(arguments[0], x) : NumberKind::none;
+    const NumberKind second = first == NumberKind::none ? first : number_of(arguments[1], y);
+    if (second == NumberKind::none) return call_python(self, arguments, count);
+    if (first == NumberKind::float32 && second == NumberKind::float32)
+        return make_float32(narrow(static_cast<float>(x), static_cast<float>(y)));
+    return make_float64(wide(x, y));
+}
+
+double log_gamma(double x) {
+    int sign = 0;
+    return lgamma_r(x, &sign);
+}
+float log_gamma_float(float x) {
+    int sign = 0;
+    return lgammaf_r(x, &sign);
+}
+
+template <typename T>
+T to_degrees(T x) {
+    return x * static_cast<T>(180 / std::numbers::pi);
+}
+template <typename T>
+T to_radians(T x) {
+    return x * static_cast<T>(std::numbers::pi / 180);
+}
+
+#define MATH_UNARY(name, function) \
+    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<::function, ::function##f>)), METH_FASTCALL, nullptr}
+#define MATH_BINARY(name, function) \
+    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&binary<::function, ::function##f>)), METH_FASTCALL, nullptr}
+
+PyMethodDef functions[] = {
+    MATH_UNARY(acos, acos),       MATH_UNARY(acosh, acosh),         MATH_UNARY(asin, asin),
+    MATH_UNARY(asinh, asinh),     MATH_UNARY(atan, atan),           MATH_UNARY(atanh, atanh),
+    MATH_UNARY(cbrt, cbrt),       MATH_UNARY(ceil, ceil),           MATH_UNARY(cos, cos),
+    MATH_UNARY(cosh, cosh),       MATH_UNARY(erf, erf),             MATH_UNARY(erfc, erfc),
+    MATH_UNARY(exp, exp),         MATH_UNARY(exp2, exp2),           MATH_UNARY(expm1, expm1),
+    MATH_UNARY(fabs, fabs),       MATH_UNARY(floor, floor),         MATH_UNARY(gamma, tgamma),
+    MATH_UNARY(log, log),
+    MATH_UNARY(log10, log10),     MATH_UNARY(log1p, log1p),         MATH_UNARY(log2, log2),
+    MATH_UNARY(sin, sin),         MATH_UNARY(sinh, sinh),           MATH_UNARY(sqrt, sqrt),
+    MATH_UNARY(tan, tan),         MATH_UNARY(tanh, tanh),           MATH_UNARY(trunc, trunc),
+    MATH_BINARY(atan2, atan2),    MATH_BINARY(copysign, copysign),  MATH_BINARY(fmod, fmod),
+    MATH_BINARY(hypot, hypot),    MATH_BINARY(nextafter, nextafter), MATH_BINARY(pow, pow),
+    MATH_BINARY(remainder, remainder),
+    {"lgamma", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<log_gamma, log_gamma_float>)), METH_FASTCALL, nullptr},
+    {"degrees", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<to_degrees<double>, to_degrees<float>>)), METH_FASTCALL, nullptr},
+    {"radians", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<to_radians<double>, to_radians<float>>)), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+bool add(PyObject* table, PyMethodDef* method) {
+    Reference name(PyUnicode_FromString(method->ml_name));
+    Reference function(name ? PyCFunction_New(method, name.get()) : nullptr);
+    return function && PyDict_SetItem(table, name.get(), function.get()) == 0;
+}
+
+}  // namespace
+
+bool add_math(PyObject* table) {
+    for (PyMethodDef* method = functions; method->ml_name != nullptr; ++method)
+        if (!add(table, method)) return false;
+    return true;
+}
+
+}  // namespace cudasim::pyfiber

@@ -1,0 +1,144 @@
+// shared.array, local.array, const.array_like: one allocation per source place (V4).
+#include <vector>
+
+#include "frontend/pyfiber/intrinsics.h"
+#include "frontend/pyfiber/kernel_array.h"
+#include "frontend/pyfiber/kernel_launch.h"
+
+namespace cudasim::pyfiber {
+namespace {
+
+PyObject *dtype_of = nullptr, *describe_excess = nullptr, *make_constant = nullptr;
+
+/// Extents of a shape: an int or a tuple of ints. False with an exception set.
+bool extents_of(PyObject* shape, std::vector<Py_ssize_t>& extents) {
+    const bool several = PyTuple_Check(shape) || PyList_Check(shape);
+    Reference parts(several ? PySequence_Tuple(shape) : PyTuple_Pack(1, shape));
+    for (Py_ssize_t i = 0; parts && i < PyTuple_GET_SIZE(parts.get()); ++i) {
+        const Py_ssize_t extent = PyNumber_AsSsize_t(PyTuple_GET_ITEM(parts.get(), i), PyExc_ValueError);
+        if (extent == -1 && PyErr_Occurred()) return false;
+        if (extent < 0) {
+            PyErr_SetString(PyExc_ValueError, "an array's extents are not negative");
+            return false;
+        }
+        extents.push_back(extent);
+    }
+    return static_cast<bool>(parts);
+}
+
+struct Wanted {
+    Reference dtype;
+    Py_ssize_t itemsize = 0;
+    std::vector<Py_ssize_t> extents;
+    [[nodiscard]] std::uint64_t bytes() const {
+        auto total = static_cast<std::uint64_t>(itemsize);
+        for (const Py_ssize_t extent : extents) total *= static_cast<std::uint64_t>(extent);
+        return total;
+    }
+};
+
+/// (shape, dtype[, alignment])
+bool parse(PyObject* arguments, PyObject* keywords, Wanted& wanted) {
+    static const char* names[] = {"shape", "dtype", "alignment", nullptr};
+    PyObject *shape = nullptr, *dtype = nullptr, *alignment = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|O:array", const_cast<char**>(names), &shape, &dtype, &alignment))
+        return false;
+    wanted.dtype = Reference(PyObject_CallOneArg(dtype_of, dtype));
+    if (!wanted.dtype) return false;
+    Reference size(PyObject_GetAttrString(wanted.dtype.get(), "itemsize"));
+    wanted.itemsize = size ? PyLong_AsSsize_t(size.get()) : 0;
+    return size && extents_of(shape, wanted.extents);
+}
+
+PyObject* find(const std::vector<std::pair<CodePlace, Reference>>& arrays, const CodePlace& place) {
+    for (const auto& [known, array] : arrays)
+        if (known == place) return array.get();
+    return nullptr;
+}
+
+/// All arrays of shape 0 lie in the launch's dynamic shared memory, each from its beginning.
+PyObject* dynamic_array(BlockMemory& memory, const LaunchLimits& limits, const Wanted& wanted) {
+    const auto bytes = static_cast<Py_ssize_t>(limits.dynamic_shared_bytes);
+    if (!memory.dynamic) {
+        memory.dynamic = Reference(PyByteArray_FromStringAndSize(nullptr, bytes));
+        if (!memory.dynamic) return nullptr;
+        fill_poison(PyByteArray_AS_STRING(memory.dynamic.get()), bytes);
+    }
+    const Py_ssize_t dimensions[2] = {bytes / wanted.itemsize, wanted.itemsize};
+    return make_array(PyByteArray_AS_STRING(memory.dynamic.get()), wanted.dtype.get(), 1, dimensions, true,
+                      memory.dynamic.get());
+}
+
+/// The code object is kept by the launch's sites.
+PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
+    SimulatedThread* thread = require_thread("cuda.shared.array()");
+    if (thread == nullptr) return nullptr;
+    BlockMemory& memory = thread->launch->block_memory(thread->handle->coordinate().block);
+    const CodePlace place = current_place();
+    if (PyObject* known = find(memory.arrays, place)) return Py_NewRef(known);
+    Wanted wanted;
+    if (!parse(arguments, keywords, wanted)) return nullptr;
+    (void)thread->launch->site_here();
+    const LaunchLimits& limits = thread->launch->limits();
+    PyObject* array = nullptr;
+    if (wanted.extents.size() == 1 && wanted.extents[0] == 0) {
+        array = dynamic_array(memory, limits, wanted);
+    } else {
+        const std::uint64_t bytes = memory.static_bytes + wanted.bytes();
+        if (bytes > limits.static_shared_bytes || bytes + limits.dynamic_shared_bytes > limits.shared_bytes) {
+            PyObject* error = PyObject_CallFunction(describe_excess, "KK", static_cast<unsigned long long>(bytes),
+                                                    static_cast<unsigned long long>(limits.dynamic_shared_bytes));
+            if (error != nullptr) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+            Py_XDECREF(error);
+            return nullptr;
+        }
+        array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()), wanted.extents.data());
+        if (array != nullptr) memory.static_bytes = bytes;
+    }
+    if (array != nullptr) memory.arrays.emplace_back(place, Reference::borrowed(array));
+    return array;
+}
+
+PyObject* local_array(PyObject*, PyObject* arguments, PyObject* keywords) {
+    SimulatedThread* thread = require_thread("cuda.local.array()");
+    if (thread == nullptr) return nullptr;
+    const CodePlace place = current_place();
+    for (const auto& [known, array] : thread->local_arrays)
+        if (known == place) return Py_NewRef(array);
+    Wanted wanted;
+    if (!parse(arguments, keywords, wanted)) return nullptr;
+    PyObject* array =
+        make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()), wanted.extents.data());
+    if (array != nullptr) {
+        Py_INCREF(place.code);
+        thread->local_arrays.emplace_back(place, Py_NewRef(array));
+    }
+    return array;
+}
+
+PyObject* constant_array(PyObject*, PyObject* array) {
+    if (require_thread("cuda.const.array_like()") == nullptr) return nullptr;
+    if (Py_TYPE(array) == kernel_array_type) return Py_NewRef(array);  // a global array: constant memory already
+    return PyObject_CallOneArg(make_constant, array);
+}
+
+PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef functions[] = {{"shared.array", with_keywords(&shared_array), METH_VARARGS | METH_KEYWORDS, nullptr},
+                           {"local.array", with_keywords(&local_array), METH_VARARGS | METH_KEYWORDS, nullptr},
+                           {"const.array_like", &constant_array, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void set_memory_helpers(PyObject* dtype, PyObject* excess, PyObject* constant) {
+    Py_XSETREF(dtype_of, Py_NewRef(dtype));
+    Py_XSETREF(describe_excess, Py_NewRef(excess));
+    Py_XSETREF(make_constant, Py_NewRef(constant));
+}
+
+bool add_memory_intrinsics(PyObject* table) { return add_functions(table, "cuda.", functions); }
+
+}  // namespace cudasim::pyfiber

@@ -1,0 +1,83 @@
+// Waiting, yielding and faulting on behalf of the current simulated thread.
+#include "frontend/pyfiber/simulated_thread.h"
+
+#include <cstdarg>
+
+#include "frontend/pyfiber/kernel_launch.h"
+
+namespace cudasim::pyfiber {
+
+PyObject* thread_ends = nullptr;
+
+namespace {
+
+/// A kernel that swallows the end of its launch this often will not end by itself.
+constexpr std::uint32_t most_refusals = 1000;
+
+/// Unwinds the thread. Code that goes on regardless is abandoned where it stands.
+bool end_thread(SimulatedThread& thread) {
+    if (++thread.endings_refused > most_refusals) {
+        thread.leave();
+        thread.handle->fault(findings::FindingKind::interrupted);
+    }
+    PyErr_SetNone(thread_ends);
+    return false;
+}
+
+}  // namespace
+
+CodePlace current_place() {
+    PyFrameObject* frame = PyEval_GetFrame();
+    if (frame == nullptr) return {};
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    Py_DECREF(code);
+    return {code, PyFrame_GetLasti(frame)};
+}
+
+bool give_turn() {
+    SimulatedThread& thread = *current_thread;
+    thread.fuel = 0;
+    if (thread.handle->ending()) return end_thread(thread);
+    const std::uint32_t site = thread.launch->site_here();
+    thread.leave();
+    thread.handle->yield(site);
+    thread.come_back();
+    return !thread.handle->ending() || end_thread(thread);
+}
+
+bool wait_for_block(jit::BarrierKind kind, bool value, std::int32_t& result) {
+    SimulatedThread& thread = *current_thread;
+    thread.fuel = 0;
+    if (thread.handle->ending()) return end_thread(thread);
+    const std::uint32_t site = thread.launch->site_here();
+    thread.leave();
+    result = thread.handle->barrier(site, kind, value);
+    thread.come_back();
+    return !thread.handle->ending() || end_thread(thread);
+}
+
+bool note_float_division() {
+    if (current_thread == nullptr) return true;
+    SimulatedThread& thread = *current_thread;
+    if (!thread.handle->float_division(thread.launch->site_here())) return true;
+    raise_finding(PyExc_ZeroDivisionError, findings::FindingKind::float_division, "float division by zero");
+    return false;
+}
+
+void raise_finding(PyObject* exception_class, findings::FindingKind kind, const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject* message = PyUnicode_FromFormatV(format, arguments);
+    va_end(arguments);
+    if (message == nullptr) return;
+    PyObject* exception = PyObject_CallOneArg(exception_class, message);
+    Py_DECREF(message);
+    if (exception == nullptr) return;
+    PyObject* number = PyLong_FromLong(static_cast<long>(kind));
+    if (number != nullptr && PyObject_SetAttrString(exception, finding_attribute, number) == 0)
+        PyErr_SetObject(exception_class, exception);
+    Py_XDECREF(number);
+    Py_DECREF(exception);
+}
+
+}  // namespace cudasim::pyfiber

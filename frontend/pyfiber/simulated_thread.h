@@ -1,0 +1,82 @@
+// The simulated thread that Python code is running on now, and how it leaves and comes back.
+//
+//   Python code → C function (intrinsics.cpp) → leave → engine switches fibers … → come back → Python code goes on
+//
+// Every function that may switch is a plain CPython function: pybind11 keeps a record per call that must not be
+// crossed by a switch.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "frontend/pyfiber/thread_states.h"
+#include "simulator/execution/host_kernel.h"
+
+namespace cudasim::pyfiber {
+
+class KernelLaunch;
+
+/// A call's place in the source: code object and the instruction's offset. One per source place, as rule V4 and
+/// barriers need it.
+struct CodePlace {
+    PyCodeObject* code = nullptr;
+    int instruction = 0;
+    bool operator==(const CodePlace&) const = default;
+};
+/// Of the innermost Python frame; no code when there is none. The code object is borrowed from the frame.
+[[nodiscard]] CodePlace current_place();
+
+struct SimulatedThread {
+    execution::ThreadHandle* handle = nullptr;
+    KernelLaunch* launch = nullptr;
+    PyThreadState* state = nullptr;
+    PyThreadState* host_state = nullptr;  ///< of the worker's own stack
+    PyThreadState** running = nullptr;    ///< the launch's note of whose turn it is
+    std::uint32_t fuel = 0;               ///< burnt since the thread last let others run
+    std::uint32_t endings_refused = 0;    ///< how often it went on after it was told that the launch is over
+    std::vector<std::pair<CodePlace, PyObject*>> local_arrays;
+
+    void leave();
+    void come_back();
+};
+
+/// Null outside of simulated threads, the worker's own stack included.
+inline thread_local SimulatedThread* current_thread [[gnu::tls_model("initial-exec")]] = nullptr;
+
+inline void SimulatedThread::leave() {
+    *running = nullptr;
+    current_thread = nullptr;
+    ThreadStates::switch_to(host_state);
+}
+inline void SimulatedThread::come_back() {
+    ThreadStates::switch_to(state);
+    current_thread = this;
+    *running = state;
+}
+
+/// Something that a thread may spin on burns fuel; used up, others get a turn (E5). False with an exception set
+/// when the launch has ended meanwhile.
+inline constexpr std::uint32_t fuel_per_turn = 1 << 18;
+inline constexpr std::uint32_t fuel_of_access = 1, fuel_of_atomic = 1 << 10;
+[[nodiscard]] bool give_turn();
+[[nodiscard]] inline bool burn(std::uint32_t fuel) {
+    if (current_thread == nullptr || (current_thread->fuel += fuel) < fuel_per_turn) [[likely]] return true;
+    return give_turn();
+}
+
+/// Waits for the block. False with an exception set when the launch has ended meanwhile.
+[[nodiscard]] bool wait_for_block(jit::BarrierKind kind, bool value, std::int32_t& result);
+
+/// A float division by zero of the current thread (C3). False with ZeroDivisionError set where it is an error.
+[[nodiscard]] bool note_float_division();
+
+/// Sets an exception that stands for a finding of this kind.
+void raise_finding(PyObject* exception_class, findings::FindingKind kind, const char* format, ...);
+
+/// What ends a thread whose launch is over: no Exception, so that kernels do not catch it by accident.
+extern PyObject* thread_ends;
+
+}  // namespace cudasim::pyfiber

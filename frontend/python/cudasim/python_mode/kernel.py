@@ -1,0 +1,150 @@
+"""A kernel in Python mode for one tuple of argument types: what CompiledKernel is for native mode."""
+
+import sys
+
+from cudasim import _native, _pyfiber, _reporting, errors, options
+from cudasim.cuda.arguments import HostCopies
+from cudasim.cuda.context import current_device
+from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
+from cudasim.python_mode import debuggers
+from cudasim.python_mode.kernel_globals import KernelFunctions
+from cudasim.python_mode.reach import reachable_functions
+from cudasim.python_mode.values import ArgumentBuilder
+
+
+class PythonKernel:
+    """A kernel whose threads CPython runs."""
+
+    mode = "python"
+
+    def __init__(self, py_func, argument_types, target_options, converts=False, reason=None):
+        """
+        :param argument_types: Numba's type names
+        :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
+        :param reason: why it does not run natively (choice.Reason), or None when that was asked for
+        """
+        self.py_func, self.argument_types = py_func, argument_types
+        self.target_options, self.converts, self.reason = target_options, converts, reason
+        self.function = KernelFunctions().of(py_func)
+        self.builder = ArgumentBuilder(argument_types, _parameter_names(py_func, len(argument_types)), converts)
+        self._sources = None
+
+    @property
+    def name(self):
+        """What reports call it."""
+        return getattr(self.py_func, "__name__", type(self.py_func).__name__)
+
+    @property
+    def signature(self):
+        return self.argument_types
+
+    @property
+    def sources(self):
+        """(file, text) of every file that its functions lie in, as far as the text is known."""
+        if self._sources is None:
+            import linecache
+
+            files = {function.__code__.co_filename for function in reachable_functions(self.py_func)
+                     if hasattr(function, "__code__")}  # fmt: skip
+            texts = [(file, "".join(linecache.getlines(file))) for file in sorted(files)]
+            self._sources = [(file, text) for file, text in texts if text]
+        return self._sources
+
+    def entry(self, device, grid, block, shared_bytes):
+        """A PythonEntry for a device, a configuration and the options in force."""
+        check_extents(grid, "griddim")
+        check_extents(block, "blockdim")
+        bounds = self.target_options.get("launch_bounds")
+        if bounds:
+            check_launch_bounds(block, bounds, self.name)
+        return PythonEntry(self, device, grid, block, min(shared_bytes, (1 << 63) - 1))
+
+    @property
+    def shared_mem_per_block(self):
+        """Unknown before the kernel runs."""
+        return 0
+
+    @property
+    def max_threads_per_block(self):
+        """The device's limit, or the lower one of launch_bounds."""
+        bounds = self.target_options.get("launch_bounds")
+        limit = current_device().MAX_THREADS_PER_BLOCK
+        return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
+
+    def best_block_size(self, dynamic_shared_bytes):
+        """Threads per block with which most threads are resident on the current device."""
+        return best_block_size(current_device().profile, dynamic_shared_bytes, self.max_threads_per_block)
+
+    def _not_compiled(self):
+        why = f": {self.reason}" if self.reason else ""
+        return errors.UnsupportedError(f"{self.name}() runs in Python mode, so there is no code to show{why}")
+
+    def inspect_llvm(self):
+        """Refuses: nothing was compiled."""
+        raise self._not_compiled()
+
+    def inspect_asm(self, architecture=None):
+        """Refuses: nothing was compiled."""
+        raise self._not_compiled()
+
+    def inspect_types(self, file=None):
+        """Refuses: no types were inferred."""
+        raise self._not_compiled()
+
+
+def _parameter_names(py_func, count):
+    code = getattr(py_func, "__code__", None)
+    names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
+    return names + [f"argument {index}" for index in range(len(names), count)]
+
+
+class PythonEntry:
+    """A kernel in Python mode, a device, a configuration and options, ready to launch."""
+
+    takes_values = False
+
+    def __init__(self, kernel, device, grid, block, shared_bytes):
+        self.kernel, self.device, self.generation = kernel, device, options.generation
+        debug = kernel.target_options.get("debug", False)
+        self._plan = _native.HostPlan(
+            device.native,
+            grid,
+            block,
+            shared_bytes,
+            kernel.sources,
+            policy=options.get("policy"),
+            seed=options.get("seed") % 2**64,
+            raise_float_division=bool(debug) or options.get("raise_float_division"),
+            strict=options.get("strict"),
+            max_faults=options.get("max_faults"),
+        )
+        profile = device.profile
+        static = profile["shared_per_block"]
+        self._limits = (static, max(static, profile["shared_per_block_optin"]), shared_bytes)
+        self._time_limit = options.get("time_limit")
+
+    def run(self, args):
+        """One launch. Results go back to host arrays unless it raised."""
+        kernel = self.kernel
+        copies = HostCopies(self.device)
+        values = kernel.builder.build(args, copies)
+        with debuggers.attached():
+            report, outcome = _pyfiber.launch(
+                self._plan, kernel.function, values, ends_launch, kernel.name, *self._limits, self._time_limit
+            )
+        raised, place, ends = outcome
+        if report is None and ends is None:
+            copies.write_back()
+            return
+        names = getattr(kernel.py_func, "__globals__", {})
+        _reporting.deliver(report, names, copies.write_back, _reporting.FromThread(raised, *place), ends)
+
+
+def ends_launch(exception):
+    """Whether what a thread raised ends the whole launch: Ctrl-C, sys.exit(), the quitting of a debugger."""
+    if not isinstance(exception, Exception):
+        return True
+    bdb, outcomes = sys.modules.get("bdb"), sys.modules.get("_pytest.outcomes")
+    if bdb is not None and isinstance(exception, bdb.BdbQuit):
+        return True
+    return outcomes is not None and isinstance(exception, outcomes.Exit)

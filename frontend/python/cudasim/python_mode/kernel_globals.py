@@ -1,0 +1,187 @@
+"""Kernels and device functions as simulated threads call them: the same code, with other globals.
+
+A kernel's names mean what the compiler takes them for: `cuda.grid` is the simulated thread's, `math.sqrt(-1.0)` is
+nan, a device function is the function and not its dispatcher, a global array is constant memory. The function that
+runs is therefore a copy with the same code object (debuggers, coverage and tracebacks see no difference) whose
+globals are a copy of the module's, with these replaced. They are copied once, when the kernel is first wanted for
+its types, as the compiler freezes them (design.md, section 6).
+"""
+
+import dis
+import math
+import sys
+import types as python_types
+
+import numpy as np
+
+from cudasim import _pyfiber
+from cudasim.cuda.intrinsics import ALL, Intrinsic
+from cudasim.python_mode.reach import names_in
+
+_GLOBAL_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
+
+
+class _KernelModule(python_types.ModuleType):
+    """A module as kernels see it: some names replaced."""
+
+
+class _KernelCuda(_KernelModule):
+    laneid = property(_pyfiber.intrinsics["cuda.laneid"], doc="The thread's lane in its warp.")
+
+
+def _module(source, replaced, kind=_KernelModule):
+    made = kind(source.__name__, source.__doc__)
+    vars(made).update(vars(source))
+    vars(made).update(replaced)
+    return made
+
+
+def _replaced_intrinsics():
+    members = {}
+    for name, intrinsic in ALL.items():
+        top, _, member = name.partition(".")[2].partition(".")
+        if member or name == "cuda.laneid":
+            continue
+        if name in _pyfiber.intrinsics:
+            members[top] = _pyfiber.intrinsics[name]
+        elif any(known.startswith(name + ".") for known in _pyfiber.intrinsics):
+            members[top] = _group(name, intrinsic)
+    members["warpsize"] = 32
+    return members
+
+
+def _group(name, intrinsic):
+    group = python_types.SimpleNamespace(**{key: value for key, value in vars(intrinsic).items()
+                                            if isinstance(value, Intrinsic)})  # fmt: skip
+    for known, function in _pyfiber.intrinsics.items():
+        if known.startswith(name + "."):
+            setattr(group, known[len(name) + 1 :], function)
+    return group
+
+
+class _Replacements:
+    """What stands for an object in kernels; made when the first kernel runs in Python mode."""
+
+    def __init__(self):
+        from cudasim import cuda
+
+        self._members = _replaced_intrinsics()
+        kernel_cuda = _module(cuda, {name: value for name, value in self._members.items()}, _KernelCuda)
+        vars(kernel_cuda).pop("laneid", None)
+        numpy_floats = {"float32": _pyfiber.float32, "float64": _pyfiber.float64, "double": _pyfiber.float64,
+                        "single": _pyfiber.float32}  # fmt: skip
+        self._by_identity = {
+            id(cuda): kernel_cuda,
+            id(math): _module(math, _pyfiber.math),
+            id(np): _module(np, numpy_floats),
+            id(np.float32): _pyfiber.float32,
+            id(np.float64): _pyfiber.float64,
+        }
+        for name, function in _pyfiber.math.items():
+            self._by_identity[id(getattr(math, name, None))] = function
+        self._by_identity.pop(id(None), None)
+        self._numba = {}
+
+    def of(self, value, clone):
+        """The replacement, or the value itself.
+
+        :param clone: called with a dispatcher; the function that runs
+        """
+        known = self._by_identity.get(id(value))
+        if known is not None:
+            return known
+        if isinstance(value, Intrinsic):
+            name = value.__cudasim_intrinsic__
+            return _pyfiber.intrinsics.get(name) or self._members.get(name.partition(".")[2], value)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+            from cudasim.python_mode.values import constant
+
+            return constant(value)
+        if isinstance(value, python_types.ModuleType) and value is sys.modules.get("numba"):
+            return self._numba_module(value)
+        return clone(value)
+
+    def _numba_module(self, numba):
+        if id(numba) not in self._numba:
+            from cudasim import cuda
+
+            self._numba[id(numba)] = _module(numba, {"cuda": self._by_identity[id(cuda)]})
+        return self._numba[id(numba)]
+
+
+_replacements = None
+
+
+class KernelFunctions:
+    """The functions of one kernel, with their globals."""
+
+    def __init__(self):
+        global _replacements
+        if _replacements is None:
+            _replacements = _Replacements()
+        self._functions = {}
+
+    def of(self, function):
+        """The function as simulated threads call it."""
+        if not isinstance(function, python_types.FunctionType):
+            return function
+        known = self._functions.get(function)
+        if known is not None:
+            return known
+        if any(step.opname in _GLOBAL_WRITES for step in dis.get_instructions(function.__code__)):
+            # It means to change its module's names, so it has to have them: the objects themselves answer.
+            self._functions[function] = function
+            return function
+        own_globals = dict(function.__globals__)
+        copy = python_types.FunctionType(function.__code__, own_globals, function.__name__, function.__defaults__,
+                                         function.__closure__)  # fmt: skip
+        copy.__kwdefaults__ = function.__kwdefaults__
+        copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+        self._functions[function] = copy
+        for name in names_in(function.__code__):
+            if name in own_globals:
+                own_globals[name] = _replacements.of(own_globals[name], self._clone)
+        if function.__closure__:
+            closure = tuple([self._cell(cell) for cell in function.__closure__])
+            if closure != function.__closure__:
+                full = python_types.FunctionType(copy.__code__, own_globals, copy.__name__, copy.__defaults__, closure)
+                full.__kwdefaults__, full.__qualname__, full.__module__ = (
+                    copy.__kwdefaults__, copy.__qualname__, copy.__module__)  # fmt: skip
+                copy = self._functions[function] = full
+        return copy
+
+    def _clone(self, value):
+        from cudasim.cuda.dispatcher import CUDADispatcher
+
+        return self.of(value.py_func) if isinstance(value, CUDADispatcher) else value
+
+    def _cell(self, cell):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return cell
+        replaced = _replacements.of(value, self._clone)
+        return cell if replaced is value else python_types.CellType(replaced)
+
+
+_loose_functions = {}
+
+
+def function_of(dispatcher):
+    """The function of a dispatcher that a simulated thread reached other than by a name of its kernel."""
+    function = _loose_functions.get(dispatcher)
+    if function is None:
+        function = _loose_functions[dispatcher] = KernelFunctions().of(dispatcher.py_func)
+    return function
+
+
+def _install():
+    from cudasim.cuda.dispatcher import CUDADispatcher
+
+    _pyfiber.set_function_of(function_of)
+    Intrinsic.__call__ = _pyfiber.intrinsic_call
+    Intrinsic.__getattr__ = _pyfiber.intrinsic_attribute
+    CUDADispatcher.__call__ = _pyfiber.dispatcher_call
+
+
+_install()

@@ -1,0 +1,95 @@
+"""Arguments and memory of kernels in Python mode, and the functions that cudasim._pyfiber calls for them."""
+
+import ctypes
+
+import numpy as np
+
+from cudasim import _pyfiber, errors, types
+from cudasim.cuda.array_functions import is_cuda_array  # noqa: F401 - arguments of that kind are flattened there
+from cudasim.cuda.arguments import Flattener
+
+
+class ArgumentBuilder:
+    """Makes the values that a kernel gets of a launch's arguments."""
+
+    def __init__(self, names, parameter_names, converts):
+        """
+        :param names: Numba's type names
+        """
+        self._flattener = Flattener(names, parameter_names, converts)
+        self._types = [types.parse_type(name) for name in names]
+
+    def build(self, args, copies):
+        """A tuple of values; host arrays are copied to the device on the way."""
+        numbers = iter(self._flattener.flatten(args, copies))
+        return tuple([_value(kind, numbers, copies) for kind in self._types])
+
+
+def _value(kind, numbers, owner):
+    if isinstance(kind, types.Array):
+        address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
+        shape, strides = tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :])
+        return _pyfiber.array(address, shape, strides, dtype_of(kind.dtype), True, owner)
+    if isinstance(kind, types.Tuple):
+        return tuple([_value(types.parse_type(types.name_of(element)), numbers, owner) for element in kind.types])
+    return scalar(kind.dtype, next(numbers))
+
+
+def scalar(dtype, value):
+    """A number as a kernel sees it."""
+    if dtype.kind == "b":
+        return bool(value)
+    if dtype.kind in "iu":
+        return int(value)
+    if dtype == np.float32:
+        return _pyfiber.float32(value)
+    if dtype == np.float64:
+        return _pyfiber.float64(value)
+    return dtype.type(value)
+
+
+def dtype_of(kind):
+    """The numpy.dtype that a kernel means by NumPy's, Numba's or cudasim's name of a type."""
+    if isinstance(kind, np.dtype):
+        return kind
+    if kind is _pyfiber.float32:
+        return np.dtype(np.float32)
+    if kind is _pyfiber.float64:
+        return np.dtype(np.float64)
+    if isinstance(kind, types.Number):
+        return kind.dtype
+    if isinstance(kind, type) and issubclass(kind, np.generic):
+        return np.dtype(kind)
+    parsed = types.parse_type(types.name_of(kind))
+    return parsed.dtype if isinstance(parsed, types.Number) else np.dtype(str(parsed))
+
+
+def numpy_view(address, shape, strides, dtype, writable, owner):
+    """An ndarray over memory. Records show their fields as attributes, as in Numba."""
+    low = sum(min(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
+    high = sum(max(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
+    empty = 0 in shape
+    size = 0 if empty else high - low + dtype.itemsize
+    memory = (ctypes.c_char * size).from_address(address + low if size else address)
+    memory.owner = owner  # the view's base keeps it
+    view = np.ndarray(shape, dtype, memory, 0 if empty else -low, strides)
+    view.flags.writeable = writable
+    return view.view(np.recarray) if dtype.names else view
+
+
+def constant(array):
+    """Constant memory: a copy of a host array."""
+    copy = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
+    return _pyfiber.array(copy.ctypes.data, copy.shape, copy.strides, copy.dtype, False, copy)
+
+
+def excess_of_shared_memory(static_bytes, dynamic_bytes):
+    """The error for a block that asks for more shared memory than the device has."""
+    total = f"{static_bytes} bytes of static shared memory"
+    if dynamic_bytes:
+        total += f" and {dynamic_bytes} bytes of dynamic shared memory"
+    return errors.CudaAPIError(1, f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: {total} per block "
+                                  "are more than the device has")
+
+
+_pyfiber.set_helpers(numpy_view, dtype_of, excess_of_shared_memory, constant)
