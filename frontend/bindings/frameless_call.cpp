@@ -41,12 +41,28 @@ void clean_traceback() {
     PyErr_Restore(type, value, cleaned);
 }
 
+/// Trace functions do not see the package's own lines: a debugger that steps on a launch line is in the kernel next
+/// (in Python mode; it has a thread state of its own), or on the line after.
+class Untraced {
+  public:
+#if PY_VERSION_HEX >= 0x030B0000
+    Untraced() { PyThreadState_EnterTracing(state_); }
+    ~Untraced() { PyThreadState_LeaveTracing(state_); }
+#endif
+    Untraced(const Untraced&) = delete;
+    Untraced& operator=(const Untraced&) = delete;
+
+  private:
+    PyThreadState* state_ = PyThreadState_Get();
+};
+
 PyObject* call(PyObject* self, PyObject* arguments, PyObject* keywords) {
     PyObject* function = as_call(self)->function;
     if (function == nullptr) {
         PyErr_SetString(PyExc_RuntimeError, "FramelessCall was not initialised");
         return nullptr;
     }
+    const Untraced untraced;
     PyObject* result = PyObject_Call(function, arguments, keywords);
     if (result == nullptr) clean_traceback();
     return result;

@@ -102,7 +102,7 @@ void raise_source_error(const SourceError& error) {
     py::object exception = py::reinterpret_borrow<py::object>(source_error_class)(error.text());
     exception.attr("error_class") = error_class_name(error.error_class);
     exception.attr("reason") = error.what();
-    exception.attr("not_yet") = error.not_yet;
+    exception.attr("standing") = standing_name(error.standing);
     exception.attr("file") = error.file;
     exception.attr("line") = error.location.line;
     exception.attr("column") = error.location.column;

@@ -80,11 +80,13 @@ std::string class_name(PyObject* exception) {
 
 }  // namespace
 
-KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, std::string name,
-                           LaunchLimits limits)
+KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, PyObject* thread_tracer,
+                           PyObject* after_block, std::string name, LaunchLimits limits)
     : function_(Reference::borrowed(function)),
       arguments_(Reference::borrowed(arguments)),
       settles_(Reference::borrowed(settles)),
+      thread_tracer_(Reference::borrowed(thread_tracer)),
+      after_block_(Reference::borrowed(after_block)),
       name_(std::move(name)),
       limits_(limits),
       host_state_(PyThreadState_Get()) {}
@@ -105,6 +107,7 @@ void KernelLaunch::begin() {
 void KernelLaunch::end() {
     blocks_.clear();
     context_ = Reference();
+    give_states_back();
     PyEval_SaveThread();
     if (!watchdog_.joinable()) return;
     {
@@ -113,6 +116,25 @@ void KernelLaunch::end() {
     }
     watch_.notify_all();
     watchdog_.join();
+}
+
+bool KernelLaunch::block_over(std::uint64_t block) {
+    blocks_.erase(block);
+    ++blocks_over_;
+    if (after_block_.get() == Py_None) return true;
+    Reference again(PyObject_CallFunction(after_block_.get(), "K", static_cast<unsigned long long>(blocks_over_)));
+    if (again) {
+        if (again.get() == Py_False) after_block_ = Reference::borrowed(Py_None);
+        return true;
+    }
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    if (ends_launch_) Py_XDECREF(value);
+    else ends_launch_ = Reference(value);
+    return false;
 }
 
 /// Python code that computes calls nothing of ours: it is interrupted by an exception from outside.
@@ -136,21 +158,52 @@ void KernelLaunch::watch() {
     }
 }
 
+PyThreadState* KernelLaunch::acquire_state() {
+    if (idle_states_.empty()) return ThreadStates::acquire();
+    PyThreadState* state = idle_states_.back();
+    idle_states_.pop_back();
+    return state;
+}
+
+void KernelLaunch::give_states_back() {
+    for (PyThreadState* state : idle_states_) {
+        if (state->c_tracefunc != nullptr || state->c_profilefunc != nullptr) {
+            ThreadStates::switch_to(state);
+            PyEval_SetTrace(nullptr, nullptr);
+            PyEval_SetProfile(nullptr, nullptr);
+            ThreadStates::switch_to(host_state_);
+        }
+        ThreadStates::release(state);
+    }
+    idle_states_.clear();
+}
+
+/// Tracers that keep something per thread (coverage.py) make one for each thread state, which later threads share.
+void KernelLaunch::trace(PyThreadState* state) {
+    if (profile_ != nullptr && state->c_profilefunc == nullptr) PyEval_SetProfile(profile_, profile_object_.get());
+    if (trace_ == nullptr || state->c_tracefunc != nullptr) return;
+    if (thread_tracer_.get() == Py_None) {
+        PyEval_SetTrace(trace_, trace_object_.get());
+        return;
+    }
+    PyObject* settrace = PySys_GetObject("settrace");
+    Reference done(settrace == nullptr ? nullptr : PyObject_CallOneArg(settrace, thread_tracer_.get()));
+    if (!done) PyErr_Clear();
+}
+
 void KernelLaunch::prepare(SimulatedThread& thread) {
     if (context_) {
         PyObject* own = PyContext_Copy(context_.get());
         if (own == nullptr || PyContext_Enter(own) != 0) PyErr_Clear();
         Py_XDECREF(own);  // entered: the thread state keeps it
     }
-    if (trace_ != nullptr) PyEval_SetTrace(trace_, trace_object_.get());
-    if (profile_ != nullptr) PyEval_SetProfile(profile_, profile_object_.get());
-    (void)thread;
+    if (trace_ != nullptr || profile_ != nullptr) trace(thread.state);
 }
 
+/// A debugger that the kernel called itself has traced this one thread.
 void KernelLaunch::clean(SimulatedThread& thread) {
     PyThreadState* state = thread.state;
-    if (state->c_tracefunc != nullptr) PyEval_SetTrace(nullptr, nullptr);
-    if (state->c_profilefunc != nullptr) PyEval_SetProfile(nullptr, nullptr);
+    if (state->c_tracefunc != nullptr && trace_ == nullptr) PyEval_SetTrace(nullptr, nullptr);
     for (auto& [place, array] : thread.local_arrays) {
         Py_DECREF(reinterpret_cast<PyObject*>(place.code));
         Py_DECREF(array);
@@ -161,7 +214,7 @@ void KernelLaunch::clean(SimulatedThread& thread) {
 }
 
 void KernelLaunch::run(execution::ThreadHandle& handle) {
-    PyThreadState* state = ThreadStates::acquire();
+    PyThreadState* state = acquire_state();
     if (state == nullptr) {
         PyErr_Clear();
         fault_ = {};
@@ -184,7 +237,7 @@ void KernelLaunch::run(execution::ThreadHandle& handle) {
     else settle_exception(thread);
     clean(thread);
     thread.leave();
-    ThreadStates::release(state);
+    idle_states_.push_back(state);
 }
 
 void KernelLaunch::settle_exception(SimulatedThread& thread) {

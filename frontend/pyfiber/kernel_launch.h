@@ -40,7 +40,12 @@ class KernelLaunch final : public execution::HostKernel {
   public:
     /// @param function called once per thread with the elements of the tuple `arguments`
     /// @param settles callable(exception) → whether it ends the launch rather than the thread
-    KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, std::string name, LaunchLimits limits);
+    /// @param thread_tracer what sys.settrace() gets on each simulated thread, as on a new OS thread; None: the
+    ///     launching thread's trace function, if it has one
+    /// @param after_block callable(number of blocks that are over) or None: called after each block until it returns
+    ///     False; what it raises ends the launch
+    KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, PyObject* thread_tracer,
+                 PyObject* after_block, std::string name, LaunchLimits limits);
 
     void run(execution::ThreadHandle& handle) override;
     [[nodiscard]] std::string name() const override { return name_; }
@@ -50,7 +55,7 @@ class KernelLaunch final : public execution::HostKernel {
     [[nodiscard]] bool keeps_state_on_device() const override { return false; }
     void begin() override;
     void end() override;
-    void block_over(std::uint64_t block) override { blocks_.erase(block); }
+    bool block_over(std::uint64_t block) override;
     void describe_fault(findings::Finding& finding) override;
     [[nodiscard]] findings::CallChain location(std::uint32_t site) const override {
         return site < sites_.size() ? sites_[site] : findings::CallChain{};
@@ -65,16 +70,21 @@ class KernelLaunch final : public execution::HostKernel {
     [[nodiscard]] PyObject* outcome() const;
 
   private:
+    [[nodiscard]] PyThreadState* acquire_state();
+    void give_states_back();
+    void trace(PyThreadState* state);
     void prepare(SimulatedThread& thread);
     void clean(SimulatedThread& thread);
     void settle_exception(SimulatedThread& thread);
     void note_fault(const findings::ThreadCoordinate& where, PyObject* exception, PyObject* traceback);
     void watch();
 
-    Reference function_, arguments_, settles_, context_;
+    Reference function_, arguments_, settles_, thread_tracer_, after_block_, context_;
+    std::uint64_t blocks_over_ = 0;
     std::string name_;
     LaunchLimits limits_;
     PyThreadState* host_state_ = nullptr;
+    std::vector<PyThreadState*> idle_states_;  ///< of threads that are over; they keep their trace functions
     Py_tracefunc trace_ = nullptr, profile_ = nullptr;
     Reference trace_object_, profile_object_;
 

@@ -71,8 +71,8 @@ std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction
     return operands;
 }
 
-void CallTyping::refuse(const std::string& reason) const {
-    refuse_typing(std::string(callable.name) + ": " + reason, call.location);
+void CallTyping::refuse(const std::string& reason, Standing standing) const {
+    refuse_typing(std::string(callable.name) + ": " + reason, call.location, standing);
 }
 
 void CallTyping::no_match() const {

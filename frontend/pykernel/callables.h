@@ -28,7 +28,7 @@ struct CallTyping {
     [[nodiscard]] TypeRef operator[](std::size_t i) const {
         return i < arguments.size() ? arguments[i] : nullptr;
     }
-    [[noreturn]] void refuse(const std::string& reason) const;
+    [[noreturn]] void refuse(const std::string& reason, Standing standing = Standing::not_gpu_code) const;
     /// "No implementation of math.sin for (UniTuple(int64 x 2))".
     [[noreturn]] void no_match() const;
 };

@@ -34,7 +34,7 @@ void check_returns_nothing(const Specialisation& kernel) {
             refuse_typing("CUDA kernel must have void return type, but '" + kernel.graph.source->syntax.name +
                               "' returns a value of type " + kernel.result->name +
                               ": store the result in an array argument",
-                          last.location);
+                          last.location, Standing::never);
         }
     }
 }

@@ -121,7 +121,7 @@ ValueId FlowGraphBuilder::name(const Expression& syntax) {
         refuse_typing("NameError: name '" + syntax.text +
                           "' is not defined: it is neither a variable of this "
                           "function nor a global",
-                      syntax.location);
+                      syntax.location, Standing::never);
     }
     if (value->kind == GlobalKind::unsupported) {
         refuse_typing("Untyped global name '" + syntax.text + "': " + value->text, syntax.location);
@@ -135,7 +135,7 @@ ValueId FlowGraphBuilder::attribute(const Expression& syntax) {
         const std::string shown = dotted_name(syntax);
         if (value->kind == GlobalKind::undefined) {
             refuse_typing("Unknown attribute '" + syntax.text + "' of " + dotted_name(syntax.operands[0]),
-                          syntax.location);
+                          syntax.location, Standing::never);
         }
         if (value->kind == GlobalKind::unsupported) {
             refuse_typing("Untyped global name '" + shown + "': " + value->text, syntax.location);

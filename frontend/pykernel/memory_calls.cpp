@@ -23,7 +23,8 @@ std::vector<std::int64_t> constant_shape(const CallTyping& call, TypeRef shape) 
         if (!axis->literal) {
             call.refuse(
                 "the shape must be a constant: a number, a global, or a tuple of them; this one is "
-                "only known when the kernel runs");
+                "only known when the kernel runs",
+                Standing::never);
         }
         extents.push_back(*axis->literal);
     }

@@ -62,13 +62,27 @@ std::string SourceError::quoted_line() const {
     return source_line + "\n" + caret_line(source_line, location.column, end);
 }
 
-void refuse_typing(const std::string& reason, Location location) {
-    throw SourceError(ErrorClass::typing, reason, location);
+const char* standing_name(Standing standing) {
+    switch (standing) {
+        case Standing::not_gpu_code:
+            return "not-gpu-code";
+        case Standing::not_yet:
+            return "not-yet";
+        case Standing::never:
+            return "never";
+    }
+    return "";
+}
+
+void refuse_typing(const std::string& reason, Location location, Standing standing) {
+    SourceError error(ErrorClass::typing, reason, location);
+    error.standing = standing;
+    throw error;
 }
 
 void refuse_unsupported(const std::string& reason, Location location) {
     SourceError error(ErrorClass::unsupported, reason, location);
-    error.not_yet = true;
+    error.standing = Standing::not_yet;
     throw error;
 }
 

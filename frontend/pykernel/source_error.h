@@ -23,6 +23,15 @@ enum class ErrorClass {
 
 [[nodiscard]] const char* error_class_name(ErrorClass error_class);
 
+/// Whether CPython may run what the compiler refuses (Python mode, design.md section 7).
+enum class Standing {
+    not_gpu_code,  ///< Numba's CUDA target refuses it too; CPython can run it
+    not_yet,       ///< Numba's CUDA target compiles it, this compiler does not yet
+    never,         ///< refused by both, and running it would only hide that: there is no meaning to give it
+};
+
+[[nodiscard]] const char* standing_name(Standing standing);
+
 /// A refusal. what() is the reason alone; text() adds file, line, the source line and a caret line.
 struct SourceError : std::runtime_error {
     SourceError(ErrorClass error_class, const std::string& reason, Location location)
@@ -33,14 +42,15 @@ struct SourceError : std::runtime_error {
 
     ErrorClass error_class;
     Location location;
-    bool not_yet = false;  ///< Numba's CUDA target compiles it, this compiler cannot
+    Standing standing = Standing::not_gpu_code;
     std::string file;  ///< filled in by the function whose compilation failed
     std::string function;
     std::string source_line;           ///< without the line's end
     std::vector<std::string> callers;  ///< from the innermost call outwards, one line each
 };
 
-[[noreturn]] void refuse_typing(const std::string& reason, Location location);
+[[noreturn]] void refuse_typing(const std::string& reason, Location location,
+                                Standing standing = Standing::not_gpu_code);
 /// What Numba's CUDA target compiles and this compiler does not yet.
 [[noreturn]] void refuse_unsupported(const std::string& reason, Location location);
 /// A form of Python, such as "`import`", with the class that Numba has for it.

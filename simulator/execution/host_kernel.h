@@ -88,8 +88,12 @@ class HostKernel {
     /// Around the launch, on the launching thread: nothing else of the kernel is called outside of these two.
     virtual void begin() {}
     virtual void end() {}
-    /// A block is over; ascending only by time. On the worker's own stack, as the two below.
-    virtual void block_over(std::uint64_t block) { (void)block; }
+    /// A block is over; false ends the launch as if the host had been interrupted. On the worker's own stack, as the
+    /// two below.
+    virtual bool block_over(std::uint64_t block) {
+        (void)block;
+        return true;
+    }
     /// Completes the finding of a thread that failed, or whose stack overflowed (`finding.kind` says so).
     virtual void describe_fault(findings::Finding& finding) { (void)finding; }
     [[nodiscard]] virtual findings::CallChain location(std::uint32_t site) const {

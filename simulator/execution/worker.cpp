@@ -172,7 +172,8 @@ void Worker::run_resident(Launch& launch) {
         }
         if (launch.shared_bytes != 0) free_slots_.push_back(resident_[i]->shared());
         if (launch.output) launch.output->finish(resident_[i]->turn());
-        if (launch.host_kernel) launch.host_kernel->block_over(resident_[i]->block());
+        if (launch.host_kernel && !launch.host_kernel->block_over(resident_[i]->block()))
+            launch.request_stop(Stop::interrupted);
         spare_.push_back(std::move(resident_[i]));
         resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
         ++over;

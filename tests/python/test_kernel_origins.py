@@ -151,7 +151,7 @@ def test_exec_without_its_text_is_told_apart_from_what_numba_refuses(name):
     kernel = cuda.jit(executed("<string>")[name])
     with cuda_options_native(), pytest.raises(errors.UnsupportedError, match="source of .* is not available") as caught:
         result(kernel)
-    assert caught.value.source_is_missing and caught.value.not_yet
+    assert caught.value.source_is_missing and caught.value.standing == "not-yet"
     assert (caught.value.file, caught.value.line) == ("<string>", 1 if name == "fall" else 4)
 
 

@@ -1,7 +1,9 @@
 """Python kernels → kernel images: finds source and names of a kernel and of the device functions it reaches,
 and hands them to the compiler in frontend/pykernel (C++), which types them and makes NVVM IR."""
 
+import ast
 import builtins
+import copy
 import warnings
 
 from cudasim import _native, errors, options
@@ -21,17 +23,20 @@ class CompiledPythonKernel:
         self.argument_types, self.constants = argument_types, constants
 
 
-def compile_kernel(pyfunc, argument_types, *, debug=False, fastmath=False, fma=True, device_functions=None):
+def compile_kernel(
+    pyfunc, argument_types, *, debug=False, fastmath=False, fma=True, device_functions=None, without_debuggers=False
+):
     """Compiles a plain Python function as a kernel for the given types (Numba's names).
 
     Raises errors.TypingError, errors.UnsupportedError and their kind, whose message names file, line, the source
     line with a caret, and the reason.
 
     :param debug: accepted for symmetry: checks are always compiled in, and raising is a launch option
+    :param without_debuggers: leave calls of debuggers out, to know what the compiler says to the rest
     :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
     """
     del debug, device_functions
-    functions, sources, constants = _gather(pyfunc)
+    functions, sources, constants = _gather(pyfunc, without_debuggers)
     try:
         result = _native.compile_python(functions, list(map(str, argument_types)), sorted(sources.items()),
                                         fastmath=bool(fastmath), fma=fma)
@@ -49,7 +54,7 @@ def compile_kernel(pyfunc, argument_types, *, debug=False, fastmath=False, fma=T
     raise refusal
 
 
-def _gather(pyfunc):
+def _gather(pyfunc, without_debuggers):
     """The kernel and, transitively, every function that it names, in the form of compile_python(); source files;
     constants."""
     order, numbers, functions, sources, constants = [(pyfunc, ())], {}, [], {}, []
@@ -71,7 +76,7 @@ def _gather(pyfunc):
         outer = globals_of(function, source.node, register)
         constants += frozen_constants(function, source, outer)
         functions.append({
-            "node": source.node, "line_offset": source.line_offset, "file": source.file,
+            "node": _stripped(source.node) if without_debuggers else source.node, "line_offset": source.line_offset, "file": source.file,
             "first_line": source.first_line, "lines": source.lines,
             "globals": outer,
             "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
@@ -80,12 +85,34 @@ def _gather(pyfunc):
     return functions, sources, constants
 
 
+#: Functions by which code stops in a debugger, and the modules of debuggers.
+DEBUGGER_CALLS = frozenset(("breakpoint", "set_trace", "wait_for_client"))
+_DEBUGGERS = frozenset(("pdb", "pudb", "ipdb", "debugpy", "IPython", "pydevd", "rpdb", "web_pdb", "celery"))
+
+
+class _DebuggerStripper(ast.NodeTransformer):
+    def visit_Expr(self, node):  # noqa: N802 - ast's name
+        function = node.value.func if isinstance(node.value, ast.Call) else None
+        name = getattr(function, "id", None) or getattr(function, "attr", None)
+        return ast.copy_location(ast.Pass(), node) if name in DEBUGGER_CALLS else node
+
+    def _import(self, node):
+        module = getattr(node, "module", None) or node.names[0].name
+        return ast.copy_location(ast.Pass(), node) if module.partition(".")[0] in _DEBUGGERS else node
+
+    visit_Import = visit_ImportFrom = _import  # noqa: N815 - ast's names
+
+
+def _stripped(node):
+    return _DebuggerStripper().visit(copy.deepcopy(node))
+
+
 def _without_source(error, function):
     """Numba compiles such a function, from its bytecode: it is one that cudasim does not compile yet."""
     code = function.__code__
     refusal = errors.UnsupportedError(str(error))
     refusal.reason, refusal.file, refusal.line, refusal.column = str(error), code.co_filename, code.co_firstlineno, 0
-    refusal.not_yet = refusal.source_is_missing = True
+    refusal.standing, refusal.source_is_missing = "not-yet", True
     return refusal
 
 
@@ -94,5 +121,5 @@ def _as_numba_error(error):
     refusal = error_class(str(error))
     refusal.args = (str(error),)  # some classes make a sentence of their own of it
     refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
-    refusal.not_yet = error.not_yet
+    refusal.standing = error.standing
     return refusal

@@ -92,8 +92,11 @@ def _with_coordinates(exception, found, main_index, error_indices, kernel_global
     made = make_exception(found[main_index], _also(found, main_index, error_indices), kernel_globals)
     if found[main_index].cuda_error_code:
         return made.with_traceback(exception.__traceback__)
+    text = made.args[0] if made.args else str(made)
+    if len(exception.args) > 1 and isinstance(exception.args[0], str):
+        text = f"{found[main_index].coordinates}: {exception.args[0]}"
     try:
-        exception.args = (made.args[0] if made.args else str(made), *exception.args[1:])
+        exception.args = (text, *exception.args[1:])
     except Exception:  # noqa: BLE001 - the user's class may forbid it
         _add_note(exception, found[main_index].coordinates)
     return exception

@@ -82,9 +82,10 @@ class CompiledKernel:
 
     mode = "native"
 
-    def __init__(self, py_func, argument_types, target_options, converts=False):
+    def __init__(self, py_func, argument_types, target_options, converts=False, without_debuggers=False):
         """
         :param argument_types: Numba's type names
+        :param without_debuggers: see _compiler.compile_kernel
         :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
         """
         from cudasim import _compiler
@@ -97,6 +98,7 @@ class CompiledKernel:
             argument_types,
             debug=target_options.get("debug", False),
             fastmath=target_options.get("fastmath", False),
+            without_debuggers=without_debuggers,
         )
         self.image = self._compiled.image
         self.kernel_name = self._compiled.kernel_name

@@ -1,30 +1,43 @@
-"""Which kernels run in Python mode.
+"""Which kernels run in Python mode, and what a refusal by the compiler means.
 
-auto    compiled; in Python mode when a kernel calls a debugger, or uses what the compiler does not know yet
-native  compiled, or refused
-python  everything in Python mode
+mode auto    compiled; in Python mode when a kernel calls a debugger, or uses what the compiler does not know yet
+     native  compiled, or refused
+     python  everything in Python mode
+
+A refusal has a standing (frontend/pykernel/source_error.h):
+
+not-yet       Numba's CUDA target compiles it: Python mode, with one warning that says how much slower that is
+not-gpu-code  Numba's CUDA target refuses it too, so this kernel runs on no GPU: Python mode with a warning, or with
+              strict checking the refusal itself
+never         a result would hide the mistake (a run-time shape, a returned value, an unknown name): the refusal
 """
 
 import types as python_types
+import warnings
 
 from cudasim import errors, options
+from cudasim._compiler import DEBUGGER_CALLS
 from cudasim.cuda.kernel import CompiledKernel
 from cudasim.python_mode.reach import names_in, reachable_functions
 
-_DEBUGGER_CALLS = {"breakpoint", "set_trace", "post_mortem", "wait_for_client"}
 
 
 class Reason:
-    """Why a kernel does not run natively: a sentence, and where in the source."""
+    """Why a kernel does not run natively: a sentence, and where in the source.
 
-    def __init__(self, text, file=None, line=None, asked_for=False):
-        """
-        :param asked_for: the user wants Python mode, so that there is nothing to warn of
-        """
-        self.text, self.file, self.line, self.asked_for = text, file, line, asked_for
+    refusal: the compiler's exception, None when a debugger is why.
+    """
+
+    def __init__(self, text, file, line, refusal=None):
+        self.text, self.file, self.line, self.refusal = text, file, line, refusal
 
     def __str__(self):
         return self.text
+
+    @property
+    def not_yet(self):
+        """Whether it is a gap of cudasim, which costs the user speed."""
+        return self.refusal is not None and self.refusal.standing == "not-yet"
 
 
 def _python_kernel(dispatcher, argument_types, converts, reason=None):
@@ -34,38 +47,49 @@ def _python_kernel(dispatcher, argument_types, converts, reason=None):
 
 
 def choose_kernel(dispatcher, argument_types, converts):
-    """The kernel for these types in mode auto or python."""
-    if options.get("mode") == "python":
-        return _python_kernel(dispatcher, argument_types, converts)
-    place = debugger_call(dispatcher.py_func)
-    if place is not None:
-        return _python_kernel(dispatcher, argument_types, converts, place)
+    """The kernel for these types in mode auto or python.
+
+    :raises errors.NumbaError: what the compiler refuses and Python mode must not hide
+    """
+    debugger = debugger_call(dispatcher.py_func)
     try:
-        return CompiledKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts)
-    except errors.NumbaError as refusal:
-        if not getattr(refusal, "not_yet", False):
+        kernel = CompiledKernel(
+            dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, without_debuggers=debugger is not None
+        )
+    except Exception as refusal:
+        if getattr(refusal, "standing", "never") == "never":
             raise
-        reason = Reason(refusal.reason, refusal.file, refusal.line)
-    return _python_kernel(dispatcher, argument_types, converts, reason)
+        if refusal.standing == "not-gpu-code":
+            _report_not_gpu_code(dispatcher, refusal)
+        reason = debugger or Reason(refusal.reason, refusal.file, refusal.line, refusal)
+        asked_for = options.get("mode") == "python"
+        return _python_kernel(dispatcher, argument_types, converts, None if asked_for else reason)
+    if debugger is None and options.get("mode") == "auto":
+        return kernel
+    return _python_kernel(dispatcher, argument_types, converts, debugger)
+
+
+def _report_not_gpu_code(dispatcher, refusal):
+    """A warning, or with strict checking the refusal."""
+    if options.get("strict"):
+        raise refusal
+    message = (
+        f"not-gpu-code: {dispatcher.__name__}() runs here, in CPython, but on no GPU: Numba's CUDA target refuses it "
+        f"with {type(refusal).__name__}: {refusal.reason}"
+    )
+    warnings.warn_explicit(message, errors.CudasimWarning, refusal.file, refusal.line, registry={})
 
 
 def debugger_call(function):
     """A Reason when a kernel, or a device function that it reaches, calls a debugger."""
     for known in reachable_functions(function):
         code = getattr(known, "__code__", None)
-        called = names_in(code) & _DEBUGGER_CALLS if code is not None else None
-        for name in sorted(called or ()):
-            if not isinstance(known.__globals__.get(name), python_types.FunctionType):
-                line = _line_of(code, name)
-                return Reason(f"{name}() stops in the thread that reaches it", code.co_filename, line, asked_for=True)
+        called = names_in(code) & DEBUGGER_CALLS if code is not None else ()
+        for name in sorted(called):
+            if not isinstance(known.__globals__.get(name), python_types.FunctionType) or name == "set_trace":
+                line = next(_lines_naming(code, name), code.co_firstlineno)
+                return Reason(f"{name}() stops in the thread that reaches it", code.co_filename, line)
     return None
-
-
-def _line_of(code, name):
-    """The first line on which a code object names something."""
-    for line in _lines_naming(code, name):
-        return line
-    return code.co_firstlineno
 
 
 def _lines_naming(code, name):

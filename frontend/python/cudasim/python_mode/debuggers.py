@@ -7,6 +7,7 @@ launch (`python -m pdb script.py`) traces all simulated threads: cudasim._pyfibe
 
 import contextlib
 import sys
+import threading
 
 from cudasim import _pyfiber
 from cudasim.python_mode.reach import reachable_functions
@@ -14,9 +15,61 @@ from cudasim.python_mode.reach import reachable_functions
 
 @contextlib.contextmanager
 def attached():
-    """Around a launch in Python mode."""
+    """Around a launch in Python mode; gives the trace function for each simulated thread, None for this thread's."""
     _name_threads_in_prompts()
-    yield
+    trace = sys.gettrace()
+    if trace is None:
+        yield None
+        return
+    debugger = getattr(trace, "__self__", None)
+    if not _is_bdb(debugger):
+        yield threading.gettrace()  # coverage.py: a tracer of its own for each thread
+        return
+    debugger.trace_dispatch = _Focus(debugger)
+    sys.settrace(debugger.trace_dispatch)
+    try:
+        yield None
+    finally:
+        del debugger.trace_dispatch
+        if sys.gettrace() is not None:
+            sys.settrace(debugger.trace_dispatch)
+
+
+class _Focus:
+    """The trace function of a debugger that traces all simulated threads: it steps in one of them.
+
+    "step" means the next line that is run. While the thread that the user steps in waits, that would be another
+    thread's, so those see the debugger as one that runs to the next breakpoint.
+    """
+
+    def __init__(self, debugger):
+        self._debugger = debugger
+        self._dispatch = debugger.trace_dispatch
+        self._thread = None
+
+    def __call__(self, frame, event, arg):
+        debugger, thread = self._debugger, _pyfiber.position()
+        if thread is None:
+            return self._dispatch(frame, event, arg)
+        if not _steps(debugger) or self._thread in (None, thread):
+            result = self._dispatch(frame, event, arg)
+            if _steps(debugger):
+                self._thread = thread
+            return result
+        stop = debugger.stopframe, debugger.returnframe, debugger.stoplineno
+        running = debugger.botframe, None, -1
+        debugger.stopframe, debugger.returnframe, debugger.stoplineno = running
+        result = self._dispatch(frame, event, arg)
+        if (debugger.stopframe, debugger.returnframe, debugger.stoplineno) == running:
+            debugger.stopframe, debugger.returnframe, debugger.stoplineno = stop
+        else:
+            self._thread = thread  # a breakpoint, and the user went on from there
+        return result
+
+
+def _steps(debugger):
+    """Whether the debugger stops at the next line, whichever it is (bdb.Bdb.set_step)."""
+    return debugger.stopframe is None and debugger.stoplineno != -1
 
 
 def where():
@@ -54,8 +107,8 @@ def wants_lines_of(function):
     debugger = getattr(sys.gettrace(), "__self__", None)
     if not _is_bdb(debugger):
         return True
-    if debugger.stopframe is None and debugger.stoplineno != -1:
-        return True  # stepping: into the kernel
+    if _steps(debugger):
+        return True  # into the kernel
     return any(_breaks_in(debugger, known.__code__) for known in reachable_functions(function) if hasattr(known, "__code__"))
 
 

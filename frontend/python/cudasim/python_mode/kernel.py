@@ -6,7 +6,7 @@ from cudasim import _native, _pyfiber, _reporting, errors, options
 from cudasim.cuda.arguments import HostCopies
 from cudasim.cuda.context import current_device
 from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
-from cudasim.python_mode import debuggers
+from cudasim.python_mode import debuggers, slowness
 from cudasim.python_mode.kernel_globals import KernelFunctions
 from cudasim.python_mode.reach import reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
@@ -27,6 +27,7 @@ class PythonKernel:
         self.target_options, self.converts, self.reason = target_options, converts, reason
         self.function = KernelFunctions().of(py_func)
         self.builder = ArgumentBuilder(argument_types, _parameter_names(py_func, len(argument_types)), converts)
+        self.warned_of_slowness = False
         self._sources = None
 
     @property
@@ -122,16 +123,19 @@ class PythonEntry:
         static = profile["shared_per_block"]
         self._limits = (static, max(static, profile["shared_per_block_optin"]), shared_bytes)
         self._time_limit = options.get("time_limit")
+        self._blocks = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
 
     def run(self, args):
         """One launch. Results go back to host arrays unless it raised."""
         kernel = self.kernel
         copies = HostCopies(self.device)
         values = kernel.builder.build(args, copies)
-        with debuggers.attached():
+        estimate = slowness.Estimate.of(kernel, self._blocks)
+        with debuggers.attached() as thread_tracer:
             report, outcome = _pyfiber.launch(
-                self._plan, kernel.function, values, ends_launch, kernel.name, *self._limits, self._time_limit
-            )
+                self._plan, kernel.function, values, ends_launch, thread_tracer, estimate, kernel.name,
+                *self._limits, self._time_limit,
+            )  # fmt: skip
         raised, place, ends = outcome
         if report is None and ends is None:
             copies.write_back()

@@ -21,15 +21,14 @@ from cudasim.python_mode.reach import names_in
 _GLOBAL_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 
 
-class _KernelModule(python_types.ModuleType):
-    """A module as kernels see it: some names replaced."""
+class _CudaWithLane(python_types.ModuleType):
+    """cuda for kernels that name `cuda.laneid`: CPython looks up attributes of plain modules faster."""
 
-
-class _KernelCuda(_KernelModule):
     laneid = property(_pyfiber.intrinsics["cuda.laneid"], doc="The thread's lane in its warp.")
 
 
-def _module(source, replaced, kind=_KernelModule):
+def _module(source, replaced, kind=python_types.ModuleType):
+    """A module as kernels see it: some names replaced."""
     made = kind(source.__name__, source.__doc__)
     vars(made).update(vars(source))
     vars(made).update(replaced)
@@ -66,12 +65,12 @@ class _Replacements:
         from cudasim import cuda
 
         self._members = _replaced_intrinsics()
-        kernel_cuda = _module(cuda, {name: value for name, value in self._members.items()}, _KernelCuda)
-        vars(kernel_cuda).pop("laneid", None)
+        self._cuda, self._cuda_with_lane = cuda, _module(cuda, self._members, _CudaWithLane)
+        vars(self._cuda_with_lane).pop("laneid", None)
         numpy_floats = {"float32": _pyfiber.float32, "float64": _pyfiber.float64, "double": _pyfiber.float64,
                         "single": _pyfiber.float32}  # fmt: skip
         self._by_identity = {
-            id(cuda): kernel_cuda,
+            id(cuda): _module(cuda, self._members),
             id(math): _module(math, _pyfiber.math),
             id(np): _module(np, numpy_floats),
             id(np.float32): _pyfiber.float32,
@@ -82,11 +81,14 @@ class _Replacements:
         self._by_identity.pop(id(None), None)
         self._numba = {}
 
-    def of(self, value, clone):
+    def of(self, value, clone, names):
         """The replacement, or the value itself.
 
         :param clone: called with a dispatcher; the function that runs
+        :param names: all that the function names
         """
+        if value is self._cuda and "laneid" in names:
+            return self._cuda_with_lane
         known = self._by_identity.get(id(value))
         if known is not None:
             return known
@@ -103,9 +105,7 @@ class _Replacements:
 
     def _numba_module(self, numba):
         if id(numba) not in self._numba:
-            from cudasim import cuda
-
-            self._numba[id(numba)] = _module(numba, {"cuda": self._by_identity[id(cuda)]})
+            self._numba[id(numba)] = _module(numba, {"cuda": self._cuda_with_lane})
         return self._numba[id(numba)]
 
 
@@ -138,11 +138,12 @@ class KernelFunctions:
         copy.__kwdefaults__ = function.__kwdefaults__
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
         self._functions[function] = copy
-        for name in names_in(function.__code__):
+        names = names_in(function.__code__)
+        for name in names:
             if name in own_globals:
-                own_globals[name] = _replacements.of(own_globals[name], self._clone)
+                own_globals[name] = _replacements.of(own_globals[name], self._clone, names)
         if function.__closure__:
-            closure = tuple([self._cell(cell) for cell in function.__closure__])
+            closure = tuple([self._cell(cell, names) for cell in function.__closure__])
             if closure != function.__closure__:
                 full = python_types.FunctionType(copy.__code__, own_globals, copy.__name__, copy.__defaults__, closure)
                 full.__kwdefaults__, full.__qualname__, full.__module__ = (
@@ -155,12 +156,12 @@ class KernelFunctions:
 
         return self.of(value.py_func) if isinstance(value, CUDADispatcher) else value
 
-    def _cell(self, cell):
+    def _cell(self, cell, names):
         try:
             value = cell.cell_contents
         except ValueError:
             return cell
-        replaced = _replacements.of(value, self._clone)
+        replaced = _replacements.of(value, self._clone, names)
         return cell if replaced is value else python_types.CellType(replaced)
 
 
