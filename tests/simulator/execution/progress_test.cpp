@@ -123,12 +123,12 @@ TEST_P(Progress, the_host_can_stop_a_launch_of_many_blocks_that_never_wait) {
     LaunchOptions polled = options();
     polled.poll_host = [](const LaunchProgress&) { return true; };
     std::atomic<std::uint64_t> threads{0};
-    auto result = device().launch([&](ThreadHandle&) { ++threads; }, {{1U << 30}, {1}}, polled);
+    auto result = launch_function([&](ThreadHandle&) { ++threads; }, {{1U << 30}, {1}}, polled);
     EXPECT_LT(result.blocks_run, 1U << 30);
     EXPECT_GT(threads, 0U);
     LaunchOptions limited = options();
     limited.time_limit_seconds = 0.1;
-    result = device().launch([&](ThreadHandle&) { ++threads; }, {{1U << 30}, {1}}, limited);
+    result = launch_function([&](ThreadHandle&) { ++threads; }, {{1U << 30}, {1}}, limited);
     EXPECT_LT(result.blocks_run, 1U << 30);
 }
 
@@ -140,7 +140,7 @@ TEST_P(Progress, the_host_is_told_how_far_the_launch_is) {
         return false;
     };
     auto wait = [](ThreadHandle&) { std::this_thread::sleep_for(std::chrono::milliseconds(70)); };
-    (void)device().launch(wait, {{12}, {1}}, polled);
+    (void)launch_function(wait, {{12}, {1}}, polled);
     ASSERT_GE(told.size(), 2U);
     for (std::size_t i = 0; i < told.size(); ++i) {
         EXPECT_EQ(told[i].blocks, 12U);

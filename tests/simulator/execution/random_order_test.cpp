@@ -31,7 +31,7 @@ std::vector<std::uint64_t> order(const LaunchOptions& options) {
         thread.barrier();
         turns.push_back(me);
     };
-    EXPECT_EQ(messages(device().launch(kernel, {{5}, {64}, 0}, options)), "");
+    EXPECT_EQ(messages(launch_function(kernel, {{5}, {64}, 0}, options)), "");
     return turns;
 }
 

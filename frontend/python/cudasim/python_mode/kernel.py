@@ -2,7 +2,7 @@
 
 import sys
 
-from cudasim import _native, _pyfiber, _reporting, errors, options
+from cudasim import _native, _progress, _pyfiber, _reporting, errors, options
 from cudasim.cuda.arguments import HostCopies
 from cudasim.cuda.context import current_device
 from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
@@ -118,6 +118,8 @@ class PythonEntry:
             raise_float_division=bool(debug) or options.get("raise_float_division"),
             strict=options.get("strict"),
             max_faults=options.get("max_faults"),
+            progress=_progress.shown_as(kernel.name, "python"),
+            progress_after_seconds=_progress.AFTER_SECONDS,
         )
         profile = device.profile
         static = profile["shared_per_block"]
