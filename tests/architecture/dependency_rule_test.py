@@ -26,12 +26,15 @@ ALLOWED = {
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "gpu_backend",
         "frontend/pykernel",
     },
+    # Another shared object than the engine's: interfaces and plain data only.
+    "frontend/pyfiber": {"simulator/findings", "simulator/jit", "simulator/execution", "simulator/memory"},
 }  # fmt: skip
 
 # a library's headers -> the only folders that may include them
 LIBRARY_USERS = {
     r"<boost/context": {"simulator/fiber"},
-    r"<(pybind11/|Python\.h)": {"frontend/bindings"},
+    r"<pybind11/": {"frontend/bindings"},
+    r"<Python\.h": {"frontend/bindings", "frontend/pyfiber"},
     r"<clang/": set(),
     r"<llvm/.*(OrcJIT|ExecutionEngine)|<llvm/ExecutionEngine": {"simulator/jit"},
 }

@@ -52,9 +52,9 @@ def test_signatures_in_every_form(signature):
 
 
 def test_signatures_compile_at_once():
-    from cudasim import errors
+    from cudasim import errors, options
 
-    with pytest.raises(errors.NumbaError):
+    with options.override(mode="native"), pytest.raises(errors.NumbaError):
 
         @cuda.jit("void(int64)")
         def wrong(x):

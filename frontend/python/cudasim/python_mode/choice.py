@@ -40,10 +40,10 @@ class Reason:
         return self.refusal is not None and self.refusal.standing == "not-yet"
 
 
-def _python_kernel(dispatcher, argument_types, converts, reason=None):
+def _python_kernel(dispatcher, argument_types, converts, reason=None, refusal=None):
     from cudasim.python_mode.kernel import PythonKernel
 
-    return PythonKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, reason)
+    return PythonKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, reason, refusal)
 
 
 def choose_kernel(dispatcher, argument_types, converts):
@@ -59,11 +59,13 @@ def choose_kernel(dispatcher, argument_types, converts):
     except Exception as refusal:
         if getattr(refusal, "standing", "never") == "never":
             raise
-        if refusal.standing == "not-gpu-code":
+        not_gpu_code = refusal.standing == "not-gpu-code"
+        if not_gpu_code:
             _report_not_gpu_code(dispatcher, refusal)
         reason = debugger or Reason(refusal.reason, refusal.file, refusal.line, refusal)
-        asked_for = options.get("mode") == "python"
-        return _python_kernel(dispatcher, argument_types, converts, None if asked_for else reason)
+        if options.get("mode") == "python":
+            reason = None
+        return _python_kernel(dispatcher, argument_types, converts, reason, refusal if not_gpu_code else None)
     if debugger is None and options.get("mode") == "auto":
         return kernel
     return _python_kernel(dispatcher, argument_types, converts, debugger)

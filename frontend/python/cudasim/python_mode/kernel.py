@@ -17,14 +17,16 @@ class PythonKernel:
 
     mode = "python"
 
-    def __init__(self, py_func, argument_types, target_options, converts=False, reason=None):
+    def __init__(self, py_func, argument_types, target_options, converts=False, reason=None, refusal=None):
         """
         :param argument_types: Numba's type names
         :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
         :param reason: why it does not run natively (choice.Reason), or None when that was asked for
+        :param refusal: the compiler's, when no GPU would run the kernel either
         """
         self.py_func, self.argument_types = py_func, argument_types
-        self.target_options, self.converts, self.reason = target_options, converts, reason
+        self.target_options, self.converts = target_options, converts
+        self.reason, self.refusal = reason, refusal
         self.function = KernelFunctions().of(py_func)
         self.builder = ArgumentBuilder(argument_types, _parameter_names(py_func, len(argument_types)), converts)
         self.warned_of_slowness = False
@@ -143,7 +145,13 @@ class PythonEntry:
             copies.write_back()
             return
         names = getattr(kernel.py_func, "__globals__", {})
-        _reporting.deliver(report, names, copies.write_back, _reporting.FromThread(raised, *place), ends)
+        try:
+            _reporting.deliver(report, names, copies.write_back, _reporting.FromThread(raised, *place), ends)
+        except (AttributeError, NameError, TypeError) as error:
+            if kernel.refusal is None:
+                raise
+            # Python has no types to give it either, so the compiler's reason is the better one.
+            raise kernel.refusal from error
 
 
 def ends_launch(exception):
