@@ -10,6 +10,8 @@ import shutil
 import signal
 import tempfile
 
+import pytest
+
 
 def pytest_configure(config):
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -26,3 +28,15 @@ def pytest_unconfigure(config):
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: pathlib.Path(item.path).name == "every_image_test.py")  # stable: the rest stays
+
+
+@pytest.fixture(autouse=True)
+def compiler_tests_run_in_native_mode(request):
+    """What the compiler refuses is refused in the compiler's own tests, not run in Python mode."""
+    if pathlib.Path(request.path).parent.name != "pykernel":
+        yield
+        return
+    from cudasim import options
+
+    with options.override(mode="native"):
+        yield

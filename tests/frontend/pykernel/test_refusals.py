@@ -399,5 +399,5 @@ def test_wrong_number_of_arguments():
 
 def test_source_that_is_not_available():
     namespace = {}
-    exec("def kernel(x):\n    x[0] = 1\n", namespace)
+    exec("".join(["def kernel(x):\n", "    x[0] = 1\n"]), namespace)
     assert "source of kernel() is not available" in refusal(errors.UnsupportedError, namespace["kernel"], A1)
