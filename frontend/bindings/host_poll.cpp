@@ -1,6 +1,8 @@
 // See host_poll.h.
 #include "frontend/bindings/host_poll.h"
 
+#include <pybind11/stl.h>
+
 #include <algorithm>
 
 #include "frontend/bindings/released_gil.h"
@@ -57,7 +59,7 @@ void HostPoll::write_lines(std::string_view text) {
     }
 }
 
-void HostPoll::end_progress(const py::object& blocks_done) noexcept {
+void HostPoll::end_progress(std::optional<std::uint64_t> blocks_done) noexcept {
     if (!display_) return;
     const py::object display = std::exchange(display_, py::object());
     try {

@@ -4,6 +4,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -22,7 +24,7 @@ struct Progress {
 class HostPoll {
   public:
     explicit HostPoll(const Progress& progress);
-    ~HostPoll() { end_progress(pybind11::none()); }
+    ~HostPoll() { end_progress(std::nullopt); }
     HostPoll(const HostPoll&) = delete;
     HostPoll& operator=(const HostPoll&) = delete;
 
@@ -33,7 +35,7 @@ class HostPoll {
     /// @return false when the launch is to stop
     bool write(std::string_view text);
     /// The display goes away, saying how many blocks are done if that is known. With the GIL.
-    void end_progress(const pybind11::object& blocks_done) noexcept;
+    void end_progress(std::optional<std::uint64_t> blocks_done) noexcept;
 
     [[nodiscard]] bool raised() const { return static_cast<bool>(raised_); }
     [[nodiscard]] pybind11::object take() {

@@ -123,7 +123,7 @@ py::object launch_with(SimulatedDevice& device, execution::LaunchOptions options
         const SimulatedDevice::LaunchScope scope(device);
         result = as_driver_call("cuLaunchKernel", [&] { return run(options); });
     }
-    poll.end_progress(py::int_(result.blocks_run));
+    poll.end_progress(result.blocks_run);
     if (result.findings.empty() && !poll.raised()) return py::none();
     if (kernel_name != nullptr)
         for (auto& finding : result.findings) finding.kernel = *kernel_name;

@@ -11,6 +11,7 @@
 #include "simulator/execution/fault_signals.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/launch_limits.h"
+#include "simulator/execution/launch_turns.h"
 #include "simulator/execution/loaded_image.h"
 #include "simulator/execution/worker_pool.h"
 #include "simulator/fiber/stack_slab.h"
@@ -27,7 +28,7 @@ struct Device::State {
     std::shared_ptr<DeviceMemory> memory;
     std::mutex images_mutex;
     std::map<std::string, std::weak_ptr<LoadedImage>> images;  // by hash
-    std::timed_mutex launch_mutex;  ///< one launch at a time
+    LaunchTurns turns;
     WorkerPool pool;
 };
 
@@ -148,16 +149,6 @@ unsigned worker_count(const LaunchOptions& options) {
     return std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// Waits for the device, which another host thread may keep busy for long; its own host may stop waiting.
-std::unique_lock<std::timed_mutex> wait_for_turn(std::timed_mutex& device, Launch& launch) {
-    std::unique_lock lock(device, std::try_to_lock);
-    while (!lock.owns_lock() && !launch.stopped() && !lock.try_lock_for(host_poll_interval)) {
-        launch.start = Clock::now();
-        launch.poll_host(launch.start);
-    }
-    return lock;
-}
-
 /// That may be on the device at a time: its occupancy, and as many guarded stacks as a process can have.
 unsigned resident_blocks(const DeviceProfile& profile, const Launch& launch) {
     const std::uint64_t threads = launch.configuration.block.volume();
@@ -186,8 +177,8 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.arena_mutex = &state.memory->mutex;
     launch.block_count = launch.configuration.grid.volume();
     launch.resident_blocks = std::max(1U, resident_blocks(state.profile, launch) / workers);
-    const auto turn = wait_for_turn(state.launch_mutex, launch);
-    if (launch.stopped()) return {};
+    const LaunchTurns::Turn turn(state.turns, launch);
+    if (!turn) return {};
     launch.start = Clock::now();
     launch.has_deadline = launch.options.time_limit_seconds > 0;
     if (launch.has_deadline)
