@@ -6,7 +6,7 @@ import builtins
 import copy
 import warnings
 
-from cudasim import _native, errors, options
+from cudasim import _native, errors, findings, options
 from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
 from cudasim._resolve import describe, globals_of
@@ -116,10 +116,21 @@ def _without_source(error, function):
     return refusal
 
 
+def _not_gpu_code(error, exception_type):
+    """The finding for what Numba's CUDA target refuses too; no thread did it."""
+    place = findings.SourceLocation(error.file, "", error.line, error.column)
+    fields = dict.fromkeys(findings.Finding._fields)
+    fields.update(kind="not-gpu-code", severity="error", message=error.reason, exception_type=exception_type,
+                  cuda_error_code=0, location=(place,), count=1, threads=0, waiting=(), reproduce="")  # fmt: skip
+    return findings.Finding(**fields)
+
+
 def _as_numba_error(error):
     error_class = getattr(builtins, error.error_class, None) or getattr(errors, error.error_class)
     refusal = error_class(str(error))
     refusal.args = (str(error),)  # some classes make a sentence of their own of it
     refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
     refusal.standing = error.standing
+    if error.standing != "not-yet":
+        refusal.findings = [_not_gpu_code(error, type(refusal).__name__)]
     return refusal

@@ -79,7 +79,9 @@ def _report_not_gpu_code(dispatcher, refusal):
         f"not-gpu-code: {dispatcher.__name__}() runs here, in CPython, but on no GPU: Numba's CUDA target refuses it "
         f"with {type(refusal).__name__}: {refusal.reason}"
     )
-    warnings.warn_explicit(message, errors.CudasimWarning, refusal.file, refusal.line, registry={})
+    warning = errors.CudasimWarning(message)
+    warning.finding = refusal.findings[0]._replace(severity="warning")
+    warnings.warn_explicit(warning, errors.CudasimWarning, refusal.file, refusal.line, registry={})
 
 
 def debugger_call(function):
