@@ -17,7 +17,7 @@ from cudasim.cuda.arguments import convertible, type_name
 from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.function_state import function_from, state_of
-from cudasim.cuda.kernel import CompiledKernel, make_kernel
+from cudasim.cuda.kernel import make_kernel
 from cudasim.cuda.launch_configuration import not_configured, parse_brackets
 
 _gettrace = sys.gettrace
@@ -313,11 +313,11 @@ class CUDADispatcher:
 
     def inspect_llvm(self, signature=None):
         """The NVVM IR of one overload, or of all by their types."""
-        return self._inspect(signature, CompiledKernel.inspect_llvm)
+        return self._inspect(signature, operator.methodcaller("inspect_llvm"))
 
     def inspect_asm(self, signature=None):
         """The PTX of one overload, or of all by their types."""
-        return self._inspect(signature, CompiledKernel.inspect_asm)
+        return self._inspect(signature, operator.methodcaller("inspect_asm"))
 
     def inspect_types(self, file=None):
         """Prints the typed form of every overload."""

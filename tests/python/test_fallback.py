@@ -1,0 +1,272 @@
+"""What runs in Python mode and why: gaps of the compiler, code that no GPU runs, debuggers, trace functions."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy as np
+import pytest
+
+from cudasim import cuda, errors, options
+from cudasim.cuda.kernel import CompiledKernel
+from cudasim.python_mode.kernel import PythonKernel
+
+
+@cuda.jit
+def doubles(x):
+    i = cuda.grid(1)
+    x[i] = x[i] * 2
+
+
+@cuda.jit
+def tries(x):
+    i = cuda.grid(1)
+    try:
+        x[i] = i
+    except IndexError:
+        pass
+
+
+@cuda.jit
+def mistyped(x):
+    x[0] = x.nosuchattribute
+
+
+@cuda.jit
+def returns(x):
+    try:
+        x[0] = 1
+    except IndexError:
+        pass
+    return 5
+
+
+@cuda.jit
+def calls_a_debugger(x):
+    i = cuda.grid(1)
+    if i == 1000:
+        breakpoint()
+    x[i] = 1
+
+
+def kernel_of(dispatcher):
+    (kernel,) = {id(kernel): kernel for kernel in dispatcher.overloads.values()}.values()
+    return kernel
+
+
+def fresh(dispatcher):
+    return cuda.jit(dispatcher.py_func)
+
+
+def caught(launch, *args):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        launch(*args)
+    return [str(warning.message) for warning in found], [warning for warning in found]
+
+
+def test_what_compiles_is_compiled():
+    kernel, x = fresh(doubles), np.ones(4)
+    messages, _ = caught(kernel[1, 4], x)
+    assert messages == [] and isinstance(kernel_of(kernel), CompiledKernel)
+
+
+def test_what_the_compiler_does_not_know_yet_runs_in_python_mode_and_says_how_slow_that_is():
+    kernel, x = fresh(doubles), np.full(256, 1 + 2j)
+    messages, found = caught(kernel[2, 128], x)
+    assert list(x) == [2 + 4j] * 256
+    (message,) = messages
+    assert "doubles() runs in Python mode, about " in message and "times slower than compiled" in message
+    assert "complex128" in message and "launch of 256 threads takes about" in message
+    assert found[0].category is errors.CudasimWarning
+    assert (found[0].filename, found[0].lineno) == (__file__, doubles.py_func.__code__.co_firstlineno + 1)
+    assert caught(kernel[2, 128], x)[0] == [], "once for each kernel"
+
+
+def test_the_estimate_of_a_long_launch_comes_while_it_runs():
+    seen = []
+
+    @cuda.jit
+    def slow(x):
+        i = cuda.grid(1)
+        for _ in range(20000):
+            x[i] = x[i] * 1
+        seen.append(i)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.CudasimWarning)
+        with options.override(mode="auto"), pytest.raises(errors.CudasimWarning, match="takes about"):
+            # `seen` is a list, which Numba refuses; the complex array alone would do for the warning.
+            cuda.jit(slow.py_func)[50, 4](np.ones(200, np.complex64))
+    assert len(seen) < 200
+
+
+@pytest.mark.parametrize("mode", ["auto", "python"])
+def test_code_that_no_gpu_runs_runs_with_a_warning(mode):
+    kernel, x = fresh(tries), np.full(4, -1.0)
+    with options.override(mode=mode):
+        messages, found = caught(kernel[1, 8], x)
+    assert list(x) == [0, 1, 2, 3]
+    (message,) = messages
+    assert message.startswith("not-gpu-code: tries() runs here")
+    assert "UnsupportedError: `try` is not supported in kernels" in message
+    assert found[0].lineno == tries.py_func.__code__.co_firstlineno + 3
+    assert found[0].message.finding.kind == "not-gpu-code"
+
+
+def test_under_strict_checking_it_is_refused_with_numbas_class():
+    x = np.zeros(4)
+    with options.override(strict=True), pytest.raises(errors.UnsupportedError, match="`try`") as refusal:
+        fresh(tries)[1, 8](x)
+    assert [finding.kind for finding in refusal.value.findings] == ["not-gpu-code"]
+    assert not x.any()
+
+
+def test_native_mode_refuses_every_fallback():
+    with options.override(mode="native"):
+        for kernel, argument in ((tries, np.zeros(4)), (doubles, np.zeros(4, np.complex64)), (calls_a_debugger, np.zeros(4))):
+            with pytest.raises(errors.NumbaError):
+                fresh(kernel)[1, 4](argument)
+
+
+def undefined_name(x):
+    x[0] = nosuchname  # noqa: F821
+
+
+def undefined_attribute(x):
+    x[0] = np.nosuchname
+
+
+def run_time_shape(x, n):
+    cuda.shared.array(n, np.float32)
+
+
+def value_returned(x):
+    return x[0]
+
+
+@pytest.mark.parametrize("mode", ["auto", "python", "native"])
+@pytest.mark.parametrize("function", [undefined_name, undefined_attribute, run_time_shape, value_returned])
+def test_what_running_would_only_hide_is_always_refused(function, mode):
+    arguments = (np.zeros(4), 4)[: function.__code__.co_argcount]
+    with options.override(mode=mode), pytest.raises(errors.TypingError):
+        cuda.jit(function)[1, 1](*arguments)
+
+
+def test_a_fallback_that_fails_for_want_of_a_type_raises_the_compilers_refusal():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(errors.TypingError, match="nosuchattribute") as refusal:
+            fresh(mistyped)[1, 1](np.zeros(1))
+    assert isinstance(refusal.value.__cause__, AttributeError)
+
+
+def test_a_kernel_that_calls_a_debugger_runs_in_python_mode_without_a_warning():
+    kernel, x = fresh(calls_a_debugger), np.zeros(4)
+    messages, _ = caught(kernel[1, 4], x)
+    assert list(x) == [1] * 4 and messages == []
+    assert isinstance(kernel_of(kernel), PythonKernel)
+
+
+def test_a_debugger_in_a_device_function_counts():
+    @cuda.jit(device=True)
+    def stops(i):
+        if i > 100:
+            breakpoint()
+        return i
+
+    @cuda.jit
+    def kernel(x):
+        x[0] = stops(3)
+
+    kernel[1, 1](np.zeros(1))
+    assert isinstance(kernel_of(kernel), PythonKernel)
+
+
+def test_the_rest_of_a_kernel_with_a_debugger_is_classified_all_the_same():
+    @cuda.jit
+    def kernel(x):
+        if x[0] > 5:
+            breakpoint()
+        x[0] = [n for n in range(3)][2]
+
+    messages, _ = caught(kernel[1, 1], np.zeros(1))
+    assert len(messages) == 1 and messages[0].startswith("not-gpu-code")
+
+
+def test_modes_can_change_between_launches():
+    kernel, x = fresh(doubles), np.ones(4)
+    kernel[1, 4](x)
+    with options.override(mode="python"):
+        kernel[1, 4](x)
+    kernel[1, 4](x)
+    assert list(x) == [8] * 4
+
+
+def test_what_was_declared_runs_too():
+    kernel = cuda.jit("void(complex128[:])")(doubles.py_func)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = np.ones(4, np.complex128)
+        kernel[1, 4](x)
+    assert list(x) == [2] * 4
+
+
+def test_there_is_no_code_to_show():
+    kernel = fresh(tries)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel[1, 1](np.zeros(4))
+    for inspect in (kernel.inspect_llvm, kernel.inspect_asm, kernel.inspect_types):
+        with pytest.raises(errors.UnsupportedError, match="runs in Python mode"):
+            inspect()
+
+
+def test_a_kernel_cannot_launch_a_kernel():
+    @cuda.jit
+    def outer(x):
+        doubles[1, 1](x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with options.override(mode="python"), pytest.raises(errors.TypingError, match="cannot be indexed"):
+            outer[1, 1](np.zeros(1))
+
+
+def run(script, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CUDASIM_MODE")}
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(script)], env={**environment, **variables},
+                          capture_output=True, text=True, timeout=120)  # fmt: skip
+
+
+def test_the_variable_decides_and_a_trace_function_sees_kernel_lines():
+    script = """
+        import sys
+        from cudasim import cuda
+        import numpy as np
+
+        lines = []
+
+        def kernel(x):
+            i = cuda.grid(1)
+            x[i] = i
+
+        def trace(frame, event, arg):
+            if frame.f_code is kernel.__code__:
+                lines.append((event, frame.f_lineno - kernel.__code__.co_firstlineno))
+                return trace
+
+        x = np.zeros(2)
+        launch = cuda.jit(kernel)[1, 2]
+        launch(x)
+        assert lines == []
+        sys.settrace(trace)
+        launch(x)
+        sys.settrace(None)
+        print(lines, x)
+    """
+    one = "('call', 0), ('line', 1), ('line', 2), ('return', 2)"
+    assert run(script).stdout == f"[{one}, {one}] [0. 1.]\n"
+    assert run(script, CUDASIM_MODE="native").stdout == "[] [0. 1.]\n"
