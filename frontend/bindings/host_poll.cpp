@@ -28,6 +28,8 @@ bool HostPoll::operator()(const execution::LaunchProgress& now) {
 }
 
 void HostPoll::show(const execution::LaunchProgress& now) {
+    // A debugger would step into the display, and has the terminal.
+    if (!py::module_::import("sys").attr("gettrace")().is_none()) return;
     if (!display_) display_ = progress_.begin(now.blocks);
     display_.attr("show")(now.blocks_done, now.seconds);
 }

@@ -65,6 +65,7 @@ void run_host_threads(jit::ThreadContext* context) {
         ThreadHandle handle(context);
         runner.launch->host_kernel->run(handle);
         if (handle.failed() && !runner.ending) runner.end_with_fault();
+        if (!runner.ending) Worker::current()->poll(*runner.launch);  // host code may take long and waits for nobody
         if (runner.launch->stopped()) context->end = context->thread + 1;
     }
 }

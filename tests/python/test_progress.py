@@ -14,7 +14,7 @@ import threading
 
 import pytest
 from conftest import clean_environment
-from cudasim import _progress
+from cudasim import _progress, options
 
 LONG = """
     import sys
@@ -127,6 +127,58 @@ def test_printed_lines_and_the_bar_do_not_mix(run):
     assert lines[:-1] == [f"line {n}0000" for n in range(1, len(lines))]
 
 
+PYTHON_MODE = (
+    SOON
+    + """
+    options.set(mode="python")
+    @cuda.jit
+    def slow(x, n, talks):
+        i = cuda.grid(1)
+        for j in range(n):
+            x[0] += j % 7
+        if talks:
+            print("thread", end=" ")
+            print(i)
+"""
+)
+
+
+@pytest.mark.skipif("mode" not in options.BY_NAME, reason="there is no Python mode")
+def test_lines_that_python_code_writes_and_the_bar_do_not_mix(run):
+    text = on_a_terminal(
+        run, PYTHON_MODE + "    slow[30, 1](np.zeros(1), 1_000_000, True)\n    print(type(sys.stdout).__name__)\n"
+    )
+    assert "slow (python)" in text
+    assert screen_lines(text) == [*(f"thread {i}" for i in range(30)), "TextIOWrapper"]
+
+
+@pytest.mark.skipif("mode" not in options.BY_NAME, reason="there is no Python mode")
+def test_one_block_in_python_mode_shows_how_long_it_runs(run):
+    text = on_a_terminal(run, PYTHON_MODE + "    slow[1, 30](np.zeros(1), 1_000_000, False)\n")
+    assert re.search(r"slow \(python\):   0%\|\s*\| 0/1 blocks, 00:0\d elapsed, \? left", text), text
+    assert screen_lines(text) == []
+
+
+@pytest.mark.skipif("mode" not in options.BY_NAME, reason="there is no Python mode")
+def test_a_debugger_has_the_terminal_for_itself(run):
+    text = on_a_terminal(
+        run,
+        PYTHON_MODE
+        + """
+    import io, pdb
+    @cuda.jit
+    def stops(x):
+        if cuda.grid(1) == 3:
+            pdb.Pdb(stdin=io.StringIO("p 40 + 2\\nc\\n"), stdout=sys.stdout).set_trace()
+        for j in range(1_000_000):
+            x[0] += j % 7
+    stops[1, 30](np.zeros(1))
+    slow[1, 30](np.zeros(1), 1_000_000, False)
+    """,
+    )
+    assert "42" in text and "stops (python)" not in text and "slow (python)" in text, text
+
+
 def test_bars_of_the_program_stay(run):
     text = on_a_terminal(
         run,
@@ -229,6 +281,9 @@ def test_control_c_while_the_bar_is_drawn_ends_the_launch(run):
 class Display:
     def __init__(self, show):
         self.show = show
+
+    def give_stdout_back(self):
+        pass
 
 
 @pytest.mark.parametrize("kind", ["function", "method", "object"])

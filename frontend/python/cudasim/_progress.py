@@ -7,6 +7,7 @@ that goes wrong there ends a launch, but what signal handlers raise meanwhile (C
 
 import functools
 import sys
+import threading
 import warnings
 
 from cudasim import errors, options
@@ -22,6 +23,14 @@ _MANY_BLOCKS = 1_000_000
 _COUNTS = "{n_fmt}/{total_fmt} blocks, {elapsed} elapsed, {remaining} left, {rate_fmt}"
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| " + _COUNTS
 _LINE = "{desc}: {percentage:3.0f}%, " + _COUNTS
+
+
+_in_debugger = set()  # host threads, by number: simulated threads have a threading.local each
+
+
+def hand_to_debugger(stopped):
+    """Whether a debugger has stopped in this host thread's launch: it has the terminal to the launch's end."""
+    (_in_debugger.add if stopped else _in_debugger.discard)(threading.get_ident())
 
 
 def shown_as(kernel, mode):
@@ -43,7 +52,7 @@ class LaunchProgress:
 
     def show(self, done, seconds):
         """So many blocks are done, so many seconds after the launch began."""
-        if self._display is not None:
+        if self._display is not None and threading.get_ident() not in _in_debugger:
             self._guarded(self._display.show, done, seconds)
 
     def make_room(self):
@@ -63,7 +72,9 @@ class LaunchProgress:
         except Exception as error:
             if _came_from_a_signal_handler(error):
                 raise
-            self._display = None
+            if self._display is not None:
+                self._display.give_stdout_back()
+                self._display = None
 
     def _choose(self):
         if sys.stderr is None:
@@ -132,28 +143,70 @@ class _Bar:
             Bar, total=blocks, desc=title, leave=leave, unit="block", unit_scale=blocks >= _MANY_BLOCKS,
             bar_format=_BAR, dynamic_ncols=True,
         )
-        self._bar = None
+        self._bar = self._stdout = None
+        self._drawn = False
 
     def show(self, done, seconds):
-        if seconds < self._next:
+        if seconds < self._next or self._stdout is not None and self._stdout.in_line:
             return
         self._next = seconds + self._interval
         if self._bar is None:
             self._bar = self._make()
             self._bar.start_t -= seconds
-        self._bar.n = done
+            self._stdout = _Stdout.beside(self)
+        self._bar.n, self._drawn = done, True
         with self._bar.get_lock():  # which refresh() would keep if Ctrl-C came meanwhile
             self._bar.refresh(nolock=True)
 
     def make_room(self):
-        with self._bar.get_lock():
-            self._bar.clear(nolock=True)
-        self._next = 0.0
+        if self._drawn:
+            self._drawn, self._next = False, 0.0
+            with self._bar.get_lock():
+                self._bar.clear(nolock=True)
+
+    def give_stdout_back(self):
+        if self._stdout is not None and sys.stdout is self._stdout:
+            sys.stdout = self._stdout.stream
 
     def close(self, done):
+        self.give_stdout_back()
+        if self._bar is None:
+            return
         if done is not None:
             self._bar.n = done
         self._bar.close()
+
+
+class _Stdout:
+    """sys.stdout while a bar is on the same terminal: the bar makes room for what is written. (Compiled kernels print
+    through the launching thread; Python code, in Python mode or in other threads, writes when it likes.)"""
+
+    def __init__(self, stream, bar):
+        self.stream, self._bar = stream, bar
+        self.in_line = False  #: the last line is not complete: a bar would overwrite it
+
+    @classmethod
+    def beside(cls, bar):
+        """Takes the place of sys.stdout, if that is a terminal."""
+        if sys.stdout is None or isinstance(sys.stdout, cls) or not sys.stdout.isatty():
+            return None
+        sys.stdout = cls(sys.stdout, bar)
+        return sys.stdout
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def write(self, text):
+        """As the stream's."""
+        self._bar.make_room()
+        if text:
+            self.in_line = not text.endswith("\n")
+        return self.stream.write(text)
+
+    def writelines(self, lines):
+        """As the stream's."""
+        for line in lines:
+            self.write(line)
 
 
 class _Log:
@@ -172,6 +225,9 @@ class _Log:
         sys.stderr.flush()
 
     def make_room(self):
+        pass
+
+    def give_stdout_back(self):
         pass
 
     def close(self, done):

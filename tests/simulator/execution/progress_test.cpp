@@ -152,6 +152,25 @@ TEST_P(Progress, the_host_is_told_how_far_the_launch_is) {
     EXPECT_LT(told.back().seconds, 60);
 }
 
+TEST_P(Progress, the_host_is_asked_between_the_threads_of_a_block) {
+    LaunchOptions polled = options();
+    double first = 0;
+    polled.poll_host = [&](const LaunchProgress& now) {
+        first = now.seconds;
+        return true;
+    };
+    std::atomic<int> threads{0};
+    auto result = launch_function(
+        [&](ThreadHandle&) {
+            ++threads;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        },
+        {{1}, {40}}, polled);
+    EXPECT_GE(first, 0.05);
+    EXPECT_LT(first, 0.5);
+    EXPECT_LT(threads, 30);
+}
+
 TEST_P(Progress, a_launch_that_waits_for_another_one_can_be_stopped_by_its_host) {
     std::atomic<bool> running{false}, over{false};
     LaunchOptions first = options(), second = options();

@@ -9,7 +9,7 @@ import contextlib
 import sys
 import threading
 
-from cudasim import _pyfiber
+from cudasim import _progress, _pyfiber
 from cudasim.python_mode.reach import reachable_functions
 
 
@@ -17,6 +17,15 @@ from cudasim.python_mode.reach import reachable_functions
 def attached():
     """Around a launch in Python mode; gives the trace function for each simulated thread, None for this thread's."""
     _name_threads_in_prompts()
+    try:
+        with _trace_handed_on() as thread_tracer:
+            yield thread_tracer
+    finally:
+        _progress.hand_to_debugger(False)
+
+
+@contextlib.contextmanager
+def _trace_handed_on():
     trace = sys.gettrace()
     if trace is None:
         yield None
@@ -86,6 +95,7 @@ def _prompt(debugger):
     place = where()
     if place is None:
         return prompt
+    _progress.hand_to_debugger(True)
     body = prompt.rstrip()
     return f"{body[:-1]} {place}) " if body.endswith(")") else f"{place} {prompt}"
 
