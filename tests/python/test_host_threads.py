@@ -55,7 +55,13 @@ def in_threads(work, count=THREADS):
         return list(pool.map(begun, range(count)))
 
 
-def test_threads_of_a_pool_launch_on_one_device():
+@pytest.fixture(params=["native", "python"])
+def mode(request):
+    with options.override(mode=request.param):
+        yield request.param
+
+
+def test_threads_of_a_pool_launch_on_one_device(mode):
     def work(number):
         for _ in range(20):
             x = np.zeros(1000 + number)
@@ -70,7 +76,7 @@ def test_threads_of_a_pool_launch_on_one_device():
     assert in_threads(work) == list(range(THREADS))
 
 
-def test_each_thread_gets_the_errors_of_its_own_launches():
+def test_each_thread_gets_the_errors_of_its_own_launches(mode):
     def work(number):
         for _ in range(20):
             with pytest.raises(IndexError, match=rf"tid=\[{number + 1}, 0, 0\].*with size {number + 1}"):
@@ -164,7 +170,7 @@ def test_devices_work_at_once_and_one_device_takes_turns(run):
     assert done.stdout == "True True\n", done.stderr
 
 
-def test_other_threads_run_while_a_kernel_does():
+def test_other_threads_run_while_a_kernel_does(mode):
     counted, over = [0], threading.Event()
 
     def count():

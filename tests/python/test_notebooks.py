@@ -12,6 +12,7 @@ pytest.importorskip("ipykernel", reason="ipykernel is not installed (scripts/set
 
 import nbformat  # noqa: E402 - comes with nbclient
 from conftest import clean_environment  # noqa: E402
+from cudasim import options  # noqa: E402
 
 BEGIN = "import numpy as np\nfrom numba import cuda"
 
@@ -122,25 +123,34 @@ def endless(x):
 """
 
 
-def test_interrupting_ends_a_kernel_and_leaves_the_notebook_usable(kernel):
+@pytest.fixture(params=["native", "python"])
+def mode(request, kernel):
+    if "mode" not in options.BY_NAME:
+        pytest.skip("there is one mode only")
+    asked(kernel, f"from cudasim import options\noptions.set(mode={request.param!r})")
+    yield request.param
+    asked(kernel, "options.set(mode=None)")
+
+
+def test_interrupting_ends_a_kernel_and_leaves_the_notebook_usable(kernel, mode):
     asked(kernel, BEGIN + ENDLESS)
     for _ in range(2):
         begin = time.monotonic()
         outputs = asked(kernel, "endless[1, 32](np.zeros(1))", while_running=kernel[0].interrupt_kernel)
         assert time.monotonic() - begin < 30
         (text,) = [text for kind, text in outputs if kind == "error"]
-        assert "KeyboardInterrupt" in text and "in endless()" in text and "site-packages" not in text
+        assert "KeyboardInterrupt" in text and "in endless(" in text and "site-packages" not in text
     assert asked(kernel, "x = np.zeros(2)\ncuda.jit(lambda x: None)[1, 2](x)\nx") == [
         ("execute_result", "array([0., 0.])")
     ]
 
 
-def test_long_launches_show_a_bar_in_the_cell(kernel):
+def test_long_launches_show_a_bar_in_the_cell(kernel, mode):
     limited = "from cudasim import options\nwith options.override(time_limit={}):\n    endless[1, 1](np.zeros(1))"
     asked(kernel, BEGIN + ENDLESS)
     outputs = asked(kernel, limited.format(3.4))
     shown = "".join(text for kind, text in outputs if kind in ("stderr", "display_data"))
-    assert re.search(r"endless \(native\):\s+0%.*0/1 blocks, 00:02 elapsed, \? left", shown), outputs
+    assert re.search(rf"endless \({mode}\):\s+0%.*0/1 blocks, 00:02 elapsed, \? left", shown), outputs
     assert "Warning" not in shown and [kind for kind, _ in outputs][-1] == "error"
     assert [kind for kind, _ in asked(kernel, limited.format(1.2))] == ["error"]
 
