@@ -184,7 +184,7 @@ def test_other_threads_run_while_a_kernel_does(mode):
     seen = counted[0]
     over.set()
     thread.join()
-    assert seen > 100
+    assert seen > 20  # in Python mode the GIL changes hands every 5 ms
 
 
 def test_lines_that_several_threads_print_stay_whole(run):

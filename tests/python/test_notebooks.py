@@ -194,7 +194,7 @@ except TimeoutError:
     seen = counted[0]
 over.append(True)
 thread.join()
-seen > 100
+seen > 20
 """,
     )
     assert outputs == [("execute_result", "True")]
