@@ -8,9 +8,12 @@ import os
 import pathlib
 import shutil
 import signal
+import sys
 import tempfile
 
 import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))  # both_modes, mode_differences
 
 
 def pytest_configure(config):
@@ -32,11 +35,19 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def compiler_tests_run_in_native_mode(request):
-    """What the compiler refuses is refused in the compiler's own tests, not run in Python mode."""
+    """What the compiler refuses is refused in the compiler's own tests, not run in Python mode.
+
+    What they launch runs in Python mode besides, and both have to agree (mode_differences.py).
+    """
     if pathlib.Path(request.path).parent.name != "pykernel":
         yield
         return
+    from both_modes import comparing
     from cudasim import options
+    from mode_differences import surprise
 
-    with options.override(mode="native"):
+    with options.override(mode="native"), comparing() as comparison:
         yield
+    wrong = surprise(f"{request.path.name}::{request.node.name}", comparison)
+    if wrong:
+        pytest.fail(wrong, pytrace=False)

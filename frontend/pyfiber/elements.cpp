@@ -7,6 +7,7 @@
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_launch.h"
+#include "frontend/pyfiber/kernel_number.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -42,13 +43,13 @@ T from_float(double value, bool narrow_source) {
 template <typename T>
 bool store_integer(char* address, PyObject* value) {
     if (PyLong_Check(value)) {
-        write(address, static_cast<T>(PyLong_AsUnsignedLongLongMask(value)));
-        return !(PyErr_Occurred() != nullptr);
+        write(address, static_cast<T>(low_bits(value)));
+        return true;
     }
-    double number = 0;
-    const NumberKind kind = number_of(value, number);
-    if (kind == NumberKind::float64 || kind == NumberKind::float32) {
-        write(address, from_float<T>(number, kind == NumberKind::float32));
+    const Number number = read_number(value);
+    if (number.type != Element::other) {
+        write(address, is_float(number.type) ? from_float<T>(number.real, number.type == Element::float32)
+                                             : static_cast<T>(number.whole));
         return true;
     }
     Reference whole(PyNumber_Index(value));
@@ -60,13 +61,11 @@ bool store_integer(char* address, PyObject* value) {
 template <typename T>
 bool store_float(char* address, PyObject* value) {
     if constexpr (std::is_same_v<T, float>) {
-        int overflow = 0;
-        if (PyLong_Check(value)) {  // one rounding, as from int64
-            const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
-            if (overflow == 0) {
-                write(address, static_cast<float>(whole));
-                return true;
-            }
+        if (PyLong_Check(value)) {  // one rounding, as from 64 bits
+            const Number number = read_number(value);
+            if (number.type == Element::uint64) write(address, static_cast<float>(static_cast<std::uint64_t>(number.whole)));
+            else if (number.type != Element::other) write(address, static_cast<float>(number.whole));
+            if (number.type != Element::other) return true;
         }
     }
     double number = 0;
@@ -84,14 +83,14 @@ bool store_float(char* address, PyObject* value) {
 PyObject* load(Element element, const char* address) {
     switch (element) {
         case Element::boolean: return PyBool_FromLong(*address != 0);
-        case Element::int8: return PyLong_FromLong(read<std::int8_t>(address));
-        case Element::int16: return PyLong_FromLong(read<std::int16_t>(address));
-        case Element::int32: return PyLong_FromLong(read<std::int32_t>(address));
-        case Element::int64: return PyLong_FromLongLong(read<std::int64_t>(address));
-        case Element::uint8: return PyLong_FromLong(read<std::uint8_t>(address));
-        case Element::uint16: return PyLong_FromLong(read<std::uint16_t>(address));
-        case Element::uint32: return PyLong_FromUnsignedLong(read<std::uint32_t>(address));
-        case Element::uint64: return PyLong_FromUnsignedLongLong(read<std::uint64_t>(address));
+        case Element::int8: return make_integer(element, static_cast<std::int64_t>(read<std::int8_t>(address)));
+        case Element::int16: return make_integer(element, static_cast<std::int64_t>(read<std::int16_t>(address)));
+        case Element::int32: return make_integer(element, static_cast<std::int64_t>(read<std::int32_t>(address)));
+        case Element::int64: return make_integer(element, static_cast<std::int64_t>(read<std::int64_t>(address)));
+        case Element::uint8: return make_integer(element, static_cast<std::int64_t>(read<std::uint8_t>(address)));
+        case Element::uint16: return make_integer(element, static_cast<std::int64_t>(read<std::uint16_t>(address)));
+        case Element::uint32: return make_integer(element, static_cast<std::int64_t>(read<std::uint32_t>(address)));
+        case Element::uint64: return make_integer(element, static_cast<std::int64_t>(read<std::uint64_t>(address)));
         case Element::float32: return make_float32(read<float>(address));
         case Element::float64: return make_float64(read<double>(address));
         case Element::other: break;
@@ -121,6 +120,19 @@ bool store(Element element, char* address, PyObject* value) {
     }
     PyErr_SetString(PyExc_SystemError, "not an element type of its own");
     return false;
+}
+
+std::int64_t saturated(Element type, double value, bool from_float32) {
+    switch (type) {
+        case Element::int8: return from_float<std::int8_t>(value, from_float32);
+        case Element::int16: return from_float<std::int16_t>(value, from_float32);
+        case Element::int32: return from_float<std::int32_t>(value, from_float32);
+        case Element::uint8: return from_float<std::uint8_t>(value, from_float32);
+        case Element::uint16: return from_float<std::uint16_t>(value, from_float32);
+        case Element::uint32: return from_float<std::uint32_t>(value, from_float32);
+        case Element::uint64: return static_cast<std::int64_t>(from_float<std::uint64_t>(value, from_float32));
+        default: return from_float<std::int64_t>(value, from_float32);
+    }
 }
 
 }  // namespace cudasim::pyfiber

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "frontend/pyfiber/kernel_float.h"
+#include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/simulated_thread.h"
 
 namespace cudasim::pyfiber {
@@ -41,9 +42,9 @@ int dimension_argument(PyObject* argument) {
 }
 
 PyObject* as_result(int count, const unsigned long long (&values)[3]) {
-    if (count == 1) return PyLong_FromUnsignedLongLong(values[0]);
-    return count == 2 ? Py_BuildValue("KK", values[0], values[1])
-                      : Py_BuildValue("KKK", values[0], values[1], values[2]);
+    auto number = [&](int i) { return make_integer(Element::int64, static_cast<std::int64_t>(values[i])); };
+    if (count == 1) return number(0);
+    return count == 2 ? Py_BuildValue("NN", number(0), number(1)) : Py_BuildValue("NNN", number(0), number(1), number(2));
 }
 
 PyObject* grid(PyObject*, PyObject* argument) {
@@ -67,7 +68,7 @@ PyObject* gridsize(PyObject*, PyObject* argument) {
 
 PyObject* laneid(PyObject*, PyObject*) {
     SimulatedThread* thread = require_thread("cuda.laneid");
-    return thread == nullptr ? nullptr : PyLong_FromUnsignedLong(thread->handle->thread() % 32);
+    return thread == nullptr ? nullptr : make_integer(Element::int32, thread->handle->thread() % 32);
 }
 
 PyObject* syncthreads(PyObject*, PyObject*) {
@@ -83,7 +84,7 @@ PyObject* counting_barrier(PyObject*, PyObject* predicate) {
     const int truth = PyObject_IsTrue(predicate);
     std::int32_t result = 0;
     if (truth < 0 || !wait_for_block(kind, truth != 0, result)) return nullptr;
-    return PyLong_FromLong(result);
+    return make_integer(Element::int32, result);
 }
 
 PyObject* fence(PyObject*, PyObject*) {
@@ -96,32 +97,55 @@ PyObject* nanosleep(PyObject*, PyObject*) {
     Py_RETURN_NONE;
 }
 
-/// Ints are int64 here; the compiler's narrower types are known to it alone.
-bool bits_of(PyObject* argument, std::uint64_t& bits) {
-    PyObject* whole = PyNumber_Index(argument);
-    if (whole == nullptr) return false;
-    bits = PyLong_AsUnsignedLongLongMask(whole);
-    Py_DECREF(whole);
-    return !PyErr_Occurred();
+/// An integer of a type of its own; a bool is an int8.
+bool bits_of(PyObject* argument, Number& number) {
+    number = read_number(argument);
+    if (number.type == Element::boolean) number.type = Element::int8;
+    if (is_integer(number.type)) return true;
+    PyErr_Format(PyExc_TypeError, "an integer is needed, not %.100s", Py_TYPE(argument)->tp_name);
+    return false;
+}
+
+/// Those that the type has.
+std::uint64_t own_bits(const Number& number) {
+    return static_cast<std::uint64_t>(number.whole) & ~std::uint64_t{0} >> (64 - 8 * width(number.type));
 }
 
 PyObject* popc(PyObject*, PyObject* argument) {
-    std::uint64_t bits = 0;
-    return bits_of(argument, bits) ? PyLong_FromLong(std::popcount(bits)) : nullptr;
+    Number x;
+    return bits_of(argument, x) ? make_integer(x.type, std::popcount(own_bits(x))) : nullptr;
 }
 PyObject* clz(PyObject*, PyObject* argument) {
-    std::uint64_t bits = 0;
-    return bits_of(argument, bits) ? PyLong_FromLong(std::countl_zero(bits)) : nullptr;
+    Number x;
+    if (!bits_of(argument, x)) return nullptr;
+    return make_integer(x.type, std::countl_zero(own_bits(x)) - (64 - 8 * width(x.type)));
 }
 PyObject* ffs(PyObject*, PyObject* argument) {
-    std::uint64_t bits = 0;
-    return bits_of(argument, bits) ? PyLong_FromLong(bits == 0 ? 0 : std::countr_zero(bits) + 1) : nullptr;
+    Number x;
+    if (!bits_of(argument, x)) return nullptr;
+    const auto bits = static_cast<std::uint64_t>(x.whole);
+    return make_integer(Element::uint32, bits == 0 ? 0 : std::countr_zero(bits) + 1);
 }
+/// In 32 bits, unless it is a uint64.
 PyObject* brev(PyObject*, PyObject* argument) {
-    std::uint64_t bits = 0, reversed = 0;
-    if (!bits_of(argument, bits)) return nullptr;
-    for (int i = 0; i < 64; ++i) reversed |= (bits >> i & 1) << (63 - i);
-    return PyLong_FromLongLong(static_cast<long long>(reversed));
+    Number x;
+    if (!bits_of(argument, x)) return nullptr;
+    const Element type = x.type == Element::uint64 ? x.type : Element::uint32;
+    const int count = 8 * width(type);
+    std::uint64_t reversed = 0;
+    for (int i = 0; i < count; ++i) reversed |= (static_cast<std::uint64_t>(x.whole) >> i & 1) << (count - 1 - i);
+    return make_integer(type, static_cast<std::int64_t>(reversed));
+}
+
+PyObject* cbrt(PyObject*, PyObject* argument) {
+    const Number x = read_number(argument);
+    if (x.type == Element::other) {
+        PyErr_SetString(PyExc_TypeError, "cbrt() takes a number");
+        return nullptr;
+    }
+    if (arithmetic_type(x.type, Element::float32) == Element::float32)
+        return make_float32(std::cbrt(static_cast<float>(x.as_double())));
+    return make_float64(std::cbrt(x.as_double()));
 }
 
 PyObject* selp(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
@@ -170,6 +194,7 @@ PyMethodDef functions[] = {
     {"brev", &brev, METH_O, nullptr},
     {"clz", &clz, METH_O, nullptr},
     {"ffs", &ffs, METH_O, nullptr},
+    {"cbrt", &cbrt, METH_O, nullptr},
     {"selp", fast(&selp), METH_FASTCALL, nullptr},
     {"fma", fast(&fma), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
@@ -187,7 +212,7 @@ PyObject* coordinate(PyObject* self, void*) {
     SimulatedThread* thread = require_thread("an index of the thread");
     if (thread == nullptr) return nullptr;
     const Dim3 value = (thread->handle->*reinterpret_cast<Coordinates*>(self)->getter)();
-    return PyLong_FromUnsignedLong(value.*axis);
+    return make_integer(Element::int32, value.*axis);
 }
 
 PyGetSetDef coordinates[] = {{"x", &coordinate<&Dim3::x>, nullptr, nullptr, nullptr},

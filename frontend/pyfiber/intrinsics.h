@@ -16,6 +16,11 @@ bool add_atomics(PyObject* table);
 /// name ("sqrt") → callable with the compiler's types and without Python's domain errors
 bool add_math(PyObject* table);
 
+/// name ("min") → what kernels have for a built-in function or type
+bool add_builtins(PyObject* table);
+/// NumPy's ufunc as kernels call it. @param math the function of the math module that computes the same, or None
+[[nodiscard]] PyObject* make_ufunc(PyObject* original, PyObject* math);
+
 /// Adds the functions of a method table under a prefix.
 bool add_functions(PyObject* table, const char* prefix, PyMethodDef* methods);
 

@@ -6,7 +6,7 @@
 
 #include "frontend/pyfiber/kernel_array_methods.h"
 #include "frontend/pyfiber/kernel_launch.h"
-#include "simulator/memory/arena.h"
+#include "frontend/pyfiber/kernel_number.h"
 
 namespace cudasim::pyfiber {
 
@@ -47,10 +47,15 @@ Py_ssize_t checked(Py_ssize_t index, Py_ssize_t size, int axis) {
     return -1;
 }
 
-bool as_index(PyObject* key, Py_ssize_t& index) {
-    if (PyLong_CheckExact(key)) [[likely]] {
-        index = PyLong_AsSsize_t(key);
-    } else if (PyIndex_Check(key)) {
+bool as_index(PyObject* key, Py_ssize_t& index, Py_ssize_t size, int axis) {
+    if (PyLong_Check(key)) [[likely]] {
+        index = low_bits(key);
+        if (index >= 0 || Py_SIZE(key) < 0) [[likely]] return true;
+        raise_finding(PyExc_IndexError, findings::FindingKind::out_of_bounds_index,
+                      "index %zd is out of bounds for axis %d with size %zd", index, axis, size);
+        return false;
+    }
+    if (PyIndex_Check(key)) {
         index = PyNumber_AsSsize_t(key, PyExc_IndexError);
     } else {
         PyErr_Format(PyExc_TypeError, "an array is indexed with integers, slices, None and ..., not with %.100s",
@@ -63,13 +68,13 @@ bool as_index(PyObject* key, Py_ssize_t& index) {
 /// The element's address when the key is one whole index; null without an exception when it is something else.
 char* whole_index(KernelArray* array, PyObject* key) {
     Py_ssize_t index = 0;
-    if (array->ndim == 1 && PyLong_CheckExact(key)) [[likely]] {
-        if (!as_index(key, index) || (index = checked(index, array->extent(0), 0)) < 0) return nullptr;
+    if (array->ndim == 1 && PyLong_Check(key)) [[likely]] {
+        if (!as_index(key, index, array->extent(0), 0) || (index = checked(index, array->extent(0), 0)) < 0) return nullptr;
         return array->data + index * array->stride(0);
     }
     if (!PyTuple_Check(key)) {
         if (array->ndim != 1 || !PyIndex_Check(key)) return nullptr;
-        if (!as_index(key, index) || (index = checked(index, array->extent(0), 0)) < 0) return nullptr;
+        if (!as_index(key, index, array->extent(0), 0) || (index = checked(index, array->extent(0), 0)) < 0) return nullptr;
         return array->data + index * array->stride(0);
     }
     if (PyTuple_GET_SIZE(key) != array->ndim) return nullptr;
@@ -77,7 +82,7 @@ char* whole_index(KernelArray* array, PyObject* key) {
     for (int axis = 0; axis < array->ndim; ++axis) {
         PyObject* part = PyTuple_GET_ITEM(key, axis);
         if (!PyIndex_Check(part)) return nullptr;
-        if (!as_index(part, index) || (index = checked(index, array->extent(axis), axis)) < 0) return nullptr;
+        if (!as_index(part, index, array->extent(axis), axis) || (index = checked(index, array->extent(axis), axis)) < 0) return nullptr;
         address += index * array->stride(axis);
     }
     return address;
@@ -128,7 +133,7 @@ bool index_view(KernelArray* array, PyObject* key, View& view) {
             if (!add_slice(array, axis++, part, view)) return false;
         } else {
             Py_ssize_t index = 0;
-            if (!as_index(part, index) || (index = checked(index, array->extent(axis), axis)) < 0) return false;
+            if (!as_index(part, index, array->extent(axis), axis) || (index = checked(index, array->extent(axis), axis)) < 0) return false;
             view.data += index * array->stride(axis++);
         }
     }
@@ -144,13 +149,33 @@ PyObject* view_of(KernelArray* array, PyObject* key) {
     return make_array(view.data, array->dtype, ndim, view.extents.data(), array->writable, array->owner);
 }
 
+/// Index arrays and masks: NumPy's business.
+bool has_index_array(PyObject* key) {
+    if (!PyTuple_Check(key)) return Py_TYPE(key) == kernel_array_type;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+        if (Py_TYPE(PyTuple_GET_ITEM(key, i)) == kernel_array_type) return true;
+    return false;
+}
+
+PyObject* select_by_arrays(KernelArray* array, PyObject* key) {
+    Reference plain(without_kernel_arrays(key));
+    PyObject* view = plain ? numpy_view(array) : nullptr;
+    return view == nullptr ? nullptr : PyObject_GetItem(view, plain.get());
+}
+
+int assign_by_arrays(KernelArray* array, PyObject* key, PyObject* value) {
+    Reference plain(without_kernel_arrays(key));
+    PyObject* view = plain ? numpy_view(array) : nullptr;
+    return view == nullptr ? -1 : PyObject_SetItem(view, plain.get(), value);
+}
+
 PyObject* subscript(PyObject* self, PyObject* key) {
     KernelArray* array = as_array(self);
     if (!burn(fuel_of_access)) return nullptr;
     if (array->element != Element::other) {
         if (const char* address = whole_index(array, key)) return load(array->element, address);
         if (PyErr_Occurred()) return nullptr;
-        return view_of(array, key);
+        return has_index_array(key) ? select_by_arrays(array, key) : view_of(array, key);
     }
     if (const char* address = whole_index(array, key)) {
         // Through NumPy: complex numbers come back as scalars, records as views of their memory.
@@ -172,9 +197,14 @@ int assign(PyObject* self, PyObject* key, PyObject* value) {
     char* address = whole_index(array, key);
     if (address == nullptr && PyErr_Occurred()) return -1;
     if (address != nullptr && array->element != Element::other) return store(array->element, address, value) ? 0 : -1;
+    if (has_index_array(key)) return assign_by_arrays(array, key, value);
     Reference target(view_of(array, key));
     PyObject* view = target ? numpy_view(as_array(target.get())) : nullptr;
-    return view == nullptr ? -1 : PyObject_SetItem(view, Py_Ellipsis, value);
+    if (view == nullptr) return -1;
+    const int failed = PyObject_SetItem(view, Py_Ellipsis, value);
+    if (failed != 0 && PyErr_ExceptionMatches(PyExc_ValueError))
+        PyErr_SetString(PyExc_ValueError, "cannot assign slice from input of different size");
+    return failed;
 }
 
 Py_ssize_t length(PyObject* self) {
@@ -234,12 +264,11 @@ PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* di
     return reinterpret_cast<PyObject*>(array);
 }
 
-void fill_poison(char* data, Py_ssize_t bytes) {
-    for (Py_ssize_t i = 0; i < bytes; ++i)
-        data[i] = static_cast<char>(memory::poison_pattern >> (i % 2 == 0 ? 0 : 8));
+void fill_poison(char* data, Py_ssize_t bytes, std::uint16_t pattern) {
+    for (Py_ssize_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(pattern >> (i % 2 == 0 ? 0 : 8));
 }
 
-PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents) {
+PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents, std::uint16_t poison) {
     Reference size(PyObject_GetAttrString(dtype, "itemsize"));
     if (!size) return nullptr;
     std::vector<Py_ssize_t> dimensions(extents, extents + ndim);
@@ -252,7 +281,7 @@ PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents)
     Reference owner(PyByteArray_FromStringAndSize(nullptr, bytes));
     if (!owner) return nullptr;
     char* data = PyByteArray_AS_STRING(owner.get());
-    fill_poison(data, bytes);
+    fill_poison(data, bytes, poison);
     return make_array(data, dtype, ndim, dimensions.data(), true, owner.get());
 }
 
@@ -262,6 +291,7 @@ bool initialise_kernel_arrays(PyObject* module) {
                            {Py_mp_subscript, reinterpret_cast<void*>(&subscript)},
                            {Py_mp_ass_subscript, reinterpret_cast<void*>(&assign)},
                            {Py_mp_length, reinterpret_cast<void*>(&length)},
+                           {Py_sq_length, reinterpret_cast<void*>(&length)},
                            {Py_sq_item, reinterpret_cast<void*>(&item)},
                            {Py_tp_methods, kernel_array_methods},
                            {Py_tp_getset, kernel_array_attributes},

@@ -43,10 +43,9 @@ void set_view_maker(PyObject* view_maker);
 [[nodiscard]] PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* dimensions, bool writable,
                                    PyObject* owner);
 /// Contiguous (C order) over fresh memory, poisoned (V3). @param extents ndim of them
-[[nodiscard]] PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents);
+[[nodiscard]] PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents, std::uint16_t poison);
 
-/// V3's pattern.
-void fill_poison(char* data, Py_ssize_t bytes);
+void fill_poison(char* data, Py_ssize_t bytes, std::uint16_t pattern);
 
 /// Of an element; null with an exception set (IndexError standing for its finding).
 [[nodiscard]] char* element_address(KernelArray* array, PyObject* index);

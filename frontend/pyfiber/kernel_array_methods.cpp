@@ -2,6 +2,8 @@
 // that what is done with it is checked too.
 #include "frontend/pyfiber/kernel_array_methods.h"
 
+#include <cstring>
+
 #include "frontend/pyfiber/kernel_launch.h"
 
 namespace cudasim::pyfiber {
@@ -59,14 +61,46 @@ PyObject* call_view(PyObject* self, const char* method, PyObject* arguments, PyO
     return bound ? wrapped(PyObject_Call(bound.get(), arguments, keywords), as_array(self)) : nullptr;
 }
 
+/// Whether the exception that is set says so.
+bool text_contains_error(const char* part) {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    Reference text(value == nullptr ? nullptr : PyObject_Str(value));
+    const char* bytes = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    const bool found = bytes != nullptr && std::strstr(bytes, part) != nullptr;
+    PyErr_Restore(type, value, traceback);
+    return found;
+}
+
 template <const char* const* name>
 PyObject* view_method(PyObject* self, PyObject* arguments, PyObject* keywords) {
     return call_view(self, *name, arguments, keywords);
 }
 
 constexpr const char* reshape_name = "reshape";
-constexpr const char* ravel_name = "ravel";
 constexpr const char* view_name = "view";
+
+PyObject* reshape(PyObject* self, PyObject* arguments, PyObject* keywords) {
+    PyObject* result = call_view(self, reshape_name, arguments, keywords);
+    if (result == nullptr && PyErr_ExceptionMatches(PyExc_ValueError) && text_contains_error("cannot reshape"))
+        PyErr_SetString(PyExc_ValueError, "total size of new array must be unchanged");
+    return result;
+}
+
+/// With another dtype, whose elements have to be aligned.
+PyObject* view(PyObject* self, PyObject* arguments, PyObject* keywords) {
+    PyObject* result = call_view(self, view_name, arguments, keywords);
+    if (result == nullptr || Py_TYPE(result) != kernel_array_type) return result;
+    const KernelArray* array = as_array(result);
+    const bool number = array->element != Element::other && array->itemsize > 0;
+    if (!number || reinterpret_cast<std::uintptr_t>(array->data) % static_cast<std::uintptr_t>(array->itemsize) == 0)
+        return result;
+    Py_DECREF(result);
+    PyErr_SetString(PyExc_ValueError, "the elements of this view would be misaligned");
+    return nullptr;
+}
+
+constexpr const char* ravel_name = "ravel";
 constexpr const char* transpose_name = "transpose";
 
 PyObject* transposed(PyObject* self, void*) {
@@ -77,35 +111,19 @@ PyObject* transposed(PyObject* self, void*) {
 /// NumPy asks for it when it needs an ndarray.
 PyObject* as_numpy(PyObject* self, PyObject*, PyObject*) { return Py_XNewRef(numpy_view(as_array(self))); }
 
-/// A copy of a tuple or dict with KernelArrays replaced by their NumPy views.
-PyObject* unwrapped(PyObject* value) {
-    if (Py_TYPE(value) == kernel_array_type) return Py_XNewRef(numpy_view(as_array(value)));
-    if (!PyTuple_Check(value)) return Py_NewRef(value);
-    PyObject* copy = PyTuple_New(PyTuple_GET_SIZE(value));
-    for (Py_ssize_t i = 0; copy != nullptr && i < PyTuple_GET_SIZE(value); ++i) {
-        PyObject* part = unwrapped(PyTuple_GET_ITEM(value, i));
-        if (part == nullptr) {
-            Py_DECREF(copy);
-            return nullptr;
-        }
-        PyTuple_SET_ITEM(copy, i, part);
-    }
-    return copy;
-}
-
 /// NumPy's protocol for ufuncs on foreign arrays: (ufunc, method, *inputs, **keywords).
 PyObject* array_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
     (void)self;
     if (PyTuple_GET_SIZE(arguments) < 2) Py_RETURN_NOTIMPLEMENTED;
     Reference method(PyObject_GetAttr(PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_ITEM(arguments, 1)));
     Reference rest(PyTuple_GetSlice(arguments, 2, PyTuple_GET_SIZE(arguments)));
-    Reference inputs(rest ? unwrapped(rest.get()) : nullptr);
+    Reference inputs(rest ? without_kernel_arrays(rest.get()) : nullptr);
     Reference options(PyDict_New());
     if (!method || !inputs || !options) return nullptr;
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
     while (keywords != nullptr && PyDict_Next(keywords, &position, &key, &value)) {
-        Reference plain(unwrapped(value));
+        Reference plain(without_kernel_arrays(value));
         if (!plain || PyDict_SetItem(options.get(), key, plain.get()) != 0) return nullptr;
     }
     return PyObject_Call(method.get(), inputs.get(), options.get());
@@ -118,9 +136,9 @@ PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)
 }  // namespace
 
 PyMethodDef kernel_array_methods[] = {
-    {"reshape", with_keywords(&view_method<&reshape_name>), METH_VARARGS | METH_KEYWORDS, "The array in another shape."},
+    {"reshape", with_keywords(&reshape), METH_VARARGS | METH_KEYWORDS, "The array in another shape."},
     {"ravel", with_keywords(&view_method<&ravel_name>), METH_VARARGS | METH_KEYWORDS, "The array in one dimension."},
-    {"view", with_keywords(&view_method<&view_name>), METH_VARARGS | METH_KEYWORDS, "The memory with another dtype."},
+    {"view", with_keywords(&view), METH_VARARGS | METH_KEYWORDS, "The memory with another dtype."},
     {"transpose", with_keywords(&view_method<&transpose_name>), METH_VARARGS | METH_KEYWORDS, "With axes permuted."},
     {"__array__", with_keywords(&as_numpy), METH_VARARGS | METH_KEYWORDS, "The same memory as an ndarray."},
     {"__array_ufunc__", with_keywords(&array_ufunc), METH_VARARGS | METH_KEYWORDS, "NumPy's ufuncs on the memory."},
@@ -135,6 +153,21 @@ PyGetSetDef kernel_array_attributes[] = {{"shape", &shape, nullptr, "Extents.", 
                                          {"dtype", &dtype, nullptr, "The elements' type.", nullptr},
                                          {"T", &transposed, nullptr, "The array transposed.", nullptr},
                                          {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyObject* without_kernel_arrays(PyObject* value) {
+    if (Py_TYPE(value) == kernel_array_type) return Py_XNewRef(numpy_view(as_array(value)));
+    if (!PyTuple_Check(value)) return Py_NewRef(value);
+    PyObject* copy = PyTuple_New(PyTuple_GET_SIZE(value));
+    for (Py_ssize_t i = 0; copy != nullptr && i < PyTuple_GET_SIZE(value); ++i) {
+        PyObject* part = without_kernel_arrays(PyTuple_GET_ITEM(value, i));
+        if (part == nullptr) {
+            Py_DECREF(copy);
+            return nullptr;
+        }
+        PyTuple_SET_ITEM(copy, i, part);
+    }
+    return copy;
+}
 
 void set_view_maker(PyObject* view_maker) { Py_XSETREF(make_view, Py_NewRef(view_maker)); }
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
 
@@ -55,7 +56,7 @@ T value_of(PyObject* self) {
     return reinterpret_cast<Scalar<T>*>(self)->value;
 }
 
-enum class Op { add, subtract, multiply, true_divide, floor_divide, remainder };
+using Op = Operation;
 
 /// As frontend/pykernel/emit_arithmetic.cpp does it (Python language reference, 6.7); a zero divisor gives IEEE's.
 template <typename T>
@@ -94,19 +95,17 @@ binaryfunc base_slot(Op op) {
         case Op::multiply: return slots->nb_multiply;
         case Op::true_divide: return slots->nb_true_divide;
         case Op::floor_divide: return slots->nb_floor_divide;
-        case Op::remainder: return slots->nb_remainder;
+        default: return slots->nb_remainder;
     }
-    return nullptr;
 }
 
 template <Op op>
 PyObject* binary(PyObject* left, PyObject* right) {
-    double a = 0, b = 0;
-    const NumberKind left_kind = number_of(left, a), right_kind = number_of(right, b);
-    if (left_kind == NumberKind::none || right_kind == NumberKind::none) return base_slot(op)(left, right);
-    if (left_kind == NumberKind::float32 && right_kind == NumberKind::float32)
-        return compute<float>(op, static_cast<float>(a), static_cast<float>(b));
-    return compute<double>(op, a, b);
+    if (Py_TYPE(left) == TypeOf<double>::type && Py_TYPE(right) == TypeOf<double>::type) [[likely]]
+        return compute<double>(op, PyFloat_AS_DOUBLE(left), PyFloat_AS_DOUBLE(right));
+    const Number a = read_number(left), b = read_number(right);
+    if (a.type == Element::other || b.type == Element::other) return base_slot(op)(left, right);
+    return float_operation(op, left, a, right, b);
 }
 
 PyObject* divide_both(PyObject* left, PyObject* right) {
@@ -120,15 +119,29 @@ PyObject* divide_both(PyObject* left, PyObject* right) {
     return Py_BuildValue("NN", quotient, rest);
 }
 
+/// frontend/pykernel/emit_power.cpp: small constant exponents multiply. A plain int is a constant: what a kernel
+/// computes has a type of ours.
+template <typename T>
+PyObject* raise_power(T base, PyObject* exponent_object, const Number& exponent) {
+    constexpr std::int64_t most_multiplied = 64;
+    const bool constant = PyLong_CheckExact(exponent_object) && exponent.whole >= -most_multiplied &&
+                          exponent.whole <= most_multiplied && exponent.type == Element::int64;
+    if (!constant) return make<T>(static_cast<T>(std::pow(base, static_cast<T>(exponent.as_double()))));
+    T product = 1, square = base;
+    for (std::int64_t left = std::abs(exponent.whole); left != 0; left >>= 1) {
+        if (left & 1) product *= square;
+        if (left > 1) square *= square;
+    }
+    if (exponent.whole >= 0) return make<T>(product);
+    if (product == 0 && !note_float_division()) return nullptr;
+    return make<T>(1 / product);
+}
+
 PyObject* power(PyObject* left, PyObject* right, PyObject* modulus) {
-    double a = 0, b = 0;
-    const NumberKind left_kind = number_of(left, a), right_kind = number_of(right, b);
-    if (modulus != Py_None || left_kind == NumberKind::none || right_kind == NumberKind::none)
+    const Number a = read_number(left), b = read_number(right);
+    if (modulus != Py_None || a.type == Element::other || b.type == Element::other)
         return TypeOf<double>::base->tp_as_number->nb_power(left, right, modulus);
-    const bool narrow = left_kind == NumberKind::float32 && right_kind != NumberKind::float64;
-    // A float to a whole power stays what it is (Numba); float32 to an integer power is computed in float32.
-    if (narrow) return make<float>(powf(static_cast<float>(a), static_cast<float>(b)));
-    return make<double>(pow(a, b));
+    return float_operation(Op::power, left, a, right, b);
 }
 
 template <typename T>
@@ -165,9 +178,10 @@ PyObject* text(PyObject* self) {
 /// In float64 unless both are float32, as the compiler compares; NumPy 2 compares float32 with float in float32.
 template <typename T>
 PyObject* compare(PyObject* left, PyObject* right, int op) {
-    double a = 0, b = 0;
-    if (number_of(left, a) == NumberKind::none || number_of(right, b) == NumberKind::none)
+    const Number first = read_number(left), second = read_number(right);
+    if (first.type == Element::other || second.type == Element::other)
         return TypeOf<T>::base->tp_richcompare(left, right, op);
+    const double a = first.as_double(), b = second.as_double();
     Py_RETURN_RICHCOMPARE(a, b, op);
 }
 
@@ -175,8 +189,9 @@ template <typename T>
 PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
     PyObject* value = nullptr;
     if (type == TypeOf<T>::type && keywords == nullptr && PyArg_ParseTuple(arguments, "|O", &value)) {
-        double number = 0;
-        if (value == nullptr || number_of(value, number) != NumberKind::none) return make<T>(static_cast<T>(number));
+        const Number number = value == nullptr ? Number{Element::int64} : read_number(value);
+        if (number.type != Element::other)
+            return make_number(std::is_same_v<T, float> ? Element::float32 : Element::float64, number);
         if (!PyUnicode_Check(value)) {
             Reference converted(PyNumber_Float(value));
             if (!converted) return nullptr;
@@ -226,6 +241,24 @@ bool initialise_kernel_floats(PyObject* module, PyObject* numpy_float32, PyObjec
     return narrow != nullptr && wide != nullptr && PyModule_AddType(module, narrow) == 0 && PyModule_AddType(module, wide) == 0;
 }
 
+PyObject* float_operation(Operation operation, PyObject* left, const Number& a, PyObject* right, const Number& b) {
+    if (operation > Operation::power) {
+        PyErr_Format(PyExc_TypeError, "unsupported operand types: '%.100s' and '%.100s'", Py_TYPE(left)->tp_name,
+                     Py_TYPE(right)->tp_name);
+        return nullptr;
+    }
+    if (operation == Operation::power) {
+        // A float to a whole power stays what it is.
+        const bool narrow = is_whole(b.type) ? a.type == Element::float32
+                                             : arithmetic_type(a.type, b.type) == Element::float32;
+        return narrow ? raise_power<float>(static_cast<float>(a.as_double()), right, b)
+                      : raise_power<double>(a.as_double(), right, b);
+    }
+    if (arithmetic_type(a.type, b.type) == Element::float32)
+        return compute<float>(operation, static_cast<float>(a.as_double()), static_cast<float>(b.as_double()));
+    return compute<double>(operation, a.as_double(), b.as_double());
+}
+
 PyObject* make_float32(float value) { return make<float>(value); }
 PyObject* make_float64(double value) { return make<double>(value); }
 
@@ -240,6 +273,11 @@ NumberKind number_of(PyObject* object, double& value) {
         return NumberKind::float32;
     }
     if (PyLong_Check(object)) {
+        const Number number = read_number(object);
+        if (number.type != Element::other) {
+            value = number.as_double();
+            return NumberKind::integer;
+        }
         value = PyLong_AsDouble(object);
         if (value == -1 && PyErr_Occurred()) {
             PyErr_Clear();

@@ -18,11 +18,15 @@ std::string text_of(PyObject* object) {
     return bytes == nullptr ? std::string() : std::string(bytes);
 }
 
-findings::SourceLocation location_of(PyCodeObject* code, int line) {
+/// @param instruction offset in bytes
+findings::SourceLocation location_of(PyCodeObject* code, int instruction) {
     findings::SourceLocation location;
     location.file = text_of(code->co_filename);
     location.function = text_of(code->co_name);
+    int line = 0, column = 0, end_line = 0, end_column = 0;
+    if (PyCode_Addr2Location(code, instruction, &line, &column, &end_line, &end_column) == 0) return location;
     location.line = line < 0 ? 0 : static_cast<std::uint32_t>(line);
+    location.column = column < 0 ? 0 : static_cast<std::uint32_t>(column + 1);
     return location;
 }
 
@@ -30,7 +34,7 @@ findings::CallChain chain_of(PyObject* traceback) {
     findings::CallChain chain;
     for (auto* entry = reinterpret_cast<PyTracebackObject*>(traceback); entry != nullptr; entry = entry->tb_next) {
         PyCodeObject* code = PyFrame_GetCode(entry->tb_frame);
-        chain.insert(chain.begin(), location_of(code, PyCode_Addr2Line(code, entry->tb_lasti)));
+        chain.insert(chain.begin(), location_of(code, entry->tb_lasti));
         Py_DECREF(code);
     }
     return chain;
@@ -42,7 +46,7 @@ findings::CallChain chain_of(PyFrameObject* innermost) {
     while (frame) {
         auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
         PyCodeObject* code = PyFrame_GetCode(here);
-        chain.push_back(location_of(code, PyFrame_GetLineNumber(here)));
+        chain.push_back(location_of(code, PyFrame_GetLasti(here)));
         Py_DECREF(code);
         frame = Reference(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
     }
@@ -69,7 +73,7 @@ FindingKind kind_of(PyObject* exception, PyObject* traceback, std::string& messa
     if (Py_TYPE(exception) != reinterpret_cast<PyTypeObject*>(PyExc_ZeroDivisionError)) return FindingKind::kernel_exception;
     if (is_raise_statement(traceback)) return FindingKind::kernel_exception;
     const bool integer = message.starts_with("integer");
-    if (integer) message = "integer division by zero";
+    if (integer) message = "integer division or modulo by zero";
     return integer ? FindingKind::integer_division : FindingKind::float_division;
 }
 
@@ -204,9 +208,9 @@ void KernelLaunch::prepare(SimulatedThread& thread) {
 void KernelLaunch::clean(SimulatedThread& thread) {
     PyThreadState* state = thread.state;
     if (state->c_tracefunc != nullptr && trace_ == nullptr) PyEval_SetTrace(nullptr, nullptr);
-    for (auto& [place, array] : thread.local_arrays) {
-        Py_DECREF(reinterpret_cast<PyObject*>(place.code));
-        Py_DECREF(array);
+    for (const LocalArray& local : thread.local_arrays) {
+        Py_DECREF(local.frame);
+        Py_DECREF(local.array);
     }
     if (state->context != nullptr && PyContext_Exit(state->context) != 0) PyErr_Clear();
     Py_CLEAR(state->dict);

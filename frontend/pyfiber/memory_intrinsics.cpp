@@ -4,9 +4,12 @@
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"
+#include "simulator/memory/arena.h"
 
 namespace cudasim::pyfiber {
 namespace {
+
+constexpr std::uint16_t local_poison = 0xFFFF;  // as simulator/jit/control_and_memory.cpp's
 
 PyObject *dtype_of = nullptr, *describe_excess = nullptr, *make_constant = nullptr;
 
@@ -57,34 +60,34 @@ PyObject* find(const std::vector<std::pair<CodePlace, Reference>>& arrays, const
 }
 
 /// All arrays of shape 0 lie in the launch's dynamic shared memory, each from its beginning.
-PyObject* dynamic_array(BlockMemory& memory, const LaunchLimits& limits, const Wanted& wanted) {
+PyObject* dynamic_array(BlockMemory& block, const LaunchLimits& limits, const Wanted& wanted) {
     const auto bytes = static_cast<Py_ssize_t>(limits.dynamic_shared_bytes);
-    if (!memory.dynamic) {
-        memory.dynamic = Reference(PyByteArray_FromStringAndSize(nullptr, bytes));
-        if (!memory.dynamic) return nullptr;
-        fill_poison(PyByteArray_AS_STRING(memory.dynamic.get()), bytes);
+    if (!block.dynamic) {
+        block.dynamic = Reference(PyByteArray_FromStringAndSize(nullptr, bytes));
+        if (!block.dynamic) return nullptr;
+        fill_poison(PyByteArray_AS_STRING(block.dynamic.get()), bytes, memory::poison_pattern);
     }
     const Py_ssize_t dimensions[2] = {bytes / wanted.itemsize, wanted.itemsize};
-    return make_array(PyByteArray_AS_STRING(memory.dynamic.get()), wanted.dtype.get(), 1, dimensions, true,
-                      memory.dynamic.get());
+    return make_array(PyByteArray_AS_STRING(block.dynamic.get()), wanted.dtype.get(), 1, dimensions, true,
+                      block.dynamic.get());
 }
 
 /// The code object is kept by the launch's sites.
 PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
     SimulatedThread* thread = require_thread("cuda.shared.array()");
     if (thread == nullptr) return nullptr;
-    BlockMemory& memory = thread->launch->block_memory(thread->handle->coordinate().block);
+    BlockMemory& block = thread->launch->block_memory(thread->handle->coordinate().block);
     const CodePlace place = current_place();
-    if (PyObject* known = find(memory.arrays, place)) return Py_NewRef(known);
+    if (PyObject* known = find(block.arrays, place)) return Py_NewRef(known);
     Wanted wanted;
     if (!parse(arguments, keywords, wanted)) return nullptr;
     (void)thread->launch->site_here();
     const LaunchLimits& limits = thread->launch->limits();
     PyObject* array = nullptr;
     if (wanted.extents.size() == 1 && wanted.extents[0] == 0) {
-        array = dynamic_array(memory, limits, wanted);
+        array = dynamic_array(block, limits, wanted);
     } else {
-        const std::uint64_t bytes = memory.static_bytes + wanted.bytes();
+        const std::uint64_t bytes = block.static_bytes + wanted.bytes();
         if (bytes > limits.static_shared_bytes || bytes + limits.dynamic_shared_bytes > limits.shared_bytes) {
             PyObject* error = PyObject_CallFunction(describe_excess, "KK", static_cast<unsigned long long>(bytes),
                                                     static_cast<unsigned long long>(limits.dynamic_shared_bytes));
@@ -92,27 +95,37 @@ PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
             Py_XDECREF(error);
             return nullptr;
         }
-        array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()), wanted.extents.data());
-        if (array != nullptr) memory.static_bytes = bytes;
+        array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()), wanted.extents.data(),
+                                 memory::poison_pattern);
+        if (array != nullptr) block.static_bytes = bytes;
     }
-    if (array != nullptr) memory.arrays.emplace_back(place, Reference::borrowed(array));
+    if (array != nullptr) block.arrays.emplace_back(place, Reference::borrowed(array));
     return array;
+}
+
+/// Those of calls that have returned: nobody else has their frame any more.
+void drop_finished(std::vector<LocalArray>& arrays) {
+    std::erase_if(arrays, [](const LocalArray& local) {
+        if (Py_REFCNT(local.frame) > 1) return false;
+        Py_DECREF(local.frame);
+        Py_DECREF(local.array);
+        return true;
+    });
 }
 
 PyObject* local_array(PyObject*, PyObject* arguments, PyObject* keywords) {
     SimulatedThread* thread = require_thread("cuda.local.array()");
     if (thread == nullptr) return nullptr;
     const CodePlace place = current_place();
-    for (const auto& [known, array] : thread->local_arrays)
-        if (known == place) return Py_NewRef(array);
+    auto* frame = reinterpret_cast<PyObject*>(PyEval_GetFrame());
+    for (const LocalArray& local : thread->local_arrays)
+        if (local.place == place && local.frame == frame) return Py_NewRef(local.array);
     Wanted wanted;
     if (!parse(arguments, keywords, wanted)) return nullptr;
-    PyObject* array =
-        make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()), wanted.extents.data());
-    if (array != nullptr) {
-        Py_INCREF(place.code);
-        thread->local_arrays.emplace_back(place, Py_NewRef(array));
-    }
+    drop_finished(thread->local_arrays);
+    PyObject* array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()),
+                                       wanted.extents.data(), local_poison);
+    if (array != nullptr) thread->local_arrays.push_back({place, Py_XNewRef(frame), Py_NewRef(array)});
     return array;
 }
 

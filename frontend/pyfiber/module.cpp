@@ -14,6 +14,7 @@
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_launch.h"
+#include "frontend/pyfiber/kernel_number.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -67,6 +68,12 @@ PyObject* array(PyObject*, PyObject* arguments) {
     if (PyErr_Occurred()) return nullptr;
     return make_array(static_cast<char*>(data), dtype, static_cast<int>(PyTuple_GET_SIZE(shape)), dimensions.data(),
                       writable != 0, owner);
+}
+
+/// ufunc(numpy.ufunc, function of the math module or None) → what kernels call
+PyObject* ufunc(PyObject*, PyObject* arguments) {
+    PyObject *original = nullptr, *math = nullptr;
+    return PyArg_ParseTuple(arguments, "OO", &original, &math) ? make_ufunc(original, math) : nullptr;
 }
 
 /// set_helpers(view_maker, dtype_of, excess, constant)
@@ -171,6 +178,7 @@ bool add_methods(PyObject* module) {
 PyMethodDef functions[] = {
     {"launch", &launch, METH_VARARGS, "Runs a Python function as a kernel."},
     {"array", &array, METH_VARARGS, "A KernelArray over memory."},
+    {"ufunc", &ufunc, METH_VARARGS, "NumPy's ufunc as kernels call it."},
     {"set_helpers", &set_helpers, METH_VARARGS, "Functions of cudasim.python_mode that this module calls."},
     {"set_function_of", &set_function_of, METH_O, "How a dispatcher is called on a simulated thread."},
     {"position", &position, METH_NOARGS, "(tid, ctaid) of the calling simulated thread, or None."},
@@ -184,12 +192,13 @@ bool add_types(PyObject* module) {
     Reference numpy(PyImport_ImportModule("numpy"));
     Reference narrow(numpy ? PyObject_GetAttrString(numpy.get(), "float32") : nullptr);
     Reference wide(numpy ? PyObject_GetAttrString(numpy.get(), "float64") : nullptr);
-    return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && initialise_kernel_arrays(module);
+    return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && initialise_kernel_integers(module) && initialise_kernel_arrays(module);
 }
 
 bool add_tables(PyObject* module) {
-    Reference intrinsics(PyDict_New()), math(PyDict_New());
-    return intrinsics && math && add_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
+    Reference intrinsics(PyDict_New()), math(PyDict_New()), builtins(PyDict_New());
+    return intrinsics && math && builtins && add_builtins(builtins.get()) &&
+           PyModule_AddObjectRef(module, "builtins", builtins.get()) == 0 && add_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
            add_atomics(intrinsics.get()) && add_math(math.get()) && add_methods(module) &&
            (intrinsics_table = Py_NewRef(intrinsics.get())) != nullptr &&
            PyModule_AddObjectRef(module, "intrinsics", intrinsics.get()) == 0 &&

@@ -26,14 +26,6 @@ bool end_thread(SimulatedThread& thread) {
 
 }  // namespace
 
-CodePlace current_place() {
-    PyFrameObject* frame = PyEval_GetFrame();
-    if (frame == nullptr) return {};
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    Py_DECREF(code);
-    return {code, PyFrame_GetLasti(frame)};
-}
-
 bool give_turn() {
     SimulatedThread& thread = *current_thread;
     thread.fuel = 0;

@@ -29,6 +29,12 @@ struct CodePlace {
 /// Of the innermost Python frame; no code when there is none. The code object is borrowed from the frame.
 [[nodiscard]] CodePlace current_place();
 
+/// One per source place and call of the function that it lies in (V4). Owns its objects, except the code's.
+struct LocalArray {
+    CodePlace place;
+    PyObject *frame = nullptr, *array = nullptr;
+};
+
 struct SimulatedThread {
     execution::ThreadHandle* handle = nullptr;
     KernelLaunch* launch = nullptr;
@@ -37,7 +43,7 @@ struct SimulatedThread {
     PyThreadState** running = nullptr;    ///< the launch's note of whose turn it is
     std::uint32_t fuel = 0;               ///< burnt since the thread last let others run
     std::uint32_t endings_refused = 0;    ///< how often it went on after it was told that the launch is over
-    std::vector<std::pair<CodePlace, PyObject*>> local_arrays;
+    std::vector<LocalArray> local_arrays;
 
     void leave();
     void come_back();

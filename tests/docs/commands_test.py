@@ -115,6 +115,22 @@ def test_paths_that_documents_name_exist():
     assert not missing
 
 
+def test_the_list_of_mode_differences_is_up_to_date():
+    import mode_differences
+
+    text = mode_differences.DOCUMENT.read_text()
+    assert mode_differences.with_section(text) == text, "run: python tests/mode_differences.py --write"
+
+
+def test_listed_mode_differences_are_of_tests_that_there_are():
+    import mode_differences
+
+    for name in mode_differences.KNOWN:
+        file, test = name.split("::")
+        text = (ROOT / "tests" / "frontend" / "pykernel" / file).read_text()
+        assert f"def {test.split('[')[0]}(" in text, f"tests/mode_differences.py lists {name}, which is not there"
+
+
 def test_options_reference_is_up_to_date():
     done = subprocess.run(
         [sys.executable, "-m", "cudasim.options"], capture_output=True, text=True, check=True

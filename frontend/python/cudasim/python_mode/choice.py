@@ -40,10 +40,12 @@ class Reason:
         return self.refusal is not None and self.refusal.standing == "not-yet"
 
 
-def _python_kernel(dispatcher, argument_types, converts, reason=None, refusal=None):
+def _python_kernel(dispatcher, argument_types, converts, reason=None, refusal=None, constants=()):
     from cudasim.python_mode.kernel import PythonKernel
 
-    return PythonKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, reason, refusal)
+    kernel = PythonKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, reason, refusal)
+    kernel.constants = constants
+    return kernel
 
 
 def choose_kernel(dispatcher, argument_types, converts):
@@ -68,7 +70,7 @@ def choose_kernel(dispatcher, argument_types, converts):
         return _python_kernel(dispatcher, argument_types, converts, reason, refusal if not_gpu_code else None)
     if debugger is None and options.get("mode") == "auto":
         return kernel
-    return _python_kernel(dispatcher, argument_types, converts, debugger)
+    return _python_kernel(dispatcher, argument_types, converts, debugger, constants=kernel.constants)
 
 
 def _report_not_gpu_code(dispatcher, refusal):

@@ -3,6 +3,7 @@
 import sys
 
 from cudasim import _native, _progress, _pyfiber, _reporting, errors, options
+from cudasim._frozen_constants import warn_of_changes
 from cudasim.cuda.arguments import HostCopies
 from cudasim.cuda.context import current_device
 from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
@@ -29,6 +30,8 @@ class PythonKernel:
         self.reason, self.refusal = reason, refusal
         self.function = KernelFunctions().of(py_func)
         self.builder = ArgumentBuilder(argument_types, _parameter_names(py_func, len(argument_types)), converts)
+        #: what a compiled kernel would have frozen (cudasim._frozen_constants), where it could be compiled
+        self.constants = ()
         self.warned_of_slowness = False
         self._sources = None
 
@@ -132,6 +135,8 @@ class PythonEntry:
     def run(self, args):
         """One launch. Results go back to host arrays unless it raised."""
         kernel = self.kernel
+        if kernel.constants:
+            warn_of_changes(kernel.constants)
         copies = HostCopies(self.device)
         values = kernel.builder.build(args, copies)
         estimate = slowness.Estimate.of(kernel, self._blocks)

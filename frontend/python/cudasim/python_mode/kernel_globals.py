@@ -7,6 +7,7 @@ globals are a copy of the module's, with these replaced. They are copied once, w
 its types, as the compiler freezes them (design.md, section 6).
 """
 
+import builtins
 import dis
 import math
 import sys
@@ -14,11 +15,25 @@ import types as python_types
 
 import numpy as np
 
-from cudasim import _pyfiber
+from cudasim import _pyfiber, types
 from cudasim.cuda.intrinsics import ALL, Intrinsic
 from cudasim.python_mode.reach import names_in
+from cudasim.python_mode.values import constant, kernel_types, scalar
 
 _GLOBAL_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
+
+
+#: numpy's ufuncs that the compiler computes as a function of the math module (frontend/pykernel/ufunc_calls.cpp)
+_MATH_NAMES = {
+    name: name
+    for name in ("cos", "cosh", "degrees", "hypot", "log", "log10", "log2", "radians", "sin", "sinh", "tan", "tanh")
+} | {"arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+     "arctanh": "atanh", "deg2rad": "radians", "rad2deg": "degrees"}  # fmt: skip
+
+_TYPE_NAMES = ("int", "float", "bool")
+_BUILTINS = {**vars(builtins), **_pyfiber.builtins}
+#: For kernels that match classes (`case int():`), which have to be classes.
+_BUILTINS_WITH_TYPES = {**_BUILTINS, **{name: getattr(builtins, name) for name in _TYPE_NAMES}}
 
 
 class _CudaWithLane(python_types.ModuleType):
@@ -67,14 +82,19 @@ class _Replacements:
         self._members = _replaced_intrinsics()
         self._cuda, self._cuda_with_lane = cuda, _module(cuda, self._members, _CudaWithLane)
         vars(self._cuda_with_lane).pop("laneid", None)
-        numpy_floats = {"float32": _pyfiber.float32, "float64": _pyfiber.float64, "double": _pyfiber.float64,
-                        "single": _pyfiber.float32}  # fmt: skip
+        by_identity = {id(dtype.type): kind for dtype, kind in kernel_types.items()}
+        by_identity[id(np.bool_)] = _pyfiber.builtins["bool"]
+        for name, value in vars(np).items():
+            if isinstance(value, np.ufunc) and id(value) not in by_identity:
+                by_identity[id(value)] = _pyfiber.ufunc(value, _pyfiber.math.get(_MATH_NAMES.get(name, "")))
+        numpy_members = {name: by_identity[id(value)] for name, value in vars(np).items() if id(value) in by_identity}
+        for dtype, kind in kernel_types.items():
+            by_identity[id(getattr(types, dtype.name))] = kind
         self._by_identity = {
+            **by_identity,
             id(cuda): _module(cuda, self._members),
             id(math): _module(math, _pyfiber.math),
-            id(np): _module(np, numpy_floats),
-            id(np.float32): _pyfiber.float32,
-            id(np.float64): _pyfiber.float64,
+            id(np): _module(np, numpy_members),
         }
         for name, function in _pyfiber.math.items():
             self._by_identity[id(getattr(math, name, None))] = function
@@ -96,17 +116,45 @@ class _Replacements:
             name = value.__cudasim_intrinsic__
             return _pyfiber.intrinsics.get(name) or self._members.get(name.partition(".")[2], value)
         if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-            from cudasim.python_mode.values import constant
-
             return constant(value)
-        if isinstance(value, python_types.ModuleType) and value is sys.modules.get("numba"):
-            return self._numba_module(value)
+        if isinstance(value, np.generic) or type(value) is float:
+            return scalar(np.asarray(value).dtype, value)
+        if isinstance(value, tuple) and type(value) is tuple:
+            return tuple([self.of(element, clone, names) for element in value])
+        if isinstance(value, python_types.ModuleType):
+            return self._numba_module(value) if value is sys.modules.get("numba") else self._frozen(value, clone, names)
         return clone(value)
+
+    def _frozen(self, module, clone, names):
+        """A module whose constants have their values of now, as compiled kernels take them (`settings.SCALE`)."""
+        members = vars(module)
+        known = [name for name in names if name in members and not isinstance(members[name], python_types.ModuleType)]
+        replaced = {name: self.of(members[name], clone, names) for name in known}
+        if type(module) is not python_types.ModuleType:
+            return module
+        if any(replaced[name] is not members[name] or isinstance(replaced[name], int) for name in known):
+            return _module(module, replaced)
+        return module
 
     def _numba_module(self, numba):
         if id(numba) not in self._numba:
             self._numba[id(numba)] = _module(numba, {"cuda": self._cuda_with_lane})
         return self._numba[id(numba)]
+
+
+def _with_kernel_floats(code):
+    """The code with float constants as kernels have them: 1.0 / x is IEEE's division. Lines and names stay."""
+
+    def typed(value):
+        if type(value) is float:
+            return _pyfiber.float64(value)
+        if type(value) is tuple:
+            return tuple(map(typed, value))
+        return _with_kernel_floats(value) if isinstance(value, python_types.CodeType) else value
+
+    constants = tuple(map(typed, code.co_consts))
+    changed = any(new is not old for new, old in zip(constants, code.co_consts))
+    return code.replace(co_consts=constants) if changed else code
 
 
 _replacements = None
@@ -133,7 +181,9 @@ class KernelFunctions:
             self._functions[function] = function
             return function
         own_globals = dict(function.__globals__)
-        copy = python_types.FunctionType(function.__code__, own_globals, function.__name__, function.__defaults__,
+        matches_classes = any(step.opname == "MATCH_CLASS" for step in dis.get_instructions(function.__code__))
+        own_globals["__builtins__"] = _BUILTINS_WITH_TYPES if matches_classes else _BUILTINS
+        copy = python_types.FunctionType(_with_kernel_floats(function.__code__), own_globals, function.__name__, function.__defaults__,
                                          function.__closure__)  # fmt: skip
         copy.__kwdefaults__ = function.__kwdefaults__
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
@@ -144,7 +194,7 @@ class KernelFunctions:
                 own_globals[name] = _replacements.of(own_globals[name], self._clone, names)
         if function.__closure__:
             closure = tuple([self._cell(cell, names) for cell in function.__closure__])
-            if closure != function.__closure__:
+            if any(new is not old for new, old in zip(closure, function.__closure__)):
                 full = python_types.FunctionType(copy.__code__, own_globals, copy.__name__, copy.__defaults__, closure)
                 full.__kwdefaults__, full.__qualname__, full.__module__ = (
                     copy.__kwdefaults__, copy.__qualname__, copy.__module__)  # fmt: skip

@@ -25,6 +25,14 @@ class ArgumentBuilder:
         return tuple([_value(kind, numbers, copies) for kind in self._types])
 
 
+#: numpy.dtype → the type that a kernel's values of it have
+kernel_types = {
+    np.dtype(name): getattr(_pyfiber, name)
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+}
+_dtypes = {kind: dtype for dtype, kind in kernel_types.items()}
+
+
 def _value(kind, numbers, owner):
     if isinstance(kind, types.Array):
         address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
@@ -39,23 +47,18 @@ def scalar(dtype, value):
     """A number as a kernel sees it."""
     if dtype.kind == "b":
         return bool(value)
-    if dtype.kind in "iu":
-        return int(value)
-    if dtype == np.float32:
-        return _pyfiber.float32(value)
-    if dtype == np.float64:
-        return _pyfiber.float64(value)
-    return dtype.type(value)
+    own = kernel_types.get(dtype)
+    return dtype.type(value) if own is None else own(value)
 
 
 def dtype_of(kind):
     """The numpy.dtype that a kernel means by NumPy's, Numba's or cudasim's name of a type."""
     if isinstance(kind, np.dtype):
         return kind
-    if kind is _pyfiber.float32:
-        return np.dtype(np.float32)
-    if kind is _pyfiber.float64:
-        return np.dtype(np.float64)
+    known = _dtypes.get(kind) if isinstance(kind, type) else None
+    if known is not None:
+        return known
+    kind = getattr(kind, "__wrapped__", kind)  # int, float and bool as kernels have them
     if isinstance(kind, types.Number):
         return kind.dtype
     if isinstance(kind, type) and issubclass(kind, np.generic):
