@@ -1,6 +1,6 @@
 // The functions that kernels may call: each a row with its typing rule beside its code generation.
 // Rows live with their family: builtin_calls.cpp, sequence_calls.cpp, math_calls.cpp, cuda_calls.cpp,
-// bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, reduction_calls.cpp, ufunc_calls.cpp,
+// warp_calls.cpp, bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, reduction_calls.cpp, ufunc_calls.cpp,
 // number_calls.cpp, iteration_calls.cpp, print_calls.cpp.
 #pragma once
 
@@ -61,6 +61,7 @@ std::span<const Callable> builtin_callables();
 std::span<const Callable> sequence_callables();
 std::span<const Callable> math_callables();
 std::span<const Callable> cuda_callables();
+std::span<const Callable> warp_callables();
 std::span<const Callable> bit_callables();
 std::span<const Callable> memory_callables();
 std::span<const Callable> atomic_callables();

@@ -2,6 +2,8 @@
 #include "simulator/execution/block_run.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdio>
 #include <cstring>
 #include <map>
 
@@ -68,6 +70,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     context_.shadow_base = worker.shadow_base();
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
+    warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
     random_ = RandomNumbers(RandomNumbers(launch.options.seed).next() ^ block);
     start_phase();
     over_ = faulted_ = idle_rounds_ = 0;
@@ -87,6 +90,11 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     waiting_.push_back(runner);
 }
 
+[[gnu::always_inline]] inline void BlockRun::arrive_in_warp(Runner* runner) {
+    if ((runner->warp.mask >> runner->thread % jit::warp_size & 1) != 0) [[likely]] warps_.arrive(runner, ready_);
+    else refuse_mask(runner);
+}
+
 /// Inlined into the loop of advance(): a return between two switches would be mispredicted.
 [[gnu::always_inline]] inline void BlockRun::resume(Runner* runner) {
     runner->slices = 0;
@@ -94,6 +102,11 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     worker_->switch_to(runner);
     if (runner->event == Event::waiting && runner->thread == first && runner->end == first + 1) [[likely]] {
         arrive(runner);
+        return;
+    }
+    if (runner->event == Event::in_warp && runner->thread == first && runner->end == first + 1) {
+        progress_ = true;
+        arrive_in_warp(runner);
         return;
     }
     handle(runner, first);
@@ -117,6 +130,12 @@ BlockRun::State BlockRun::advance() {
             batch.clear();
         } else if (not_started_ != 0) {
             start_threads();
+        } else if (warps_.answer_active(ready_)) {
+            progress_ = true;
+        } else if (spinning_.empty() && warps_.waiting_count() != 0) {
+            report_missing_lanes();
+            abandon();
+            return State::over;
         } else if (spinning_.empty() && all_wait()) {
             progress_ = true;
             if (!complete_barrier()) return State::over;
@@ -170,38 +189,59 @@ void BlockRun::cut(Runner* runner) {
     }
     switch (runner->event) {
         case Event::printing:  // the launch stops while its thread prints
-            over_ += runner->thread - first;
+            ended(first, runner->thread);
             cut(runner);
             ready_.push_back(runner);
             break;
         case Event::finished:
-            over_ += runner->end - first;
+            ended(first, runner->end);
             progress_ = true;
             worker_->release(runner);
             break;
         case Event::waiting:
-            over_ += runner->thread - first;
+            ended(first, runner->thread);
             cut(runner);
             progress_ = true;
             arrive(runner);
             break;
+        case Event::in_warp:
+            ended(first, runner->thread);
+            cut(runner);
+            progress_ = true;
+            arrive_in_warp(runner);
+            break;
         case Event::yielded:
-            over_ += runner->thread - first;
+            ended(first, runner->thread);
             cut(runner);
             spinning_.push_back(runner);
             worker_->poll(*launch_);
             break;
         case Event::faulted:
-            over_ += runner->thread - first;
+            ended(first, runner->thread);
             cut(runner);
             progress_ = true;
             ++faulted_;
+            if (warps_.tracks()) warps_.end(runner->thread, runner->thread + 1, ready_);
             if (coroutines_.active()) coroutines_.set_over(runner->thread);
             launch_->findings.add(describe_fault(*launch_, *this, *runner));
             worker_->discard(runner);
             if (launch_->findings.faults() >= launch_->options.max_faults) launch_->no_new_blocks = true;
             break;
     }
+}
+
+/// Threads [first, last) ended by themselves.
+void BlockRun::ended(std::uint32_t first, std::uint32_t last) {
+    over_ += last - first;
+    if (warps_.tracks()) warps_.end(first, last, ready_);
+}
+
+/// A lane that its own mask does not name has no meaning (PTX ISA: undefined behaviour).
+void BlockRun::refuse_mask(Runner* runner) {
+    runner->fault = {};
+    runner->fault.kind = FindingKind::missing_lane;
+    runner->event = Event::faulted;
+    handle(runner, runner->thread);
 }
 
 /// Every thread has had its turn and none spins: do any wait?
@@ -304,6 +344,7 @@ void BlockRun::abandon() {
         for (Runner* runner : *list) worker_->end(runner);
         list->clear();
     }
+    for (Runner* runner : warps_.take_waiting()) worker_->end(runner);
     not_started_ = 0;
 }
 
@@ -357,8 +398,46 @@ std::vector<WaitingGroup> BlockRun::places() const {
     sort_by_thread(running);
     std::vector<WaitingGroup> groups;
     add_groups(groups, waiting, "waiting at barrier");
+    std::vector<Waiter> in_warps;
+    add_waiters(in_warps, warps_.waiting());
+    add_groups(groups, in_warps, "waiting in a warp operation");
     add_groups(groups, running, "running");
     return groups;
+}
+
+namespace {
+
+std::string lane_list(std::uint32_t lanes) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
+    for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
+        if ((lanes >> lane & 1) == 0) continue;
+        if (!ranges.empty() && ranges.back().second + 1 == lane) ranges.back().second = lane;
+        else ranges.emplace_back(lane, lane);
+    }
+    return findings::ranges(ranges);
+}
+
+}  // namespace
+
+/// Nobody can go on, and lanes wait for others of their warp that are elsewhere.
+void BlockRun::report_missing_lanes() {
+    const std::vector<Runner*> waiting = warps_.waiting();
+    const Runner& lowest = *waiting.front();
+    char mask[16];
+    std::snprintf(mask, sizeof mask, "0x%08x", lowest.warp.mask);
+    Finding finding;
+    finding.kind = FindingKind::missing_lane;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch_->kernel_name;
+    finding.thread = coordinate(lowest.thread);
+    finding.location = launch_->location(lowest.site);
+    finding.waiting = places();
+    finding.threads = finding.count = waiting.size();
+    const std::uint32_t missing = warps_.missing_lanes(lowest);
+    finding.message = std::string("a warp operation with mask ") + mask + " waits for lane" +
+                      (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing) + ", which never come" +
+                      (std::has_single_bit(missing) ? "s: " : ": ") + describe_groups(finding.waiting);
+    launch_->findings.add(std::move(finding));
 }
 
 void BlockRun::report_divergence() {

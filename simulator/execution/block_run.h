@@ -20,6 +20,7 @@
 #include "simulator/execution/coroutine_threads.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/runner.h"
+#include "simulator/execution/warp_operations.h"
 
 namespace cudasim::execution {
 
@@ -49,6 +50,7 @@ class BlockRun {
     [[nodiscard]] const std::vector<Runner*>& spinning() const { return spinning_; }
     [[nodiscard]] const std::vector<Runner*>& waiting() const { return waiting_; }
     [[nodiscard]] const CoroutineThreads& coroutines() const { return coroutines_; }
+    [[nodiscard]] const WarpOperations& warps() const { return warps_; }
     [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
 
   private:
@@ -60,6 +62,10 @@ class BlockRun {
     [[nodiscard]] bool print(Runner& runner);
     [[nodiscard]] bool readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const;
     bool complete_barrier();
+    void ended(std::uint32_t first, std::uint32_t last);
+    void arrive_in_warp(Runner* runner);
+    void refuse_mask(Runner* runner);
+    void report_missing_lanes();
     void report_divergence();
     void report_early_exit();
     void arrive(Runner* runner);
@@ -88,6 +94,7 @@ class BlockRun {
     jit::BarrierKind barrier_kind_{};  ///< of the first waiting thread
     std::vector<Runner*> ready_, waiting_, spinning_;
     CoroutineThreads coroutines_;
+    WarpOperations warps_;
     RandomNumbers random_{0};
     RandomOrder order_;
 };

@@ -16,6 +16,7 @@ const char* message_of(FindingKind kind) {
     switch (kind) {
         case FindingKind::integer_division: return "integer division or modulo by zero";
         case FindingKind::float_division: return "float division by zero";
+        case FindingKind::missing_lane: return "the mask of a warp operation does not name the lane that calls it";
         case FindingKind::trap: return "the kernel executed a trap";
         case FindingKind::unreachable_code: return "the kernel reached code that its compiler was told is unreachable";
         case FindingKind::illegal_instruction: return "the kernel reached an illegal instruction";

@@ -33,6 +33,16 @@ std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std
     return runner.block->barrier_result;
 }
 
+std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask, std::uint64_t value,
+                                std::uint32_t operand, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    runner.site = site;
+    runner.warp = {static_cast<jit::WarpKind>(kind), mask, operand, value, 0};
+    runner.event = Event::in_warp;
+    runner.fiber.suspend();
+    return runner.warp.result;
+}
+
 void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     Runner& runner = runner_of(context);
     if (++runner.slices < slices_per_turn) return;

@@ -48,6 +48,7 @@ std::uint64_t Worker::state_hash(const Launch& launch) const {
     for (const auto& block : resident_) {
         hash.add(block->spinning());
         hash.add(block->waiting());
+        hash.add(block->warps().waiting());
         const CoroutineThreads& coroutines = block->coroutines();
         hash.add(coroutines.states().data(), coroutines.states().size() * sizeof(std::uint32_t));
         hash.add(coroutines.frames().data(), coroutines.frames().size());

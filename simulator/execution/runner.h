@@ -25,6 +25,7 @@ enum class Event : std::uint8_t {
     finished,  ///< ran every thread up to `end`
     waiting,   ///< its thread waits at a barrier
     yielded,   ///< its thread used up its turn
+    in_warp,   ///< its thread waits in a warp operation; `warp` says which
     printing,  ///< its thread printed; `print` says what
     faulted,   ///< its thread is over; the stack is to be forgotten
 };
@@ -63,6 +64,11 @@ struct alignas(64) Runner : jit::ThreadContext {
     }
 
     // Colder.
+    struct {
+        jit::WarpKind kind{};
+        std::uint32_t mask = 0, operand = 0;
+        std::uint64_t value = 0, result = 0;
+    } warp;
     fiber::Stack stack;
     Launch* launch = nullptr;
     bool ending = false;            ///< a host kernel's thread is to return

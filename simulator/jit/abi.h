@@ -74,6 +74,15 @@ inline constexpr std::uint64_t function_handle_base = 0x0000'00F0'0000'0000ULL;
 
 enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3 };
 
+/// Operations of the lanes that a mask names (E4; PTX ISA: bar.warp.sync, shfl.sync, vote.sync, match.sync, activemask).
+enum class WarpKind : std::uint8_t {
+    sync, shuffle_index, shuffle_up, shuffle_down, shuffle_xor, all, any, uniform, ballot, match_any, match_all, active
+};
+/// Hook warp's operand for shuffles: PTX's operand b, below its c. The result: a word, and a predicate in this bit.
+inline constexpr std::uint32_t shuffle_clamp_shift = 8;
+inline constexpr std::uint64_t warp_predicate = std::uint64_t{1} << 32;
+inline constexpr std::uint32_t warp_size = 32;
+
 /// Flags of hook access_check; the required alignment in bytes is in bits 8 and up.
 enum AccessFlags : std::uint32_t { access_read = 0, access_write = 1, access_atomic = 2 };
 

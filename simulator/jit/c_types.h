@@ -3,14 +3,23 @@
 
 #include <llvm/IR/DerivedTypes.h>
 
+#include <cstdint>
 #include <type_traits>
 
 namespace cudasim::jit {
+
+/// What PTX gives as d|p: a word and a predicate.
+struct WordAndPredicate {
+    std::int32_t word;
+    bool predicate;
+};
 
 template <class T>
 llvm::Type* llvm_type(llvm::LLVMContext& context) {
     if constexpr (std::is_void_v<T>) {
         return llvm::Type::getVoidTy(context);
+    } else if constexpr (std::is_same_v<T, WordAndPredicate>) {
+        return llvm::StructType::get(llvm::Type::getInt32Ty(context), llvm::Type::getInt1Ty(context));
     } else if constexpr (std::is_pointer_v<T>) {
         return llvm::PointerType::get(context, 0);
     } else if constexpr (std::is_same_v<T, float>) {

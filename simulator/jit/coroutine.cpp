@@ -301,8 +301,10 @@ class Splitter {
 
 bool calls_barrier(const Module& module) {
     return any_of(module, [](const Function& function) {
-        return any_of(instructions(function),
-                      [](const Instruction& instruction) { return hook_called_by(instruction) == Hook::barrier; });
+        return any_of(instructions(function), [](const Instruction& instruction) {
+            const auto hook = hook_called_by(instruction);
+            return hook == Hook::barrier || hook == Hook::warp;
+        });
     });
 }
 
@@ -310,7 +312,7 @@ bool can_be_coroutine(const Compilation& compilation) {
     for (const Function& function : *compilation.module) {
         for (const Instruction& instruction : instructions(function)) {
             const auto hook = hook_called_by(instruction);
-            if (hook == Hook::local_begin) return false;
+            if (hook == Hook::local_begin || hook == Hook::warp) return false;
             if (hook == Hook::barrier && &function != compilation.kernel) return false;
             const auto* array = dyn_cast<AllocaInst>(&instruction);
             if (array && &function == compilation.kernel && !fits_in_frame(*array)) return false;

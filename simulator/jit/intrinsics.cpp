@@ -200,6 +200,77 @@ Value* barrier_numbered(Site& at) {
     return nullptr;
 }
 
+// Warps ----------------------------------------------------------------------------------------------------
+
+/// The hook's 64-bit result.
+Value* warp_call(Site& at, WarpKind kind, Value* mask, Value* value, Value* operand) {
+    IRBuilder<>& b = at.builder;
+    auto* call = call_hook(b, Hook::warp,
+                           {b.getInt32(static_cast<std::uint32_t>(kind)), mask,
+                            value ? b.CreateZExt(value, b.getInt64Ty()) : b.getInt64(0),
+                            operand ? operand : b.getInt32(0)});
+    call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {}));
+    return call;
+}
+/// The result as the call's type wants it: a word, a float, a predicate, or word and predicate.
+Value* warp_result(Site& at, Value* result) {
+    IRBuilder<>& b = at.builder;
+    Value* word = b.CreateTrunc(result, b.getInt32Ty());
+    Value* predicate = b.CreateICmpNE(b.CreateAnd(result, b.getInt64(warp_predicate)), b.getInt64(0));
+    Type* type = at.call.getType();
+    if (type->isIntegerTy(1)) return predicate;
+    if (type->isFloatTy()) return b.CreateBitCast(word, type);
+    if (!type->isStructTy()) return word;
+    Value* both = b.CreateInsertValue(PoisonValue::get(type), word, 0);
+    return b.CreateInsertValue(both, predicate, 1);
+}
+Value* warp_sync(Site& at) {
+    return warp_call(at, WarpKind::sync, at.argument(0), nullptr, nullptr), nullptr;
+}
+Value* warp_active(Site& at) {
+    return warp_result(at, warp_call(at, WarpKind::active, at.builder.getInt32(-1), nullptr, nullptr));
+}
+Value* shuffle(Site& at, WarpKind kind) {
+    IRBuilder<>& b = at.builder;
+    Value* word = b.CreateBitCast(at.argument(1), b.getInt32Ty());
+    Value* operand = b.CreateOr(b.CreateShl(at.argument(3), shuffle_clamp_shift),
+                                b.CreateAnd(at.argument(2), b.getInt32(warp_size - 1)));
+    return warp_result(at, warp_call(at, kind, at.argument(0), word, operand));
+}
+Value* shuffle_index(Site& at) {
+    return shuffle(at, WarpKind::shuffle_index);
+}
+Value* shuffle_up(Site& at) {
+    return shuffle(at, WarpKind::shuffle_up);
+}
+Value* shuffle_down(Site& at) {
+    return shuffle(at, WarpKind::shuffle_down);
+}
+Value* shuffle_xor(Site& at) {
+    return shuffle(at, WarpKind::shuffle_xor);
+}
+Value* lanes_agree(Site& at, WarpKind kind) {
+    return warp_result(at, warp_call(at, kind, at.argument(0), at.argument(1), nullptr));
+}
+Value* vote_all(Site& at) {
+    return lanes_agree(at, WarpKind::all);
+}
+Value* vote_any(Site& at) {
+    return lanes_agree(at, WarpKind::any);
+}
+Value* vote_uniform(Site& at) {
+    return lanes_agree(at, WarpKind::uniform);
+}
+Value* vote_ballot(Site& at) {
+    return lanes_agree(at, WarpKind::ballot);
+}
+Value* match_any(Site& at) {
+    return lanes_agree(at, WarpKind::match_any);
+}
+Value* match_all(Site& at) {
+    return lanes_agree(at, WarpKind::match_all);
+}
+
 /// A block's threads share one host thread: keeping the compiler from reordering is enough.
 Value* fence_in_block(Site& at) {
     at.builder.CreateFence(AtomicOrdering::SequentiallyConsistent, SyncScope::SingleThread);

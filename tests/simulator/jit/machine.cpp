@@ -208,6 +208,12 @@ std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std
     record("barrier", context, {kind, value}, site);
     return kind == 0 ? 0 : 40 + value;
 }
+std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask, std::uint64_t value,
+                                std::uint32_t operand, std::uint32_t site) {
+    (void)context, (void)kind, (void)mask, (void)operand, (void)site;
+    return value;
+}
+
 void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     record("yield", context, {}, site);
     if (++yields >= running->yields_before_stopping) end_thread();

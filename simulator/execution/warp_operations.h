@@ -1,0 +1,72 @@
+// The warps of one block: lanes that wait for each other in a warp operation, and what they get (E4).
+//
+// Threads are scheduled independently, as from Volta on. An operation is complete when every lane that its mask names
+// and that has not ended has come to an operation of the same kind with the same mask (PTX ISA, shfl.sync: "same
+// qualifiers and same membermask"), wherever in the code that is. activemask waits until nothing else of the block can run; then the
+// lanes of a warp that stand at the same call see each other.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "simulator/execution/runner.h"
+
+namespace cudasim::execution {
+
+class WarpOperations {
+  public:
+    /// Forgets everything. @param tracks whether threads of this block may come to warp operations at all
+    void start(std::uint32_t threads, bool tracks);
+    [[nodiscard]] bool tracks() const { return tracks_; }
+
+    /// A lane has come, which its mask names; runners whose operation is complete get their results and go to
+    /// `ready`, by lane.
+    void arrive(Runner* runner, std::vector<Runner*>& ready) {
+        Warp& warp = warps_[runner->thread / jit::warp_size];
+        const std::uint32_t lane = runner->thread % jit::warp_size;
+        if (warp.waiting == 0) {
+            warp.kind = runner->warp.kind;
+            warp.mask = runner->warp.mask;
+            warp.uniform = true;
+        } else {
+            warp.uniform &= warp.kind == runner->warp.kind && warp.mask == runner->warp.mask;
+        }
+        warp.lanes[lane] = runner;
+        warp.waiting |= std::uint32_t{1} << lane;
+        ++waiting_count_;
+        if (((runner->warp.mask & ~warp.over) & ~warp.waiting) == 0) [[unlikely]] all_have_come(warp, *runner, ready);
+    }
+    /// Threads [first, last) have ended; others may have waited for nobody but them.
+    void end(std::uint32_t first, std::uint32_t last, std::vector<Runner*>& ready);
+    /// Answers activemask. False when nobody asked.
+    bool answer_active(std::vector<Runner*>& ready);
+
+    [[nodiscard]] std::uint32_t waiting_count() const { return waiting_count_; }
+    /// Ascending by thread.
+    [[nodiscard]] std::vector<Runner*> waiting() const;
+    /// Of the lanes that the runner waits for, those that have not come and have not ended.
+    [[nodiscard]] std::uint32_t missing_lanes(const Runner& runner) const;
+    /// Forgets the waiting lanes and returns them.
+    [[nodiscard]] std::vector<Runner*> take_waiting();
+
+  private:
+    struct Warp {
+        std::array<Runner*, jit::warp_size> lanes{};
+        std::uint32_t waiting = 0;  ///< lanes
+        std::uint32_t over = 0;     ///< lanes that ended or never existed
+        std::uint32_t mask = 0;     ///< of the lanes that wait, when uniform
+        jit::WarpKind kind{};
+        bool uniform = true;        ///< all that wait are in one kind of operation with one mask
+    };
+    void all_have_come(Warp& warp, const Runner& runner, std::vector<Runner*>& ready);
+    void complete_where_possible(Warp& warp, std::vector<Runner*>& ready);
+    [[nodiscard]] std::uint32_t companions(const Warp& warp, const Runner& runner) const;
+    void release(Warp& warp, std::uint32_t lanes, std::vector<Runner*>& ready);
+
+    std::vector<Warp> warps_;
+    std::uint32_t waiting_count_ = 0;
+    bool tracks_ = false;
+};
+
+}  // namespace cudasim::execution
