@@ -14,15 +14,15 @@ PyTypeObject* kernel_array_type = nullptr;
 
 namespace {
 
+/// By its array protocol's type string. (`dtype.name` is a Python function, into which debuggers would step.)
 Element element_of(PyObject* dtype) {
-    Reference name(PyObject_GetAttrString(dtype, "name")), native(PyObject_GetAttrString(dtype, "isnative"));
-    const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    Reference code(PyObject_GetAttrString(dtype, "str"));
+    const char* text = code ? PyUnicode_AsUTF8(code.get()) : nullptr;
     PyErr_Clear();
-    if (text == nullptr || native.get() != Py_True) return Element::other;
-    static constexpr const char* names[] = {"bool",  "int8",   "int16",  "int32",   "int64",  "uint8",
-                                            "uint16", "uint32", "uint64", "float32", "float64"};
-    for (std::size_t i = 0; i < std::size(names); ++i)
-        if (std::strcmp(text, names[i]) == 0) return static_cast<Element>(i);
+    if (text == nullptr) return Element::other;
+    static constexpr const char* codes[] = {"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8"};
+    for (std::size_t i = 0; i < std::size(codes); ++i)
+        if (std::strcmp(text, codes[i]) == 0) return static_cast<Element>(i);
     return Element::other;
 }
 

@@ -259,7 +259,10 @@ void KernelLaunch::settle_exception(SimulatedThread& thread) {
     Reference settled(PyObject_CallOneArg(settles_.get(), value));
     if (!settled) PyErr_Clear();
     if (settled && PyObject_IsTrue(settled.get()) == 1) {
-        if (!ends_launch_) ends_launch_ = Reference::borrowed(value);
+        if (!ends_launch_) {
+            ends_launch_ = Reference::borrowed(value);
+            ended_by_ = handle.coordinate();
+        }
         handle.stop_launch();
         return;
     }
@@ -304,11 +307,20 @@ std::uint32_t KernelLaunch::site_here() {
     return last_site_;
 }
 
+namespace {
+
+/// (exception or None, tid or None, ctaid or None)
+PyObject* raised_at(const Reference& exception, const findings::ThreadCoordinate* place) {
+    PyObject* raised = exception ? exception.get() : Py_None;
+    if (place == nullptr) return Py_BuildValue("OOO", raised, Py_None, Py_None);
+    const findings::Dim3 tid = place->tid, ctaid = place->ctaid;
+    return Py_BuildValue("O(III)(III)", raised, tid.x, tid.y, tid.z, ctaid.x, ctaid.y, ctaid.z);
+}
+
+}  // namespace
+
 PyObject* KernelLaunch::outcome() const {
-    PyObject* raised = raised_ ? raised_.get() : Py_None;
-    PyObject* ends = ends_launch_ ? ends_launch_.get() : Py_None;
-    const findings::Dim3 tid = raised_by_.tid, ctaid = raised_by_.ctaid;
-    return Py_BuildValue("O((III)(III))O", raised, tid.x, tid.y, tid.z, ctaid.x, ctaid.y, ctaid.z, ends);
+    return Py_BuildValue("NN", raised_at(raised_, &raised_by_), raised_at(ends_launch_, ended_by_ ? &*ended_by_ : nullptr));
 }
 
 }  // namespace cudasim::pyfiber

@@ -11,6 +11,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 
@@ -66,7 +67,8 @@ class KernelLaunch final : public execution::HostKernel {
     [[nodiscard]] BlockMemory& block_memory(std::uint64_t block) { return blocks_[block]; }
     [[nodiscard]] const LaunchLimits& limits() const { return limits_; }
 
-    /// (exception of the lowest thread that raised, its (tid, ctaid), what ends the launch): new tuple, or null.
+    /// ((exception of the lowest thread that raised or None, tid, ctaid), (what ends the launch or None, tid and ctaid
+    /// of the thread that raised it, or None where none did)): new tuple, or null.
     [[nodiscard]] PyObject* outcome() const;
 
   private:
@@ -104,6 +106,7 @@ class KernelLaunch final : public execution::HostKernel {
     Reference raised_;
     findings::ThreadCoordinate raised_by_;
     Reference ends_launch_;
+    std::optional<findings::ThreadCoordinate> ended_by_;
 
     // The time limit: this thread interrupts Python code, which never looks at a clock.
     std::thread watchdog_;

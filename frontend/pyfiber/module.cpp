@@ -26,7 +26,7 @@ constexpr bool known_version = true;
 #endif
 
 /// launch(plan, function, arguments, settles, thread tracer, after block, name, static limit, shared limit, dynamic bytes, seconds)
-/// → (plan's report, (exception of the lowest thread that raised, its (tid, ctaid), what ends the launch))
+/// → (plan's report, KernelLaunch::outcome())
 PyObject* launch(PyObject*, PyObject* arguments) {
     PyObject *plan = nullptr, *function = nullptr, *values = nullptr, *settles = nullptr, *tracer = nullptr,
              *after_block = nullptr;

@@ -19,30 +19,35 @@ error_count = 0
 
 
 class FromThread(NamedTuple):
-    """What a simulated thread raised, in Python mode: the exception itself, with the kernel's frames."""
+    """What a simulated thread raised, in Python mode: the exception itself, with the kernel's frames.
 
-    exception: Optional[BaseException]
-    tid: tuple
-    ctaid: tuple
+    tid and ctaid: None when no simulated thread raised it
+    """
+
+    exception: Optional[BaseException] = None
+    tid: Optional[tuple] = None
+    ctaid: Optional[tuple] = None
 
 
-def deliver(report, kernel_globals, write_back, raised=None, ends_launch=None):
+def deliver(report, kernel_globals, write_back, raised=FromThread(), ends_launch=FromThread()):
     """Raises or warns what the report says. Results are written back unless there is an error.
 
     :param report: None when there is nothing but what ends the launch
     :param write_back: called without arguments when the launch counts as done
-    :param raised: FromThread, of the lowest thread that raised; None in native mode
-    :param ends_launch: what a simulated thread raised to end the launch: KeyboardInterrupt, a debugger's quitting
+    :param raised: of the lowest thread that raised; without exception in native mode
+    :param ends_launch: what ends the launch: KeyboardInterrupt, a debugger's quitting
     """
     found = [from_native(native) for native in report.findings] if report is not None else []
     error_indices = [index for index, finding in enumerate(found) if finding.severity == "error"]
-    host_exception = ends_launch if ends_launch is not None or report is None else report.host_exception
-    failed = bool(error_indices) or host_exception is not None
+    interrupted = report.host_exception if report is not None else None
+    failed = bool(error_indices) or interrupted is not None or ends_launch.exception is not None
     if not failed:
         write_back()
     exception = None
-    if failed:
-        exception = _exception(report, found, error_indices, kernel_globals, raised, host_exception)
+    if ends_launch.exception is not None:
+        exception = _with_place(ends_launch, found)
+    elif failed:
+        exception = _exception(report, found, error_indices, kernel_globals, raised, interrupted)
     try:
         for finding in found:
             if finding.severity == "warning":
@@ -55,6 +60,15 @@ def deliver(report, kernel_globals, write_back, raised=None, ends_launch=None):
         raise exception
 
 
+def _with_place(ends_launch, found):
+    """What ends a launch has the frames of the thread that raised it. Where it is an accident they get a place."""
+    exception, tid, ctaid = ends_launch
+    exception.findings = found
+    if isinstance(exception, KeyboardInterrupt) and tid is not None:
+        _add_note(exception, f"  at tid={list(tid)} ctaid={list(ctaid)}")
+    return exception
+
+
 def _exception(report, found, error_indices, kernel_globals, raised, host_exception):
     global error_count
     error_count += len(error_indices)
@@ -64,8 +78,7 @@ def _exception(report, found, error_indices, kernel_globals, raised, host_except
         interrupted = [index for index in error_indices if found[index].kind == "interrupted"]
         main_index = interrupted[0] if interrupted else main_index
         exception = host_exception
-        own_frames = report is None or exception is not report.host_exception
-    elif raised is not None and _is_of(raised, found[main_index]):
+    elif _is_of(raised, found[main_index]):
         exception = _with_coordinates(raised.exception, found, main_index, error_indices, kernel_globals)
         own_frames = True
     else:

@@ -169,8 +169,13 @@ class CUDADispatcher:
         signatures = () if self._can_compile else [(declared, None) for declared in self.overloads]
         return _unpickled, (state_of(self.py_func), self.targetoptions, signatures, self.device)
 
+    @property
+    def __code__(self):
+        return self.py_func.__code__  # as Numba's: `b kernel` in pdb goes by it
+
     # -- configuring --------------------------------------------------------------------------------------
 
+    @_native.FramelessMethod
     def __getitem__(self, brackets):
         if type(brackets) is tuple and len(brackets) == 2 and type(brackets[0]) is type(brackets[1]) is int:
             configured = self._configured.get(brackets)
@@ -178,6 +183,7 @@ class CUDADispatcher:
                 return configured
         return self._configure(brackets)
 
+    @_native.FramelessMethod
     def configure(self, griddim, blockdim, stream=0, sharedmem=0):
         """The kernel with a launch configuration: `kernel[griddim, blockdim, stream, sharedmem]`."""
         return self._configure((griddim, blockdim, stream, sharedmem))
@@ -201,6 +207,7 @@ class CUDADispatcher:
             return configured
         return ConfiguredKernel(self, grid, block, stream, shared_bytes)
 
+    @_native.FramelessMethod
     def forall(self, ntasks, tpb=0, stream=0, sharedmem=0):
         """A launch configuration for a given number of tasks in one dimension."""
         return ForAll(self, ntasks, tpb, stream, sharedmem)

@@ -8,6 +8,7 @@ launch (`python -m pdb script.py`) traces all simulated threads: cudasim._pyfibe
 import contextlib
 import sys
 import threading
+import types as python_types
 
 from cudasim import _progress, _pyfiber
 from cudasim.python_mode.reach import reachable_functions
@@ -32,7 +33,7 @@ def _trace_handed_on():
         return
     debugger = getattr(trace, "__self__", None)
     if not _is_bdb(debugger):
-        yield threading.gettrace()  # coverage.py: a tracer of its own for each thread
+        yield _as_thread_of_its_own(threading.gettrace())
         return
     debugger.trace_dispatch = _Focus(debugger)
     sys.settrace(debugger.trace_dispatch)
@@ -42,6 +43,27 @@ def _trace_handed_on():
         del debugger.trace_dispatch
         if sys.gettrace() is not None:
             sys.settrace(debugger.trace_dispatch)
+
+
+def _as_thread_of_its_own(start):
+    """coverage.py's function that starts a tracer in a new thread, for simulated threads.
+
+    Its tracers remember their threading.Thread, and the one in Python takes those of simulated threads for the
+    launching thread's, and warns that they lost it. So they get one that never ran.
+    """
+    if start is None:
+        return None
+    never_started = threading.Thread(name="simulated CUDA thread")
+
+    def start_tracer(frame, event, arg):
+        identity, known = threading.get_ident(), threading._active
+        host, known[identity] = known.get(identity), never_started
+        try:
+            return start(frame, event, arg)
+        finally:
+            known[identity] = host
+
+    return start_tracer
 
 
 class _Focus:
@@ -92,12 +114,15 @@ def where():
 
 def _prompt(debugger):
     prompt = vars(debugger).get("prompt", "(Pdb) ")
-    place = where()
-    if place is None:
+    # IPython asks for it in a thread made for the terminal.
+    place = where() or vars(debugger).get("_cudasim_place")
+    if place is None or place in prompt:
         return prompt
     _progress.hand_to_debugger(True)
     body = prompt.rstrip()
-    return f"{body[:-1]} {place}) " if body.endswith(")") else f"{place} {prompt}"
+    if body.endswith(")"):
+        return f"{body[:-1]} {place}) "
+    return f"{body[:-1]} {place}> " if body.endswith(">") else f"{place} {prompt}"
 
 
 def _set_prompt(debugger, prompt):
@@ -108,8 +133,16 @@ def _name_threads_in_prompts():
     """pdb.Pdb.prompt becomes a property, for its subclasses (pytest's, IPython's) too."""
     import pdb
 
-    if not isinstance(vars(pdb.Pdb).get("prompt"), property):
-        pdb.Pdb.prompt = property(_prompt, _set_prompt, doc="The prompt; in a kernel it names the thread.")
+    if isinstance(vars(pdb.Pdb).get("prompt"), property):
+        return
+    stops = pdb.Pdb.setup
+
+    def setup(debugger, *args):
+        vars(debugger)["_cudasim_place"] = where()
+        return stops(debugger, *args)
+
+    pdb.Pdb.setup = setup
+    pdb.Pdb.prompt = property(_prompt, _set_prompt, doc="The prompt; in a kernel it names the thread.")
 
 
 def wants_lines_of(function):
@@ -131,5 +164,14 @@ def _breaks_in(debugger, code):
     lines = debugger.get_file_breaks(debugger.canonic(code.co_filename))
     if not lines:
         return False
-    own = {line for _, _, line in code.co_lines() if line}
+    own = _lines_of(code)
     return any(line in own for line in lines)
+
+
+def _lines_of(code):
+    """Of a function and of those defined in it."""
+    lines = {line for _, _, line in code.co_lines() if line}
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            lines |= _lines_of(constant)
+    return lines

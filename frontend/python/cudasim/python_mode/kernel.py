@@ -145,13 +145,13 @@ class PythonEntry:
                 self._plan, kernel.function, values, ends_launch, thread_tracer, estimate, kernel.name,
                 *self._limits, self._time_limit,
             )  # fmt: skip
-        raised, place, ends = outcome
-        if report is None and ends is None:
+        raised, ends = [_reporting.FromThread(*known) for known in outcome]
+        if report is None and ends.exception is None:
             copies.write_back()
             return
         names = getattr(kernel.py_func, "__globals__", {})
         try:
-            _reporting.deliver(report, names, copies.write_back, _reporting.FromThread(raised, *place), ends)
+            _reporting.deliver(report, names, copies.write_back, raised, ends)
         except (AttributeError, NameError, TypeError) as error:
             if kernel.refusal is None:
                 raise
@@ -159,6 +159,7 @@ class PythonEntry:
             raise kernel.refusal from error
 
 
+@_native.FramelessMethod
 def ends_launch(exception):
     """Whether what a thread raised ends the whole launch: Ctrl-C, sys.exit(), the quitting of a debugger."""
     if not isinstance(exception, Exception):

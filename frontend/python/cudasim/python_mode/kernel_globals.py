@@ -15,7 +15,7 @@ import types as python_types
 
 import numpy as np
 
-from cudasim import _pyfiber, types
+from cudasim import _native, _pyfiber, types
 from cudasim.cuda.intrinsics import ALL, Intrinsic
 from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
@@ -229,7 +229,7 @@ def function_of(dispatcher):
 def _install():
     from cudasim.cuda.dispatcher import CUDADispatcher
 
-    _pyfiber.set_function_of(function_of)
+    _pyfiber.set_function_of(_native.FramelessMethod(function_of))
     Intrinsic.__call__ = _pyfiber.intrinsic_call
     Intrinsic.__getattr__ = _pyfiber.intrinsic_attribute
     CUDADispatcher.__call__ = _pyfiber.dispatcher_call

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from cudasim import _pyfiber, errors, types
+from cudasim import _native, _pyfiber, errors, types
 from cudasim.cuda.array_functions import is_cuda_array  # noqa: F401 - arguments of that kind are flattened there
 from cudasim.cuda.arguments import Flattener
 
@@ -95,4 +95,5 @@ def excess_of_shared_memory(static_bytes, dynamic_bytes):
                                   "are more than the device has")
 
 
-_pyfiber.set_helpers(numpy_view, dtype_of, excess_of_shared_memory, constant)
+# Frameless: a debugger in a kernel does not step into them.
+_pyfiber.set_helpers(*map(_native.FramelessMethod, (numpy_view, dtype_of, excess_of_shared_memory, constant)))
