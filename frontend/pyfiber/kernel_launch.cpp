@@ -84,13 +84,14 @@ std::string class_name(PyObject* exception) {
 
 }  // namespace
 
-KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, PyObject* thread_tracer,
+KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, ThreadTracer thread_tracer,
                            PyObject* after_block, std::string name, LaunchLimits limits)
     : function_(Reference::borrowed(function)),
       arguments_(Reference::borrowed(arguments)),
       settles_(Reference::borrowed(settles)),
-      thread_tracer_(Reference::borrowed(thread_tracer)),
+      thread_tracer_(Reference::borrowed(thread_tracer.start)),
       after_block_(Reference::borrowed(after_block)),
+      each_thread_is_traced_(thread_tracer.each_thread),
       name_(std::move(name)),
       limits_(limits),
       host_state_(PyThreadState_Get()) {}
@@ -207,7 +208,7 @@ void KernelLaunch::prepare(SimulatedThread& thread) {
 /// A debugger that the kernel called itself has traced this one thread.
 void KernelLaunch::clean(SimulatedThread& thread) {
     PyThreadState* state = thread.state;
-    if (state->c_tracefunc != nullptr && trace_ == nullptr) PyEval_SetTrace(nullptr, nullptr);
+    if (state->c_tracefunc != nullptr && (trace_ == nullptr || each_thread_is_traced_)) PyEval_SetTrace(nullptr, nullptr);
     for (const LocalArray& local : thread.local_arrays) {
         Py_DECREF(local.frame);
         Py_DECREF(local.array);

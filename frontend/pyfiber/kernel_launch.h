@@ -37,15 +37,20 @@ struct LaunchLimits {
     double seconds = 0;                      ///< 0: no limit
 };
 
+/// What sys.settrace() gets on simulated threads, as on a new OS thread; None: the launching thread's trace function,
+/// if it has one.
+struct ThreadTracer {
+    PyObject* start = nullptr;
+    bool each_thread = false;  ///< on each; else once for each thread state, which later threads share
+};
+
 class KernelLaunch final : public execution::HostKernel {
   public:
     /// @param function called once per thread with the elements of the tuple `arguments`
     /// @param settles callable(exception) → whether it ends the launch rather than the thread
-    /// @param thread_tracer what sys.settrace() gets on each simulated thread, as on a new OS thread; None: the
-    ///     launching thread's trace function, if it has one
     /// @param after_block callable(number of blocks that are over) or None: called after each block until it returns
     ///     False; what it raises ends the launch
-    KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, PyObject* thread_tracer,
+    KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, ThreadTracer thread_tracer,
                  PyObject* after_block, std::string name, LaunchLimits limits);
 
     void run(execution::ThreadHandle& handle) override;
@@ -82,6 +87,7 @@ class KernelLaunch final : public execution::HostKernel {
     void watch();
 
     Reference function_, arguments_, settles_, thread_tracer_, after_block_, context_;
+    bool each_thread_is_traced_ = false;
     std::uint64_t blocks_over_ = 0;
     std::string name_;
     LaunchLimits limits_;

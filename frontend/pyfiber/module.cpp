@@ -25,7 +25,8 @@ constexpr bool known_version = false;
 constexpr bool known_version = true;
 #endif
 
-/// launch(plan, function, arguments, settles, thread tracer, after block, name, static limit, shared limit, dynamic bytes, seconds)
+/// launch(plan, function, arguments, settles, thread tracer, whether each thread starts it, after block, name, static
+/// limit, shared limit, dynamic bytes, seconds)
 /// → (plan's report, KernelLaunch::outcome())
 PyObject* launch(PyObject*, PyObject* arguments) {
     PyObject *plan = nullptr, *function = nullptr, *values = nullptr, *settles = nullptr, *tracer = nullptr,
@@ -33,14 +34,16 @@ PyObject* launch(PyObject*, PyObject* arguments) {
     const char* name = nullptr;
     unsigned long long static_limit = 0, limit = 0, dynamic = 0;
     double seconds = 0;
-    if (!PyArg_ParseTuple(arguments, "OOO!OOOsKKKd", &plan, &function, &PyTuple_Type, &values, &settles, &tracer,
-                          &after_block, &name, &static_limit, &limit, &dynamic, &seconds))
+    int each_thread = 0;
+    if (!PyArg_ParseTuple(arguments, "OOO!OOpOsKKKd", &plan, &function, &PyTuple_Type, &values, &settles, &tracer,
+                          &each_thread, &after_block, &name, &static_limit, &limit, &dynamic, &seconds))
         return nullptr;
     if (current_thread != nullptr) {
         PyErr_SetString(PyExc_RuntimeError, "a kernel cannot launch a kernel: numba.cuda has no dynamic parallelism");
         return nullptr;
     }
-    KernelLaunch kernel(function, values, settles, tracer, after_block, name, {static_limit, limit, dynamic, seconds});
+    KernelLaunch kernel(function, values, settles, {tracer, each_thread != 0}, after_block, name,
+                        {static_limit, limit, dynamic, seconds});
     Reference capsule(PyCapsule_New(static_cast<execution::HostKernel*>(&kernel), "cudasim.HostKernel", nullptr));
     Reference method(capsule ? PyUnicode_FromString("launch") : nullptr);
     PyObject* report = method ? PyObject_CallMethodOneArg(plan, method.get(), capsule.get()) : nullptr;

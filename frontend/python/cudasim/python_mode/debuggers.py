@@ -8,16 +8,19 @@ launch (`python -m pdb script.py`) traces all simulated threads: cudasim._pyfibe
 import contextlib
 import sys
 import threading
-import types as python_types
 
 from cudasim import _progress, _pyfiber
+from cudasim.python_mode import tracers
 from cudasim.python_mode.reach import reachable_functions
 
 
 @contextlib.contextmanager
 def attached():
-    """Around a launch in Python mode; gives the trace function for each simulated thread, None for this thread's."""
-    _name_threads_in_prompts()
+    """Around a launch in Python mode; gives the trace function for simulated threads and whether each starts it anew.
+
+    None for the launching thread's trace function.
+    """
+    _prepare_pdb()
     try:
         with _trace_handed_on() as thread_tracer:
             yield thread_tracer
@@ -29,41 +32,20 @@ def attached():
 def _trace_handed_on():
     trace = sys.gettrace()
     if trace is None:
-        yield None
+        yield None, False
         return
     debugger = getattr(trace, "__self__", None)
     if not _is_bdb(debugger):
-        yield _as_thread_of_its_own(threading.gettrace())
+        yield tracers.for_simulated_threads(threading.gettrace())
         return
     debugger.trace_dispatch = _Focus(debugger)
     sys.settrace(debugger.trace_dispatch)
     try:
-        yield None
+        yield None, False
     finally:
         del debugger.trace_dispatch
         if sys.gettrace() is not None:
             sys.settrace(debugger.trace_dispatch)
-
-
-def _as_thread_of_its_own(start):
-    """coverage.py's function that starts a tracer in a new thread, for simulated threads.
-
-    Its tracers remember their threading.Thread, and the one in Python takes those of simulated threads for the
-    launching thread's, and warns that they lost it. So they get one that never ran.
-    """
-    if start is None:
-        return None
-    never_started = threading.Thread(name="simulated CUDA thread")
-
-    def start_tracer(frame, event, arg):
-        identity, known = threading.get_ident(), threading._active
-        host, known[identity] = known.get(identity), never_started
-        try:
-            return start(frame, event, arg)
-        finally:
-            known[identity] = host
-
-    return start_tracer
 
 
 class _Focus:
@@ -103,19 +85,10 @@ def _steps(debugger):
     return debugger.stopframe is None and debugger.stoplineno != -1
 
 
-def where():
-    """"kernel tid=[10, 0, 0] ctaid=[0, 0, 0]" on a simulated thread, else None."""
-    position = _pyfiber.position()
-    if position is None:
-        return None
-    tid, ctaid = position
-    return f"{_pyfiber.kernel_name()} tid={list(tid)} ctaid={list(ctaid)}"
-
-
 def _prompt(debugger):
     prompt = vars(debugger).get("prompt", "(Pdb) ")
     # IPython asks for it in a thread made for the terminal.
-    place = where() or vars(debugger).get("_cudasim_place")
+    place = tracers.where() or vars(debugger).get("_cudasim_place")
     if place is None or place in prompt:
         return prompt
     _progress.hand_to_debugger(True)
@@ -129,30 +102,37 @@ def _set_prompt(debugger, prompt):
     vars(debugger)["prompt"] = prompt
 
 
-def _name_threads_in_prompts():
-    """pdb.Pdb.prompt becomes a property, for its subclasses (pytest's, IPython's) too."""
+def _prepare_pdb():
+    """pdb.Pdb.prompt becomes a property, for its subclasses (pytest's, IPython's) too; `return` works in kernels."""
+    import bdb
     import pdb
 
     if isinstance(vars(pdb.Pdb).get("prompt"), property):
         return
-    stops = pdb.Pdb.setup
+    stops, returns = pdb.Pdb.setup, bdb.Bdb.set_return
 
     def setup(debugger, *args):
-        vars(debugger)["_cudasim_place"] = where()
+        vars(debugger)["_cudasim_place"] = tracers.where()
         return stops(debugger, *args)
 
-    pdb.Pdb.setup = setup
+    def set_return(debugger, frame):
+        returns(debugger, frame)
+        if debugger.stopframe is None and debugger.returnframe is frame and frame.f_back is None:
+            # bdb stops in the calling frame; without one it would at the next line.
+            debugger._set_stopinfo(frame, frame, -1)
+
+    pdb.Pdb.setup, bdb.Bdb.set_return = setup, set_return
     pdb.Pdb.prompt = property(_prompt, _set_prompt, doc="The prompt; in a kernel it names the thread.")
 
 
 def wants_lines_of(function):
     """Whether the trace function that is set wants to see the lines of a kernel."""
+    codes = [known.__code__ for known in reachable_functions(function) if hasattr(known, "__code__")]
     debugger = getattr(sys.gettrace(), "__self__", None)
-    if not _is_bdb(debugger):
-        return True
-    if _steps(debugger):
-        return True  # into the kernel
-    return any(_breaks_in(debugger, known.__code__) for known in reachable_functions(function) if hasattr(known, "__code__"))
+    if _is_bdb(debugger):
+        return _steps(debugger) or any(_breaks_in(debugger, code) for code in codes)  # a step goes into the kernel
+    pydevd = tracers.pydevd_of(threading.gettrace())
+    return pydevd is None or tracers.pydevd_breaks_in(pydevd, codes)
 
 
 def _is_bdb(debugger):
@@ -162,16 +142,4 @@ def _is_bdb(debugger):
 
 def _breaks_in(debugger, code):
     lines = debugger.get_file_breaks(debugger.canonic(code.co_filename))
-    if not lines:
-        return False
-    own = _lines_of(code)
-    return any(line in own for line in lines)
-
-
-def _lines_of(code):
-    """Of a function and of those defined in it."""
-    lines = {line for _, _, line in code.co_lines() if line}
-    for constant in code.co_consts:
-        if isinstance(constant, python_types.CodeType):
-            lines |= _lines_of(constant)
-    return lines
+    return bool(lines) and not tracers.lines_of(code).isdisjoint(lines)

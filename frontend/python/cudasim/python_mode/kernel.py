@@ -140,9 +140,9 @@ class PythonEntry:
         copies = HostCopies(self.device)
         values = kernel.builder.build(args, copies)
         estimate = slowness.Estimate.of(kernel, self._blocks)
-        with debuggers.attached() as thread_tracer:
+        with debuggers.attached() as (thread_tracer, each_thread):
             report, outcome = _pyfiber.launch(
-                self._plan, kernel.function, values, ends_launch, thread_tracer, estimate, kernel.name,
+                self._plan, kernel.function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.name,
                 *self._limits, self._time_limit,
             )  # fmt: skip
         raised, ends = [_reporting.FromThread(*known) for known in outcome]

@@ -1,0 +1,125 @@
+"""Trace functions that keep a tracer for each threading.Thread: coverage.py's and pydevd's, which debugpy is.
+
+They start one when a new thread calls the function given to threading.settrace(), and ask which thread that is. All
+simulated threads of a launch run in one thread of the host. For pydevd each gets a threading.Thread of its own, so that
+an editor lists it by name, and steps in it alone.
+"""
+
+import _thread
+import functools
+import itertools
+import os
+import threading
+import types as python_types
+
+from cudasim import _pyfiber
+
+_own = threading.local()  # of a simulated thread; gone when it ends
+_identities = itertools.count(1 << 62)  # no pthread_t is that large
+
+
+def for_simulated_threads(start):
+    """(what starts a tracer in a simulated thread, whether it must in each of them rather than in each thread state).
+
+    :param start: threading.settrace()'s function
+    """
+    if start is None:
+        return None, False
+    if pydevd_of(start) is None:
+        never_ran = threading.Thread(name="simulated CUDA thread")
+        return _starting_as(start, lambda: never_ran), False
+    threading.get_ident = _identity  # threading.current_thread() goes by it
+
+    def thread():
+        if not hasattr(_own, "registration"):
+            _own.registration = _Registration()
+        return _own.registration.thread
+
+    return _starting_as(start, thread), True
+
+
+def pydevd_of(start):
+    """pydevd's PyDB behind threading.settrace()'s function, None for another one's."""
+    if not isinstance(start, functools.partial) or not start.args:
+        return None
+    return start.args[0] if "pydevd" in (getattr(start.func, "__module__", None) or "") else None
+
+
+#: pydevd_comm_constants: none; step over and return, in all code and in the user's.
+_COMMANDS_THAT_STAY = {-1, 108, 109, 159, 160}
+
+
+def pydevd_breaks_in(debugger, code_objects):
+    """Whether pydevd would stop in one of these functions, as far as is known before they run."""
+    info = getattr(threading.current_thread(), "additional_info", None)
+    if getattr(info, "pydev_step_cmd", -1) not in _COMMANDS_THAT_STAY:
+        return True
+    names = getattr(debugger, "function_breakpoint_name_to_breakpoint", None) or {}
+    for code in code_objects:
+        lines = debugger.breakpoints.get(os.path.realpath(code.co_filename)) or {}
+        if code.co_name in names or any(line in lines for line in lines_of(code)):
+            return True
+    return False
+
+
+def lines_of(code):
+    """The lines of a function and of those defined in it."""
+    lines = {line for _, _, line in code.co_lines() if line}
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            lines |= lines_of(constant)
+    return lines
+
+
+def _starting_as(start, thread):
+    """For a moment the host's thread is another. (coverage.py's Python tracer takes itself for the host's, and warns
+    when that one is lost.)"""
+
+    def start_tracer(frame, event, arg):
+        identity, known = _thread.get_ident(), threading._active
+        host, known[identity] = known.get(identity), thread()
+        try:
+            return start(frame, event, arg)
+        finally:
+            known[identity] = host
+
+    return start_tracer
+
+
+def _identity():
+    registration = getattr(_own, "registration", None)
+    return _thread.get_ident() if registration is None else registration.thread.ident
+
+
+class _SimulatedThread(threading.Thread):
+    """A simulated thread as debuggers list it: with a name, alive while it is registered."""
+
+    def __init__(self):
+        super().__init__(name=where(), daemon=True)
+        self._ident = self._native_id = next(_identities)
+        self._started.set()
+        threading._active[self._ident] = self
+
+    def join(self, timeout=None):
+        """Refuses: it ends with its launch."""
+        raise RuntimeError("a simulated CUDA thread cannot be joined")
+
+
+class _Registration:
+    """Ends with the simulated thread."""
+
+    def __init__(self):
+        self.thread = _SimulatedThread()
+
+    def __del__(self):
+        self.thread._is_stopped = True
+        threading._active.pop(self.thread._ident, None)
+
+
+def where():
+    """"kernel tid=[10, 0, 0] ctaid=[0, 0, 0]" on a simulated thread, else None."""
+    position = _pyfiber.position()
+    if position is None:
+        return None
+    tid, ctaid = position
+    return f"{_pyfiber.kernel_name()} tid={list(tid)} ctaid={list(ctaid)}"

@@ -1,0 +1,176 @@
+"""Debuggers and tracers that were there before the launch see the kernel's lines: pdb, debugpy, coverage.py."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import clean_environment
+from dap_client import debugged
+from terminal import PROMPT, Terminal
+
+SCRIPT = """\
+import numpy as np
+from numba import cuda
+
+@cuda.jit(device=True)
+def half(v):
+    return v / 2
+
+@cuda.jit
+def k(x):
+    i = cuda.grid(1)
+    s = cuda.shared.array(4, np.float32)
+    s[i] = half(x[i])
+    cuda.syncthreads()
+    if i == 77:
+        x[i] = 0
+    x[i] = s[3 - i]
+
+x = np.arange(4, dtype=np.float32)
+k[1, 4](x)
+k.forall(4, 4)(x)
+print("sum", x.sum())
+"""
+LAUNCH, KERNEL, BARRIER = 19, 9, 13
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+@pytest.fixture
+def pdb(script):
+    """`python -m pdb script.py`, at its first prompt."""
+    terminal = Terminal([sys.executable, "-m", "pdb", "script.py"], script.parent, ENABLE_CUDASIM="1")
+    terminal.expect()
+    yield terminal
+    terminal.close()
+
+
+def place(tid, ctaid=(0, 0, 0)):
+    return f"(Pdb k tid=[{tid}, 0, 0] ctaid={list(ctaid)}) "
+
+
+def test_a_breakpoint_on_a_kernels_line_stops_every_thread(pdb):
+    pdb.ask(f"b {BARRIER}")
+    for tid in range(4):
+        assert pdb.ask("c").endswith(place(tid))
+        assert f"{tid}\n" in pdb.ask("p i")
+    pdb.ask("cl 1")
+    assert "sum 3.0" not in pdb.shown and "sum" in pdb.ask("c")
+
+
+def test_conditional_and_temporary_breakpoints_and_breakpoints_on_functions(pdb):
+    pdb.ask(f"b script.py:{BARRIER}, i == 2")
+    assert pdb.ask("c").endswith(place(2))
+    pdb.ask("cl 1")
+    pdb.ask(f"tbreak {LAUNCH + 1}")
+    assert "k.forall(4, 4)(x)" in pdb.ask("c")
+    pdb.ask("b k")
+    assert "-> i = cuda.grid(1)" in pdb.ask("c")
+    pdb.ask("cl 3")
+    pdb.ask("b half")
+    assert "-> return v / 2" in pdb.ask("c")
+    assert place(0) in pdb.ask("r")
+
+
+def test_steps_go_into_the_kernel_stay_in_one_thread_and_come_out_at_the_hosts_next_line(pdb):
+    pdb.ask(f"b {LAUNCH}")
+    pdb.ask("c")
+    assert "--Call--" in pdb.ask("s") and pdb.shown.endswith(place(0))
+    lines = [pdb.ask("s") for _ in range(6)]
+    assert "script.py(5)half()" not in lines[2] and "half()" in lines[3]  # 10, 11, 12, half's three
+    while "[1, 0, 0]" not in lines[-1] and "k.forall" not in lines[-1]:
+        assert len(lines) < 20
+        lines.append(pdb.ask("s"))
+    assert "-> k.forall(4, 4)(x)" in lines[-1]
+    assert "cudasim" not in "".join(lines).replace("cudasim_tests", "")
+
+
+@pytest.mark.parametrize("command", ["n", "until", "s"])
+def test_steps_over_a_barrier_stay_in_the_thread(pdb, command):
+    pdb.ask(f"tbreak script.py:{BARRIER}, i == 1")
+    assert pdb.ask("c").endswith(place(1))
+    shown = pdb.ask(command)
+    assert "-> if i == 77" in shown and shown.endswith(place(1))
+
+
+def test_return_goes_to_the_kernels_end(pdb):
+    pdb.ask(f"tbreak {BARRIER}")
+    pdb.ask("c")
+    shown = pdb.ask("return")
+    assert "--Return--" in shown and shown.endswith(place(0))
+    assert "-> k.forall(4, 4)(x)" in pdb.ask("n")
+
+
+def test_a_step_over_the_launch_is_native(pdb):
+    pdb.ask(f"b {LAUNCH}")
+    pdb.ask("c")
+    assert "k.forall" in pdb.ask("n")
+    assert "True" in pdb.ask("p all(known.mode == 'native' for known in k.overloads.values()) and not k._traced")
+
+
+
+@pytest.mark.parametrize("core", ["ctrace", "pytrace"])
+def test_coverage_sees_the_lines_and_branches_of_kernels(tmp_path, core):
+    pytest.importorskip("coverage", reason="coverage is not installed (scripts/set_up.sh test installs it)")
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.replace("k[1, 4]", "k[8, 4]").replace("cuda.grid(1)", "cuda.threadIdx.x"))
+    environment = clean_environment(ENABLE_CUDASIM="1", COVERAGE_CORE=core)
+
+    def coverage(*arguments):
+        return subprocess.run([sys.executable, "-m", "coverage", *arguments], cwd=tmp_path, env=environment, text=True,
+                              capture_output=True, timeout=120)  # fmt: skip
+
+    done = coverage("run", "--branch", "script.py")
+    assert done.returncode == 0 and "sum" in done.stdout and done.stderr == ""
+    coverage("json", "-o", "report.json", "--include", "script.py")
+    report = json.loads((tmp_path / "report.json").read_text())["files"]["script.py"]
+    assert report["missing_lines"] == [15]
+    assert report["missing_branches"] == [[14, 15]]
+
+
+def require_debugpy():
+    pytest.importorskip("debugpy", reason="debugpy is not installed (scripts/set_up.sh test installs it)")
+
+
+def test_a_debugpy_client_stops_in_one_thread_and_steps_in_it(script):
+    require_debugpy()
+    with debugged(script, [{"line": BARRIER, "condition": "i == 2"}]) as client:
+        reason, thread, frames, variables = client.stopped()
+        assert (reason, frames, variables["i"]) == ("breakpoint", [("k", BARRIER)], "2")
+        names = {known["id"]: known["name"] for known in client.ask("threads")["threads"]}
+        assert names[thread] == "k tid=[2, 0, 0] ctaid=[0, 0, 0]"
+        assert client.evaluate("cuda.threadIdx.x + s[1]", thread) == "2.5"
+        for line in (BARRIER + 1, BARRIER + 3):
+            client.ask("next", threadId=thread)
+            reason, stopped, frames, variables = client.stopped()
+            assert (reason, stopped, frames, variables["i"]) == ("step", thread, [("k", line)], "2")
+        client.ask("continue", threadId=thread)
+        assert client.stopped()[2] == [("k", BARRIER)]  # the second launch
+        client.ask("disconnect")
+        status, output = client.finish()
+        assert status == 0 and "sum" in output
+
+
+def test_a_debugpy_client_steps_into_a_device_function(script):
+    require_debugpy()
+    with debugged(script, [{"line": BARRIER - 1, "condition": "i == 3"}]) as client:
+        _, thread, _, _ = client.stopped()
+        client.ask("stepIn", threadId=thread)
+        _, stopped, frames, variables = client.stopped()
+        assert (stopped, frames, variables["v"]) == (thread, [("half", 6), ("k", BARRIER - 1)], "3.0")
+
+
+def test_kernels_without_breakpoints_stay_native_under_debugpy(tmp_path):
+    require_debugpy()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT + "print({known.mode for known in k.overloads.values()}, len(k._traced))\n")
+    with debugged(script, [{"line": LAUNCH + 3}]) as client:
+        client.stopped()
+        client.ask("disconnect")
+        assert "{'native'} 0" in client.finish()[1]
