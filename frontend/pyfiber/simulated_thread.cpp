@@ -20,7 +20,7 @@ bool end_thread(SimulatedThread& thread) {
         thread.leave();
         thread.handle->fault(findings::FindingKind::interrupted);
     }
-    PyErr_SetNone(thread_ends);
+    PyErr_SetString(thread_ends, "its launch is over");
     return false;
 }
 

@@ -91,7 +91,6 @@ def _prompt(debugger):
     place = tracers.where() or vars(debugger).get("_cudasim_place")
     if place is None or place in prompt:
         return prompt
-    _progress.hand_to_debugger(True)
     body = prompt.rstrip()
     if body.endswith(")"):
         return f"{body[:-1]} {place}) "
@@ -112,7 +111,9 @@ def _prepare_pdb():
     stops, returns = pdb.Pdb.setup, bdb.Bdb.set_return
 
     def setup(debugger, *args):
-        vars(debugger)["_cudasim_place"] = tracers.where()
+        vars(debugger)["_cudasim_place"] = place = tracers.where()
+        if place is not None:
+            _progress.hand_to_debugger(True)
         return stops(debugger, *args)
 
     def set_return(debugger, frame):
