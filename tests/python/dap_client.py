@@ -29,7 +29,11 @@ def debugged(script, breakpoints, **variables):
             client.ask("initialize", adapterID="cudasim-tests")
             attached = client.send("attach", justMyCode=True)
             client.event("initialized")
-            client.ask("setBreakpoints", source={"path": str(pathlib.Path(script).resolve())}, breakpoints=breakpoints)
+            client.ask(
+                "setBreakpoints",
+                source={"path": str(pathlib.Path(script).resolve())},
+                breakpoints=breakpoints,
+            )
             client.ask("configurationDone")
             client.response(attached)
             yield client

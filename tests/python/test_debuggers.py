@@ -5,6 +5,9 @@ import sys
 import pytest
 from terminal import PROMPT, Terminal
 
+if sys.version_info[:2] != (3, 11):
+    pytest.skip("Python mode is for CPython 3.11", allow_module_level=True)
+
 SCRIPT = """\
 import numpy as np
 from numba import cuda
@@ -50,7 +53,13 @@ def terminal(tmp_path):
 
 @pytest.mark.parametrize(
     "call",
-    ["breakpoint()", "import pdb; pdb.set_trace()", "__import__('pdb').set_trace()", "pdb.set_trace()", "set_trace()"],
+    [
+        "breakpoint()",
+        "import pdb; pdb.set_trace()",
+        "__import__('pdb').set_trace()",
+        "pdb.set_trace()",
+        "set_trace()",
+    ],
 )
 def test_pdb_stops_in_the_thread_that_calls_it_and_the_others_go_on(terminal, call):
     imports = "import pdb\nfrom pdb import set_trace\n"
@@ -110,7 +119,9 @@ def test_an_interpreter_goes_on_after_quitting(terminal):
 
 
 def test_post_mortem_shows_the_kernels_locals(terminal):
-    script = SCRIPT.replace("if i == 10:\n        breakpoint()", "try: half = i // 2\n    finally: pass").replace("x[i]", "x[i + 4]")
+    script = SCRIPT.replace(
+        "if i == 10:\n        breakpoint()", "try: half = i // 2\n    finally: pass"
+    ).replace("x[i]", "x[i + 4]")
     shown = terminal(script, "-W", "ignore", "-i")
     shown.expect(">>> ")
     assert "IndexError: tid=[28, 0, 0] ctaid=[0, 0, 0]: index 32" in shown.ask("import script", ">>> ")
@@ -154,7 +165,9 @@ def test_pudb_stops_in_the_thread(terminal, tmp_path, key, result):
     assert result in shown.finish()[1]
 
 
-TEST_FILE = SCRIPT.partition("x = np.arange")[0] + '''
+TEST_FILE = (
+    SCRIPT.partition("x = np.arange")[0]
+    + """
 def launched(kernel):
     y = np.zeros(32, np.float32)
     kernel[1, 32](np.arange(32, dtype=np.float32), y)
@@ -171,7 +184,8 @@ def wrong(x, y):
 
 def test_wrong():
     launched(wrong)
-'''
+"""
+)
 
 
 def test_pytests_own_debugger(terminal):
@@ -196,3 +210,31 @@ def test_pytests_post_mortem_shows_the_kernels_locals(terminal):
     assert "(16, 32)" in shown.ask("p i, twice")
     status, rest = shown.finish("q")
     assert status == 2 and "1 failed" in rest
+
+
+def test_control_c_in_a_kernel_reaches_the_program(terminal):
+    shown = terminal(
+        SCRIPT.replace("breakpoint()", "print('spins')\n        while {}.get(1) is None: pass").replace(
+            "finally:\n", "except KeyboardInterrupt as stop:\n    print('stopped', *stop.__notes__)\n    invert[1, 8](x, y)\n"
+        ),
+        "-W", "ignore",
+    )  # fmt: skip
+    shown.expect("spins")
+    shown.send("\x03")
+    status, rest = shown.finish()
+    assert status == 0 and f"stopped   at {PLACE}" in rest and "sum 2.71785" in rest
+
+
+def test_an_interpreter_ends_while_a_daemon_thread_runs_a_kernel(terminal):
+    script = SCRIPT.partition("x = np.arange")[0].replace("breakpoint()", "while {}.get(1) is None: pass")
+    shown = terminal(
+        script
+        + "import threading, time\n"
+        + "for _ in range(2):\n"
+        + "    job = threading.Thread(target=lambda: invert[1, 32](np.ones(32), np.ones(32)), daemon=True)\n"
+        + "    job.start()\n"
+        + "job.join(0.5)\nprint('ends')\n",
+        "-W", "ignore",
+    )  # fmt: skip
+    status, rest = shown.finish()
+    assert (status, rest.strip()) == (0, "ends")

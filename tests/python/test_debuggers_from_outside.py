@@ -7,7 +7,10 @@ import sys
 import pytest
 from conftest import clean_environment
 from dap_client import debugged
-from terminal import PROMPT, Terminal
+from terminal import Terminal
+
+if sys.version_info[:2] != (3, 11):
+    pytest.skip("Python mode is for CPython 3.11", allow_module_level=True)
 
 SCRIPT = """\
 import numpy as np
@@ -111,8 +114,9 @@ def test_a_step_over_the_launch_is_native(pdb):
     pdb.ask(f"b {LAUNCH}")
     pdb.ask("c")
     assert "k.forall" in pdb.ask("n")
-    assert "True" in pdb.ask("p all(known.mode == 'native' for known in k.overloads.values()) and not k._traced")
-
+    assert "True" in pdb.ask(
+        "p all(known.mode == 'native' for known in k.overloads.values()) and not k._traced"
+    )
 
 
 @pytest.mark.parametrize("core", ["ctrace", "pytrace"])

@@ -21,7 +21,6 @@ from cudasim.cuda.kernel import CompiledKernel
 from cudasim.python_mode.reach import names_in, reachable_functions
 
 
-
 class Reason:
     """Why a kernel does not run natively: a sentence, and where in the source.
 
