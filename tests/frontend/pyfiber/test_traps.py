@@ -156,7 +156,7 @@ def test_ordinary_recursion_fits_on_the_stack():
 
         i = cuda.grid(1)
         try:
-            Attributes().anything
+            _ = Attributes().anything
         except RecursionError:
             x[i] = 1
         x[i] += sorted([250], key=key)[0]
@@ -172,7 +172,7 @@ def test_an_overflow_of_the_c_stack_is_a_finding():
     @cuda.jit
     def kernel(x):
         if cuda.grid(1) == 5:
-            Attributes().anything
+            _ = Attributes().anything
 
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(10**6)
