@@ -40,6 +40,7 @@ GlobalValue global_value(py::handle description) {
     if (kind == "module") return {.kind = GlobalKind::module, .text = text(1)};
     if (kind == "undefined") return {.kind = GlobalKind::undefined};
     if (kind == "unsupported") return {.kind = GlobalKind::unsupported, .text = text(1)};
+    if (kind == "not_yet") return {.kind = GlobalKind::unsupported, .text = text(1), .integer = 1};
     if (kind == "tuple") {
         GlobalValue result{.kind = GlobalKind::tuple};
         for (py::handle element : fields[1]) result.elements.push_back(global_value(element));
@@ -124,10 +125,10 @@ void bind_pykernel(py::module_& module) {
             raise_source_error(error);
         }
     });
-    module.def(
-        "compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
-        py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
-        "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, notes: [(message, file, line)]}. Raises SourceError.");
+    module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
+               py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
+               "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, notes: "
+               "[(message, file, line)]}. Raises SourceError.");
 }
 
 }  // namespace cudasim::bindings

@@ -57,7 +57,7 @@ TypeRef type_swap(const CallTyping& call) {
 
 TypeRef type_compare_and_swap(const CallTyping& call) {
     const TypeRef element = check_target(call, call[0], nullptr);
-    if (!call[1]->is_number() || !call[2]->is_number()) call.no_match();
+    if (call[0]->dimensions > 1 || !call[1]->is_number() || !call[2]->is_number()) call.no_match();
     return element;
 }
 

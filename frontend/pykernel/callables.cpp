@@ -34,7 +34,8 @@ std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction
     const std::size_t own = operands.size();
     if (rest == "*") {
         if (!call.keywords.empty() && callable.name == "print")
-            refuse_unsupported("print() has no keyword arguments in kernels", call.location);
+            refuse_unsupported("print() has no keyword arguments in kernels", call.location,
+                               Standing::not_gpu_code);
         if (!call.keywords.empty()) refuse_typing(shown + " takes no keyword arguments", call.location);
         for (std::size_t i = 1; i <= given; ++i) operands.push_back(static_cast<std::uint32_t>(i));
         return operands;

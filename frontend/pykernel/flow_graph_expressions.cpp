@@ -13,6 +13,11 @@ std::string dotted_name(const Expression& syntax) {
     return prefix.empty() ? prefix : prefix + "." + syntax.text;
 }
 
+[[noreturn]] static void refuse_global(const GlobalValue& value, const std::string& name, Location location) {
+    refuse_typing("Untyped global name '" + name + "': " + value.text, location,
+                  value.integer ? Standing::not_yet : Standing::not_gpu_code);
+}
+
 /// Meaning of a dotted name whose root is not a local variable; null when there is none.
 const GlobalValue* FlowGraphBuilder::outer(const Expression& syntax) const {
     const std::string name = dotted_name(syntax);
@@ -124,7 +129,7 @@ ValueId FlowGraphBuilder::name(const Expression& syntax) {
                       syntax.location, Standing::never);
     }
     if (value->kind == GlobalKind::unsupported) {
-        refuse_typing("Untyped global name '" + syntax.text + "': " + value->text, syntax.location);
+        refuse_global(*value, syntax.text, syntax.location);
     }
     return append(
         {.opcode = Opcode::constant, .location = syntax.location, .text = syntax.text, .global = value});
@@ -138,7 +143,7 @@ ValueId FlowGraphBuilder::attribute(const Expression& syntax) {
                           syntax.location, Standing::never);
         }
         if (value->kind == GlobalKind::unsupported) {
-            refuse_typing("Untyped global name '" + shown + "': " + value->text, syntax.location);
+            refuse_global(*value, shown, syntax.location);
         }
         return append(
             {.opcode = Opcode::constant, .location = syntax.location, .text = shown, .global = value});

@@ -36,7 +36,7 @@ ValueId FlowGraphBuilder::inline_call(const LocalFunction& function, const Expre
         refuse_unsupported("the function '" + function.syntax->name +
                                "' inside a kernel cannot call itself: define it outside, with "
                                "@cuda.jit(device=True)",
-                           call.location);
+                           call.location, Standing::not_gpu_code);
     }
     Locals locals = function.outer;
     function_scopes_.push_back(*function.scope);

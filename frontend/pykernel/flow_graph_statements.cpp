@@ -315,15 +315,20 @@ void FlowGraphBuilder::raise_statement(const Statement& statement) {
     const Expression& value = statement.value;
     const bool is_call = value.kind == ExpressionKind::call;
     const GlobalValue* exception = outer(is_call ? value.operands[0] : value);
+    if (exception && exception->kind == GlobalKind::undefined) {
+        refuse_typing(
+            "NameError: name '" + dotted_name(is_call ? value.operands[0] : value) + "' is not defined",
+            value.location, Standing::never);
+    }
     if (!exception || exception->kind != GlobalKind::exception) {
         refuse_unsupported("only exception classes and calls of them can be raised in kernels",
-                           value.location);
+                           value.location, Standing::not_gpu_code);
     }
     std::string message;
     if (is_call) {
         if (!value.keywords.empty())
-            refuse_unsupported("keyword arguments of exceptions are not supported in kernels",
-                               value.location);
+            refuse_unsupported("keyword arguments of exceptions are not supported in kernels", value.location,
+                               Standing::not_gpu_code);
         // str(E("a")) is "a"; str(E("a", 1)) is "('a', 1)".
         const std::size_t count = value.operands.size() - 1;
         for (std::size_t i = 1; i <= count; ++i) {
@@ -368,7 +373,7 @@ std::string FlowGraphBuilder::constant_text(const Expression& syntax, bool quote
     }
     if (!value)
         refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
-                           syntax.location);
+                           syntax.location, Standing::not_gpu_code);
     if (value->kind == GlobalKind::boolean) return value->integer ? "True" : "False";
     if (value->kind == GlobalKind::integer) return std::to_string(value->integer);
     char digits[64];

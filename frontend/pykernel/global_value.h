@@ -23,7 +23,7 @@ enum class GlobalKind {
     exception,    ///< `text` is the class name
     module,       ///< `text` is its name; only its attributes are of use
     undefined,    ///< no such name
-    unsupported,  ///< `text` describes the Python object's type
+    unsupported,  ///< `text` says why; `integer` 1: Numba has it
 };
 
 struct GlobalValue {

@@ -319,13 +319,12 @@ class Inference {
         const Callable* callable = find_callable(name);
         if (!callable) {
             // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
-            static constexpr std::string_view missing[] = {"complex", "str",  "print",
-                                                           "iter",    "next", "slice"};
+            static constexpr std::string_view missing[] = {"complex", "print", "iter", "next", "slice"};
             if (name.starts_with("numpy.")) {
                 const std::string instead(instead_of_ufunc(name));
                 refuse_unsupported(name + "() is not supported in kernels, by Numba's CUDA target neither" +
                                        (instead.empty() ? "" : ": write " + instead),
-                                   in.location);
+                                   in.location, Standing::not_gpu_code);
             }
             if (std::ranges::find(missing, name) != std::end(missing))
                 refuse_unsupported(name + " is not supported in kernels yet", in.location);

@@ -80,9 +80,9 @@ void refuse_typing(const std::string& reason, Location location, Standing standi
     throw error;
 }
 
-void refuse_unsupported(const std::string& reason, Location location) {
+void refuse_unsupported(const std::string& reason, Location location, Standing standing) {
     SourceError error(ErrorClass::unsupported, reason, location);
-    error.standing = Standing::not_yet;
+    error.standing = standing;
     throw error;
 }
 
@@ -97,6 +97,8 @@ void refuse_construct(const std::string& construct, Location location) {
                                                   "a class as a pattern"};
     if (construct == "an integer of more than 64 bits")
         refuse_typing("Int value is too large: it does not fit in 64 bits", location);
+    if (construct == "a constant of type complex")
+        refuse_unsupported(construct + " is not supported in kernels yet", location);
     const bool is_bytecode = std::ranges::find(by_bytecode, construct) != std::end(by_bytecode);
     throw SourceError(is_bytecode ? ErrorClass::unsupported_bytecode : ErrorClass::unsupported,
                       construct + " is not supported in kernels", location);

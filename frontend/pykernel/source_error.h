@@ -51,8 +51,9 @@ struct SourceError : std::runtime_error {
 
 [[noreturn]] void refuse_typing(const std::string& reason, Location location,
                                 Standing standing = Standing::not_gpu_code);
-/// What Numba's CUDA target compiles and this compiler does not yet.
-[[noreturn]] void refuse_unsupported(const std::string& reason, Location location);
+/// UnsupportedError; by default for what Numba's CUDA target compiles and this compiler does not yet.
+[[noreturn]] void refuse_unsupported(const std::string& reason, Location location,
+                                     Standing standing = Standing::not_yet);
 /// A form of Python, such as "`import`", with the class that Numba has for it.
 [[noreturn]] void refuse_construct(const std::string& construct, Location location);
 

@@ -1,5 +1,6 @@
 """What runs in Python mode and why: gaps of the compiler, code that no GPU runs, debuggers, trace functions."""
 
+import operator
 import os
 import subprocess
 import sys
@@ -270,3 +271,93 @@ def test_the_variable_decides_and_a_trace_function_sees_kernel_lines():
     one = "('call', 0), ('line', 1), ('line', 2), ('return', 2)"
     assert run(script).stdout == f"[{one}, {one}] [0. 1.]\n"
     assert run(script, CUDASIM_MODE="native").stdout == "[] [0. 1.]\n"
+
+
+@cuda.jit
+def prints_with_a_separator(x):
+    print(x[0], x[1], sep=",")
+
+
+@cuda.jit
+def calls_str(x):
+    if x[0] > 5:
+        print(str(x[0]))
+
+
+@cuda.jit
+def takes_a_root_by_numpy(x):
+    x[0] = np.sqrt(x[0])
+
+
+@cuda.jit
+def raises_a_number(x):
+    if x[0] > 5:
+        raise ValueError("too big", x[0])
+
+
+@cuda.jit
+def function_that_calls_itself(x):
+    def factorial(n):
+        return 1 if n < 2 else n * factorial(n - 1)
+
+    x[0] = factorial(3)
+
+
+@pytest.mark.parametrize("kernel", [prints_with_a_separator, calls_str, takes_a_root_by_numpy, raises_a_number,
+                                    function_that_calls_itself], ids=lambda kernel: kernel.__name__)
+def test_what_numba_refuses_with_an_unsupported_error_or_worse_is_not_called_a_gap(kernel):
+    messages, _ = caught(fresh(kernel)[1, 1], np.ones(4))
+    assert [message.partition(":")[0] for message in messages] == ["not-gpu-code"]
+
+
+@cuda.jit
+def raises_what_nobody_defined(x):
+    if x[0] > 5:
+        raise NoSuchError("x")  # noqa: F821
+
+
+def test_raising_an_undefined_name_is_refused():
+    with pytest.raises(errors.TypingError, match="NameError: name 'NoSuchError' is not defined"):
+        fresh(raises_what_nobody_defined)[1, 1](np.ones(4))
+
+
+@pytest.mark.parametrize("signature", ["void(float64[:])", "void(float64[:], int32, int32)", "void()"])
+def test_a_signature_of_another_number_of_arguments_is_refused_at_once(signature):
+    def k(x, n):
+        x[0] = n
+
+    with pytest.raises(TypeError, match="Signature mismatch: . argument types given, but function takes 2 arguments"):
+        cuda.jit(signature)(k)
+    with pytest.raises(TypeError, match="Signature mismatch"):
+        cuda.jit(k).compile(signature)
+
+
+COMPLEX, HALVES = 1 + 2j, np.ones(3, np.float16)
+
+
+@cuda.jit
+def reads_a_complex_constant(x):
+    x[0] = COMPLEX.imag
+
+
+@cuda.jit
+def makes_a_complex_number(x):
+    x[0] = abs(3j * x[1])
+
+
+@cuda.jit
+def reads_halves(x):
+    x[0] = HALVES[1]
+
+
+@cuda.jit
+def adds_with_operator(x):
+    x[0] = operator.add(x[1], 1)
+
+
+@pytest.mark.parametrize("kernel", [reads_a_complex_constant, makes_a_complex_number, reads_halves, adds_with_operator],
+                         ids=lambda kernel: kernel.__name__)
+def test_what_numba_compiles_is_called_a_gap_not_code_for_no_gpu(kernel):
+    messages, _ = caught(fresh(kernel)[1, 1], np.ones(4))
+    (message,) = messages
+    assert "runs in Python mode" in message and "not-gpu-code" not in message

@@ -7,6 +7,7 @@ being those of frontend/pykernel/global_value.h.
 
 import ast
 import builtins
+import enum
 import types as python_types
 
 import numpy as np
@@ -97,9 +98,18 @@ def _look_up(outer, parts):
                 return _UNDEFINED
         elif hasattr(value, "__cudasim_intrinsic__") and attribute in vars(value):
             value = vars(value)[attribute]
+        elif _is_enumeration(value) and attribute in value.__members__:
+            value = value.__members__[attribute]
+        elif isinstance(value, tuple) and attribute in getattr(value, "_fields", ()):
+            value = getattr(value, attribute)
         else:
             return _STOPPED
     return value
+
+
+def _is_enumeration(value):
+    """Whether it is a class of integers with names (IntEnum, IntFlag), which are numbers to Numba as well."""
+    return isinstance(value, enum.EnumMeta) and issubclass(value, int)
 
 
 def describe(value, name, register_function):
@@ -115,7 +125,7 @@ def describe(value, name, register_function):
     if isinstance(value, (float, np.floating)):
         return _real(value)
     if isinstance(value, (complex, np.complexfloating)):
-        return ("unsupported", "complex numbers are not supported in kernels yet")
+        return ("not_yet", "complex numbers are not supported in kernels yet")
     if isinstance(value, str):
         return ("text", value)
     if isinstance(value, tuple):
@@ -144,21 +154,22 @@ def _real(value):
     if isinstance(value, np.floating):
         if value.dtype.itemsize in (4, 8):
             return ("real", float(value), value.dtype.name)
-        return ("unsupported", f"{value.dtype.name} is not supported in kernels")
+        return ("not_yet" if value.dtype.itemsize == 2 else "unsupported", f"{value.dtype.name} is not supported in kernels")
     return ("real", float(value), "float64")
 
 
 def _tuple(value, name, register_function):
     elements = [describe(element, name, register_function) for element in value]
     for element in elements:
-        if element[0] in ("unsupported", "undefined"):
+        if element[0] in ("unsupported", "not_yet", "undefined"):
             return element
     return ("tuple", elements)
 
 
 def _array(value, name):
     if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8 or value.dtype.name == "float16":
-        return ("unsupported", f"an array of {value.dtype} is not supported in kernels")
+        kind = "unsupported" if value.dtype.kind in "OSU" or value.dtype.name == "longdouble" else "not_yet"
+        return (kind, f"an array of {value.dtype} is not supported in kernels")
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
     return ("array", name, native.dtype.name, list(value.shape), native.tobytes())
 
@@ -186,6 +197,8 @@ def _callable_or_type(value, name, register_function):
         pass
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "math":
         return ("intrinsic", "math." + value.__name__)
+    if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "_operator":
+        return ("not_yet", "the functions of Python's module operator are not supported in kernels yet")
     if isinstance(value, np.ufunc):
         return ("intrinsic", "numpy." + value.__name__)
     type_name = _numba_type_name(value)

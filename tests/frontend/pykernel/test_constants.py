@@ -1,5 +1,7 @@
 """Values from outside a kernel: what they are typed as, and that they are frozen when it is compiled."""
 
+import collections
+import enum
 import types as python_types
 import warnings
 
@@ -12,6 +14,15 @@ FACTOR = 3
 TABLE = np.arange(6, dtype=np.float32).reshape(2, 3)
 LARGE = np.zeros(100_000)
 PAIR = (1, 2.5)
+Limits = collections.namedtuple("Limits", "low high")
+LIMITS = Limits(2, 7.5)
+
+
+class Mode(enum.IntEnum):
+    SLOW = 1
+    FAST = 4
+
+
 settings = python_types.ModuleType("settings")
 settings.SCALE = 0.5
 
@@ -59,6 +70,19 @@ def test_values_of_constants():
         out[3], out[4], out[5] = scaled(10), TABLE[1, 2], np.e
 
     assert list(evaluate(kernel, 1, size=6)) == [7, 3, 4, 5, 5, np.e]
+
+
+def test_members_of_integer_enumerations_and_fields_of_named_tuples_are_constants():
+    nearest = Mode.FAST
+
+    def kernel(out, mode):
+        out[0] = 1 if mode == Mode.FAST else 2
+        out[1] = LIMITS.low + LIMITS.high
+        out[2] = nearest
+        out[3] = LIMITS[1]
+
+    assert list(evaluate(kernel, 4, size=4)) == [1, 9.5, 4, 7.5]
+    assert list(evaluate(kernel, 1, size=4)) == [2, 9.5, 4, 7.5]
 
 
 def launch_twice(kernel, change):

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from cudasim import cuda, types
+from cudasim import cuda, errors, types
 from kernel_checks import evaluate
 
 SIZE, SHAPE = 8, (2, 4)
@@ -210,6 +210,15 @@ def test_atomic_compare_and_swap_and_exchange(dtype):
     a, old = np.array([3, 5, 6], dtype), np.zeros(4, dtype)
     kernel[1, 1](a, old)
     assert list(a) == [13, 7, 11] and list(old) == [5, 7, 6, 3]
+
+
+def test_atomic_compare_and_swap_takes_arrays_of_one_dimension_only_as_in_numba():
+    @cuda.jit
+    def kernel(a):
+        cuda.atomic.compare_and_swap(a, 3, 13)
+
+    with pytest.raises(errors.TypingError):
+        kernel[1, 1](np.zeros((2, 2), np.int32))
 
 
 def test_atomic_bit_operations_and_wrapping_counters():

@@ -143,6 +143,7 @@ class CUDADispatcher:
         self.__wrapped__ = py_func
         if not device:
             for argument_types, _ in signatures:
+                self._check_count(len(argument_types))
                 self._compile(argument_types, converts=True)
             self._can_compile = not signatures
 
@@ -221,12 +222,17 @@ class CUDADispatcher:
         if 0 < missing <= len(defaults):
             added = defaults[len(defaults) - missing :]
             return (*args, *added), (*key, *map(type_name, added))
-        if missing and not code.co_flags & 0x04:  # 0x04: the function takes *args
+        self._check_count(len(args))
+        return args, key
+
+    def _check_count(self, given):
+        """TypeError when the kernel takes another number of arguments; defaults do not count, as in Numba."""
+        code = self.py_func.__code__
+        if given != code.co_argcount and not code.co_flags & 0x04:  # 0x04: the function takes *args
             raise TypeError(
-                f"Signature mismatch: {len(args)} argument types given, but function takes {code.co_argcount} "
+                f"Signature mismatch: {given} argument types given, but function takes {code.co_argcount} "
                 f"arguments (kernel {self.__name__})"
             )
-        return args, key
 
     def _kernel_for(self, argument_types):
         """The compiled kernel for arguments of these types."""
@@ -272,6 +278,7 @@ class CUDADispatcher:
     def compile(self, sig):
         """Compiles for a signature now and returns the compiled kernel."""
         argument_types, _ = types.parse_signature(sig)
+        self._check_count(len(argument_types))
         with self._lock:
             return self.overloads.get(argument_types) or self._compile(argument_types, not self._can_compile)
 
