@@ -51,8 +51,9 @@ def _arrays_in(value):
             yield from _arrays_in(element)
     elif isinstance(value, arguments._Intent):
         yield from _arrays_in(value.value)
-    elif isinstance(value, (np.ndarray, DeviceNDArray)) and value.size:
-        yield value
+    elif isinstance(value, (np.ndarray, DeviceNDArray)):
+        if value.size:
+            yield value
     elif arguments.is_cuda_array(value):
         yield from _arrays_in(arguments.as_cuda_array(value))
 

@@ -154,7 +154,8 @@ def _real(value):
     if isinstance(value, np.floating):
         if value.dtype.itemsize in (4, 8):
             return ("real", float(value), value.dtype.name)
-        return ("not_yet" if value.dtype.itemsize == 2 else "unsupported", f"{value.dtype.name} is not supported in kernels")
+        kind = "not_yet" if value.dtype.itemsize == 2 else "unsupported"
+        return (kind, f"{value.dtype.name} is not supported in kernels")
     return ("real", float(value), "float64")
 
 
