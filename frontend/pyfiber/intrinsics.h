@@ -12,6 +12,7 @@ namespace cudasim::pyfiber {
 /// Each adds its functions to the dictionary: name ("cuda.grid") → callable. False with an exception set.
 bool add_intrinsics(PyObject* table);
 bool add_memory_intrinsics(PyObject* table);
+bool add_warp_intrinsics(PyObject* table);
 bool add_atomics(PyObject* table);
 /// name ("sqrt") → callable with the compiler's types and without Python's domain errors
 bool add_math(PyObject* table);

@@ -201,7 +201,8 @@ bool add_types(PyObject* module) {
 bool add_tables(PyObject* module) {
     Reference intrinsics(PyDict_New()), math(PyDict_New()), builtins(PyDict_New());
     return intrinsics && math && builtins && add_builtins(builtins.get()) &&
-           PyModule_AddObjectRef(module, "builtins", builtins.get()) == 0 && add_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
+           PyModule_AddObjectRef(module, "builtins", builtins.get()) == 0 && add_intrinsics(intrinsics.get()) &&
+           add_warp_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
            add_atomics(intrinsics.get()) && add_math(math.get()) && add_methods(module) &&
            (intrinsics_table = Py_NewRef(intrinsics.get())) != nullptr &&
            PyModule_AddObjectRef(module, "intrinsics", intrinsics.get()) == 0 &&

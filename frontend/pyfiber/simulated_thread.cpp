@@ -48,6 +48,23 @@ bool wait_for_block(jit::BarrierKind kind, bool value, std::int32_t& result) {
     return !thread.handle->ending() || end_thread(thread);
 }
 
+bool meet_in_warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, std::uint32_t operand,
+                  std::uint64_t& result) {
+    SimulatedThread& thread = *current_thread;
+    thread.fuel = 0;
+    if (thread.handle->ending()) return end_thread(thread);
+    if ((mask >> thread.handle->thread() % jit::warp_size & 1) == 0) {
+        raise_finding(PyExc_RuntimeError, findings::FindingKind::missing_lane,
+                      "the mask of a warp operation does not name the lane that calls it");
+        return false;
+    }
+    const std::uint32_t site = thread.launch->site_here();
+    thread.leave();
+    result = thread.handle->warp(kind, mask, value, operand, site);
+    thread.come_back();
+    return !thread.handle->ending() || end_thread(thread);
+}
+
 bool note_float_division() {
     if (current_thread == nullptr) return true;
     SimulatedThread& thread = *current_thread;

@@ -76,6 +76,10 @@ inline constexpr std::uint32_t fuel_of_access = 1, fuel_of_atomic = 1 << 10;
 /// Waits for the block. False with an exception set when the launch has ended meanwhile.
 [[nodiscard]] bool wait_for_block(jit::BarrierKind kind, bool value, std::int32_t& result);
 
+/// Waits for the lanes of a mask; the result as in abi.h. False with an exception set when the launch has ended meanwhile.
+[[nodiscard]] bool meet_in_warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, std::uint32_t operand,
+                                std::uint64_t& result);
+
 /// A float division by zero of the current thread (C3). False with ZeroDivisionError set where it is an error.
 [[nodiscard]] bool note_float_division();
 

@@ -91,7 +91,7 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
         case Fault::Source::signal: describe_signal(launch, block, runner, finding); break;
         case Fault::Source::host: finding.kind = FindingKind::kernel_exception; break;
     }
-    if (launch.host_kernel) launch.host_kernel->describe_fault(finding);
+    if (launch.host_kernel && (fault.source == Fault::Source::host || finding.kind == FindingKind::stack_overflow)) launch.host_kernel->describe_fault(finding);
     if (finding.exception_type.empty()) finding.exception_type = findings::info(finding.kind).python_exception;
     finding.severity = findings::Severity::error;
     return finding;

@@ -20,6 +20,12 @@ std::int32_t ThreadHandle::barrier(std::uint32_t site, jit::BarrierKind kind, st
     return jit::cudasim_hook_barrier(context_, static_cast<std::int32_t>(kind), value, site);
 }
 
+std::uint64_t ThreadHandle::warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, std::uint32_t operand,
+                                 std::uint32_t site) {
+    if (ending()) return 0;
+    return jit::cudasim_hook_warp(context_, static_cast<std::int32_t>(kind), mask, value, operand, site);
+}
+
 void ThreadHandle::yield(std::uint32_t site) {
     if (ending()) return;
     runner_of(context_).slices = slices_per_turn;

@@ -43,6 +43,9 @@ class ThreadHandle {
     /// Returns at once, with 0, when ending().
     virtual std::int32_t barrier(std::uint32_t site = 0, jit::BarrierKind kind = jit::BarrierKind::plain,
                                  std::int32_t value = 0);
+    /// Waits for the lanes of a mask; operand and result as in jit/abi.h. Returns at once, with 0, when ending().
+    virtual std::uint64_t warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, std::uint32_t operand,
+                               std::uint32_t site = 0);
     /// Lets others have a turn; for threads that spin (E5). Returns at once when ending().
     virtual void yield(std::uint32_t site = 0);
     /// Ends the thread where it stands.

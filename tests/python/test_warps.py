@@ -9,6 +9,12 @@ FULL = 0xFFFFFFFF
 LANES = np.arange(32)
 
 
+@pytest.fixture(autouse=True, params=["auto", "python"])
+def mode(request):
+    with options.override(mode=request.param):
+        yield
+
+
 def run(kernel, *args, threads=32, blocks=1, shape=None, dtype=np.int64):
     out = np.full(shape or blocks * threads, -99, dtype)
     cuda.jit(kernel)[blocks, threads](out, *args)

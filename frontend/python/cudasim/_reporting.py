@@ -103,7 +103,7 @@ def _is_of(raised, finding):
 def _with_coordinates(exception, found, main_index, error_indices, kernel_globals):
     """What the thread raised, saying which thread it was; of the engine's class where the finding has one."""
     made = make_exception(found[main_index], _also(found, main_index, error_indices), kernel_globals)
-    if found[main_index].cuda_error_code:
+    if found[main_index].kind != "kernel-exception" and not isinstance(exception, type(made)):
         return made.with_traceback(exception.__traceback__)
     text = made.args[0] if made.args else str(made)
     if len(exception.args) > 1 and isinstance(exception.args[0], str):

@@ -1,0 +1,161 @@
+// Operations of a warp. Values travel in words of 32 bits, as in compiled kernels: one of 64 bits takes two shuffles.
+#include <cstring>
+
+#include "frontend/pyfiber/intrinsics.h"
+#include "frontend/pyfiber/kernel_number.h"
+#include "frontend/pyfiber/reference.h"
+#include "frontend/pyfiber/simulated_thread.h"
+
+namespace cudasim::pyfiber {
+namespace {
+
+using jit::WarpKind;
+
+constexpr std::uint32_t whole_warp = ~std::uint32_t{0};
+
+bool takes(Py_ssize_t given, Py_ssize_t wanted, const char* form) {
+    if (require_thread("a warp operation") == nullptr) return false;
+    if (given == wanted) return true;
+    PyErr_Format(PyExc_TypeError, "a warp operation takes %s; %zd arguments were given", form, given);
+    return false;
+}
+
+bool whole_number(PyObject* object, const char* what, std::uint32_t& bits) {
+    const Number number = read_number(object);
+    if (!is_integer(number.type)) {
+        PyErr_Format(PyExc_TypeError, "%s is an integer, not %.100s", what, Py_TYPE(object)->tp_name);
+        return false;
+    }
+    bits = static_cast<std::uint32_t>(number.whole);
+    return true;
+}
+
+bool mask_of(PyObject* object, std::uint32_t& mask) { return whole_number(object, "the mask of a warp operation", mask); }
+
+/// The number's own bits, as many as its type has; what is narrower than a word is extended.
+bool bits_of(PyObject* object, Number& number, std::uint64_t& bits) {
+    number = read_number(object);
+    if (is_integer(number.type)) {
+        bits = static_cast<std::uint64_t>(number.whole);
+        if (width(number.type) < 8) bits &= 0xFFFFFFFF;
+        return true;
+    }
+    if (number.type == Element::float32) {
+        const auto value = static_cast<float>(number.real);
+        std::uint32_t word = 0;
+        std::memcpy(&word, &value, sizeof word);
+        bits = word;
+        return true;
+    }
+    if (number.type == Element::float64) {
+        std::memcpy(&bits, &number.real, sizeof bits);
+        return true;
+    }
+    PyErr_Format(PyExc_TypeError, "a warp operation exchanges numbers, not %.100s", Py_TYPE(object)->tp_name);
+    return false;
+}
+
+PyObject* from_bits(Element type, std::uint64_t bits) {
+    Number number;
+    number.type = type;
+    if (type == Element::float32) {
+        const auto word = static_cast<std::uint32_t>(bits);
+        float value = 0;
+        std::memcpy(&value, &word, sizeof value);
+        number.real = value;
+    } else if (type == Element::float64) {
+        std::memcpy(&number.real, &bits, sizeof bits);
+    } else {
+        number.whole = width(type) < 8 ? static_cast<std::int32_t>(bits) : static_cast<std::int64_t>(bits);
+    }
+    return make_number(type, number);
+}
+
+template <WarpKind kind>
+PyObject* shuffle(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    std::uint32_t mask = 0, lane = 0;
+    Number number;
+    std::uint64_t bits = 0, low = 0, high = 0;
+    if (!takes(count, 3, "(mask, value, lane)") || !mask_of(arguments[0], mask) || !bits_of(arguments[1], number, bits) ||
+        !whole_number(arguments[2], "the lane of a shuffle", lane))
+        return nullptr;
+    const bool known = number.type == Element::int32 || number.type == Element::int64 || is_float(number.type);
+    if (!known) {
+        PyErr_SetString(PyExc_TypeError, "shuffles exchange int32, int64, float32 and float64");
+        return nullptr;
+    }
+    constexpr std::uint32_t clamp = kind == WarpKind::shuffle_up ? 0 : jit::warp_size - 1;
+    const std::uint32_t operand = clamp << jit::shuffle_clamp_shift | (lane & (jit::warp_size - 1));
+    if (!meet_in_warp(kind, mask, bits & 0xFFFFFFFF, operand, low)) return nullptr;
+    if (width(number.type) == 8 && !meet_in_warp(kind, mask, bits >> 32, operand, high)) return nullptr;
+    return from_bits(number.type, (low & 0xFFFFFFFF) | high << 32);
+}
+
+template <WarpKind kind>
+PyObject* vote(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    std::uint32_t mask = 0;
+    std::uint64_t result = 0;
+    if (!takes(count, 2, "(mask, predicate)") || !mask_of(arguments[0], mask)) return nullptr;
+    const int truth = PyObject_IsTrue(arguments[1]);
+    if (truth < 0 || !meet_in_warp(kind, mask, static_cast<std::uint64_t>(truth), 0, result)) return nullptr;
+    if (kind == WarpKind::ballot) return make_integer(Element::int32, static_cast<std::int32_t>(result));
+    return PyBool_FromLong((result & jit::warp_predicate) != 0);
+}
+
+template <WarpKind kind>
+PyObject* match(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    std::uint32_t mask = 0;
+    Number number;
+    std::uint64_t bits = 0, result = 0;
+    if (!takes(count, 2, "(mask, value)") || !mask_of(arguments[0], mask) || !bits_of(arguments[1], number, bits) ||
+        !meet_in_warp(kind, mask, bits, 0, result))
+        return nullptr;
+    PyObject* lanes = make_integer(Element::int32, static_cast<std::int32_t>(result));
+    if (kind == WarpKind::match_any || lanes == nullptr) return lanes;
+    return Py_BuildValue("NN", lanes, PyBool_FromLong((result & jit::warp_predicate) != 0));
+}
+
+PyObject* syncwarp(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    std::uint32_t mask = whole_warp;
+    std::uint64_t result = 0;
+    if (count > 0 && (!takes(count, 1, "(mask)") || !mask_of(arguments[0], mask))) return nullptr;
+    if (require_thread("cuda.syncwarp()") == nullptr || !meet_in_warp(WarpKind::sync, mask, 0, 0, result)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject* activemask(PyObject*, PyObject*) {
+    std::uint64_t result = 0;
+    if (require_thread("cuda.activemask()") == nullptr || !meet_in_warp(WarpKind::active, whole_warp, 0, 0, result)) return nullptr;
+    return make_integer(Element::uint32, static_cast<std::int64_t>(result & 0xFFFFFFFF));
+}
+
+PyObject* lanemask_lt(PyObject*, PyObject*) {
+    SimulatedThread* thread = require_thread("cuda.lanemask_lt()");
+    if (thread == nullptr) return nullptr;
+    return make_integer(Element::uint32, (std::int64_t{1} << thread->handle->thread() % jit::warp_size) - 1);
+}
+
+PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef functions[] = {{"syncwarp", fast(&syncwarp), METH_FASTCALL, nullptr},
+                           {"all_sync", fast(&vote<WarpKind::all>), METH_FASTCALL, nullptr},
+                           {"any_sync", fast(&vote<WarpKind::any>), METH_FASTCALL, nullptr},
+                           {"eq_sync", fast(&vote<WarpKind::uniform>), METH_FASTCALL, nullptr},
+                           {"ballot_sync", fast(&vote<WarpKind::ballot>), METH_FASTCALL, nullptr},
+                           {"shfl_sync", fast(&shuffle<WarpKind::shuffle_index>), METH_FASTCALL, nullptr},
+                           {"shfl_up_sync", fast(&shuffle<WarpKind::shuffle_up>), METH_FASTCALL, nullptr},
+                           {"shfl_down_sync", fast(&shuffle<WarpKind::shuffle_down>), METH_FASTCALL, nullptr},
+                           {"shfl_xor_sync", fast(&shuffle<WarpKind::shuffle_xor>), METH_FASTCALL, nullptr},
+                           {"match_any_sync", fast(&match<WarpKind::match_any>), METH_FASTCALL, nullptr},
+                           {"match_all_sync", fast(&match<WarpKind::match_all>), METH_FASTCALL, nullptr},
+                           {"activemask", &activemask, METH_NOARGS, nullptr},
+                           {"lanemask_lt", &lanemask_lt, METH_NOARGS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool add_warp_intrinsics(PyObject* table) { return add_functions(table, "cuda.", functions); }
+
+}  // namespace cudasim::pyfiber
