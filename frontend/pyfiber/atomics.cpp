@@ -5,6 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"
@@ -147,10 +148,6 @@ PyObject* compare_and_swap(PyObject*, PyObject* const* arguments, Py_ssize_t cou
         PyTuple_SET_ITEM(index.get(), i, Py_NewRef(zero.get()));
     char* address = index ? place(arguments[0], index.get(), array) : nullptr;
     return address == nullptr ? nullptr : swap(array, address, arguments[1], arguments[2]);
-}
-
-PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
 PyMethodDef functions[] = {{"add", fast(&atomic<Update::add>), METH_FASTCALL, nullptr},

@@ -1,4 +1,5 @@
 // Positions, barriers, fences and bit operations.
+#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 
 #include <bit>
@@ -172,10 +173,6 @@ PyObject* fma(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
         return make_float32(std::fmaf(static_cast<float>(values[0]), static_cast<float>(values[1]),
                                       static_cast<float>(values[2])));
     return make_float64(std::fma(values[0], values[1], values[2]));
-}
-
-PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
 PyMethodDef functions[] = {

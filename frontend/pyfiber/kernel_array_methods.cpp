@@ -1,5 +1,6 @@
 // Attributes and methods of KernelArray. Methods that give another view of the same memory give a KernelArray, so
 // that what is done with it is checked too.
+#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/kernel_array_methods.h"
 
 #include <cstring>
@@ -127,10 +128,6 @@ PyObject* array_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
         if (!plain || PyDict_SetItem(options.get(), key, plain.get()) != 0) return nullptr;
     }
     return PyObject_Call(method.get(), inputs.get(), options.get());
-}
-
-PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
 }  // namespace

@@ -267,10 +267,6 @@ PyTypeObject* ufunc_type() {
     return type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&specification));
 }
 
-PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef functions[] = {{"min", fast(&extremum<false>), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"max", fast(&extremum<true>), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"round", fast(&round_number), METH_FASTCALL | METH_KEYWORDS, nullptr},

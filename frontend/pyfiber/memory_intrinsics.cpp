@@ -1,6 +1,7 @@
 // shared.array, local.array, const.array_like: one allocation per source place (V4).
 #include <vector>
 
+#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"
@@ -133,10 +134,6 @@ PyObject* constant_array(PyObject*, PyObject* array) {
     if (require_thread("cuda.const.array_like()") == nullptr) return nullptr;
     if (Py_TYPE(array) == kernel_array_type) return Py_NewRef(array);  // a global array: constant memory already
     return PyObject_CallOneArg(make_constant, array);
-}
-
-PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
 PyMethodDef functions[] = {{"shared.array", with_keywords(&shared_array), METH_VARARGS | METH_KEYWORDS, nullptr},

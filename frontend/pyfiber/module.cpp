@@ -10,6 +10,7 @@
 // CPython that it was not tried with, which costs Python mode and nothing else.
 #include <Python.h>
 
+#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_float.h"
@@ -158,10 +159,6 @@ PyObject* intrinsic_attribute(PyObject*, PyObject* all) {
 PyObject* set_function_of(PyObject*, PyObject* function) {
     Py_XSETREF(function_of, Py_NewRef(function));
     Py_RETURN_NONE;
-}
-
-PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
 PyMethodDef methods[] = {{"intrinsic_call", with_keywords(&intrinsic_call), METH_VARARGS | METH_KEYWORDS, nullptr},

@@ -1,4 +1,5 @@
-// Owning a Python object, for as long as the GIL is held where it ends.
+// What C++ needs of CPython's API in many places: owning an object, for as long as the GIL is held where it ends, and the
+// forms of functions in method tables.
 #pragma once
 
 #include <Python.h>
@@ -26,5 +27,18 @@ class Reference {
   private:
     PyObject* object_ = nullptr;
 };
+
+/// METH_FASTCALL.
+inline PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+/// METH_FASTCALL | METH_KEYWORDS.
+inline PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+/// METH_VARARGS | METH_KEYWORDS.
+inline PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
 
 }  // namespace cudasim::pyfiber

@@ -135,10 +135,6 @@ PyObject* lanemask_lt(PyObject*, PyObject*) {
     return make_integer(Element::uint32, (std::int64_t{1} << thread->handle->thread() % jit::warp_size) - 1);
 }
 
-PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef functions[] = {{"syncwarp", fast(&syncwarp), METH_FASTCALL, nullptr},
                            {"all_sync", fast(&vote<WarpKind::all>), METH_FASTCALL, nullptr},
                            {"any_sync", fast(&vote<WarpKind::any>), METH_FASTCALL, nullptr},

@@ -77,7 +77,35 @@ class LaunchEntry:
         _reporting.deliver(report, self.kernel.py_func.__globals__, write_back)
 
 
-class CompiledKernel:
+class Launchable:
+    """What every kernel for given argument types has, compiled or not: limits of its launches."""
+
+    @property
+    def name(self):
+        """What reports and errors call it."""
+        return getattr(self.py_func, "__name__", type(self.py_func).__name__)
+
+    @property
+    def signature(self):
+        return self.argument_types
+
+    @property
+    def max_threads_per_block(self):
+        """The device's limit, or the lower one of launch_bounds."""
+        bounds = self.target_options.get("launch_bounds")
+        limit = current_device().MAX_THREADS_PER_BLOCK
+        return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
+
+    def check_configuration(self, grid, block):
+        """Refuses extents that no launch may have, and blocks above launch_bounds."""
+        check_extents(grid, "griddim")
+        check_extents(block, "blockdim")
+        bounds = self.target_options.get("launch_bounds")
+        if bounds:
+            check_launch_bounds(block, bounds, self.name)
+
+
+class CompiledKernel(Launchable):
     """A Python kernel compiled for given argument types."""
 
     mode = "native"
@@ -115,10 +143,6 @@ class CompiledKernel:
         for listener in tuple(compiled_listeners):
             listener(self)
 
-    @property
-    def signature(self):
-        return self.argument_types
-
     def _loaded_image(self, device):
         with self._lock:
             if device not in self._loaded:
@@ -127,11 +151,7 @@ class CompiledKernel:
 
     def entry(self, device, grid, block, shared_bytes):
         """A LaunchEntry for a device, a configuration and the options in force."""
-        check_extents(grid, "griddim")
-        check_extents(block, "blockdim")
-        bounds = self.target_options.get("launch_bounds")
-        if bounds:
-            check_launch_bounds(block, bounds, self.py_func.__name__)
+        self.check_configuration(grid, block)
         plan = self._plan(device, grid, block, min(shared_bytes, (1 << 63) - 1))
         return LaunchEntry(self, device, plan, self._parameter_bytes)
 
@@ -167,13 +187,6 @@ class CompiledKernel:
     def shared_mem_per_block(self):
         """Bytes of static shared memory."""
         return self._plan(current_device(), (1, 1, 1), (1, 1, 1), 0).compile()
-
-    @property
-    def max_threads_per_block(self):
-        """The device's limit, or the lower one of launch_bounds."""
-        bounds = self.target_options.get("launch_bounds")
-        limit = current_device().MAX_THREADS_PER_BLOCK
-        return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
 
     def best_block_size(self, dynamic_shared_bytes):
         """Threads per block with which most threads are resident on the current device."""

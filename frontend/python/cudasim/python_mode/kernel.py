@@ -6,14 +6,15 @@ from cudasim import _native, _progress, _pyfiber, _reporting, errors, options
 from cudasim._frozen_constants import warn_of_changes
 from cudasim.cuda.arguments import HostCopies
 from cudasim.cuda.context import current_device
-from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
+from cudasim.cuda.kernel import Launchable
+from cudasim.cuda.launch_configuration import best_block_size
 from cudasim.python_mode import debuggers, slowness
 from cudasim.python_mode.kernel_globals import KernelFunctions
 from cudasim.python_mode.reach import reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
 
 
-class PythonKernel:
+class PythonKernel(Launchable):
     """A kernel whose threads CPython runs."""
 
     mode = "python"
@@ -36,15 +37,6 @@ class PythonKernel:
         self._sources = None
 
     @property
-    def name(self):
-        """What reports call it."""
-        return getattr(self.py_func, "__name__", type(self.py_func).__name__)
-
-    @property
-    def signature(self):
-        return self.argument_types
-
-    @property
     def sources(self):
         """(file, text) of every file that its functions lie in, as far as the text is known."""
         if self._sources is None:
@@ -58,24 +50,13 @@ class PythonKernel:
 
     def entry(self, device, grid, block, shared_bytes):
         """A PythonEntry for a device, a configuration and the options in force."""
-        check_extents(grid, "griddim")
-        check_extents(block, "blockdim")
-        bounds = self.target_options.get("launch_bounds")
-        if bounds:
-            check_launch_bounds(block, bounds, self.name)
+        self.check_configuration(grid, block)
         return PythonEntry(self, device, grid, block, min(shared_bytes, (1 << 63) - 1))
 
     @property
     def shared_mem_per_block(self):
         """Unknown before the kernel runs."""
         return 0
-
-    @property
-    def max_threads_per_block(self):
-        """The device's limit, or the lower one of launch_bounds."""
-        bounds = self.target_options.get("launch_bounds")
-        limit = current_device().MAX_THREADS_PER_BLOCK
-        return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
 
     def best_block_size(self, dynamic_shared_bytes):
         """Threads per block with which most threads are resident on the current device."""
