@@ -249,6 +249,10 @@ void KernelLaunch::settle_exception(SimulatedThread& thread) {
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
+    if (each_thread_is_traced_ && traceback != nullptr) {  // see tracers.py, below_a_threads_frame()
+        auto* first = reinterpret_cast<PyTracebackObject*>(traceback);
+        Py_XSETREF(traceback, Py_XNewRef(reinterpret_cast<PyObject*>(first->tb_next)));
+    }
     if (traceback != nullptr) PyException_SetTraceback(value, traceback);
     const Reference held_type(type), exception(value), held_traceback(traceback);
     execution::ThreadHandle& handle = *thread.handle;
@@ -302,6 +306,7 @@ std::uint32_t KernelLaunch::site_here() {
     if (inserted) {
         codes_.push_back(Reference::borrowed(reinterpret_cast<PyObject*>(place.code)));
         sites_.push_back(chain_of(PyEval_GetFrame()));
+        if (each_thread_is_traced_ && sites_.back().size() > 1) sites_.back().pop_back();
     }
     last_place_ = place;
     last_site_ = known->second;

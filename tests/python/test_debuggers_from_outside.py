@@ -168,6 +168,22 @@ def test_a_debugpy_client_steps_into_a_device_function(script):
         client.ask("stepIn", threadId=thread)
         _, stopped, frames, variables = client.stopped()
         assert (stopped, frames, variables["v"]) == (thread, [("half", 6), ("k", BARRIER - 1)], "3.0")
+        for command, line in [("stepOut", BARRIER - 1), ("next", BARRIER), ("stepIn", BARRIER + 1)]:
+            client.ask(command, threadId=thread)
+            _, stopped, frames, _ = client.stopped()
+            assert (stopped, frames) == (thread, [("k", line)])
+
+
+def test_errors_under_debugpy_show_the_kernels_frames_only(tmp_path):
+    require_debugpy()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.replace("s[3 - i]", "s[4 - i]"))
+    with debugged(script, [{"line": LAUNCH}, {"line": BARRIER, "condition": "i == 9"}]) as client:
+        thread = client.stopped()[1]
+        client.ask("continue", threadId=thread)
+        status, output = client.finish()
+    assert status == 1 and "IndexError: tid=[0, 0, 0] ctaid=[0, 0, 0]: index 4" in output
+    assert f"line {BARRIER + 3}, in k" in output and "threading.py" not in output
 
 
 def test_kernels_without_breakpoints_stay_native_under_debugpy(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import threading
 import time
 
@@ -198,3 +199,38 @@ seen > 20
 """,
     )
     assert outputs == [("execute_result", "True")]
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Python mode is for CPython 3.11")
+def test_pdb_in_a_cells_kernel_asks_in_the_notebook(kernel):
+    _, client = kernel
+    answers, prompts, shown = ["p i", "n", "p x[i]", "c"], [], []
+
+    def answer(message):
+        prompts.append(message["content"]["prompt"])
+        client.input(answers.pop(0) if answers else "q")
+
+    def take(message):
+        shown.append(message["content"].get("text", "") + plain("\n".join(message["content"].get("traceback", []))))
+
+    cell = BEGIN + """
+@cuda.jit
+def asks(x):
+    i = cuda.grid(1)
+    if i == 5:
+        import pdb; pdb.set_trace()
+    x[i] = i
+    cuda.syncthreads()
+x = np.zeros(8)
+asks[1, 8](x)
+print("sum", x.sum())
+"""
+    client.execute_interactive(cell, timeout=60, allow_stdin=True, stdin_hook=answer, output_hook=take)
+    text = "".join(shown)
+    assert answers == [] and len(prompts) == 4, (prompts, text)
+    assert all("asks tid=[5, 0, 0] ctaid=[0, 0, 0]" in prompt for prompt in prompts)
+    assert "5\n" in text and "sum 28.0" in text
+
+    answers[:] = ["q"]
+    client.execute_interactive("asks[1, 8](x)", timeout=60, allow_stdin=True, stdin_hook=answer, output_hook=take)
+    assert asked(kernel, "x[:] = 0\nprint(x.sum())") == [("stdout", "0.0\n")]

@@ -8,7 +8,7 @@ from cudasim.cuda.arguments import HostCopies
 from cudasim.cuda.context import current_device
 from cudasim.cuda.kernel import Launchable
 from cudasim.cuda.launch_configuration import best_block_size
-from cudasim.python_mode import debuggers, slowness
+from cudasim.python_mode import debuggers, slowness, tracers
 from cudasim.python_mode.kernel_globals import KernelFunctions
 from cudasim.python_mode.reach import reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
@@ -122,8 +122,9 @@ class PythonEntry:
         values = kernel.builder.build(args, copies)
         estimate = slowness.Estimate.of(kernel, self._blocks)
         with debuggers.attached() as (thread_tracer, each_thread):
+            function = tracers.below_a_threads_frame(kernel.function) if each_thread else kernel.function
             report, outcome = _pyfiber.launch(
-                self._plan, kernel.function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.name,
+                self._plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.name,
                 *self._limits, self._time_limit,
             )  # fmt: skip
         raised, ends = [_reporting.FromThread(*known) for known in outcome]

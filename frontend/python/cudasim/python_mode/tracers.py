@@ -91,6 +91,17 @@ def _identity():
     return _thread.get_ident() if registration is None else registration.thread.ident
 
 
+def below_a_threads_frame(function):
+    """The function, called by what looks like a Thread's own frame: pydevd looks there for the thread, at steps."""
+
+    def _bootstrap_inner(*arguments):
+        self = threading.current_thread()  # noqa: F841 - read through f_locals
+        function(*arguments)
+
+    _bootstrap_inner.__code__ = _bootstrap_inner.__code__.replace(co_filename=threading.__file__)
+    return _bootstrap_inner
+
+
 class _SimulatedThread(threading.Thread):
     """A simulated thread as debuggers list it: with a name, alive while it is registered."""
 
