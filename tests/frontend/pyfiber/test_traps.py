@@ -330,3 +330,20 @@ def test_pending_calls_of_the_time_limit_do_not_reach_the_next_launch():
         with options.override(time_limit=0.1), pytest.raises(TimeoutError):
             launched(endless)
         assert (launched(short) == 1).all()
+
+
+def test_a_warning_that_is_an_error_ends_the_launch_cleanly():
+    @cuda.jit
+    def doubles(x):
+        i = cuda.grid(1)
+        x[i] = x[i] * 2
+        cuda.syncthreads()
+
+    x = np.full(64, 1 + 2j)
+    with options.override(mode="auto"), warnings.catch_warnings():
+        warnings.simplefilter("error", CudasimWarning)
+        with pytest.raises(CudasimWarning, match="times slower than compiled"):
+            doubles[2, 32](x)
+        assert (x == 1 + 2j).all()
+        doubles[2, 32](x)  # warned once
+    assert (x == 2 + 4j).all()
