@@ -40,7 +40,7 @@ def measure_all(numba_python, bars):
     """{side: {name: value}}, {side: versions}; peers run right before cudasim."""
     results, found = {"cudasim": {}, "simulator": {}, "njit": {}}, {}
     for side in ("simulator", "njit"):
-        names = [bar.name for bar in bars if bar.peer == side]
+        names = list(dict.fromkeys(bar.peer_measurement for bar in bars if bar.peer == side))
         print(f"bench: {side}: {', '.join(names)}" if names else f"bench: {side}: nothing", flush=True)
         answer = measure(numba_python, side, names)
         results[side] |= answer["results"]
@@ -75,7 +75,7 @@ def quantity(value, unit):
 
 def row_of(bar, results):
     ours = results["cudasim"][bar.name]
-    peer = results[bar.peer][bar.name] if bar.peer else None
+    peer = results[bar.peer][bar.peer_measurement] if bar.peer else None
     return {
         "name": bar.name, "title": bar.title, "unit": bar.unit, "cudasim": ours, "peer": bar.peer or None,
         "peer_value": peer, "ratio": bar.ratio(ours, peer), "bar": bar.limit,

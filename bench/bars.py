@@ -10,6 +10,11 @@ class Bar:
     peer: str  # "simulator", "njit", or "" for an absolute bar
     limit: float  # with a peer: a ratio; else in the measurement's unit
     unit: str = "s"
+    peer_name: str = ""  # of the peer's measurement, where that is another
+
+    @property
+    def peer_measurement(self):
+        return self.peer_name or self.name
 
     @property
     def faster(self):
@@ -26,6 +31,13 @@ class Bar:
         return ratio >= self.limit / slack if self.faster else ratio <= self.limit * slack
 
 
+
+
+def _python_mode(name, title):
+    """The same kernel in CPython on simulated threads, beside Numba's simulator."""
+    return Bar(f"python_{name}", f"{title}, Python mode", "simulator", 10, peer_name=name)
+
+
 BARS = (
     Bar("vector_add_small", "vector add of 100,000", "simulator", 10_000),
     Bar("vector_add_large", "vector add of 10 million float64, one core", "njit", 3.0),
@@ -36,6 +48,12 @@ BARS = (
     Bar("matmul_tiled_large", "tiled matmul 1000 x 1000 float32, two cores", "", 3.0),
     Bar("barrier", "a barrier, per thread, one core", "", 15e-9),
     Bar("histogram", "histogram of 10,000, global atomics", "simulator", 10_000),
+    _python_mode("vector_add_small", "vector add of 100,000"),
+    _python_mode("matmul_tiled_small", "64 x 64 matmul in 16 x 16 tiles"),
+    _python_mode("reduction", "256-thread tree reduction, 9 barriers"),
+    _python_mode("histogram", "histogram of 10,000, global atomics"),
+    Bar("python_thread", "a thread that waits once, Python mode, one core", "", 2e-6),
+    Bar("python_barrier", "a barrier, per thread, Python mode, one core", "", 150e-9),
     Bar("empty_launch", "empty launch, 1 block of 1 thread, compiled", "", 10e-6),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),
     Bar("first_launch_cached", "first launch of a 20-line kernel, from the cache", "", 10e-3),

@@ -20,7 +20,7 @@ import numpy as np
 from bench import compiling, workloads
 
 REPEATS = 7
-ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "barrier", "fiber"}
+ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "barrier", "fiber", "python_thread", "python_barrier"}
 
 
 def timed(action, repeats):
@@ -169,6 +169,36 @@ class Kernels:
         seconds = self.measure(self.kernels.barriers, 1, threads, count, out)
         require((out.copy_to_host() == count).all(), "barrier")
         return seconds / (count * threads)
+
+    def in_python_mode(self, measurement):
+        from cudasim import options
+
+        with options.override(mode="python"):
+            return measurement()
+
+    def python_vector_add_small(self):
+        return self.in_python_mode(self.vector_add_small)
+
+    def python_matmul_tiled_small(self):
+        return self.in_python_mode(self.matmul_tiled_small)
+
+    def python_reduction(self):
+        return self.in_python_mode(self.reduction)
+
+    def python_histogram(self):
+        return self.in_python_mode(self.histogram)
+
+    def python_barrier(self):
+        return self.in_python_mode(self.barrier)
+
+    def python_thread(self):
+        """From the start of a thread to its end, on a pooled stack: 1,024 at a time wait once."""
+        blocks, threads = 8, 1024
+        out = self.cuda.device_array(threads, dtype=np.int64)
+        launch = lambda: self.measure(self.kernels.barriers, blocks, threads, 1, out)  # noqa: E731
+        seconds = self.in_python_mode(launch)
+        require((out.copy_to_host() == 1).all(), "python_thread")
+        return seconds / (blocks * threads)
 
     def empty_launch(self):
         launch = self.kernels.empty[1, 1]
