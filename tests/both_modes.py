@@ -49,7 +49,7 @@ def _arrays_in(value):
     if isinstance(value, (tuple, list)):
         for element in value:
             yield from _arrays_in(element)
-    elif isinstance(value, arguments._Intent):
+    elif isinstance(value, arguments.Intent):
         yield from _arrays_in(value.value)
     elif isinstance(value, (np.ndarray, DeviceNDArray)):
         if value.size:

@@ -37,7 +37,8 @@ def pytest_collection_modifyitems(items):
 def compiler_tests_run_in_native_mode(request):
     """What the compiler refuses is refused in the compiler's own tests, not run in Python mode.
 
-    What they launch runs in Python mode besides, and both have to agree (mode_differences.py).
+    What they launch runs in Python mode besides, and both have to agree (mode_differences.py); random programs have a
+    test of their own for that, as variables of several types may differ (test_both_modes.py).
     """
     if pathlib.Path(request.path).parent.name != "pykernel":
         yield
@@ -46,6 +47,10 @@ def compiler_tests_run_in_native_mode(request):
     from cudasim import options
     from mode_differences import surprise
 
+    if request.node.name.startswith("test_random_programs"):
+        with options.override(mode="native"):
+            yield
+        return
     with options.override(mode="native"), comparing() as comparison:
         yield
     wrong = surprise(f"{request.path.name}::{request.node.name}", comparison)

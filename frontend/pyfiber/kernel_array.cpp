@@ -163,10 +163,29 @@ PyObject* select_by_arrays(KernelArray* array, PyObject* key) {
     return view == nullptr ? nullptr : PyObject_GetItem(view, plain.get());
 }
 
+/// Numbers as elements of the array, converted as stores of single elements are, where NumPy would refuse -2 for
+/// uint16; tuples likewise; anything else as it is. New reference.
+PyObject* as_elements(const KernelArray* array, PyObject* value) {
+    if (array->element == Element::other) return Py_NewRef(value);
+    if (PyTuple_Check(value)) {
+        PyObject* copy = PyTuple_New(PyTuple_GET_SIZE(value));
+        for (Py_ssize_t i = 0; copy != nullptr && i < PyTuple_GET_SIZE(value); ++i) {
+            PyObject* part = as_elements(array, PyTuple_GET_ITEM(value, i));
+            if (part == nullptr) Py_CLEAR(copy);
+            else PyTuple_SET_ITEM(copy, i, part);
+        }
+        return copy;
+    }
+    if (read_number(value).type == Element::other) return Py_NewRef(value);
+    Reference one(make_fresh_array(array->dtype, 0, nullptr, 0));
+    if (!one || !store(array->element, as_array(one.get())->data, value)) return nullptr;
+    return Py_XNewRef(numpy_view(as_array(one.get())));
+}
+
 int assign_by_arrays(KernelArray* array, PyObject* key, PyObject* value) {
-    Reference plain(without_kernel_arrays(key));
-    PyObject* view = plain ? numpy_view(array) : nullptr;
-    return view == nullptr ? -1 : PyObject_SetItem(view, plain.get(), value);
+    Reference plain(without_kernel_arrays(key)), elements(as_elements(array, value));
+    PyObject* view = plain && elements ? numpy_view(array) : nullptr;
+    return view == nullptr ? -1 : PyObject_SetItem(view, plain.get(), elements.get());
 }
 
 PyObject* subscript(PyObject* self, PyObject* key) {
@@ -198,10 +217,10 @@ int assign(PyObject* self, PyObject* key, PyObject* value) {
     if (address == nullptr && PyErr_Occurred()) return -1;
     if (address != nullptr && array->element != Element::other) return store(array->element, address, value) ? 0 : -1;
     if (has_index_array(key)) return assign_by_arrays(array, key, value);
-    Reference target(view_of(array, key));
-    PyObject* view = target ? numpy_view(as_array(target.get())) : nullptr;
+    Reference target(view_of(array, key)), elements(as_elements(array, value));
+    PyObject* view = target && elements ? numpy_view(as_array(target.get())) : nullptr;
     if (view == nullptr) return -1;
-    const int failed = PyObject_SetItem(view, Py_Ellipsis, value);
+    const int failed = PyObject_SetItem(view, Py_Ellipsis, elements.get());
     if (failed != 0 && PyErr_ExceptionMatches(PyExc_ValueError))
         PyErr_SetString(PyExc_ValueError, "cannot assign slice from input of different size");
     return failed;
@@ -211,6 +230,12 @@ Py_ssize_t length(PyObject* self) {
     if (as_array(self)->ndim != 0) return as_array(self)->extent(0);
     PyErr_SetString(PyExc_TypeError, "len() of unsized object");
     return -1;
+}
+
+/// Of an element equal to the value, in any dimension.
+int contains(PyObject* self, PyObject* value) {
+    PyObject* view = numpy_view(as_array(self));
+    return view == nullptr ? -1 : PySequence_Contains(view, value);
 }
 
 /// Iteration: rows, or elements. IndexError ends it.
@@ -292,6 +317,7 @@ bool initialise_kernel_arrays(PyObject* module) {
                            {Py_mp_ass_subscript, reinterpret_cast<void*>(&assign)},
                            {Py_mp_length, reinterpret_cast<void*>(&length)},
                            {Py_sq_length, reinterpret_cast<void*>(&length)},
+                           {Py_sq_contains, reinterpret_cast<void*>(&contains)},
                            {Py_sq_item, reinterpret_cast<void*>(&item)},
                            {Py_tp_methods, kernel_array_methods},
                            {Py_tp_getset, kernel_array_attributes},

@@ -87,6 +87,23 @@ PyObject* round_number(PyObject*, PyObject* const* arguments, Py_ssize_t count, 
     return make_number(Element::int64, {number.type, 0, std::rint(number.real)});
 }
 
+/// np.round(x, decimals): a float64 of a float, an int64 of an integer, which negative digits change only.
+PyObject* numpy_round(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names) {
+    const Py_ssize_t all = count + (keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names));
+    const Number number = all >= 1 ? read_number(arguments[0]) : Number{};
+    const Number digits = all == 2 ? read_number(arguments[1]) : Number{Element::int64};
+    if (number.type == Element::other || !is_whole(digits.type) || all > 2) {
+        Reference numpy(PyImport_ImportModule("numpy"));
+        Reference function(numpy ? PyObject_GetAttrString(numpy.get(), "round") : nullptr);
+        return function ? PyObject_Vectorcall(function.get(), arguments, static_cast<std::size_t>(count), keyword_names) : nullptr;
+    }
+    if (is_whole(number.type) && digits.whole >= 0) return make_number(Element::int64, number);
+    const Number wide{Element::float64, 0, number.as_double()};
+    Reference rounded(round_to_digits(wide, digits.as_double()));
+    if (!rounded || !is_whole(number.type)) return rounded.release();
+    return make_number(Element::int64, read_number(rounded.get()));
+}
+
 // -- int, float, bool: the names stand for types too
 // ------------------------------------------------------------
 
@@ -193,7 +210,7 @@ PyObject* numpy_scalar(Element type, const Number& number) {
     return scalar_type && value ? PyObject_CallOneArg(scalar_type.get(), value.get()) : nullptr;
 }
 
-/// minimum, maximum, fmin, fmax of floats: of equals the first, which NumPy leaves to the processor. Null:
+/// divide; minimum, maximum, fmin, fmax of floats: of equals the first, which NumPy leaves to the processor. Null:
 /// another ufunc.
 PyObject* float_choice(const Ufunc* ufunc, const std::vector<Number>& numbers, Element loop) {
     Reference name(PyObject_GetAttrString(ufunc->original, "__name__"));
@@ -201,11 +218,21 @@ PyObject* float_choice(const Ufunc* ufunc, const std::vector<Number>& numbers, E
     const std::string_view kind = text == nullptr ? "" : text;
     const bool smaller = kind == "minimum" || kind == "fmin",
                prefers_nan = kind == "minimum" || kind == "maximum";
-    if (numbers.size() != 2 || !(smaller || kind == "maximum" || kind == "fmax")) return nullptr;
+    if (numbers.size() != 2) return nullptr;
     const double a = numbers[0].as_double(), b = numbers[1].as_double();
+    if (kind == "divide") {  // unlike the operator it does not count zero divisors
+        if (loop == Element::float64) return make_float64(a / b);
+        return make_float32(static_cast<float>(a) / static_cast<float>(b));
+    }
+    if (!(smaller || kind == "maximum" || kind == "fmax")) return nullptr;
     const bool decides = std::isnan(prefers_nan ? a : b), loses = std::isnan(prefers_nan ? b : a);
     const bool first = decides || ((smaller ? a <= b : a >= b) && !loses);
     return make_number(loop, {Element::float64, 0, first ? a : b});
+}
+
+bool is_division(const Ufunc* ufunc) {
+    Reference name(PyObject_GetAttrString(ufunc->original, "__name__"));
+    return name && PyUnicode_CompareWithASCIIString(name.get(), "divide") == 0;
 }
 
 PyObject* call_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -217,7 +244,7 @@ PyObject* call_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
             return PyObject_Call(ufunc->original, arguments, keywords);
     }
     if (numbers.empty()) return PyObject_Call(ufunc->original, arguments, keywords);
-    const Element loop = float_loop(numbers, ufunc->math != nullptr);
+    const Element loop = float_loop(numbers, ufunc->math != nullptr || is_division(ufunc));
     if (is_float(loop)) {
         if (PyObject* chosen = float_choice(ufunc, numbers, loop)) return chosen;
         if (PyErr_Occurred()) return nullptr;
@@ -269,6 +296,7 @@ PyTypeObject* ufunc_type() {
 
 PyMethodDef functions[] = {{"min", fast(&extremum<false>), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"max", fast(&extremum<true>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"numpy.round", fast(&numpy_round), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"round", fast(&round_number), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

@@ -218,7 +218,17 @@ PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
 PyObject* itself(PyObject* self, PyObject*) {
     return Py_NewRef(self);
 }
+/// The same bits as another type of the same width: NumPy's view.
+PyObject* view(PyObject* self, PyObject* dtype) {
+    PyTypeObject* type = numpy_types[static_cast<int>(element_of(Py_TYPE(self))) - first_integer];
+    Reference scalar(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), self));
+    Reference seen(scalar ? PyObject_CallMethod(scalar.get(), "view", "O", dtype) : nullptr);
+    if (!seen) return nullptr;
+    const Number number = read_number(seen.get());
+    return number.type == Element::other ? seen.release() : make_number(number.type, number);
+}
 PyMethodDef methods[] = {{"item", &itself, METH_NOARGS, "The number."},
+                         {"view", &view, METH_O, "The same bits as another type."},
                          {"conjugate", &itself, METH_NOARGS, "The number."},
                          {nullptr, nullptr, 0, nullptr}};
 

@@ -102,7 +102,7 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
         }
         case ExpressionKind::lambda:
             refuse_unsupported("a lambda can only be called, or assigned to a name and called, in kernels",
-                               place);
+                               place, Standing::not_gpu_code);
         case ExpressionKind::starred:
             return operation(Opcode::spread, place, {expression(syntax.operands[0])});
         case ExpressionKind::ellipsis:

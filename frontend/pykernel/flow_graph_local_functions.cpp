@@ -72,7 +72,8 @@ void FlowGraphBuilder::bind_parameters(const LocalFunction& function, const Expr
     const bool starred = std::ranges::any_of(
         call.operands, [](const Expression& operand) { return operand.kind == ExpressionKind::starred; });
     if (syntax.takes_rest || starred)
-        refuse_unsupported("`*` in calls of a function inside a kernel is not supported", call.location);
+        refuse_unsupported("`*` in calls of a function inside a kernel is not supported", call.location,
+                           Standing::not_gpu_code);
     if (positional > count) {
         refuse_typing(syntax.name + "() takes " + std::to_string(count) + " arguments, but " +
                           std::to_string(positional) + " are given",

@@ -192,11 +192,14 @@ void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Exp
     switch (target.kind) {
         case ExpressionKind::name:
             if (outer_names_.contains(target.text)) {
-                throw SourceError(
+                SourceError error(
                     ErrorClass::unsupported_bytecode,
                     "'" + target.text +
                         "' is declared global or nonlocal: kernels can read such names, not assign them",
                     target.location);
+                // Numba inlines functions inside kernels, and with them what is nonlocal.
+                if (!inlining_.empty()) error.standing = Standing::not_yet;
+                throw error;
             }
             return store(locals_.at(target.text), value, target.location);
         case ExpressionKind::starred:
@@ -322,7 +325,7 @@ void FlowGraphBuilder::raise_statement(const Statement& statement) {
     }
     if (!exception || exception->kind != GlobalKind::exception) {
         refuse_unsupported("only exception classes and calls of them can be raised in kernels",
-                           value.location, Standing::not_gpu_code);
+                           value.location, value.kind == ExpressionKind::name ? Standing::not_yet : Standing::not_gpu_code);
     }
     std::string message;
     if (is_call) {

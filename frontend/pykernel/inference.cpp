@@ -319,7 +319,7 @@ class Inference {
         const Callable* callable = find_callable(name);
         if (!callable) {
             // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
-            static constexpr std::string_view missing[] = {"complex", "print", "iter", "next", "slice"};
+            static constexpr std::string_view missing[] = {"complex", "iter", "next", "ord", "slice"};
             if (name.starts_with("numpy.")) {
                 const std::string instead(instead_of_ufunc(name));
                 refuse_unsupported(name + "() is not supported in kernels, by Numba's CUDA target neither" +
@@ -328,7 +328,9 @@ class Inference {
             }
             if (std::ranges::find(missing, name) != std::end(missing))
                 refuse_unsupported(name + " is not supported in kernels yet", in.location);
-            refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location);
+            // CPython has no meaning for what only a GPU has.
+            const Standing standing = name.starts_with("cuda.") ? Standing::never : Standing::not_gpu_code;
+            refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location, standing);
         }
         CallTyping typing{program_, *callable, in, {}};
         for (std::uint32_t operand : bind_call(*callable, in)) {

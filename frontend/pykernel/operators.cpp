@@ -88,9 +88,10 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
 TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, Location place) {
     if (const TypeRef result = find_binary(program, op, left, right)) return result;
     TypeTable& types = program.types;
+    const bool text = left->is(TypeKind::text) && right->is(TypeKind::text);
     refuse_typing(std::string("No implementation of the operator ") + spelling(op) + " for " +
                       types.without_literal(left)->name + " and " + types.without_literal(right)->name,
-                  place);
+                  place, text ? Standing::not_yet : Standing::not_gpu_code);
 }
 
 TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location place) {

@@ -116,7 +116,8 @@ TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location p
         return container->element()->element();
     }
     if (!container->is(TypeKind::array)) {
-        refuse_typing("a value of type " + container->name + " cannot be indexed", place);
+        refuse_typing("a value of type " + container->name + " cannot be indexed", place,
+                      container->is(TypeKind::text) ? Standing::not_yet : Standing::not_gpu_code);
     }
     if (index->is(TypeKind::ellipsis) || index->is(TypeKind::none)) {
         throw SourceError(

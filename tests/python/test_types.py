@@ -8,7 +8,7 @@ import fractions
 
 import numpy as np
 import pytest
-from cudasim import cuda, errors, types
+from cudasim import cuda, errors, options, types
 from cudasim.cuda.arguments import converter, convertible, struct_format, type_name
 
 
@@ -139,7 +139,7 @@ def test_values_without_a_numba_type_are_value_errors(value):
 @pytest.mark.parametrize(
     "value",
     [None, "text", b"bytes", bytearray(2), memoryview(b"a"), array.array("d", [1]), [1, 2], {1}, slice(1), ...,
-     np.dtype("f4"), Colour.red, ("a", 1)],
+     np.dtype("f4"), np.str_("a"), np.bytes_(b"a"), ("a", 1)],
 )  # fmt: skip
 def test_values_with_a_numba_type_that_launches_cannot_pass_are_not_implemented(value):
     with pytest.raises(NotImplementedError, match="cannot be passed to a kernel"):
@@ -153,11 +153,31 @@ def test_dtypes_that_numba_refuses_are_refused_with_its_class(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]", "U3", "S3", [("a", "i4")]])
-def test_dtypes_that_only_we_refuse_are_unsupported(dtype):
-    with pytest.raises(errors.UnsupportedError, match="not supported yet"):
-        type_name(np.zeros(3, dtype))
-    with pytest.raises(errors.UnsupportedError, match="not supported yet"):
-        type_name(np.zeros(3, dtype)[0])
+def test_dtypes_that_the_compiler_does_not_know_run_in_python_mode(dtype):
+    def kernel(out, values):
+        out[0] = len(values)
+
+    out, values = np.zeros(1), np.zeros(3, dtype)
+    with options.override(mode="native"), pytest.raises(errors.UnsupportedError, match="not supported yet"):
+        cuda.jit(kernel)[1, 1](out, values)
+    with pytest.warns(errors.CudasimWarning, match="Python mode"):
+        cuda.jit(kernel)[1, 1](out, values)
+        cuda.jit(kernel)[1, 1](out, cuda.to_device(values))
+    assert out[0] == 3
+
+
+def test_records_dates_and_members_of_enumerations_are_arguments_in_python_mode():
+    def kernel(out, records, record, date, colour):
+        records[1].a = record.a + 0.5
+        records[1]["b"] = 7
+        out[0] = date == np.datetime64("2020-01-01")
+        out[1] = colour == Colour.red
+
+    records = np.zeros(2, [("a", "f8"), ("b", "i4")])
+    out, one = np.zeros(2), np.array([(2.0, 1)], records.dtype)[0]
+    with pytest.warns(errors.CudasimWarning, match="Python mode"):
+        cuda.jit(kernel)[1, 1](out, records, one, np.datetime64("2020-01-01"), Colour.red)
+    assert records.tolist() == [(0, 0), (2.5, 7)] and out.tolist() == [1, 1]
 
 
 def test_tuples_of_arrays_are_typed():

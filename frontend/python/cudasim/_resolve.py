@@ -18,6 +18,8 @@ _NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + kernel_name for name, kernel_n
         "ndindex", "ndenumerate", "shape", "size", "asarray", "sum", "prod", "mean", "var", "std", "all", "any", "argmin",
         "argmax", "nansum", "nanprod", "nanmean", "count_nonzero", "min", "max", "round", "finfo", "iinfo")),
     ("amin", "min"), ("amax", "max"), ("around", "round"))}
+#: What Numba's CUDA target compiles (numba-cuda 0.30).
+_NUMPY_NOT_YET = ("nditer", "nanvar", "nanstd", "searchsorted", "trace", "average", "sinc", "angle", "real", "imag")
 _NUMPY_ALLOCATES = ("array", "arange", "empty", "empty_like", "full", "full_like", "linspace", "ones", "ones_like",
                     "zeros", "zeros_like")
 _UNDEFINED = object()
@@ -205,9 +207,13 @@ def _callable_or_type(value, name, register_function):
     type_name = _numba_type_name(value)
     if type_name is not None:
         return ("data_type", type_name)
+    if isinstance(value, enum.EnumMeta) and not issubclass(value, int):
+        return ("not_yet", "enumerations are not supported in kernels yet")
     reason = f"Cannot determine Numba type of {type(value)}"
     if (getattr(value, "__module__", None) or "").split(".")[0] == "numpy" and callable(value):
         reason = f"NumPy's {getattr(value, '__name__', name)}() is not supported in kernels"
+        if getattr(value, "__name__", "") in _NUMPY_NOT_YET:
+            return ("not_yet", reason + " yet")
         if getattr(value, "__name__", "") in _NUMPY_ALLOCATES:
             reason += ", which cannot allocate memory; use cuda.local.array() or cuda.shared.array()"
     elif isinstance(value, python_types.FunctionType):

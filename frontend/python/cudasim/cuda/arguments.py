@@ -36,7 +36,7 @@ _FORMATS = {
 _INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
 
 
-class _Intent:
+class Intent:
     """Wraps a host array to say in which directions it is copied."""
 
     copies_in = copies_out = True
@@ -48,19 +48,19 @@ class _Intent:
         return f"{type(self).__name__}({self.value!r})"
 
 
-class In(_Intent):
+class In(Intent):
     """Copied to the device only."""
 
     copies_out = False
 
 
-class Out(_Intent):
+class Out(Intent):
     """Copied back only."""
 
     copies_in = False
 
 
-class InOut(_Intent):
+class InOut(Intent):
     """Copied both ways, as arrays are without a wrapper."""
 
 
@@ -124,6 +124,8 @@ def type_name(value):
         return _host_array_type(value)
     if isinstance(value, np.generic):
         return _numpy_scalar_type(value)
+    if isinstance(value, enum.Enum) and not isinstance(value, int) and isinstance(value.value, (int, float)):
+        return f"Enum<{type_name(value.value)}>({kind.__name__})"
     if isinstance(value, numbers.Integral):
         return _integer_type(int(value))
     if isinstance(value, float):
@@ -132,7 +134,7 @@ def type_name(value):
         return "complex128"
     if isinstance(value, tuple):
         return types.tuple_name([type_name(element) for element in value])
-    if isinstance(value, _Intent):
+    if isinstance(value, Intent):
         return type_name(value.value)
     if is_cuda_array(value):
         return _device_array_type(as_cuda_array(value))
@@ -155,8 +157,21 @@ def _integer_type(value):
 
 def _numpy_scalar_type(value):
     if value.dtype.name not in types.ALIASES:
+        if value.dtype.kind in "SU":
+            raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; {_PASSED}")
+        if _only_in_python_mode(value.dtype):
+            return _dtype_name(value.dtype)
         raise _unsupported_dtype("scalar", value.dtype)
     return types.ALIASES[value.dtype.name].name
+
+
+def _only_in_python_mode(dtype):
+    """Whether Numba has a type for it, and the compiler does not yet: records, dates and times, characters."""
+    return dtype.isnative and (dtype.kind in "MmSU" or (dtype.kind == "V" and dtype.names is not None))
+
+
+def _dtype_name(dtype):
+    return f"Record({dtype.descr})" if dtype.names else dtype.name
 
 
 def _unsupported_dtype(what, dtype):
@@ -177,6 +192,8 @@ def _device_array_type(array):
 
 def _array_type(array, layout):
     name = array_type_name(array.dtype, array.ndim, layout)
+    if name is None and _only_in_python_mode(array.dtype):
+        return f"array({_dtype_name(array.dtype)}, {array.ndim}d, {layout})"
     if name is None:
         raise _unsupported_dtype("array", array.dtype)
     return name
@@ -267,7 +284,7 @@ class Flattener:
             values += value.parameters
         elif isinstance(value, np.ndarray):
             values += copies.add(value, self._labels[index])
-        elif isinstance(value, _Intent):
+        elif isinstance(value, Intent):
             if isinstance(value.value, np.ndarray):
                 values += copies.add(value.value, self._labels[index], value.copies_in, value.copies_out)
             else:

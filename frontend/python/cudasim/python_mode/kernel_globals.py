@@ -86,9 +86,10 @@ class _Replacements:
         vars(self._cuda_with_lane).pop("laneid", None)
         by_identity = {id(dtype.type): kind for dtype, kind in kernel_types.items()}
         by_identity[id(np.bool_)] = _pyfiber.builtins["bool"]
+        by_identity[id(np.round)] = by_identity[id(np.around)] = _pyfiber.builtins["numpy.round"]
         for name, value in vars(np).items():
             if isinstance(value, np.ufunc) and id(value) not in by_identity:
-                by_identity[id(value)] = _pyfiber.ufunc(value, _pyfiber.math.get(_MATH_NAMES.get(name, "")))
+                by_identity[id(value)] = _pyfiber.ufunc(value, _pyfiber.math.get(_MATH_NAMES.get(value.__name__, "")))
         numpy_members = {name: by_identity[id(value)] for name, value in vars(np).items() if id(value) in by_identity}
         for dtype, kind in kernel_types.items():
             by_identity[id(getattr(types, dtype.name))] = kind
@@ -117,7 +118,7 @@ class _Replacements:
         if isinstance(value, Intrinsic):
             name = value.__cudasim_intrinsic__
             return _pyfiber.intrinsics.get(name) or self._members.get(name.partition(".")[2], value)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufcMmSUV":
             return constant(value)
         if isinstance(value, np.generic) or type(value) is float:
             return scalar(np.asarray(value).dtype, value)

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
-from cudasim.cuda.arguments import Flattener
+from cudasim.cuda.arguments import Flattener, Intent
 from cudasim.cuda.array_functions import is_cuda_array  # noqa: F401 - arguments of that kind are flattened there
 
 
@@ -17,12 +17,33 @@ class ArgumentBuilder:
         :param names: Numba's type names
         """
         self._flattener = Flattener(names, parameter_names, converts)
-        self._types = [types.parse_type(name) for name in names]
+        self._types = [_parsed(name) for name in names]
 
     def build(self, args, copies):
         """A tuple of values; host arrays are copied to the device on the way."""
         numbers = iter(self._flattener.flatten(args, copies))
-        return tuple([_value(kind, numbers, copies) for kind in self._types])
+        return tuple([_uncompiled_value(value, numbers, copies) if kind is None else _value(kind, numbers, copies)
+                      for kind, value in zip(self._types, args)])  # fmt: skip
+
+
+def _parsed(name):
+    """None for types that the compiler does not know: records, dates, enumerations."""
+    try:
+        return types.parse_type(name)
+    except (TypeError, ValueError):
+        return None
+
+
+def _uncompiled_value(value, numbers, owner):
+    """A value of a type that only Python mode has."""
+    value = value.value if isinstance(value, Intent) else value
+    if isinstance(value, np.generic):
+        own = next(numbers)
+        return np.rec.array(own.reshape(1).copy())[0] if own.dtype.names else own
+    if not hasattr(value, "strides"):
+        return next(numbers)
+    address, rest = next(numbers), [next(numbers) for _ in range(2 * value.ndim)]
+    return _pyfiber.array(address, tuple(rest[: value.ndim]), tuple(rest[value.ndim :]), value.dtype, True, owner)
 
 
 #: numpy.dtype → the type that a kernel's values of it have
