@@ -4,7 +4,7 @@
 //   float32 with float32 → float32; with an int or a float64 → float64 (Numba's promotion; NumPy 2 keeps float32)
 //   division by zero → IEEE's result, counted (C3); 0.0 ** -1 → inf; int(nan), int(1e300) → PTX's result (V2)
 //
-// Ints are plain Python ints: they agree with int64 as long as no intermediate leaves it.
+// Integers: kernel_integer.cpp. What type a result has: kernel_number.h.
 #pragma once
 
 #include <Python.h>

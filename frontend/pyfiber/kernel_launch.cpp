@@ -82,6 +82,15 @@ std::string class_name(PyObject* exception) {
     return text_of(name.get());
 }
 
+/// A kernel gives no value: the compiler's error, where something else kept it from seeing that.
+void refuse_value(const std::string& kernel, PyObject* value) {
+    Reference errors(PyImport_ImportModule("cudasim.errors"));
+    Reference typing(errors ? PyObject_GetAttrString(errors.get(), "TypingError") : nullptr);
+    if (typing)
+        PyErr_Format(typing.get(), "CUDA kernel must have void return type, but '%s' returns a value of type %.100s",
+                     kernel.c_str(), Py_TYPE(value)->tp_name);
+}
+
 }  // namespace
 
 KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, ThreadTracer thread_tracer,
@@ -238,8 +247,9 @@ void KernelLaunch::run(execution::ThreadHandle& handle) {
     prepare(thread);
     PyObject* result = PyObject_Vectorcall(function_.get(), &PyTuple_GET_ITEM(arguments_.get(), 0),
                                            static_cast<std::size_t>(PyTuple_GET_SIZE(arguments_.get())), nullptr);
+    if (result != nullptr && result != Py_None) refuse_value(name_, result);
     if (result != nullptr) Py_DECREF(result);
-    else settle_exception(thread);
+    if (PyErr_Occurred()) settle_exception(thread);
     clean(thread);
     thread.leave();
     idle_states_.push_back(state);

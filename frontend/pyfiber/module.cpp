@@ -4,7 +4,7 @@
 //   thread_states.h         a PyThreadState for each, and the switch between them
 //   kernel_launch.h         a launch: the engine's HostKernel
 //   intrinsics.h            what kernels call: positions, barriers, memory, atomics, math
-//   kernel_array.h          arrays as kernels see them; kernel_float.h: floats
+//   kernel_array.h          arrays as kernels see them; kernel_float.h, kernel_number.h: floats, integers
 //
 // An extension of its own: it looks into CPython where cudasim._native does not, so it refuses to be imported by a
 // CPython that it was not tried with, which costs Python mode and nothing else.

@@ -361,3 +361,19 @@ def test_what_numba_compiles_is_called_a_gap_not_code_for_no_gpu(kernel):
     messages, _ = caught(fresh(kernel)[1, 1], np.ones(4))
     (message,) = messages
     assert "runs in Python mode" in message and "not-gpu-code" not in message
+
+
+def test_a_value_that_a_kernel_returns_behind_another_refusal_is_an_error():
+    @cuda.jit
+    def kernel(out):
+        try:
+            out[0] = 1
+        except Exception:
+            pass
+        return out[0]
+
+    out = np.zeros(1)
+    with pytest.warns(errors.CudasimWarning, match="not-gpu-code"):
+        with pytest.raises(errors.TypingError, match="void return type, but 'kernel' returns a value"):
+            kernel[1, 1](out)
+    assert out[0] == 0
