@@ -130,6 +130,8 @@ def test_printed_lines_and_the_bar_do_not_mix(run):
 PYTHON_MODE = (
     SOON
     + """
+    import warnings
+    warnings.simplefilter("ignore")  # print(end=) is not GPU code
     options.set(mode="python")
     @cuda.jit
     def slow(x, n, talks):
