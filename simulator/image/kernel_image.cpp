@@ -169,7 +169,8 @@ std::string write_bitcode(const llvm::Module& module) {
     return bitcode;
 }
 
-/// The bitcode of a module of any origin, after all that KernelImage::read() will do with it has gone well.
+/// The bitcode of a module of any origin, after all that a KernelImage will do with it has gone well: LLVM's writer of IR
+/// text crashes on metadata that its verifier accepts.
 std::string written_anew(ParsedModule& parsed) {
     verify(parsed);
     (void)kernels_of(*parsed.module);
@@ -177,6 +178,7 @@ std::string written_anew(ParsedModule& parsed) {
     const auto again = parse_bitcode(bitcode);
     verify(*again);
     (void)kernels_of(*again->module);
+    again->module->print(llvm::nulls(), nullptr);
     return bitcode;
 }
 
