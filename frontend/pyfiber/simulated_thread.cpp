@@ -24,45 +24,42 @@ bool end_thread(SimulatedThread& thread) {
     return false;
 }
 
-}  // namespace
-
-bool give_turn() {
-    SimulatedThread& thread = *current_thread;
+/// Lets the engine have the fiber: call(handle, site) comes back when the thread may go on. False with an exception
+/// set when its launch is over by then.
+template <typename Call>
+bool switch_away(SimulatedThread& thread, Call&& call) {
     thread.fuel = 0;
     if (thread.handle->ending()) return end_thread(thread);
     const std::uint32_t site = thread.launch->site_here();
     thread.leave();
-    thread.handle->yield(site);
+    call(*thread.handle, site);
     thread.come_back();
     return !thread.handle->ending() || end_thread(thread);
 }
 
+}  // namespace
+
+bool give_turn() {
+    return switch_away(*current_thread, [](execution::ThreadHandle& handle, std::uint32_t site) { handle.yield(site); });
+}
+
 bool wait_for_block(jit::BarrierKind kind, bool value, std::int32_t& result) {
-    SimulatedThread& thread = *current_thread;
-    thread.fuel = 0;
-    if (thread.handle->ending()) return end_thread(thread);
-    const std::uint32_t site = thread.launch->site_here();
-    thread.leave();
-    result = thread.handle->barrier(site, kind, value);
-    thread.come_back();
-    return !thread.handle->ending() || end_thread(thread);
+    return switch_away(*current_thread, [&](execution::ThreadHandle& handle, std::uint32_t site) {
+        result = handle.barrier(site, kind, value);
+    });
 }
 
 bool meet_in_warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, std::uint32_t operand,
                   std::uint64_t& result) {
     SimulatedThread& thread = *current_thread;
-    thread.fuel = 0;
-    if (thread.handle->ending()) return end_thread(thread);
-    if ((mask >> thread.handle->thread() % jit::warp_size & 1) == 0) {
+    if (!thread.handle->ending() && (mask >> thread.handle->thread() % jit::warp_size & 1) == 0) {
         raise_finding(PyExc_RuntimeError, findings::FindingKind::missing_lane,
                       "the mask of a warp operation does not name the lane that calls it");
         return false;
     }
-    const std::uint32_t site = thread.launch->site_here();
-    thread.leave();
-    result = thread.handle->warp(kind, mask, value, operand, site);
-    thread.come_back();
-    return !thread.handle->ending() || end_thread(thread);
+    return switch_away(thread, [&](execution::ThreadHandle& handle, std::uint32_t site) {
+        result = handle.warp(kind, mask, value, operand, site);
+    });
 }
 
 bool note_float_division() {

@@ -230,45 +230,18 @@ Value* warp_sync(Site& at) {
 Value* warp_active(Site& at) {
     return warp_result(at, warp_call(at, WarpKind::active, at.builder.getInt32(-1), nullptr, nullptr));
 }
-Value* shuffle(Site& at, WarpKind kind) {
+template <WarpKind kind>
+Value* shuffle(Site& at) {
     IRBuilder<>& b = at.builder;
     Value* word = b.CreateBitCast(at.argument(1), b.getInt32Ty());
     Value* operand = b.CreateOr(b.CreateShl(at.argument(3), shuffle_clamp_shift),
                                 b.CreateAnd(at.argument(2), b.getInt32(warp_size - 1)));
     return warp_result(at, warp_call(at, kind, at.argument(0), word, operand));
 }
-Value* shuffle_index(Site& at) {
-    return shuffle(at, WarpKind::shuffle_index);
-}
-Value* shuffle_up(Site& at) {
-    return shuffle(at, WarpKind::shuffle_up);
-}
-Value* shuffle_down(Site& at) {
-    return shuffle(at, WarpKind::shuffle_down);
-}
-Value* shuffle_xor(Site& at) {
-    return shuffle(at, WarpKind::shuffle_xor);
-}
-Value* lanes_agree(Site& at, WarpKind kind) {
+/// Votes and matches.
+template <WarpKind kind>
+Value* compare_lanes(Site& at) {
     return warp_result(at, warp_call(at, kind, at.argument(0), at.argument(1), nullptr));
-}
-Value* vote_all(Site& at) {
-    return lanes_agree(at, WarpKind::all);
-}
-Value* vote_any(Site& at) {
-    return lanes_agree(at, WarpKind::any);
-}
-Value* vote_uniform(Site& at) {
-    return lanes_agree(at, WarpKind::uniform);
-}
-Value* vote_ballot(Site& at) {
-    return lanes_agree(at, WarpKind::ballot);
-}
-Value* match_any(Site& at) {
-    return lanes_agree(at, WarpKind::match_any);
-}
-Value* match_all(Site& at) {
-    return lanes_agree(at, WarpKind::match_all);
 }
 
 /// A block's threads share one host thread: keeping the compiler from reordering is enough.

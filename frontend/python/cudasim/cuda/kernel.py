@@ -96,6 +96,18 @@ class Launchable:
         limit = current_device().MAX_THREADS_PER_BLOCK
         return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
 
+    def launch_options(self):
+        """The options in force that mean the same in both modes, as _native's plans take them."""
+        return {
+            "policy": options.get("policy"),
+            "seed": options.get("seed") % 2**64,
+            "raise_float_division": bool(self.target_options.get("debug", False)) or options.get("raise_float_division"),
+            "strict": options.get("strict"),
+            "max_faults": options.get("max_faults"),
+            "progress": _progress.shown_as(self.name, self.mode),
+            "progress_after_seconds": _progress.AFTER_SECONDS,
+        }
+
     def check_configuration(self, grid, block):
         """Refuses extents that no launch may have, and blocks above launch_bounds."""
         check_extents(grid, "griddim")
@@ -159,7 +171,6 @@ class CompiledKernel(Launchable):
         from cudasim import _native, cache
 
         cache.apply()
-        debug = self.target_options.get("debug", False)
         return _native.LaunchPlan(
             self._loaded_image(device),
             self.image,
@@ -168,19 +179,13 @@ class CompiledKernel(Launchable):
             grid,
             block,
             shared_bytes,
-            policy=options.get("policy"),
-            seed=options.get("seed") % 2**64,
             carrier=options.get("carrier"),
             workers=options.get("workers"),
             time_limit_seconds=options.get("time_limit"),
-            raise_float_division=bool(debug) or options.get("raise_float_division"),
-            strict=options.get("strict"),
-            max_faults=options.get("max_faults"),
             memory_checks=options.get("memory_checks"),
             fma_contraction=options.get("fma"),
             optimisation=2 if self.target_options.get("opt", True) else 0,
-            progress=_progress.shown_as(self.py_func.__name__, "native"),
-            progress_after_seconds=_progress.AFTER_SECONDS,
+            **self.launch_options(),
         )
 
     @property

@@ -2,7 +2,7 @@
 
 import sys
 
-from cudasim import _native, _progress, _pyfiber, _reporting, errors, options
+from cudasim import _native, _pyfiber, _reporting, errors, options
 from cudasim._frozen_constants import warn_of_changes
 from cudasim.cuda.arguments import HostCopies
 from cudasim.cuda.context import current_device
@@ -92,20 +92,13 @@ class PythonEntry:
 
     def __init__(self, kernel, device, grid, block, shared_bytes):
         self.kernel, self.device, self.generation = kernel, device, options.generation
-        debug = kernel.target_options.get("debug", False)
         self._plan = _native.HostPlan(
             device.native,
             grid,
             block,
             shared_bytes,
             kernel.sources,
-            policy=options.get("policy"),
-            seed=options.get("seed") % 2**64,
-            raise_float_division=bool(debug) or options.get("raise_float_division"),
-            strict=options.get("strict"),
-            max_faults=options.get("max_faults"),
-            progress=_progress.shown_as(kernel.name, "python"),
-            progress_after_seconds=_progress.AFTER_SECONDS,
+            **kernel.launch_options(),
         )
         profile = device.profile
         static = profile["shared_per_block"]

@@ -160,6 +160,13 @@ def _with_kernel_floats(code):
     return code.replace(co_consts=constants) if changed else code
 
 
+def _copy(function, code, own_globals, closure):
+    copy = python_types.FunctionType(code, own_globals, function.__name__, function.__defaults__, closure)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    return copy
+
+
 _replacements = None
 
 
@@ -186,11 +193,8 @@ class KernelFunctions:
         own_globals = dict(function.__globals__)
         matches_classes = any(step.opname == "MATCH_CLASS" for step in dis.get_instructions(function.__code__))
         own_globals["__builtins__"] = _BUILTINS_WITH_TYPES if matches_classes else _BUILTINS
-        copy = python_types.FunctionType(_with_kernel_floats(function.__code__), own_globals, function.__name__, function.__defaults__,
-                                         function.__closure__)  # fmt: skip
-        copy.__kwdefaults__ = function.__kwdefaults__
-        copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-        self._functions[function] = copy
+        code = _with_kernel_floats(function.__code__)
+        copy = self._functions[function] = _copy(function, code, own_globals, function.__closure__)
         names = names_in(function.__code__)
         for name in names:
             if name in own_globals:
@@ -198,10 +202,7 @@ class KernelFunctions:
         if function.__closure__:
             closure = tuple([self._cell(cell, names) for cell in function.__closure__])
             if any(new is not old for new, old in zip(closure, function.__closure__)):
-                full = python_types.FunctionType(copy.__code__, own_globals, copy.__name__, copy.__defaults__, closure)
-                full.__kwdefaults__, full.__qualname__, full.__module__ = (
-                    copy.__kwdefaults__, copy.__qualname__, copy.__module__)  # fmt: skip
-                copy = self._functions[function] = full
+                copy = self._functions[function] = _copy(function, code, own_globals, closure)
         return copy
 
     def _clone(self, value):

@@ -6,7 +6,6 @@ import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
 from cudasim.cuda.arguments import Flattener, Intent
-from cudasim.cuda.array_functions import is_cuda_array  # noqa: F401 - arguments of that kind are flattened there
 
 
 class ArgumentBuilder:
