@@ -35,6 +35,10 @@ def check(code):
         ("matmul", "matmul: 100 x 70 times 70 x 130, close to NumPy's"),
         ("reduction", "reduction: the sum is 49995000, equal to NumPy's"),
         ("histogram", "histogram: 10000 values in 64 bins, equal to NumPy's"),
+        ("game_of_life", "game_of_life: after 80 generations the glider is 20 rows and 20 columns further"),
+        ("n_body", "n_body: 500 bodies, 10 steps, the sum of all momenta stayed zero"),
+        ("prefix_sum", "prefix_sum: 100000 values in three levels, equal to NumPy's"),
+        ("interop", "interop: 1000 elements of another library scaled in place"),
     ],
 )
 def test_script_says_what_it_did(name, last_line):
@@ -83,6 +87,58 @@ def test_histogram_equals_numpy():
         values = np.random.default_rng(5).normal(size=7777)
         expected, _ = np.histogram(values, bins=32, range=(-2.0, 2.0))
         assert np.array_equal(histogram(values, 32, -2.0, 2.0), expected)
+    """)
+
+
+def test_game_of_life_equals_numpy():
+    check("""
+        from game_of_life import play
+        board = np.random.default_rng(8).integers(0, 2, (37, 50)).astype(np.uint8)
+        expected = board
+        for _ in range(12):
+            alive = sum(
+                np.roll(expected, (down, right), axis=(0, 1))
+                for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right
+            )
+            expected = ((alive == 3) | ((alive == 2) & (expected == 1))).astype(np.uint8)
+        assert np.array_equal(play(board, 12), expected)
+    """)
+
+
+def test_n_body_is_close_to_numpy():
+    check("""
+        from n_body import simulate, SOFTENING
+        random = np.random.default_rng(9)
+        positions = random.normal(size=(150, 3)).astype(np.float32)
+        velocities = random.normal(size=(150, 3)).astype(np.float32)
+        masses = random.random(150, dtype=np.float32)
+        x, v = positions.astype(np.float64), velocities.astype(np.float64)
+        for _ in range(3):
+            apart = x[None, :, :] - x[:, None, :]
+            cubed = ((apart**2).sum(axis=2) + float(SOFTENING)) ** 1.5
+            v = v + 1e-3 * (masses[None, :, None] * apart / cubed[:, :, None]).sum(axis=1)
+            x = x + 1e-3 * v
+        found = simulate(positions, velocities, masses, 3, 1e-3)
+        np.testing.assert_allclose(found[0], x, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(found[1], v, rtol=1e-3, atol=1e-3)
+    """)
+
+
+def test_prefix_sum_equals_numpy():
+    check("""
+        from numba import cuda
+        from prefix_sum import prefix_sum
+        for size in (1, 31, 256, 257, 5000, 70000):
+            values = np.random.default_rng(size).integers(-(2**40), 2**40, size)
+            assert np.array_equal(prefix_sum(cuda.to_device(values)).copy_to_host(), np.cumsum(values)), size
+    """)
+
+
+def test_interop_scales_the_other_librarys_memory():
+    check("""
+        from interop import scaled
+        values = np.random.default_rng(10).random(777)
+        assert np.array_equal(scaled(values, -3.5), values * -3.5)
     """)
 
 
