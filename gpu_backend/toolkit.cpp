@@ -37,7 +37,9 @@ std::vector<fs::path> toolkit_roots() {
     return roots;
 }
 
-std::optional<fs::path> first_existing(const fs::path& below_root) {
+}  // namespace
+
+std::optional<fs::path> find_in_toolkit(const fs::path& below_root) {
     std::error_code ignored;
     for (const auto& root : toolkit_roots()) {
         if (fs::is_regular_file(root / below_root, ignored)) return root / below_root;
@@ -45,14 +47,12 @@ std::optional<fs::path> first_existing(const fs::path& below_root) {
     return std::nullopt;
 }
 
-}  // namespace
-
 std::optional<fs::path> find_libdevice() {
-    return first_existing("nvvm/libdevice/libdevice.10.bc");
+    return find_in_toolkit("nvvm/libdevice/libdevice.10.bc");
 }
 
 std::optional<fs::path> find_ptxas() {
-    return first_existing("bin/ptxas");
+    return find_in_toolkit("bin/ptxas");
 }
 
 }  // namespace cudasim::gpu_backend

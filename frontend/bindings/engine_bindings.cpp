@@ -6,6 +6,7 @@
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/released_gil.h"
 #include "gpu_backend/ptx.h"
+#include "gpu_backend/toolkit.h"
 #include "simulator/jit/compiler.h"
 
 namespace py = pybind11;
@@ -248,6 +249,13 @@ void bind_device(py::module_& module) {
 }
 
 void bind_stages(py::module_& module) {
+    module.def(
+        "find_toolkit_file",
+        [](const std::string& below_root) {
+            const auto path = gpu_backend::find_in_toolkit(below_root);
+            return path ? std::optional(path->string()) : std::nullopt;
+        },
+        "The path of a file of a CUDA toolkit on this machine, or None.");
     module.def(
         "instrumented_ir",
         [](const image::KernelImage& image, const std::string& kernel, bool memory_checks) {

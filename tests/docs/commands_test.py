@@ -133,6 +133,24 @@ def test_listed_mode_differences_are_of_tests_that_there_are():
         assert f"def {test.split('[')[0]}(" in text, f"tests/mode_differences.py lists {name}, which is not there"
 
 
+def test_the_list_of_numba_cuda_names_is_up_to_date():
+    script = ROOT / "tests" / "numba_compatibility.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert (ROOT / "docs" / "numba_compatibility.md").read_text() == done.stdout.rstrip("\n") + "\n", (
+        "a name of numba.cuda changed its state; run: python tests/numba_compatibility.py --write"
+    )
+
+
+def test_the_list_of_numba_cuda_names_says_nothing_about_names_that_there_are_not():
+    import numba_compatibility as names
+
+    unknown = [f"{section}.{name}" for section, name in names.DIFFERS if name not in names.NAMES[section]]
+    unknown += [
+        f"{section}.{name}" for section, group in names.INTERNAL.items() for name in group if name not in names.NAMES[section]
+    ]
+    assert unknown == []
+
+
 def test_options_reference_is_up_to_date():
     done = subprocess.run(
         [sys.executable, "-m", "cudasim.options"], capture_output=True, text=True, check=True

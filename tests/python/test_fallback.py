@@ -377,3 +377,14 @@ def test_a_value_that_a_kernel_returns_behind_another_refusal_is_an_error():
         with pytest.raises(errors.TypingError, match="void return type, but 'kernel' returns a value"):
             kernel[1, 1](out)
     assert out[0] == 0
+
+
+def test_what_numba_refuses_is_refused_where_cudasim_reports_itself_as_a_gpu():
+    @cuda.jit
+    def refused(x):
+        x[0] = sorted((3, 1))[0]
+
+    with options.override(report_as_simulator=False), pytest.raises(errors.TypingError):
+        refused[1, 1](np.zeros(1))
+    with pytest.warns(errors.CudasimWarning, match="not-gpu-code"):
+        refused[1, 1](np.zeros(1))

@@ -52,8 +52,28 @@ class NvvmSupportError(ImportError):
     """libNVVM is not there; cudasim does not need it and never raises this."""
 
 
+class NvvmWarning(Warning):
+    """libNVVM warned; cudasim never does."""
+
+
 class NvrtcError(Exception):
     """NVRTC failed; cudasim does not use it and never raises this."""
+
+
+class NvrtcCompilationError(NvrtcError):
+    """NVRTC could not compile; see NvrtcError."""
+
+
+class NvrtcBuiltinOperationFailure(NvrtcError):
+    """NVRTC failed in itself; see NvrtcError."""
+
+
+class NvrtcSupportError(ImportError):
+    """NVRTC is not there; cudasim does not need it and never raises this."""
+
+
+class CCSupportError(RuntimeError):
+    """A compute capability that cannot be compiled for."""
 
 
 class LinkerError(RuntimeError):

@@ -256,7 +256,7 @@ TABLE = (
         "what numba.config says under Numba's simulator",
         "1, 0",
         "What numba.config.ENABLE_CUDASIM reads while the switch is on. Set it to 0 for test suites that "
-        "relax their assertions on simulators.",
+        "relax their assertions on simulators: what Numba refuses for a GPU is then refused, and performance warnings come.",
     ),
     Option(
         "full_traceback",

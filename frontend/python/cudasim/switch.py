@@ -112,8 +112,12 @@ class _AliasLoader:
         return self._own_spec is not None and self._own_spec.submodule_search_locations is not None
 
 
+#: Modules that numba.cuda has of its own only where there is no numba.
+_NUMBAS_OWN = {"numba.cuda.core.config": "numba.core.config", "numba.cuda.core.errors": "numba.core.errors"}
+
+
 def _cuda_spec(name):
-    own_name = "cudasim" + name[len("numba") :]
+    own_name = _NUMBAS_OWN.get(name) or "cudasim" + name[len("numba") :]
     try:
         own_spec = importlib.util.find_spec(own_name)
     except ModuleNotFoundError:

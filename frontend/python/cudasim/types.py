@@ -5,6 +5,7 @@ and Python's int, float and bool convert by name (`name_of`), without importing 
 """
 
 import re
+import sys
 
 import numpy as np
 
@@ -14,7 +15,7 @@ _TUPLE_NAME = re.compile(r"Tuple\(([^(].*)?\)")
 
 
 class Type:
-    """A type with a name. Equal names are equal types."""
+    """A type with a name. Equal names are equal types, and a type equals its name."""
 
     def __init__(self, name):
         self.name = name
@@ -25,7 +26,7 @@ class Type:
     __repr__ = __str__
 
     def __eq__(self, other):
-        return isinstance(other, Type) and self.name == other.name
+        return self.name == (other.name if isinstance(other, Type) else other)
 
     def __hash__(self):
         return hash(self.name)
@@ -98,7 +99,7 @@ class Signature:
         self.args = tuple(name_of(argument) for argument in args)
 
     def __repr__(self):
-        return f"({', '.join(self.args)}) -> {self.return_type}"
+        return f"({', '.join(self.args)}{',' if len(self.args) == 1 else ''}) -> {self.return_type}"
 
     def __eq__(self, other):
         return isinstance(other, Signature) and (self.args, self.return_type) == (
@@ -242,3 +243,32 @@ def parse_signature(value):
     if isinstance(value, Type):
         return (name_of(value),), None
     raise TypeError(f'not a signature: {value!r}; write "void(float32[:], int32)" or (float32[:], int32)')
+
+
+def real_numba_types():
+    """The module numba.core.types of a real numba that has been imported, or None."""
+    if getattr(sys.modules.get("numba"), "__cudasim_stand_in__", False):
+        return None
+    return sys.modules.get("numba.core.types")
+
+
+def public(name):
+    """A type as users see it, by its name: Numba's own object where numba has been imported, else one of ours."""
+    numba_types = real_numba_types()
+    own = parse_type(name)
+    if numba_types is None:
+        return own
+    return _numba_type(numba_types, own) or own
+
+
+def _numba_type(numba_types, own):
+    if isinstance(own, Array):
+        element = _numba_type(numba_types, own.dtype)
+        return element and numba_types.Array(element, own.ndim, own.layout)
+    if isinstance(own, Tuple):
+        elements = [_numba_type(numba_types, parse_type(name_of(each))) for each in own.types]
+        return numba_types.Tuple.from_types(elements) if all(elements) else None
+    if own.name == "bool":
+        return numba_types.boolean
+    found = getattr(numba_types, own.name, None)
+    return found if isinstance(found, numba_types.Type) else None

@@ -4,7 +4,6 @@
 Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .findings, .options, .types.
 """
 
-from cudasim import types
 from cudasim._cuda_errors import CudaSupportError
 from cudasim.cuda import cudadrv
 from cudasim.cuda.arguments import In, InOut, Out
@@ -40,6 +39,7 @@ from cudasim.cuda.context import (
 from cudasim.cuda.decorators import declare_device, jit
 from cudasim.cuda.device_memory import MemoryPointer
 from cudasim.cuda.intrinsics import TOP_LEVEL as _INTRINSICS
+from cudasim.cuda.module_names import find as _find
 from cudasim.cuda.stream import (
     Event,
     default_stream,
@@ -59,8 +59,6 @@ implementation = "cudasim"
 HAS_NUMBA = True
 
 globals().update(_INTRINSICS)
-# numba.cuda exports the types as well: cuda.float32, cuda.int32, …
-globals().update({name: value for name, value in types.ALIASES.items() if name != "bool"})
 
 __all__ = [
     "CudaSupportError",
@@ -113,4 +111,7 @@ __all__ = [
 
 
 def __getattr__(name):
+    found = None if name.startswith("_") else _find(name)
+    if found is not None:
+        return found
     raise AttributeError(f"cudasim has no cuda.{name} (yet); docs/differences.md lists what is there")

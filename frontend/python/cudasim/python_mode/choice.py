@@ -73,8 +73,8 @@ def choose_kernel(dispatcher, argument_types, converts):
 
 
 def _report_not_gpu_code(dispatcher, refusal):
-    """A warning, or with strict checking the refusal."""
-    if options.get("strict"):
+    """A warning, or the refusal: with strict checking, and where programs are told that this is a GPU."""
+    if options.get("strict") or not options.get("report_as_simulator"):
         raise refusal
     message = (
         f"not-gpu-code: {dispatcher.__name__}() runs here, in CPython, but on no GPU: Numba's CUDA target refuses it "

@@ -1,0 +1,71 @@
+"""The values of numba.core.config that cudasim's numba.cuda has or obeys, read from Numba's own variables.
+
+`config()` is the module whose values count: Numba's own where numba (or its stand-in) has been imported, because
+programs set `numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0` there, else cudasim.cuda.core.config.
+"""
+
+import importlib
+import os
+import sys
+
+
+def _number(variable, default):
+    try:
+        return int(os.environ.get(variable, "") or default)
+    except ValueError:
+        return default
+
+
+def values():
+    """Name → value, as Numba's documentation of its environment variables has them."""
+    from cudasim import options
+
+    threads = os.cpu_count() or 1
+    return {
+        "ENABLE_CUDASIM": int(options.get("report_as_simulator")),
+        "DISABLE_JIT": _number("NUMBA_DISABLE_JIT", 0),
+        "NUMBA_DEFAULT_NUM_THREADS": threads,
+        "NUMBA_NUM_THREADS": _number("NUMBA_NUM_THREADS", threads),
+        "THREADING_LAYER": os.environ.get("NUMBA_THREADING_LAYER", "default"),
+        "OPT": _number("NUMBA_OPT", 3),
+        "DEBUG": _number("NUMBA_DEBUG", 0),
+        "FULL_TRACEBACKS": _number("NUMBA_FULL_TRACEBACKS", 0),
+        "BOUNDSCHECK": None,
+        "DISABLE_PERFORMANCE_WARNINGS": _number("NUMBA_DISABLE_PERFORMANCE_WARNINGS", 0),
+        "CUDA_LOW_OCCUPANCY_WARNINGS": _number("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", 1),
+        "CUDA_WARN_ON_IMPLICIT_COPY": _number("NUMBA_CUDA_WARN_ON_IMPLICIT_COPY", 1),
+        "CUDA_DEBUGINFO_DEFAULT": _number("NUMBA_CUDA_DEBUGINFO", 0),
+        "CUDA_DEFAULT_PTX_CC": (5, 0),
+        "CUDA_ARRAY_INTERFACE_SYNC": _number("NUMBA_CUDA_ARRAY_INTERFACE_SYNC", 1),
+        "CUDA_MEMORY_MANAGER": os.environ.get("NUMBA_CUDA_MEMORY_MANAGER", "default"),
+        "CUDA_PER_THREAD_DEFAULT_STREAM": _number("NUMBA_CUDA_PER_THREAD_DEFAULT_STREAM", 0),
+        "CUDA_USE_NVIDIA_BINDING": False,
+        "CUDA_ENABLE_MINOR_VERSION_COMPATIBILITY": 0,
+        "CUDA_LOG_LEVEL": "",
+        "CUDA_LOG_SIZE": 1024,
+        "CUDA_DEALLOCS_COUNT": 10,
+        "CUDA_DEALLOCS_RATIO": 0.2,
+        "DISABLE_CUDA": 0,
+    }
+
+
+def config():
+    """The configuration module in force."""
+    there = sys.modules.get("numba.core.config")
+    return there or importlib.import_module("cudasim.cuda.core.config")
+
+
+#: Switch → the variable that turns it on even where cudasim reports itself as a simulator.
+_WARNINGS = {
+    "CUDA_LOW_OCCUPANCY_WARNINGS": "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS",
+    "CUDA_WARN_ON_IMPLICIT_COPY": "NUMBA_CUDA_WARN_ON_IMPLICIT_COPY",
+}
+
+
+def warns_about(switch):
+    """Whether a performance warning is wanted: Numba's switch is on and cudasim does not report itself as a simulator
+    (Numba's simulator says nothing about performance), or its variable asks for it."""
+    now = config()
+    if not getattr(now, switch, 1) or getattr(now, "DISABLE_PERFORMANCE_WARNINGS", 0):
+        return False
+    return not getattr(now, "ENABLE_CUDASIM", 0) or os.environ.get(_WARNINGS[switch], "0") not in ("", "0")

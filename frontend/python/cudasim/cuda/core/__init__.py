@@ -1,0 +1,10 @@
+"""numba.cuda.core: config and errors, which are numba.core's wherever numba has been imported."""
+
+import importlib as _importlib
+import sys as _sys
+
+
+def __getattr__(name):
+    if name not in ("config", "errors"):
+        raise AttributeError(f"module 'numba.cuda.core' has no attribute {name!r}")
+    return _sys.modules.get(f"numba.core.{name}") or _importlib.import_module(f"cudasim.cuda.core.{name}")

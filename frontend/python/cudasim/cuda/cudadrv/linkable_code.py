@@ -1,0 +1,101 @@
+"""numba.cuda.cudadrv.linkable_code: device code of other compilers, to be linked with kernels.
+
+The objects hold what they are given. Linking is not there yet: @cuda.jit(link=…) refuses.
+"""
+
+import os
+
+
+class LinkableCode:
+    """Device code in memory, or in a file.
+
+    :param data: bytes, text, or an object with a read() method that gives them
+    :ivar kind: what it is, as CUDA's linker calls it
+    """
+
+    kind = ""
+    default_name = "<unnamed-linkable-code>"
+
+    def __init__(self, data, name=None, setup_callback=None, teardown_callback=None, nrt=False):
+        for callback in (setup_callback, teardown_callback):
+            if callback is not None and not callable(callback):
+                raise TypeError(f"a callback is called with the module; {callback!r} cannot be called")
+        self._data = data
+        self._name = name
+        self.setup_callback, self.teardown_callback, self.nrt = setup_callback, teardown_callback, nrt
+
+    @property
+    def name(self):
+        return self._name or self.default_name
+
+    @property
+    def data(self):
+        if not isinstance(self._data, (str, bytes)):
+            self._data = self._data.read()
+        return self._data
+
+    @classmethod
+    def from_path(cls, path):
+        """The file's content, of the kind that its ending says."""
+        ending = os.path.splitext(path)[1][1:].lower()
+        if ending not in _BY_ENDING:
+            raise RuntimeError(f"{path}: no device code has the ending '.{ending}'; known are {', '.join(_BY_ENDING)}")
+        with open(path, "rb") as file:
+            content = file.read()
+        made = _BY_ENDING[ending]
+        return made(content.decode() if made in (PTXSource, CUSource) else content, name=os.path.basename(path))
+
+    @classmethod
+    def from_path_or_obj(cls, path_or_obj):
+        """The object itself, or the file's content."""
+        if isinstance(path_or_obj, LinkableCode):
+            return path_or_obj
+        return cls.from_path(os.fspath(path_or_obj))
+
+
+class PTXSource(LinkableCode):
+    """PTX text."""
+
+    kind, default_name = "ptx", "<unnamed-ptx>"
+
+
+class CUSource(LinkableCode):
+    """CUDA C++ source."""
+
+    kind, default_name = "cu", "<unnamed-cu>"
+
+
+class Fatbin(LinkableCode):
+    """A fat binary."""
+
+    kind, default_name = "fatbin", "<unnamed-fatbin>"
+
+
+class Cubin(LinkableCode):
+    """An ELF image for one architecture."""
+
+    kind, default_name = "cubin", "<unnamed-cubin>"
+
+
+class Archive(LinkableCode):
+    """An archive of objects."""
+
+    kind, default_name = "archive", "<unnamed-archive>"
+
+
+class Object(LinkableCode):
+    """A host object with device code."""
+
+    kind, default_name = "object", "<unnamed-object>"
+
+
+class LTOIR(LinkableCode):
+    """Intermediate code for link-time optimisation."""
+
+    kind, default_name = "ltoir", "<unnamed-ltoir>"
+
+
+_BY_ENDING = {
+    "o": Object, "ptx": PTXSource, "a": Archive, "lib": Archive, "cubin": Cubin, "fatbin": Fatbin, "ltoir": LTOIR,
+    "cu": CUSource,
+}  # fmt: skip

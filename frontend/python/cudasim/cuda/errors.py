@@ -1,0 +1,27 @@
+"""numba.cuda.errors: errors of kernels and launches, and the check of a launch's dimensions."""
+
+from cudasim import errors as _errors
+from cudasim.cuda.launch_configuration import normalise_dimensions, not_configured
+
+missing_launch_config_msg = str(not_configured("kernel_function"))
+
+
+class KernelRuntimeError(RuntimeError):
+    """An error in a kernel, with the thread and the block."""
+
+    def __init__(self, msg, tid=None, ctaid=None):
+        self.msg, self.tid, self.ctaid = msg, tid, ctaid
+        super().__init__(f"An exception was raised in thread={tid} block={ctaid}\n\t{msg}")
+
+
+def normalize_kernel_dimensions(griddim, blockdim):
+    """Both as three integers. :raises ValueError, TypeError: for what cannot be launched"""
+    if griddim is None or blockdim is None:
+        raise ValueError(missing_launch_config_msg)
+    return normalise_dimensions(griddim, "griddim"), normalise_dimensions(blockdim, "blockdim")
+
+
+def __getattr__(name):
+    if name == "CudaLoweringError":
+        name = "LoweringError"
+    return getattr(_errors, name)

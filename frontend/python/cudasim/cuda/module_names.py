@@ -1,0 +1,56 @@
+"""The names of numba.cuda that are made when they are asked for: its modules, its types, what little-used modules hold.
+
+`from numba import cuda` stays quick; `cuda.compiler`, `cuda.driver`, `cuda.compile_ptx` work as if they had been imported.
+"""
+
+import importlib
+
+from cudasim import types
+
+#: Name in numba.cuda → module, or "module:attribute".
+LAZY = {
+    **{
+        name: f"cudasim.cuda.{name}"
+        for name in (
+            "api",
+            "args",
+            "compiler",
+            "core",
+            "decorators",
+            "dispatcher",
+            "errors",
+            "extending",
+            "initialize",
+            "intrinsics",
+            "misc",
+            "stubs",
+            "testing",
+            "types",
+            "typing",
+        )
+    },
+    **{name: f"cudasim.cuda.cudadrv.{name}" for name in ("devicearray", "devices", "driver", "nvvm")},
+    "runtime": "cudasim.cuda.cudadrv.runtime:runtime",
+    **{
+        name: f"cudasim.cuda.cudadrv.linkable_code:{name}"
+        for name in ("Archive", "CUSource", "Cubin", "Fatbin", "LTOIR", "LinkableCode", "Object", "PTXSource")
+    },
+    "KernelRuntimeError": "cudasim.cuda.errors:KernelRuntimeError",
+}
+
+
+def find(name):
+    """The value of a name that cudasim.cuda does not hold itself, or None."""
+    if name == "config":
+        from cudasim._numba_config import config
+
+        return config()
+    if name in types.ALIASES and name != "bool":
+        # numba.cuda exports the types as well (cuda.float32): Numba's own, once numba has been imported.
+        return types.public(types.ALIASES[name].name)
+    where = LAZY.get(name)
+    if where is None:
+        return None
+    module, _, attribute = where.partition(":")
+    module = importlib.import_module(module)
+    return getattr(module, attribute) if attribute else module

@@ -1,0 +1,97 @@
+"""The modules of numba.cuda that programs import, under the switch: with the stand-in for numba, and with the real one."""
+
+import pytest
+
+PROGRAM = """
+    from numba import cuda, config, types
+    from numba.core import errors
+    import numba.cuda.dispatcher
+    from numba.cuda.cudadrv import driver, devices, devicearray, drvapi, error, libs, linkable_code, nvrtc, nvvm, runtime
+    from numba.cuda.cudadrv.error import CudaSupportError, NvvmError, NvvmSupportError, NvrtcError
+    from numba.cuda.core import config as cuda_config
+    from numba.cuda.errors import KernelRuntimeError, normalize_kernel_dimensions
+    from numba.cuda.args import In, InOut, Out, wrap_arg
+    from numba.cuda.api import to_device, current_context
+    from numba.cuda.initialize import initialize_all
+    from numba.cuda.np.numpy_support import as_dtype, from_dtype
+    from numba.cuda.stubs import threadIdx
+    from numba.cuda.testing import CUDATestCase, skip_on_cudasim, skip_unless_cudasim, unittest
+    from numba.cuda.types import float32, int32
+    from numba.cuda.typing import signature
+    from numba.cuda.typing.typeof import typeof
+    import numba.cuda as same
+    import numpy as np
+
+    assert same is cuda and cuda.driver is driver and cuda.devicearray is devicearray and cuda.nvvm is nvvm
+    assert cuda.config is config is cuda_config, (cuda.config, config, cuda_config)
+    assert cuda.threadIdx is threadIdx and cuda.to_device is to_device
+    assert types.float32 == float32 == cuda.float32 == from_dtype(np.dtype("f4")), (float32, cuda.float32)
+    assert as_dtype(int32) == np.int32
+    assert str(typeof(np.zeros((2, 3), "f4"))) == "array(float32, 2d, C)"
+    assert str(signature(float32, int32)) == "(int32,) -> float32"
+    assert normalize_kernel_dimensions(4, (2, 3)) == ((4, 1, 1), (2, 3, 1))
+    assert "thread=(1, 0, 0) block=(2, 0, 0)" in str(KernelRuntimeError("bad", (1, 0, 0), (2, 0, 0)))
+    assert isinstance(wrap_arg(3), InOut) and wrap_arg(In(3), Out).value == 3
+    assert nvvm.is_available() and len(cuda.runtime.get_version()) == 2
+    assert nvrtc.find_closest_arch((8, 1)) == (8, 0)
+    assert linkable_code.PTXSource(b".version 7.8").kind == "ptx"
+    assert drvapi.CU_STREAM_PER_THREAD == 2
+    initialize_all()
+    try:
+        import numba.cuda.no_such_part
+    except ModuleNotFoundError as refusal:
+        assert "no such part" in str(refusal)
+    try:
+        cuda.no_such_name
+    except AttributeError as refusal:
+        assert "no cuda.no_such_name" in str(refusal)
+    cuda.jit("void(float32[:])")
+    print("done", libs.get_libdevice() is None or libs.open_libdevice()[:2])
+"""
+
+
+def test_modules_that_programs_import(run):
+    done = run.script(PROGRAM, ENABLE_CUDASIM="1")
+    assert done.stdout.startswith("done"), done.stderr
+
+
+@pytest.mark.parametrize("reported", ["0", "1"])
+def test_modules_that_programs_import_beside_numba(run_with_numba, reported):
+    done = run_with_numba.script(
+        PROGRAM
+        + """
+    import numba
+    assert types is numba.types and cuda.types.Integer is numba.types.Integer
+    assert typeof(1) is types.int64 and cuda.types.float64 is types.float64
+    from numba.cuda.extending import overload, intrinsic, typeof_impl, make_attribute_wrapper, infer, reflect
+    assert bool(config.ENABLE_CUDASIM) == bool(int("%s"))
+    """ % reported,
+        ENABLE_CUDASIM="1",
+        CUDASIM_REPORT_AS_SIMULATOR=reported,
+    )  # fmt: skip
+    assert done.stdout.startswith("done"), done.stderr
+
+
+def test_extending_needs_numba(run):
+    done = run.script(
+        """
+        from numba.cuda import extending
+        try:
+            extending.box
+        except AttributeError as refusal:
+            print(refusal)
+        """,
+        ENABLE_CUDASIM="1",
+    )
+    assert "install numba" in done.stdout, done.stderr
+
+
+def test_linkable_code_is_read_from_files(tmp_path):
+    from cudasim import cuda
+
+    (tmp_path / "a.ptx").write_text(".version 8.0")
+    code = cuda.LinkableCode.from_path(str(tmp_path / "a.ptx"))
+    assert isinstance(code, cuda.PTXSource) and code.data == ".version 8.0" and code.name == "a.ptx"
+    assert cuda.LinkableCode.from_path_or_obj(code) is code
+    with pytest.raises(RuntimeError, match=r"\.txt"):
+        cuda.LinkableCode.from_path(str(tmp_path / "a.txt"))
