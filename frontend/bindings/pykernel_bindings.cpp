@@ -94,6 +94,10 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     py::list notes;
     for (const Note& note : result.notes) notes.append(py::make_tuple(note.message, note.file, note.line));
     answer["notes"] = notes;
+    py::list overloads;
+    for (const Overload& overload : result.overloads)
+        overloads.append(py::make_tuple(overload.function, py::tuple(py::cast(overload.arguments)), overload.result));
+    answer["overloads"] = overloads;
     return answer;
 }
 
@@ -128,7 +132,8 @@ void bind_pykernel(py::module_& module) {
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
                py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
                "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, notes: "
-               "[(message, file, line)]}. Raises SourceError.");
+               "[(message, file, line)], overloads: [(index of the function, argument types, result type)]}. Raises "
+               "SourceError.");
 }
 
 }  // namespace cudasim::bindings

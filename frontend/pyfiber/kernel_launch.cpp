@@ -37,7 +37,7 @@ findings::CallChain chain_of(PyObject* traceback) {
         chain.insert(chain.begin(), location_of(code, entry->tb_lasti));
         Py_DECREF(code);
     }
-    return chain;
+    return findings::without_own_code(std::move(chain));
 }
 
 findings::CallChain chain_of(PyFrameObject* innermost) {
@@ -50,7 +50,7 @@ findings::CallChain chain_of(PyFrameObject* innermost) {
         Py_DECREF(code);
         frame = Reference(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
     }
-    return chain;
+    return findings::without_own_code(std::move(chain));
 }
 
 bool is_raise_statement(PyObject* traceback) {

@@ -66,6 +66,17 @@ std::set<Note> notes(const Program& program) {
     return result;
 }
 
+std::vector<Overload> overloads(const Program& program) {
+    std::vector<Overload> result;
+    for (const Specialisation& specialisation : program.specialisations()) {
+        if (!specialisation.finished) continue;
+        Overload& overload = result.emplace_back(specialisation.function);
+        for (TypeRef argument : specialisation.arguments) overload.arguments.push_back(argument->name);
+        overload.result = specialisation.result->name;
+    }
+    return result;
+}
+
 }  // namespace
 
 Result compile(const Request& request) {
@@ -75,7 +86,8 @@ Result compile(const Request& request) {
         Specialisation& kernel = program.kernel(arguments);
         check_returns_nothing(kernel);
         ModuleEmitter emitter(program);
-        return Result{emitter.run(kernel), kernel.symbol, typed_ir(program), notes(program)};
+        return Result{emitter.run(kernel), kernel.symbol, typed_ir(program), notes(program),
+                      overloads(program)};
     });
 }
 

@@ -7,6 +7,7 @@
 // Typing rules are those of Numba's CUDA target (V1). Nothing here knows Python's C API.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -55,11 +56,19 @@ struct Note {
     }
 };
 
+/// A function as it was typed for the arguments of one of its calls.
+struct Overload {
+    std::uint32_t function = 0;  ///< index into Request::functions
+    std::vector<std::string> arguments;
+    std::string result;
+};
+
 struct Result {
     image::KernelImage image;
     std::string kernel_name;  ///< PTX-legal symbol
     std::string typed_ir;
     std::set<Note> notes;
+    std::vector<Overload> overloads;  ///< of all functions that the kernel reaches, itself first
 };
 
 /// @throws SourceError

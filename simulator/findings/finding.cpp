@@ -1,6 +1,7 @@
 // The table of kinds, and how coordinates and ranges are written everywhere (C2).
 #include "simulator/findings/finding.h"
 
+#include <algorithm>
 #include <array>
 
 #include "simulator/findings/writers.h"
@@ -24,6 +25,12 @@ std::string triple(const Dim3& value) {
 
 const KindInfo& info(FindingKind kind) {
     return kinds.at(static_cast<std::size_t>(kind));
+}
+
+CallChain without_own_code(CallChain chain) {
+    auto is_own = [](const SourceLocation& place) { return place.file.starts_with(own_code); };
+    if (!std::ranges::all_of(chain, is_own)) std::erase_if(chain, is_own);
+    return chain;
 }
 
 std::string coordinates(const ThreadCoordinate& thread) {

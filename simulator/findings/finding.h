@@ -62,6 +62,13 @@ struct SourceLocation {
 /// Innermost frame first, then where it was inlined (called), out to the kernel.
 using CallChain = std::vector<SourceLocation>;
 
+/// How the file names of a front end's own device code begin (kernels around ufuncs, cuda.random), which people do not
+/// want to read about.
+inline constexpr std::string_view own_code = "<cudasim>";
+
+/// The chain without such places, or as it is when it has no other.
+[[nodiscard]] CallChain without_own_code(CallChain chain);
+
 /// The allocation or variable a memory fault is about.
 struct MemoryObject {
     std::string name;           ///< variable or label; may be empty

@@ -171,7 +171,7 @@ class LinkedKernel final : public CompiledKernel {
             if (frame.Line == 0 && frame.FileName == DILineInfo::BadString) continue;
             chain.push_back({frame.FileName, frame.FunctionName, frame.Line, frame.Column});
         }
-        return chain;
+        return findings::without_own_code(std::move(chain));
     }
 
   private:

@@ -27,7 +27,7 @@ findings::CallChain call_chain(const llvm::DILocation* location) {
         chain.push_back({path_of(location->getFile()), name_of(location->getScope()->getSubprogram()),
                          location->getLine(), location->getColumn()});
     }
-    return chain;
+    return findings::without_own_code(std::move(chain));
 }
 
 findings::SourceLocation place_of(const llvm::DISubprogram* subprogram) {

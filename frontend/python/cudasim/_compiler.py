@@ -10,17 +10,19 @@ from cudasim import _native, errors, findings, options
 from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
 from cudasim._resolve import describe, globals_of
+from cudasim._tracebacks import name_in_debug_info
 
 
 class CompiledPythonKernel:
     """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
-    argument_types: Numba's type names. constants: what it keeps of the values around it (_frozen_constants)."""
+    argument_types: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
+    result_types: (function, argument types) → result type, of all functions that it reaches."""
 
-    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "constants")
+    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "constants", "result_types")
 
-    def __init__(self, image, kernel_name, typed_ir, argument_types, constants):
+    def __init__(self, image, kernel_name, typed_ir, argument_types, constants, result_types):
         self.image, self.kernel_name, self.typed_ir = image, kernel_name, typed_ir
-        self.argument_types, self.constants = argument_types, constants
+        self.argument_types, self.constants, self.result_types = argument_types, constants, result_types
 
 
 def compile_kernel(
@@ -36,7 +38,7 @@ def compile_kernel(
     :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
     """
     del debug, device_functions
-    functions, sources, constants = _gather(pyfunc, without_debuggers)
+    functions, sources, constants, order = _gather(pyfunc, without_debuggers)
     try:
         result = _native.compile_python(functions, list(map(str, argument_types)), sorted(sources.items()),
                                         fastmath=bool(fastmath), fma=fma)
@@ -50,13 +52,14 @@ def compile_kernel(
 
             keep(result["image"], pyfunc.__name__, options.get("keep_images"))
         return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types),
-                                    constants)
+                                    constants, {(order[number], arguments): returned
+                                                for number, arguments, returned in result["overloads"]})
     raise refusal
 
 
 def _gather(pyfunc, without_debuggers):
     """The kernel and, transitively, every function that it names, in the form of compile_python(); source files;
-    constants."""
+    constants; the functions themselves."""
     order, numbers, functions, sources, constants = [(pyfunc, ())], {}, [], {}, []
 
     def register(dispatcher):
@@ -72,17 +75,18 @@ def _gather(pyfunc, without_debuggers):
             source = source_of(function)
         except SourceNotAvailable as error:
             raise _without_source(error, function) from None
-        sources[source.file] = source.file_text
+        file = name_in_debug_info(source.file)
+        sources[file] = source.file_text
         outer = globals_of(function, source.node, register)
         constants += frozen_constants(function, source, outer)
         functions.append({
-            "node": _stripped(source.node) if without_debuggers else source.node, "line_offset": source.line_offset, "file": source.file,
+            "node": _stripped(source.node) if without_debuggers else source.node, "line_offset": source.line_offset, "file": file,
             "first_line": source.first_line, "lines": source.lines,
             "globals": outer,
             "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
             "signatures": [(list(arguments), result or "") for arguments, result in signatures],
         })
-    return functions, sources, constants
+    return functions, sources, constants, [function for function, _ in order]
 
 
 #: Functions by which code stops in a debugger, and the modules of debuggers.

@@ -13,6 +13,9 @@ import sys
 import types
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+#: How the file names of the package's own device code begin, in debug info (findings::own_code) and of kernels that are
+#: made as text.
+OWN_CODE = "<cudasim>"
 
 
 def _templates(step=None):
@@ -126,7 +129,12 @@ def at_kernel_lines(exception, chain, module_globals):
 
 def is_package_code(code):
     """Whether a code object is cudasim's own."""
-    return code.co_filename.startswith(_PACKAGE_FOLDER)
+    return code.co_filename.startswith((_PACKAGE_FOLDER, OWN_CODE))
+
+
+def name_in_debug_info(file):
+    """The name of a source file in debug info: that of the package's own files says so."""
+    return OWN_CODE + file[len(_PACKAGE_FOLDER) - 1 :] if file.startswith(_PACKAGE_FOLDER) else file
 
 
 def _is_package_frame(traceback):

@@ -54,6 +54,7 @@ from cudasim.cuda.stream import (
     profiling,
     stream,
 )
+from cudasim.cuda.vectorizers import guvectorize, vectorize
 
 implementation = "cudasim"
 HAS_NUMBA = True
@@ -85,6 +86,7 @@ __all__ = [
     "from_cuda_array_interface",
     "get_current_device",
     "gpus",
+    "guvectorize",
     "is_available",
     "is_bfloat16_supported",
     "is_cuda_array",
@@ -106,6 +108,7 @@ __all__ = [
     "stream",
     "synchronize",
     "to_device",
+    "vectorize",
     *_INTRINSICS,
 ]
 

@@ -55,9 +55,11 @@ njit = generated_jit = jit
 
 
 def vectorize(signatures_or_function=None, **options):
-    """numpy.vectorize."""
+    """numpy.vectorize; with target="cuda" cuda.vectorize."""
     if options.get("target") == "cuda":
-        raise NotImplementedError("@vectorize(target='cuda') is not there yet")
+        from cudasim.cuda.vectorizers import vectorize as cuda_vectorize
+
+        return cuda_vectorize(*([] if signatures_or_function is None else [signatures_or_function]), **options)
     if callable(signatures_or_function):
         _say_once()
         return _np.vectorize(signatures_or_function)
@@ -67,6 +69,17 @@ def vectorize(signatures_or_function=None, **options):
         return _np.vectorize(function)
 
     return decorate
+
+
+def guvectorize(*args, **options):
+    """With target="cuda" cuda.guvectorize."""
+    if options.get("target") == "cuda":
+        from cudasim.cuda.vectorizers import guvectorize as cuda_guvectorize
+
+        return cuda_guvectorize(*args, **options)
+    raise NotImplementedError(
+        "numba is not installed, and cudasim's stand-in for it has @guvectorize for target='cuda' only; install numba"
+    )
 
 
 def typeof(value):
@@ -107,6 +120,7 @@ __all__ = [
     "jit",
     "njit",
     "vectorize",
+    "guvectorize",
     "prange",
     "typeof",
     "set_num_threads",

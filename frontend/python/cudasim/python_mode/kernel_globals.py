@@ -16,6 +16,7 @@ import types as python_types
 import numpy as np
 
 from cudasim import _native, _pyfiber, types
+from cudasim._tracebacks import is_package_code, name_in_debug_info
 from cudasim.cuda.intrinsics import ALL, Intrinsic
 from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
@@ -194,6 +195,8 @@ class KernelFunctions:
         matches_classes = any(step.opname == "MATCH_CLASS" for step in dis.get_instructions(function.__code__))
         own_globals["__builtins__"] = _BUILTINS_WITH_TYPES if matches_classes else _BUILTINS
         code = _with_kernel_floats(function.__code__)
+        if is_package_code(code):  # cuda.random, kernels around ufuncs: reports do not show them
+            code = code.replace(co_filename=name_in_debug_info(code.co_filename))
         copy = self._functions[function] = _copy(function, code, own_globals, function.__closure__)
         names = names_in(function.__code__)
         for name in names:

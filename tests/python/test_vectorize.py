@@ -1,0 +1,439 @@
+"""@vectorize for the CUDA target: signatures, dtypes, broadcasting, where results lie, errors, reduce.
+
+The rules are numba.cuda's (https://numba.readthedocs.io/en/stable/cuda/ufunc.html); values are NumPy's.
+"""
+
+import math
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+from cudasim import cuda, errors, options, types
+
+
+@pytest.fixture(autouse=True, params=["auto", "python"])
+def mode(request):
+    with options.override(mode=request.param):
+        yield request.param
+
+
+@cuda.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
+def multiply_add(a, b):
+    return a * b + a
+
+
+@cuda.vectorize(["int64(int64, int64)"])
+def quotient(a, b):
+    return a // b
+
+
+A32 = np.arange(12, dtype=np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_host_arrays_give_a_host_array_of_the_signature_that_fits(dtype):
+    a = np.arange(1000).astype(dtype) / 7
+    result = multiply_add(a, a[::-1].copy())
+    assert type(result) is np.ndarray and result.dtype == dtype
+    np.testing.assert_array_equal(result, a * a[::-1] + a)
+
+
+def test_device_arrays_give_a_device_array():
+    device = cuda.to_device(A32)
+    result = multiply_add(device, device)
+    assert cuda.is_cuda_array(result) and result.shape == (12,) and result.dtype == np.float32
+    np.testing.assert_array_equal(result.copy_to_host(), A32 * A32 + A32)
+
+
+def test_one_device_array_among_host_arrays_keeps_the_result_on_the_device():
+    result = multiply_add(cuda.to_device(A32), A32)
+    assert cuda.is_cuda_array(result)
+    np.testing.assert_array_equal(result.copy_to_host(), A32 * A32 + A32)
+
+
+@pytest.mark.parametrize("scalar", [3, 3.0, np.float32(3), True])
+def test_a_number_takes_the_dtype_that_the_signature_wants(scalar):
+    result = multiply_add(A32, scalar)
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, A32 * np.float32(scalar) + A32)
+    assert multiply_add(scalar, A32.astype(np.float64)).dtype == np.float64
+
+
+def test_numbers_alone_give_an_array_of_one_element():
+    result = multiply_add(np.float64(2), np.float64(3))
+    assert result.shape == (1,) and result[0] == 8.0
+
+
+def test_numbers_that_fit_no_signature_exactly_are_ambiguous():
+    with pytest.raises(TypeError, match="ambiguous"):
+        multiply_add(2, 3)
+
+
+def test_sequences_become_arrays():
+    np.testing.assert_array_equal(multiply_add([1.0, 2.0], [3.0, 4.0]), [4.0, 10.0])
+
+
+@pytest.mark.parametrize("shapes", [((3, 4), (4,)), ((4,), (3, 4)), ((3, 1), (1, 4)), ((2, 3, 4), (3, 1)), ((1,), (5,))])
+@pytest.mark.parametrize("on_device", [(False, False), (True, False), (True, True)])
+def test_arguments_are_broadcast(shapes, on_device):
+    a, b = (np.random.default_rng(len(shape)).random(shape, dtype=np.float32) for shape in shapes)
+    given = [cuda.to_device(array) if there else array for array, there in zip((a, b), on_device)]
+    result = multiply_add(*given)
+    expected = a * b + a
+    assert result.shape == expected.shape
+    np.testing.assert_array_equal(np.asarray(result), expected)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("place", [np.asarray, cuda.to_device])
+def test_arrays_of_any_order_are_taken_element_by_element(order, place):
+    a = np.arange(60, dtype=np.float64).reshape(3, 4, 5)
+    b = np.array(a[::-1], order=order)
+    np.testing.assert_array_equal(np.asarray(multiply_add(place(a), place(b))), a * b + a)
+
+
+def test_strided_arrays_of_several_dimensions():
+    a = np.arange(80, dtype=np.float64).reshape(8, 10)
+    np.testing.assert_array_equal(multiply_add(a[::2, 1::3], a[1::2, ::-3][:, :3]), a[::2, 1::3] * a[1::2, ::-3][:, :3] + a[::2, 1::3])  # fmt: skip
+    device = cuda.to_device(a)
+    np.testing.assert_array_equal(multiply_add(device[::2, 1:4], device[::2, 1:4]).copy_to_host(), a[::2, 1:4] ** 2 + a[::2, 1:4])  # fmt: skip
+
+
+def test_a_strided_device_array_of_one_dimension():
+    device = cuda.to_device(A32)
+    np.testing.assert_array_equal(multiply_add(device[::3], device[1::3]).copy_to_host(), A32[::3] * A32[1::3] + A32[::3])
+
+
+def test_a_strided_host_array_of_one_dimension_is_refused_as_by_numba():
+    with pytest.raises(ValueError, match="contiguous"):
+        multiply_add(A32[::2], A32[::2])
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_empty_arrays(shape):
+    empty = np.empty(shape, np.float32)
+    assert multiply_add(empty, empty).shape == shape
+    assert multiply_add(cuda.to_device(empty), 1).shape == shape
+
+
+def test_arrays_that_do_not_broadcast_are_refused():
+    with pytest.raises(ValueError, match=r"failed to broadcast.*\(12,\), \(5,\)"):
+        multiply_add(A32, A32[:5].copy())
+
+
+@pytest.mark.parametrize("other", [np.int32, np.float64, np.complex64])
+def test_arrays_are_not_cast(other):
+    with pytest.raises(TypeError, match="No matching version"):
+        multiply_add(A32, A32.astype(other))
+
+
+def test_another_number_of_arguments_is_refused():
+    for arguments in ((A32,), (A32, A32, A32)):
+        with pytest.raises(TypeError, match="No matching version"):
+            multiply_add(*arguments)
+
+
+# -- out= --------------------------------------------------------------------------------------------------
+
+
+def test_out_on_the_host_is_written_and_returned():
+    out = np.zeros_like(A32)
+    result = multiply_add(A32, A32, out=out)
+    np.testing.assert_array_equal(out, A32 * A32 + A32)
+    assert np.shares_memory(result, out)
+
+
+@pytest.mark.parametrize("shape", [(12,), (3, 4), (2, 3, 2)])
+def test_out_on_the_device_is_written_and_returned(shape):
+    a = A32.reshape(shape)
+    out = cuda.device_array(shape, np.float32)
+    result = multiply_add(a, a, out=out)
+    np.testing.assert_array_equal(out.copy_to_host(), a * a + a)
+    np.testing.assert_array_equal(result.copy_to_host(), a * a + a)
+
+
+def test_out_in_column_order():
+    a = A32.reshape(3, 4)
+    out = cuda.device_array((3, 4), np.float32, order="F")
+    multiply_add(a, a, out=out)
+    np.testing.assert_array_equal(out.copy_to_host(), a * a + a)
+
+
+def test_out_of_several_dimensions_on_the_host_warns_that_numba_refuses_it():
+    a, out = A32.reshape(3, 4), np.zeros((3, 4), np.float32)
+    with pytest.warns(errors.CudasimWarning, match="numba.cuda refuses"):
+        multiply_add(a, a, out=out)
+    np.testing.assert_array_equal(out, a * a + a)
+
+
+@pytest.mark.parametrize("out", [np.zeros(11, np.float32), np.zeros(12, np.float64)])
+def test_out_of_another_shape_or_dtype_is_refused(out):
+    with pytest.raises(AssertionError, match="out="):
+        multiply_add(A32, A32, out=out)
+
+
+def test_out_may_be_an_argument():
+    device = cuda.to_device(A32)
+    multiply_add(device, device, out=device)
+    np.testing.assert_array_equal(device.copy_to_host(), A32 * A32 + A32)
+
+
+def test_streams_and_unknown_keywords():
+    stream = cuda.stream()
+    device = cuda.to_device(A32, stream=stream)
+    result = multiply_add(device, device, stream=stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(result.copy_to_host(stream=stream), A32 * A32 + A32)
+    with pytest.warns(UserWarning, match="unrecognized keywords: where"):
+        multiply_add(A32, A32, where=True)
+
+
+# -- functions ---------------------------------------------------------------------------------------------
+
+
+@cuda.jit(device=True)
+def clipped(x, low, high):
+    return min(max(x, low), high)
+
+
+def test_device_functions_and_constants_of_the_module():
+    @cuda.vectorize(["float64(float64)"])
+    def curve(x):
+        return clipped(math.sin(x) * math.pi, -1.0, 1.0)
+
+    x = np.linspace(-3, 3, 200)
+    np.testing.assert_allclose(curve(x), np.clip(np.sin(x) * np.pi, -1, 1), rtol=1e-15)
+
+
+def test_control_flow():
+    @cuda.vectorize("int32(float64, float64, int32)")
+    def escapes_after(x0, y0, limit):
+        x = y = 0.0
+        for i in range(limit):
+            x, y = x * x - y * y + x0, 2 * x * y + y0
+            if x * x + y * y > 4:
+                return i
+        return limit
+
+    x, y = np.linspace(-2, 1, 30)[None, :], np.linspace(-1, 1, 20)[:, None]
+    result = escapes_after(x, y, 50)
+    assert result.shape == (20, 30) and result.dtype == np.int32
+    expected = np.full((20, 30), 50)
+    zx, zy = np.zeros((20, 30)), np.zeros((20, 30))
+    for i in range(50):
+        zx, zy = zx * zx - zy * zy + x, 2 * zx * zy + y
+        expected[(expected == 50) & (zx * zx + zy * zy > 4)] = i
+        zx, zy = np.where(expected < 50, 0, zx), np.where(expected < 50, 0, zy)
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_lambdas_and_names_that_the_kernel_uses_itself():
+    double = cuda.vectorize(["int64(int64)"])(lambda out: out * 2)
+    np.testing.assert_array_equal(double(np.arange(5)), np.arange(5) * 2)
+
+    @cuda.vectorize(["int64(int64)"])
+    def i(a0):
+        return a0 + 1
+
+    np.testing.assert_array_equal(i(np.arange(5)), np.arange(5) + 1)
+
+
+@pytest.mark.parametrize("name", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+                                  "float32", "float64"])  # fmt: skip
+def test_every_type(name):
+    @cuda.vectorize([f"{name}({name}, {name})"])
+    def larger(a, b):
+        return a if a > b else b
+
+    a = np.array([0, 1, 0, 1]).astype(name)
+    b = np.array([0, 0, 1, 1]).astype(name)
+    result = larger(a, b)
+    assert result.dtype == np.dtype(name)
+    np.testing.assert_array_equal(result, np.maximum(a, b))
+
+
+def test_signatures_as_types_and_tuples():
+    @cuda.vectorize([types.float32(types.float32), types.int32(types.int32)])
+    def negative(x):
+        return -x
+
+    assert negative(A32).dtype == np.float32
+    assert negative(A32.astype(np.int32)).dtype == np.int32
+
+
+def test_a_signature_without_result_has_the_result_that_is_inferred(mode):
+    with options.override(mode="native"):
+
+        @cuda.vectorize([(types.int32, types.int32), (types.float32, types.float32)])
+        def ratio(a, b):
+            return a / b
+
+    assert ratio(A32.astype(np.int32), np.ones(12, np.int32)).dtype == np.float64
+    assert ratio(A32, A32 + 1).dtype == np.float32
+
+
+def test_the_declared_result_converts(mode):
+    if mode == "python":
+        pytest.skip("tests/mode_differences.py: declared types do not convert")
+
+    @cuda.vectorize(["int32(float64)"])
+    def whole(x):
+        return x
+
+    np.testing.assert_array_equal(whole(np.array([1.9, -2.9])), np.array([1, -2], np.int32))
+
+
+def test_name_and_documentation_are_the_functions():
+    @cuda.vectorize(["int64(int64)"])
+    def documented(x):
+        """Does nothing."""
+        return x
+
+    assert documented.__name__ == "documented" and documented.__doc__ == "Does nothing."
+    assert list(documented.functions) == [(np.dtype("int64"),)]
+
+
+# -- errors ------------------------------------------------------------------------------------------------
+
+
+def test_a_fault_names_thread_and_line_of_the_function():
+    with pytest.raises(ZeroDivisionError) as caught:
+        quotient(np.arange(300), np.where(np.arange(300) == 270, 0, 1))
+    block = 270 // 256 if "ctaid=[1" in str(caught.value) else 0
+    assert str(caught.value).startswith(f"tid=[{270 - 256 * block}, 0, 0] ctaid=[{block}, 0, 0]: ")
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert frames[-1].name == "quotient" and "a // b" in frames[-1].line
+    assert [frame.filename for frame in frames] == [__file__] * 2
+    assert "<cudasim>" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_fault_leaves_out_untouched():
+    out = np.full(3, 77)
+    with pytest.raises(ZeroDivisionError):
+        quotient(np.arange(3), np.array([1, 1, 0]), out=out)
+    assert (out == 77).all()
+
+
+def test_an_exception_of_the_function():
+    @cuda.vectorize(["float64(float64)"])
+    def root(x):
+        if x < 0:
+            raise ValueError("negative")
+        return math.sqrt(x)
+
+    np.testing.assert_array_equal(root(np.array([4.0])), [2.0])
+    with pytest.raises(ValueError, match=r"tid=\[1, 0, 0\] ctaid=\[0, 0, 0\]: negative"):
+        root(np.array([4.0, -1.0]))
+
+
+def test_typing_errors_are_raised_where_the_function_is_decorated(mode):
+    def wrong(x):
+        return no_such_function(x)  # noqa: F821
+
+    with options.override(mode="native"), pytest.raises(errors.TypingError, match="no_such_function"):
+        cuda.vectorize(["float32(float32)"])(wrong)
+
+
+@pytest.mark.parametrize(
+    "keywords, error, text",
+    [
+        ({"cache": True}, TypeError, "caching is not supported"),
+        ({"identity": "zero"}, ValueError, "Invalid identity value"),
+        ({"fastmath": True}, KeyError, "fastmath"),
+        ({"target": "cpu"}, ValueError, "Unsupported target"),
+    ],
+)
+def test_options_that_are_refused(keywords, error, text):
+    with pytest.raises(error, match=text):
+        cuda.vectorize(["float32(float32)"], **keywords)(lambda x: x)
+
+
+@pytest.mark.parametrize("identity", [0, 1, None, "reorderable"])
+def test_identities_are_accepted(identity):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        add = cuda.vectorize(["float32(float32, float32)"], identity=identity)(lambda a, b: a + b)
+    assert add(A32, A32)[3] == 6
+
+
+def test_nopython_is_redundant():
+    with pytest.warns(RuntimeWarning, match="redundant"):
+        cuda.vectorize(["float32(float32)"], nopython=True)(lambda x: x)
+
+
+def test_without_signatures_no_arguments_fit():
+    with pytest.raises(errors.NumbaTypeError, match="signatures"):
+
+        @cuda.vectorize
+        def bare(x):
+            return x
+
+    @cuda.vectorize()
+    def dynamic(x):
+        return x
+
+    with pytest.raises(TypeError, match="No matching version"):
+        dynamic(A32)
+
+
+@pytest.mark.parametrize("signature", ["float32(float32[:])", "float32[:](float32)", "void(float32)"])
+def test_signatures_are_of_numbers(signature):
+    with pytest.raises(TypeError, match="numbers"):
+        cuda.vectorize([signature])(lambda x: x)
+
+
+def test_arrays_without_dimensions_are_refused_as_by_numba():
+    with pytest.raises(IndexError, match="without dimensions"):
+        multiply_add(np.array(1.0), np.array(2.0))
+
+
+def test_kernels_cannot_call_ufuncs(mode):
+    def kernel(a):
+        a[0] = multiply_add(a[0], a[1])
+
+    with options.override(mode="native"), pytest.raises(errors.TypingError, match="Cannot determine Numba type"):
+        cuda.jit(kernel)[1, 1](np.ones(2))
+
+
+# -- reduce ------------------------------------------------------------------------------------------------
+
+
+@cuda.vectorize(["int64(int64, int64)", "float32(float32, float32)"], identity=0)
+def add(a, b):
+    return a + b
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 64, 1000, 1023])
+@pytest.mark.parametrize("place", [np.asarray, cuda.to_device])
+def test_reduce(size, place):
+    values = np.random.default_rng(size).integers(-100, 100, size)
+    result = add.reduce(place(values))
+    assert result == values.sum() and result.dtype == np.int64
+
+
+def test_reduce_combines_halves_as_on_a_gpu():
+    values = (np.random.default_rng(1).random(8) * 1e6).astype(np.float32)
+    halves = values.copy()
+    while halves.size > 1:
+        halves = halves[: halves.size // 2] + halves[halves.size // 2 :]
+    assert add.reduce(values) == halves[0]
+
+
+def test_reduce_leaves_a_host_array_and_uses_a_device_array():
+    values = np.arange(8)
+    device = cuda.to_device(values)
+    assert add.reduce(values) == add.reduce(device, stream=cuda.stream()) == 28
+    assert np.array_equal(values, np.arange(8))
+    assert device[0] == 28
+
+
+def test_reduce_refuses_what_numba_refuses():
+    with pytest.raises(TypeError, match="empty"):
+        add.reduce(np.empty(0, np.int64))
+    with pytest.raises(AssertionError, match="1d"):
+        add.reduce(np.ones((2, 2), np.int64))
+    with pytest.raises(AssertionError, match="binary"):
+        cuda.vectorize(["int64(int64)"])(lambda x: x).reduce(np.arange(4))
+    assert not any(hasattr(add, name) for name in ("accumulate", "outer", "at", "reduceat"))
