@@ -38,11 +38,11 @@ def measure(python, side, names, cache=None):
 
 def measure_all(numba_python, bars):
     """{side: {name: value}}, {side: versions}; peers run right before cudasim."""
-    results, found = {"cudasim": {}, "simulator": {}, "njit": {}}, {}
-    for side in ("simulator", "njit"):
+    results, found = {"cudasim": {}, "simulator": {}, "njit": {}, "numpy": {}}, {}
+    for side in ("simulator", "njit", "numpy"):
         names = list(dict.fromkeys(bar.peer_measurement for bar in bars if bar.peer == side))
         print(f"bench: {side}: {', '.join(names)}" if names else f"bench: {side}: nothing", flush=True)
-        answer = measure(numba_python, side, names)
+        answer = measure(sys.executable if side == "numpy" else numba_python, side, names)
         results[side] |= answer["results"]
         found[side] = answer["versions"]
     ours = [bar.name for bar in bars]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Bar:
     name: str  # of the measurement on every side
     title: str
-    peer: str  # "simulator", "njit", or "" for an absolute bar
+    peer: str  # "simulator", "njit", "numpy", or "" for an absolute bar
     limit: float  # with a peer: a ratio; else in the measurement's unit
     unit: str = "s"
     peer_name: str = ""  # of the peer's measurement, where that is another
@@ -48,6 +48,8 @@ BARS = (
     Bar("matmul_tiled_large", "tiled matmul 1000 x 1000 float32, two cores", "", 3.0),
     Bar("barrier", "a barrier, per thread, one core", "", 15e-9),
     Bar("histogram", "histogram of 10,000, global atomics", "simulator", 10_000),
+    Bar("vectorize", "vectorize of 10 million float32, host arrays, two cores", "numpy", 3.0),
+    Bar("vectorize_on_device", "vectorize of 10 million float32, device arrays, two cores", "numpy", 3.0, peer_name="vectorize"),
     _python_mode("vector_add_small", "vector add of 100,000"),
     _python_mode("matmul_tiled_small", "64 x 64 matmul in 16 x 16 tiles"),
     _python_mode("reduction", "256-thread tree reduction, 9 barriers"),

@@ -117,3 +117,26 @@ def twenty_lines(x, y, out, limit):
         out[row, column] = total / spread
     else:
         out[row, column] = 0.0
+
+
+def multiply_add():
+    """A ufunc; made when it is measured, as it is compiled at once."""
+    return cuda.vectorize(["float32(float32, float32)"])(lambda x, y: x * y + x)
+
+
+def pi():
+    """The kernel of numba.cuda's tutorial on random numbers."""
+    from numba.cuda.random import xoroshiro128p_uniform_float32
+
+    @cuda.jit
+    def kernel(states, draws, out):
+        thread = cuda.grid(1)
+        inside = 0
+        for _ in range(draws):
+            x = xoroshiro128p_uniform_float32(states, thread)
+            y = xoroshiro128p_uniform_float32(states, thread)
+            if x * x + y * y <= 1.0:
+                inside += 1
+        out[thread] = 4.0 * inside / draws
+
+    return kernel

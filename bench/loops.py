@@ -1,6 +1,7 @@
 """The peers on the CPU: the same work as loops under numba's @njit, default options."""
 
 from numba import njit
+from numba.cuda.random import xoroshiro128p_uniform_float32
 
 
 @njit
@@ -32,3 +33,15 @@ def mandelbrot(image, left, top, step, limit):
                 x, y = x * x - y * y + real, 2.0 * x * y + imaginary
                 count += 1
             image[row, column] = count
+
+
+@njit
+def pi(states, draws, out):
+    for thread in range(out.size):
+        inside = 0
+        for _ in range(draws):
+            x = xoroshiro128p_uniform_float32(states, thread)
+            y = xoroshiro128p_uniform_float32(states, thread)
+            if x * x + y * y <= 1.0:
+                inside += 1
+        out[thread] = 4.0 * inside / draws

@@ -1,6 +1,6 @@
 """One side of the comparison in a process of its own: prints {"results": {name: seconds}, "versions": ...}.
 
-    python -m bench.measure cudasim|simulator|njit NAME...
+    python -m bench.measure cudasim|simulator|njit|numpy NAME...
 
 A time is the median of repeated runs after one run that is not counted (Numba's simulator: one run, since it
 takes seconds). A result that differs from NumPy's ends the process with an error.
@@ -20,7 +20,7 @@ import numpy as np
 from bench import compiling, workloads
 
 REPEATS = 7
-ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "barrier", "fiber", "python_thread", "python_barrier"}
+ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "pi", "barrier", "fiber", "python_thread", "python_barrier"}
 
 
 def timed(action, repeats):
@@ -78,6 +78,26 @@ class Loops:
         seconds = self.measure(self.loops.mandelbrot, image, -2.0, -1.5, step, limit)
         require(np.array_equal(image, workloads.mandelbrot_result()), "mandelbrot")
         return seconds
+
+
+    def pi(self):
+        from numba.cuda import random
+
+        threads = workloads.PI_BLOCKS * workloads.PI_THREADS
+        states = np.zeros(threads, random.xoroshiro128p_dtype)
+        random.init_xoroshiro128p_states_cpu(states, workloads.PI_SEED, 0)
+        out = np.zeros(threads)
+        seconds = self.measure(self.loops.pi, states, workloads.PI_DRAWS, out)
+        require(abs(out.mean() - np.pi) < 1e-2, "pi")
+        return seconds
+
+
+class NumPy:
+    """NumPy's own array functions, one thread."""
+
+    def vectorize(self):
+        x, y = workloads.ufunc_input()
+        return timed(lambda: workloads.ufunc_result(x, y), REPEATS)
 
 
 def use_the_simulator_of_numba_itself():
@@ -169,6 +189,30 @@ class Kernels:
         seconds = self.measure(self.kernels.barriers, 1, threads, count, out)
         require((out.copy_to_host() == count).all(), "barrier")
         return seconds / (count * threads)
+
+    def vectorize(self):
+        """From host arrays to a host array."""
+        x, y = workloads.ufunc_input()
+        ufunc = self.kernels.multiply_add()
+        require(np.array_equal(ufunc(x, y), workloads.ufunc_result(x, y)), "vectorize")
+        return timed(lambda: ufunc(x, y), self.repeats)
+
+    def vectorize_on_device(self):
+        """From device arrays to a device array."""
+        x, y = map(self.cuda.to_device, workloads.ufunc_input())
+        ufunc = self.kernels.multiply_add()
+        ufunc(x, y)
+        return timed(lambda: ufunc(x, y), self.repeats)
+
+    def pi(self):
+        from numba.cuda import random
+
+        blocks, threads = workloads.PI_BLOCKS, workloads.PI_THREADS
+        states = random.create_xoroshiro128p_states(blocks * threads, seed=workloads.PI_SEED)
+        out = self.cuda.device_array(blocks * threads)
+        seconds = self.measure(self.kernels.pi(), blocks, threads, states, workloads.PI_DRAWS, out)
+        require(abs(out.copy_to_host().mean() - np.pi) < 1e-2, "pi")
+        return seconds
 
     def in_python_mode(self, measurement):
         from cudasim import options
@@ -274,6 +318,8 @@ def main(side, names):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if side == "njit":
         bench = Loops()
+    elif side == "numpy":
+        bench = NumPy()
     else:
         if side == "simulator":
             use_the_simulator_of_numba_itself()

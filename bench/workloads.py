@@ -27,6 +27,17 @@ def histogram_result(values):
     return np.bincount(values, minlength=HISTOGRAM_BINS)
 
 
+def ufunc_input():
+    x, y = vectors(10_000_000)
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+def ufunc_result(x, y):
+    return x * y + x
+
+
+PI_BLOCKS, PI_THREADS, PI_DRAWS, PI_SEED = 24, 64, 10_000, 1
+
 MANDELBROT_SIZE = 1024
 MANDELBROT_LIMIT = 100
 MANDELBROT_STEP = 3.0 / MANDELBROT_SIZE

@@ -30,14 +30,20 @@ findings::SourceLocation location_of(PyCodeObject* code, int instruction) {
     return location;
 }
 
+/// Whether it lies in the package's own device code, which reports leave out.
+bool is_own(const findings::SourceLocation& place) {
+    return place.file.starts_with(findings::own_code);
+}
+
 findings::CallChain chain_of(PyObject* traceback) {
     findings::CallChain chain;
     for (auto* entry = reinterpret_cast<PyTracebackObject*>(traceback); entry != nullptr; entry = entry->tb_next) {
         PyCodeObject* code = PyFrame_GetCode(entry->tb_frame);
-        chain.insert(chain.begin(), location_of(code, entry->tb_lasti));
+        auto place = location_of(code, entry->tb_lasti);
+        if (!is_own(place)) chain.insert(chain.begin(), std::move(place));
         Py_DECREF(code);
     }
-    return findings::without_own_code(std::move(chain));
+    return chain;
 }
 
 findings::CallChain chain_of(PyFrameObject* innermost) {
@@ -46,11 +52,12 @@ findings::CallChain chain_of(PyFrameObject* innermost) {
     while (frame) {
         auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
         PyCodeObject* code = PyFrame_GetCode(here);
-        chain.push_back(location_of(code, PyFrame_GetLasti(here)));
+        auto place = location_of(code, PyFrame_GetLasti(here));
+        if (!is_own(place)) chain.push_back(std::move(place));
         Py_DECREF(code);
         frame = Reference(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
     }
-    return findings::without_own_code(std::move(chain));
+    return chain;
 }
 
 bool is_raise_statement(PyObject* traceback) {

@@ -39,6 +39,9 @@ def check(code):
         ("n_body", "n_body: 500 bodies, 10 steps, the sum of all momenta stayed zero"),
         ("prefix_sum", "prefix_sum: 100000 values in three levels, equal to NumPy's"),
         ("interop", "interop: 1000 elements of another library scaled in place"),
+        ("black_scholes", "black_scholes: 100000 options, calls minus puts equal stocks minus strikes"),
+        ("normalise_vectors", "normalise_vectors: 10000 vectors of length 1, about 90 degrees from an axis on average"),
+        ("udf_columns", "udf_columns: 50000 rows, two columns computed, one repaired"),
     ],
 )
 def test_script_says_what_it_did(name, last_line):
@@ -139,6 +142,56 @@ def test_interop_scales_the_other_librarys_memory():
         from interop import scaled
         values = np.random.default_rng(10).random(777)
         assert np.array_equal(scaled(values, -3.5), values * -3.5)
+    """)
+
+
+def test_black_scholes_equals_the_formula():
+    check("""
+        import math
+        from black_scholes import option_prices
+        random = np.random.default_rng(11)
+        price, strike, years = random.uniform(5, 30, 500), random.uniform(1, 100, 500), random.uniform(0.25, 10, 500)
+        calls, puts = option_prices(price, strike, years, 0.03, 0.2)
+        cdf = np.vectorize(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2))))
+        spread = 0.2 * np.sqrt(years)
+        d1 = (np.log(price / strike) + (0.03 + 0.02) * years) / spread
+        discount = strike * np.exp(-0.03 * years)
+        np.testing.assert_allclose(calls, price * cdf(d1) - discount * cdf(d1 - spread), atol=1e-12)
+        np.testing.assert_allclose(puts, discount * cdf(spread - d1) - price * cdf(-d1), atol=1e-12)
+    """)
+
+
+def test_normalise_vectors_equals_numpy():
+    check("""
+        from normalise_vectors import angles_with, normalise
+        for dtype in (np.float32, np.float64):
+            vectors = np.random.default_rng(12).normal(size=(30, 40, 5)).astype(dtype)
+            result = normalise(vectors)
+            assert result.dtype == dtype
+            np.testing.assert_allclose(result, vectors / np.linalg.norm(vectors, axis=2)[..., None], rtol=1e-5)
+        vectors, direction = np.random.default_rng(13).normal(size=(100, 4)), np.array([1.0, 2.0, 3.0, 4.0])
+        cosines = vectors @ direction / np.linalg.norm(vectors, axis=1) / np.linalg.norm(direction)
+        np.testing.assert_allclose(angles_with(vectors, direction), np.arccos(cosines))
+    """)
+
+
+def test_udf_columns_equal_numpy():
+    check("""
+        from udf_columns import EARTH_RADIUS, Table, distance, fahrenheit, where_missing
+        random = np.random.default_rng(14)
+        latitude, longitude = random.uniform(-90, 90, 777), random.uniform(-180, 180, 777)
+        broken = random.random(777) < 0.5
+        table = Table(latitude=latitude, longitude=longitude, broken=broken)
+        table.compute(fahrenheit, "warm", "latitude")
+        table.compute(where_missing, "filled", "latitude", "broken", -1.0)
+        table.compute(distance, "far", "latitude", "longitude", 10.0, 20.0)
+        np.testing.assert_allclose(table["warm"], latitude * 1.8 + 32)
+        assert np.array_equal(table["filled"], np.where(broken, -1.0, latitude))
+        def unit(latitude, longitude):
+            phi, theta = np.radians(latitude), np.radians(longitude)
+            return np.array([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi) + 0 * theta])
+        expected = EARTH_RADIUS * np.arccos(unit(10.0, 20.0) @ unit(latitude, longitude))
+        np.testing.assert_allclose(table["far"], expected, rtol=1e-6)
     """)
 
 

@@ -54,7 +54,6 @@ from cudasim.cuda.stream import (
     profiling,
     stream,
 )
-from cudasim.cuda.vectorizers import guvectorize, vectorize
 
 implementation = "cudasim"
 HAS_NUMBA = True

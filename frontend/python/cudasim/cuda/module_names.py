@@ -17,16 +17,19 @@ LAZY = {
             "compiler",
             "core",
             "decorators",
+            "deviceufunc",
             "dispatcher",
             "errors",
             "extending",
             "initialize",
             "intrinsics",
             "misc",
+            "random",
             "stubs",
             "testing",
             "types",
             "typing",
+            "vectorizers",
         )
     },
     **{name: f"cudasim.cuda.cudadrv.{name}" for name in ("devicearray", "devices", "driver", "nvvm")},
@@ -35,6 +38,7 @@ LAZY = {
         name: f"cudasim.cuda.cudadrv.linkable_code:{name}"
         for name in ("Archive", "CUSource", "Cubin", "Fatbin", "LTOIR", "LinkableCode", "Object", "PTXSource")
     },
+    **{name: f"cudasim.cuda.vectorizers:{name}" for name in ("guvectorize", "vectorize")},
     "KernelRuntimeError": "cudasim.cuda.errors:KernelRuntimeError",
 }
 
