@@ -4,6 +4,7 @@ The rules are numba.cuda's (https://numba.readthedocs.io/en/stable/cuda/ufunc.ht
 """
 
 import traceback
+import types as python_types
 
 import numpy as np
 import pytest
@@ -292,6 +293,17 @@ def test_an_output_of_another_shape():
 def test_no_calls_at_all():
     with pytest.raises(AssertionError, match="zero looping dimension"):
         total(np.zeros((0, 3)))
+
+
+def test_the_kernel_around_a_function_has_names_of_its_own():
+    def function(x, result):
+        for k in range(x.shape[0]):
+            result[k] = x[k]
+
+    names = {"min": None, "i": None, "a0": None, "__name__": __name__}
+    copy = python_types.FunctionType(function.__code__, names, "copy")
+    ufunc = cuda.guvectorize(["void(int64[:], int64[:])"], "(n)->(n)")(copy)
+    np.testing.assert_array_equal(ufunc(np.arange(6).reshape(2, 3)), np.arange(6).reshape(2, 3))
 
 
 def test_a_fault_names_thread_and_line_of_the_function():

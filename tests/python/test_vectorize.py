@@ -306,7 +306,8 @@ def test_a_fault_names_thread_and_line_of_the_function():
     frames = traceback.extract_tb(caught.value.__traceback__)
     assert frames[-1].name == "quotient" and "a // b" in frames[-1].line
     assert [frame.filename for frame in frames] == [__file__] * 2
-    assert "<cudasim>" not in "".join(traceback.format_exception(caught.value))
+    text = "".join(traceback.format_exception(caught.value))
+    assert "in kernel quotient" in text and "<cudasim>" not in text
 
 
 def test_a_fault_leaves_out_untouched():
@@ -326,6 +327,49 @@ def test_an_exception_of_the_function():
     np.testing.assert_array_equal(root(np.array([4.0])), [2.0])
     with pytest.raises(ValueError, match=r"tid=\[1, 0, 0\] ctaid=\[0, 0, 0\]: negative"):
         root(np.array([4.0, -1.0]))
+
+
+class OwnError(Exception):
+    pass
+
+
+def test_an_exception_class_of_the_functions_module():
+    @cuda.vectorize(["int64(int64)"])
+    def refuse(x):
+        if x > 0:
+            raise OwnError("positive")
+        return x
+
+    with pytest.raises(OwnError, match="positive"):
+        refuse(np.array([0, 1]))
+
+
+def test_float_division_by_zero_warns_at_the_functions_line():
+    @cuda.vectorize(["float64(float64, float64)"])
+    def ratio(a, b):
+        return a / b
+
+    with pytest.warns(errors.CudasimWarning, match="float division by zero") as caught:
+        result = ratio(np.ones(3), np.array([1.0, 0.0, 0.0]))
+    assert result.tolist() == [1.0, np.inf, np.inf]
+    assert caught[0].filename == __file__ and caught[0].lineno == ratio_line(ratio)
+
+
+def ratio_line(ufunc):
+    ((_, kernel),) = ufunc.functions.values()
+    return kernel.py_func.__wrapped__.__code__.co_firstlineno + 2
+
+
+def test_what_the_compiler_does_not_know_yet_is_said_at_the_function(mode):
+    if mode == "python":
+        pytest.skip("Python mode was asked for: nothing to say")
+
+    def first(x):
+        return ord("a") + x
+
+    with pytest.warns(errors.CudasimWarning, match="runs in Python mode") as caught:
+        assert cuda.vectorize(["int64(int64)"])(first)(np.arange(2)).tolist() == [97, 98]
+    assert caught[0].filename == __file__
 
 
 def test_typing_errors_are_raised_where_the_function_is_decorated(mode):

@@ -54,7 +54,7 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         if flat is not target and not _shares_memory(flat, target):
             target.copy_to_device(flat.copy_to_host().reshape(target.shape))
         if isinstance(result, DeviceNDArray):
-            return result if on_device or out is not None else result.copy_to_host(stream=stream)
+            return result if on_device or out is not None else result.copy_to_host()
         return target.copy_to_host(result, stream=stream)
 
     def _resolve(self, operands):

@@ -24,14 +24,16 @@ def _check_identity(identity):
         raise ValueError(f"Invalid identity value {identity!r}; it is one of {_IDENTITIES}")
 
 
-def _stager(source, function, names):
-    """The kernel that a text defines, as a plain function that has the function's name."""
+def _stager(source, core):
+    """The kernel that a text defines around a device function, as a plain function that has its name."""
+    function = core.py_func
     file = f"{OWN_CODE}/ufunc/{function.__name__}/{zlib.crc32(source.encode()):x}"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    namespace = dict(names)
+    # The function's globals: exceptions that it raises are looked up in them by name.
+    namespace = {**function.__globals__, "__core__": core, "__cuda__": _cuda(), "__min__": min}
     exec(compile(source, file, "exec"), namespace)
     stager = namespace.pop("__stager__")
-    stager.__globals__.update(names)
+    stager.__wrapped__ = function
     stager.__name__ = stager.__qualname__ = function.__name__
     stager.__module__ = function.__module__
     return stager
@@ -84,14 +86,14 @@ class CUDAVectorize:
             "    if i < out.shape[0]:\n"
             f"        out[i] = __core__({', '.join(name + '[i]' for name in names)})\n"
         )
-        return jit(_stager(source, self.py_func, {"__cuda__": _cuda(), "__core__": core}))
+        return jit(_stager(source, core))
 
     def _inferred_result(self, core, arguments):
         from cudasim._compiler import compile_kernel
 
         names = ", ".join(f"a{number}" for number in range(len(arguments)))
         source = f"def __stager__({names}):\n    __core__({names})\n"
-        probe = _stager(source, self.py_func, {"__core__": core})
+        probe = _stager(source, core)
         return compile_kernel(probe, arguments).result_types[core.py_func, arguments]
 
     def disable_compile(self):
@@ -161,10 +163,10 @@ class CUDAGUFuncVectorize:
         source = (
             f"def __stager__({', '.join(names)}):\n"
             "    i = __cuda__.grid(1)\n"
-            f"    if i < {f'min({extents})' if len(names) > 1 else extents}:\n"
+            f"    if i < {f'__min__({extents})' if len(names) > 1 else extents}:\n"
             f"        __core__({', '.join(items)})\n"
         )
-        stager = _stager(source, self.py_func, {"__cuda__": _cuda(), "__core__": core})
+        stager = _stager(source, core)
         return jit(types.Signature(types.none, outer))(stager)
 
     @staticmethod

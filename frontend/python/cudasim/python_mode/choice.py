@@ -17,6 +17,7 @@ import warnings
 
 from cudasim import errors, options
 from cudasim._compiler import DEBUGGER_CALLS
+from cudasim._tracebacks import OWN_CODE
 from cudasim.cuda.kernel import CompiledKernel
 from cudasim.python_mode.reach import names_in, reachable_functions
 
@@ -63,7 +64,7 @@ def choose_kernel(dispatcher, argument_types, converts):
         not_gpu_code = refusal.standing == "not-gpu-code"
         if not_gpu_code:
             _report_not_gpu_code(dispatcher, refusal)
-        reason = debugger or Reason(refusal.reason, refusal.file, refusal.line, refusal)
+        reason = debugger or Reason(refusal.reason, *_visible_place(dispatcher, refusal), refusal)
         if options.get("mode") == "python":
             reason = None
         return _python_kernel(dispatcher, argument_types, converts, reason, refusal if not_gpu_code else None)
@@ -82,7 +83,16 @@ def _report_not_gpu_code(dispatcher, refusal):
     )
     warning = errors.CudasimWarning(message)
     warning.finding = refusal.findings[0]._replace(severity="warning")
-    warnings.warn_explicit(warning, errors.CudasimWarning, refusal.file, refusal.line, registry={})
+    warnings.warn_explicit(warning, errors.CudasimWarning, *_visible_place(dispatcher, refusal), registry={})
+
+
+def _visible_place(dispatcher, refusal):
+    """File and line of what was refused; in the package's own device code (ufuncs, cuda.random) that of the function
+    that it is for."""
+    if not refusal.file.startswith(OWN_CODE):
+        return refusal.file, refusal.line
+    code = getattr(dispatcher.py_func, "__wrapped__", dispatcher.py_func).__code__
+    return code.co_filename, code.co_firstlineno
 
 
 def debugger_call(function):
