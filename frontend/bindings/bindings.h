@@ -3,6 +3,7 @@
 //
 //   module.cpp             the module, its functions that belong to no class
 //   engine_bindings.cpp    KernelImage, Device, Allocation, LoadedImage
+//   host_memory.cpp        the buffer protocol for memory that the host may look at
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
 //   cache_bindings.cpp     the object cache: where it lies, what is in it
@@ -25,6 +26,7 @@
 namespace cudasim::bindings {
 
 void bind_engine(pybind11::module_& module);
+void bind_host_memory(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
 void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_native, module) {
     module.attr("llvm_version") = LLVM_VERSION_STRING;
     cudasim::bindings::bind_findings(module);
     cudasim::bindings::bind_engine(module);
+    cudasim::bindings::bind_host_memory(module);
     cudasim::bindings::bind_launch(module);
     cudasim::bindings::bind_cache(module);
     cudasim::bindings::bind_frameless_call(module);

@@ -112,6 +112,9 @@ void describe_inside(const Fault& fault, const Nearest& nearest, Finding& findin
     }
 }
 
+/// So far beside mapped host memory an access is taken for one beyond its bounds. Bytes.
+constexpr std::uint64_t near_mapped_memory = 4096;
+
 }  // namespace
 
 void describe_access(const Launch& launch, const BlockRun& block, const Runner& runner, Finding& finding) {
@@ -134,7 +137,7 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
         finding.kind = FindingKind::out_of_bounds_local;
         finding.message = "access to local memory outside of any of the thread's local arrays";
         return;
-    } else if (launch.arena->owns(address)) {
+    } else if (launch.arena->owns(address) || launch.arena->near_adopted(address, near_mapped_memory)) {
         if (const auto* freed = launch.arena->freed_at(address)) {
             finding.kind = FindingKind::use_after_free;
             finding.object = MemoryObject{freed->label, "global", freed->address, freed->bytes, static_cast<std::int64_t>(address - freed->address)};

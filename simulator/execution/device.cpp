@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "simulator/execution/fault_signals.h"
@@ -62,7 +63,7 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
     if (bytes == 0) throw invalid_value("an allocation needs at least one byte");
     std::lock_guard lock(state_->memory->mutex);
     memory::Arena& arena = state_->memory->arena;
-    if (auto address = arena.allocate(bytes, options.label, options.poison)) return *address;
+    if (auto address = arena.allocate(bytes, options.label, options.poison, false, !options.host)) return *address;
     throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
                     mebibytes(bytes) + " asked for, " + mebibytes(arena.capacity() - arena.in_use()) + " of " +
                         mebibytes(arena.capacity()) + " free (" + state_->profile.name + " has " +
@@ -76,6 +77,33 @@ void Device::free(DevicePointer pointer) {
     if (state_->memory->arena.free(pointer)) return;
     throw invalid_value(freed ? "double free: this device memory was freed before"
                               : "free of an address that is not the start of a device allocation");
+}
+
+void Device::adopt(DevicePointer address, std::uint64_t bytes, const std::string& label) {
+    std::lock_guard lock(state_->memory->mutex);
+    if (state_->memory->arena.adopt(address, bytes, label)) return;
+    throw CudaError(712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+                    "part of these " + std::to_string(bytes) + " bytes is device memory or mapped already");
+}
+
+ExportedMemory Device::share(DevicePointer pointer) {
+    std::lock_guard lock(state_->memory->mutex);
+    try {
+        if (const auto place = state_->memory->arena.share(pointer)) {
+            const memory::Allocation* allocation = state_->memory->arena.at_or_before(pointer);
+            return {place->file, place->offset, place->bytes, place->inside, allocation->bytes};
+        }
+    } catch (const std::system_error& error) {
+        throw CudaError(999, "CUDA_ERROR_UNKNOWN", std::string("this device memory cannot be shared: ") + error.what());
+    }
+    throw invalid_value("only device memory that was allocated in this process can be shared with another one");
+}
+
+AddressRange Device::address_range(DevicePointer pointer) const {
+    std::lock_guard lock(state_->memory->mutex);
+    if (const memory::Allocation* allocation = state_->memory->arena.containing(pointer, 1))
+        return {allocation->address, allocation->bytes};
+    throw invalid_value("the address is in no device allocation");
 }
 
 void Device::copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes) {
@@ -117,7 +145,11 @@ MemoryInfo Device::memory_info() const {
     return {arena.capacity() - arena.in_use(), arena.capacity()};
 }
 
-bool Device::owns(DevicePointer pointer) const { return state_->memory->arena.owns(pointer); }
+bool Device::owns(DevicePointer pointer) const {
+    if (state_->memory->arena.owns(pointer)) return true;
+    std::lock_guard lock(state_->memory->mutex);
+    return state_->memory->arena.near_adopted(pointer, 0);
+}
 
 bool Device::contains(DevicePointer pointer, std::uint64_t bytes) const {
     std::lock_guard lock(state_->memory->mutex);

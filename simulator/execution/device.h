@@ -40,6 +40,19 @@ using DevicePointer = std::uint64_t;
 struct AllocateOptions {
     std::string label = {};  ///< what reports call the allocation
     bool poison = true;      ///< fill with the poison pattern (V3); false when the caller overwrites all of it
+    bool host = false;       ///< page-locked or managed: not counted as the device's
+};
+
+/// Where another process finds an allocation: in the memory file `file` of this process (memory/shared_pages.h).
+struct ExportedMemory {
+    int file = -1;
+    std::uint64_t offset = 0, mapped_bytes = 0, inside = 0;  ///< as in SharedPages::Place
+    std::uint64_t bytes = 0;                                 ///< of the allocation
+};
+
+struct AddressRange {
+    DevicePointer base = 0;
+    std::uint64_t bytes = 0;
 };
 
 struct MemoryInfo {
@@ -111,13 +124,21 @@ class Device {
     [[nodiscard]] DevicePointer allocate(std::uint64_t bytes, const AllocateOptions& options = {});
     /// @throws CudaError 1 for what is not the start of a live allocation (double free, invalid free)
     void free(DevicePointer pointer);
+    /// Lets kernels use host memory or another process's, until free(). It stays its owner's.
+    /// @throws CudaError 712 when part of it is device memory already
+    void adopt(DevicePointer address, std::uint64_t bytes, const std::string& label);
+    /// Gives other processes the allocation that starts at `pointer`.
+    /// @throws CudaError 1 for what cannot be shared, 999 when the system refuses
+    [[nodiscard]] ExportedMemory share(DevicePointer pointer);
+    /// The live allocation that contains `pointer`. @throws CudaError 1
+    [[nodiscard]] AddressRange address_range(DevicePointer pointer) const;
     /// Ranges must lie in one live allocation. @throws CudaError 1
     void copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes);
     void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes);
     void copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes);
     void fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes);
     [[nodiscard]] MemoryInfo memory_info() const;
-    /// Whether the address lies in this device's memory, allocated or not.
+    /// Whether the address lies in this device's memory, allocated or not, or in what it adopted.
     [[nodiscard]] bool owns(DevicePointer pointer) const;
     /// Whether all bytes lie in one live allocation.
     [[nodiscard]] bool contains(DevicePointer pointer, std::uint64_t bytes) const;

@@ -29,6 +29,12 @@ std::uint64_t footprint_of(std::uint64_t bytes) {
     return (bytes + Arena::alignment - 1) / Arena::alignment * Arena::alignment + Arena::alignment;
 }
 
+/// Adopted memory may begin inside a granule of the shadow.
+void set_access(std::uint64_t address, std::uint64_t bytes, Access access) {
+    const std::uint64_t granule = address & ~std::uint64_t{7};
+    Shadow::instance().set(granule, address - granule + bytes, access);
+}
+
 /// Whole pages inside [address, address + bytes).
 void give_pages_back(std::uint64_t address, std::uint64_t bytes) {
     constexpr std::uint64_t page = 4096;
@@ -71,13 +77,14 @@ Arena::Arena(std::uint64_t capacity) : capacity_(capacity) {
         base_ = reinterpret_cast<std::uint64_t>(base);
         capacity_ = std::min(capacity_, reserved_);
         free_[base_ + alignment] = reserved_ - alignment;
+        shared_.emplace(base_, reserved_);
         return;
     }
     throw std::bad_alloc();
 }
 
 Arena::~Arena() {
-    for (const auto& [address, allocation] : live_) Shadow::instance().set(address, allocation.bytes, Access::none);
+    for (const auto& [address, allocation] : live_) set_access(address, allocation.bytes, Access::none);
     munmap(reinterpret_cast<void*>(base_), reserved_);
 }
 
@@ -92,8 +99,9 @@ std::optional<std::uint64_t> Arena::place(std::uint64_t footprint) {
     return std::nullopt;
 }
 
-std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string label, bool poison, bool read_only) {
-    if (bytes > capacity_ - std::min(in_use_, capacity_)) return std::nullopt;
+std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string label, bool poison, bool read_only,
+                                            bool counted) {
+    if (bytes > capacity_ - (counted ? std::min(in_use_, capacity_) : 0)) return std::nullopt;
     // Simulated memory is real memory: refusing is kinder than driving the host out of memory.
     if (bytes >= large_allocation && bytes + host_reserve > host_memory_available()) return std::nullopt;
     const std::uint64_t footprint = footprint_of(bytes);
@@ -103,11 +111,29 @@ std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string la
         address = place(footprint);
     }
     if (!address) return std::nullopt;
-    in_use_ += bytes;
+    if (counted) in_use_ += bytes;
     if (poison) fill_poison(reinterpret_cast<std::byte*>(*address), bytes);
     Shadow::instance().set(*address, bytes, read_only ? Access::read_only : Access::read_write);
-    live_.emplace(*address, Allocation{*address, bytes, std::move(label), read_only});
+    live_.emplace(*address, Allocation{*address, bytes, std::move(label), read_only, counted});
     return address;
+}
+
+bool Arena::adopt(std::uint64_t address, std::uint64_t bytes, std::string label) {
+    const std::uint64_t end = address + bytes;
+    if (bytes == 0 || end < address || (address < base_ + reserved_ && end > base_)) return false;
+    const Allocation *before = at_or_before(address), *behind = after(address);
+    if ((before && before->address + before->bytes > address) || (behind && behind->address < end)) return false;
+    set_access(address, bytes, Access::read_write);
+    live_.emplace(address, Allocation{.address = address, .bytes = bytes, .label = std::move(label), .counted = false, .adopted = true});
+    ++adopted_;
+    return true;
+}
+
+std::optional<SharedPages::Place> Arena::share(std::uint64_t address) {
+    auto it = live_.find(address);
+    if (it == live_.end() || it->second.adopted) return std::nullopt;
+    it->second.shared = true;
+    return shared_->share(address, it->second.bytes);
 }
 
 bool Arena::free(std::uint64_t address) {
@@ -115,8 +141,13 @@ bool Arena::free(std::uint64_t address) {
     if (it == live_.end()) return false;
     Allocation allocation = std::move(it->second);
     live_.erase(it);
-    in_use_ -= allocation.bytes;
-    Shadow::instance().set(address, allocation.bytes, Access::none);
+    if (allocation.counted) in_use_ -= allocation.bytes;
+    set_access(address, allocation.bytes, Access::none);
+    if (allocation.adopted) {
+        --adopted_;
+        return true;
+    }
+    if (allocation.shared) shared_->unshare(address, allocation.bytes);
     const std::uint64_t footprint = footprint_of(allocation.bytes);
     if (footprint > quarantine_limit) {
         if (footprint > release_pages_above)
@@ -170,6 +201,13 @@ const Allocation* Arena::containing(std::uint64_t address, std::uint64_t bytes) 
 const Allocation* Arena::after(std::uint64_t address) const {
     auto it = live_.upper_bound(address);
     return it == live_.end() ? nullptr : &it->second;
+}
+
+bool Arena::near_adopted(std::uint64_t address, std::uint64_t distance) const {
+    if (adopted_ == 0) return false;
+    const Allocation *before = at_or_before(address), *behind = after(address);
+    return (before && before->adopted && address - before->address < before->bytes + distance) ||
+           (behind && behind->adopted && behind->address - address <= distance);
 }
 
 const Allocation* Arena::freed_at(std::uint64_t address) const {

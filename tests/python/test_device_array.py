@@ -346,18 +346,21 @@ def test_empty_arrays():
     assert cuda.device_array(0).copy_to_host().shape == (0,)
 
 
-def test_memory_is_freed_with_the_last_view():
+def free_memory():
     gc.collect()
-    before = cuda.current_context().get_memory_info().free
+    cuda.current_context().memory_manager.deallocations.clear()
+    return cuda.current_context().get_memory_info().free
+
+
+def test_memory_is_freed_with_the_last_view():
+    before = free_memory()
     device = cuda.device_array(1 << 20, np.uint8)
     view = device[10:20]
     del device
-    gc.collect()
-    assert cuda.current_context().get_memory_info().free < before
+    assert free_memory() < before
     view[0] = 1
     del view
-    gc.collect()
-    assert cuda.current_context().get_memory_info().free == before
+    assert free_memory() == before
 
 
 def test_out_of_memory_names_the_limit():
@@ -448,7 +451,7 @@ def test_foreign_memory_must_be_device_memory_when_a_kernel_gets_it():
     assert device.copy_to_host().tolist() == [1, 1]
     foreign = cuda.as_cuda_array(Described(address))
     del device
-    gc.collect()
+    free_memory()
     with pytest.raises(CudaAPIError, match="not in device memory"):
         store[1, 1](foreign)
 

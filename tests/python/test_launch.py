@@ -265,7 +265,7 @@ def test_defaults_complete_the_arguments():
 
 
 def test_strided_host_arrays_are_refused():
-    with pytest.raises(ValueError, match="not contiguous"):
+    with pytest.raises(ValueError, match="non-contiguous"):
         increment[1, 1](np.zeros(10)[::2])
 
 

@@ -11,7 +11,7 @@ import sys
 
 def _number(variable, default):
     try:
-        return int(os.environ.get(variable, "") or default)
+        return type(default)(os.environ.get(variable, "") or default)
     except ValueError:
         return default
 
@@ -43,8 +43,8 @@ def values():
         "CUDA_ENABLE_MINOR_VERSION_COMPATIBILITY": 0,
         "CUDA_LOG_LEVEL": "",
         "CUDA_LOG_SIZE": 1024,
-        "CUDA_DEALLOCS_COUNT": 10,
-        "CUDA_DEALLOCS_RATIO": 0.2,
+        "CUDA_DEALLOCS_COUNT": _number("NUMBA_CUDA_MAX_PENDING_DEALLOCS_COUNT", 10),
+        "CUDA_DEALLOCS_RATIO": _number("NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO", 0.2),
         "DISABLE_CUDA": 0,
     }
 
@@ -53,6 +53,12 @@ def config():
     """The configuration module in force."""
     there = sys.modules.get("numba.core.config")
     return there or importlib.import_module("cudasim.cuda.core.config")
+
+
+def setting(name):
+    """One of its values; Numba's default where it has none."""
+    now = config()
+    return getattr(now, name) if hasattr(now, name) else values()[name]
 
 
 #: Switch → the variable that turns it on even where cudasim reports itself as a simulator.

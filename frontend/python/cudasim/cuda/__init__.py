@@ -8,21 +8,24 @@ from cudasim._cuda_errors import CudaSupportError
 from cudasim.cuda import cudadrv
 from cudasim.cuda.arguments import In, InOut, Out
 from cudasim.cuda.array_functions import (
-    as_cuda_array,
     device_array,
     device_array_like,
-    from_cuda_array_interface,
-    is_cuda_array,
+    managed_array,
+    mapped,
+    mapped_array,
+    mapped_array_like,
     pinned,
     pinned_array,
     pinned_array_like,
     to_device,
 )
+from cudasim.cuda.array_interface import as_cuda_array, from_cuda_array_interface, is_cuda_array
 from cudasim.cuda.context import (
     MemoryInfo,
     close,
     cuda_error,
     current_context,
+    defer_cleanup,
     detect,
     get_current_device,
     gpus,
@@ -37,13 +40,19 @@ from cudasim.cuda.context import (
     synchronize,
 )
 from cudasim.cuda.decorators import declare_device, jit
-from cudasim.cuda.device_memory import MemoryPointer
+from cudasim.cuda.ipc import IpcHandle, open_ipc_array
 from cudasim.cuda.intrinsics import TOP_LEVEL as _INTRINSICS
+from cudasim.cuda.memory_manager import (
+    BaseCUDAMemoryManager,
+    GetIpcHandleMixin,
+    HostOnlyCUDAMemoryManager,
+    set_memory_manager,
+)
+from cudasim.cuda.memory_pointers import MappedMemory, MemoryPointer, PinnedMemory
 from cudasim.cuda.module_names import find as _find
 from cudasim.cuda.stream import (
     Event,
     default_stream,
-    defer_cleanup,
     event,
     event_elapsed_time,
     external_stream,
@@ -61,13 +70,19 @@ HAS_NUMBA = True
 globals().update(_INTRINSICS)
 
 __all__ = [
+    "BaseCUDAMemoryManager",
     "CudaSupportError",
     "Event",
+    "GetIpcHandleMixin",
+    "HostOnlyCUDAMemoryManager",
     "In",
     "InOut",
+    "IpcHandle",
+    "MappedMemory",
     "MemoryInfo",
     "MemoryPointer",
     "Out",
+    "PinnedMemory",
     "as_cuda_array",
     "close",
     "cuda_error",
@@ -94,6 +109,11 @@ __all__ = [
     "jit",
     "legacy_default_stream",
     "list_devices",
+    "managed_array",
+    "mapped",
+    "mapped_array",
+    "mapped_array_like",
+    "open_ipc_array",
     "per_thread_default_stream",
     "pinned",
     "pinned_array",
@@ -104,6 +124,7 @@ __all__ = [
     "require_context",
     "reset",
     "select_device",
+    "set_memory_manager",
     "stream",
     "synchronize",
     "to_device",

@@ -14,10 +14,12 @@ import sys
 import numpy as np
 
 from cudasim import errors, types
-from cudasim.cuda.array_functions import as_cuda_array, is_cuda_array
+from cudasim.cuda.array_interface import as_cuda_array, check_reachable, is_cuda_array
 from cudasim.cuda.array_layout import array_type_name, is_aligned
 from cudasim.cuda.context import context_of
-from cudasim.cuda.device_array import DeviceNDArray, not_contiguous
+from cudasim.cuda.device_array import DeviceNDArray
+from cudasim.cuda.device_contents import not_contiguous
+from cudasim.cuda.host_visible_arrays import device_view
 
 _FORMATS = {
     "bool": "?",
@@ -121,7 +123,8 @@ def type_name(value):
     if isinstance(value, DeviceNDArray):
         return _device_array_type(value)
     if isinstance(value, np.ndarray):
-        return _host_array_type(value)
+        mapped = None if kind is np.ndarray else device_view(value)
+        return _host_array_type(value) if mapped is None else _device_array_type(mapped)
     if isinstance(value, np.generic):
         return _numpy_scalar_type(value)
     if isinstance(value, enum.Enum) and not isinstance(value, int) and isinstance(value.value, (int, float)):
@@ -283,9 +286,10 @@ class Flattener:
             self._check_memory(value, index, copies.device)
             values += value.parameters
         elif isinstance(value, np.ndarray):
-            values += copies.add(value, self._labels[index])
+            mapped = None if type(value) is np.ndarray else device_view(value)
+            values += copies.add(value, self._labels[index]) if mapped is None else mapped.parameters
         elif isinstance(value, Intent):
-            if isinstance(value.value, np.ndarray):
+            if isinstance(value.value, np.ndarray) and device_view(value.value) is None:
                 values += copies.add(value.value, self._labels[index], value.copies_in, value.copies_out)
             else:
                 self._flatten_one(value.value, index, copies, values)
@@ -309,12 +313,7 @@ class Flattener:
             )
         if array.type_name is not None:
             return
-        if array.foreign and not array.lies_in_device_memory():
-            raise errors.KernelMemoryError(
-                f"the array passed for '{self._labels[index]}' is not in device memory that is allocated (address "
-                f"{array.parameters[0]:#x}): a GPU reports CUDA_ERROR_ILLEGAL_ADDRESS (700)",
-                700,
-            )
+        check_reachable(array, f"the array passed for '{self._labels[index]}'")
         if not is_aligned(array.parameters[0], array.strides, array.dtype):
             raise errors.KernelMemoryError(
                 f"the elements of the array passed for '{self._labels[index]}' are not aligned (address "

@@ -4,10 +4,12 @@ As with CUDA every host thread has a stack of contexts; the topmost is current, 
 empty. `with cuda.gpus[1]:` pushes and pops, `cuda.select_device(1)` pushes for good.
 """
 
+import contextlib
 import threading
 from typing import NamedTuple
 
 from cudasim._cuda_errors import CudaAPIError
+from cudasim.cuda.context_memory import ContextMemory
 from cudasim.cuda.device import devices
 
 
@@ -32,7 +34,7 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
-class Context:
+class Context(ContextMemory):
     """The context of one device; there is one for each, which all host threads share."""
 
     def __init__(self, device):
@@ -48,18 +50,8 @@ class Context:
     def __hash__(self):
         return hash(self.device)
 
-    def get_memory_info(self):
-        """Free and total bytes of device memory."""
-        return MemoryInfo(*self.device.native.memory_info())
-
     def synchronize(self):
         """Returns at once: launches are eager (rule V7)."""
-
-    def reset(self):
-        """Nothing to do: memory goes back when arrays are collected."""
-
-    def prepare_for_use(self):
-        """Nothing to do."""
 
     def push(self):
         """Makes the context's device current in this host thread."""
@@ -105,12 +97,6 @@ class Context:
     def may_use_memory_of(self, device):
         return device is self.device or device in self._peers
 
-    def memalloc(self, bytesize):
-        """New device memory, a MemoryPointer."""
-        from cudasim.cuda.device_memory import MemoryPointer
-
-        return MemoryPointer.allocate(bytesize)
-
     def create_stream(self):
         from cudasim.cuda.stream import stream
 
@@ -140,11 +126,6 @@ class Context:
         from cudasim.cuda.stream import per_thread_default_stream
 
         return per_thread_default_stream()
-
-    def defer_cleanup(self):
-        from cudasim.cuda.stream import defer_cleanup
-
-        return defer_cleanup()
 
 
 _contexts = {}  # device → Context
@@ -211,15 +192,28 @@ def get_current_device():
 
 def select_device(device_id):
     """Makes a device current in this host thread and returns it."""
+    if isinstance(device_id, float):
+        raise TypeError(f"a device is selected by its number, an integer, got {device_id!r}")
     return current_context(device_id).device
 
 
 def close():
-    """Makes device 0 current again in this host thread. Memory goes back when arrays are collected."""
+    """Makes device 0 current again in this host thread. In the main thread it also ends all contexts: their memory is
+    given back, and the next ones get the memory manager that is in force then."""
     _thread.stack.clear()
+    if threading.current_thread() is threading.main_thread():
+        while _contexts:
+            _contexts.popitem()[1].reset()
 
 
 reset = close
+
+
+@contextlib.contextmanager
+def defer_cleanup():
+    """No memory is given back inside: `with cuda.defer_cleanup():`. May be nested."""
+    with current_context().defer_cleanup():
+        yield
 
 
 def synchronize():

@@ -118,6 +118,14 @@ class Device:
 
         return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'cudasim:{self._key}:{self.id}')}"
 
+    @classmethod
+    def from_identity(cls, identity):
+        """The device with this identity. :raises RuntimeError: when there is none"""
+        for device in devices():
+            if device.get_device_identity() == identity:
+                return device
+        raise RuntimeError(f"No device of {identity} is found; the simulated machine has {len(devices())} devices")
+
     def get_device_identity(self):
         return {
             name: getattr(self, name.upper()) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")

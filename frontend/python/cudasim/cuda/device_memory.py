@@ -1,12 +1,18 @@
-"""Device memory as host code names it: which simulated device an address belongs to, and numba.cuda's
-MemoryPointer over allocations of the engine.
+"""Device and host memory as numba.cuda.cudadrv.driver's functions see it: addresses, extents, copies.
+
+Objects are device memory when they say so (`__cuda_memory__`): device arrays, memory pointers. Host memory is
+anything with the buffer protocol, or an address.
 """
 
 import ctypes
-import operator
 
-from cudasim.cuda.context import context_of, current_context, current_device
+import numpy as np
+
+from cudasim.cuda.array_layout import extent_in_bytes
+from cudasim.cuda.context import context_of, current_device
 from cudasim.cuda.device import devices
+from cudasim.cuda.driver_calls import calls
+from cudasim.cuda.memory_pointers import MemoryPointer, OwnedPointer
 
 
 def device_of(address):
@@ -18,59 +24,134 @@ def device_of(address):
     return current
 
 
-class MemoryPointer:
-    """A range of device memory. `owner` (an allocation, or whatever keeps the memory) lives as long as it does."""
-
-    __cuda_memory__ = True
-
-    def __init__(self, context, pointer, size, owner=None, finalizer=None):
-        self.context = context
-        self.device_pointer = int(pointer)
-        self.size = size
-        self.owner = owner
-
-    @classmethod
-    def allocate(cls, size, label=""):
-        """New memory on the current device."""
-        if operator.index(size) < 0:
-            raise ValueError(f"memory has a size of 0 or more, got {size}")
-        allocation = current_device().native.allocate(max(size, 1), label, True)
-        return cls(current_context(), allocation.address, size, allocation)
-
-    @property
-    def device_pointer_value(self):
-        return self.device_pointer or None
-
-    @property
-    def device_ctypes_pointer(self):
-        return ctypes.c_void_p(self.device_pointer)
-
-    def __int__(self):
-        return self.device_pointer
-
-    def memset(self, byte, count=None, stream=0):
-        """Fills the first `count` bytes (all unless said)."""
-        count = self.size if count is None else count
-        if count:
-            device_of(self.device_pointer).native.fill(self.device_pointer, byte & 0xFF, count)
-
-    def view(self, start, stop=None):
-        """The part from byte `start` to byte `stop` (the end unless said)."""
-        stop = self.size if stop is None else stop
-        if not 0 <= start <= stop <= self.size:
-            raise RuntimeError(f"bytes {start} to {stop} are not inside this memory of {self.size} bytes")
-        return MemoryPointer(self.context, self.device_pointer + start, stop - start, self)
+def is_device_memory(obj):
+    """Whether the object says that it is device memory."""
+    return bool(getattr(obj, "__cuda_memory__", False))
 
 
-def is_device_memory(value):
-    """Whether the object is device memory of this package."""
-    return getattr(value, "__cuda_memory__", False)
+def require_device_memory(obj):
+    """:raises Exception: for what is no device memory"""
+    if not is_device_memory(obj):
+        raise Exception(f"Not a CUDA memory object: {type(obj).__name__}")
 
 
-def device_memory_size(value):
-    """Bytes of a device array or of device memory."""
-    return value.size if isinstance(value, MemoryPointer) else value.alloc_size
+def device_ctypes_pointer(obj):
+    """The address of device memory as a ctypes object; a null pointer for None."""
+    if obj is None:
+        return ctypes.c_void_p(0)
+    require_device_memory(obj)
+    return obj.device_ctypes_pointer
+
+
+def device_pointer(obj):
+    """The address of device memory as an integer."""
+    return device_ctypes_pointer(obj).value
+
+
+def device_extents(devmem):
+    """Where the allocation that holds the memory begins and ends."""
+    base, size = calls.cuMemGetAddressRange(device_pointer(devmem))
+    return int(base), int(base) + size
+
+
+def device_memory_size(devmem):
+    """Bytes of device memory: of the object, or of its allocation where the object does not say."""
+    size = getattr(devmem, "_cuda_memsize_", None)
+    if size is None:
+        begin, end = device_extents(devmem)
+        size = end - begin
+        try:
+            devmem._cuda_memsize_ = size
+        except AttributeError:
+            pass
+    return size
+
+
+def memory_size_from_info(shape, strides, itemsize):
+    """Bytes that an array spans."""
+    if len(shape) != len(strides):
+        raise AssertionError(f"# dim mismatch: shape {shape}, strides {strides}")
+    return extent_in_bytes(shape, strides, itemsize)
+
+
+def _as_array(obj):
+    """Host memory as an ndarray over it."""
+    if isinstance(obj, np.ndarray):
+        return obj
+    if isinstance(obj, np.void):
+        return np.frombuffer(obj, obj.dtype)
+    try:
+        return np.frombuffer(obj, np.uint8)
+    except (TypeError, ValueError, BufferError) as error:
+        raise TypeError(f"{type(obj).__name__} is no host memory that can be copied: {error}") from None
+
+
+def host_memory_extents(obj):
+    """Where host memory begins and ends."""
+    array = _as_array(obj)
+    first = array.__array_interface__["data"][0]
+    low = first + sum(min(0, stride * (count - 1)) for count, stride in zip(array.shape, array.strides) if count)
+    return low, low + extent_in_bytes(array.shape, array.strides, array.itemsize)
+
+
+def host_memory_size(obj):
+    """Bytes that host memory spans."""
+    begin, end = host_memory_extents(obj)
+    return end - begin
+
+
+def host_pointer(obj, readonly=False):
+    """The address of host memory; of memory that may be written unless `readonly`."""
+    if isinstance(obj, int):
+        return obj
+    array = _as_array(obj)
+    if not (readonly or array.flags.writeable or isinstance(obj, np.void)):
+        raise ValueError("the host memory is read-only, and the copy would write to it")
+    return array.__array_interface__["data"][0]
+
+
+def device_memory_depends(devmem, *objs):
+    """Makes the objects live as long as the device memory."""
+    depends = getattr(devmem, "_depends_", None)
+    if depends is None:
+        depends = devmem._depends_ = []
+    depends.extend(objs)
+
+
+def host_to_device(dst, src, size, stream=0):
+    """Copies bytes from host memory to device memory."""
+    calls.cuMemcpyHtoD(device_pointer(dst), host_pointer(src, readonly=True), size)
+
+
+def device_to_host(dst, src, size, stream=0):
+    """Copies bytes from device memory to host memory."""
+    calls.cuMemcpyDtoH(host_pointer(dst), device_pointer(src), size)
+
+
+def device_to_device(dst, src, size, stream=0):
+    """Copies bytes within or between devices."""
+    calls.cuMemcpyDtoD(device_pointer(dst), device_pointer(src), size)
+
+
+def device_memset(dst, val, size, stream=0):
+    """Fills bytes of device memory."""
+    calls.cuMemsetD8(device_pointer(dst), val, size)
+
+
+def get_devptr_for_active_ctx(ptr):
+    """The address by which the current device uses memory: the same for all."""
+    from cudasim.cuda.driver_binding import CUdeviceptr, CUpointer_attribute
+
+    if not ptr:
+        return CUdeviceptr(0)
+    return calls.cuPointerGetAttribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, ptr)
 
 
 def pointer_to(address, size, owner):
-    return MemoryPointer(context_of(device_of(address)), address, size, owner)
+    """A MemoryPointer to a part of what `owner` keeps."""
+    context = context_of(device_of(address))
+    if isinstance(owner, (MemoryPointer, OwnedPointer)) and owner.size:
+        start = address - int(owner)
+        if 0 <= start and start + size <= owner.size:
+            return owner if size == owner.size else owner.view(start, start + size)
+    return MemoryPointer(context, address, size, owner)

@@ -13,6 +13,7 @@ LAZY = {
         name: f"cudasim.cuda.{name}"
         for name in (
             "api",
+            "api_util",
             "args",
             "compiler",
             "core",
@@ -39,6 +40,7 @@ LAZY = {
         for name in ("Archive", "CUSource", "Cubin", "Fatbin", "LTOIR", "LinkableCode", "Object", "PTXSource")
     },
     **{name: f"cudasim.cuda.vectorizers:{name}" for name in ("guvectorize", "vectorize")},
+    "prepare_shape_strides_dtype": "cudasim.cuda.array_functions:prepare_shape_strides_dtype",
     "KernelRuntimeError": "cudasim.cuda.errors:KernelRuntimeError",
 }
 

@@ -116,12 +116,6 @@ def event_elapsed_time(start, end):
 
 
 @contextlib.contextmanager
-def defer_cleanup():
-    """Memory is freed when it is collected, in here too."""
-    yield
-
-
-@contextlib.contextmanager
 def profiling():
     """A region to profile; the simulator has no profiler to switch."""
     yield

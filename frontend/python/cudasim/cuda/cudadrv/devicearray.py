@@ -1,4 +1,22 @@
 """numba.cuda.cudadrv.devicearray's names."""
 
-from cudasim.cuda.array_functions import auto_device, is_cuda_ndarray  # noqa: F401
+from cudasim.cuda.array_functions import (  # noqa: F401
+    auto_device,
+    from_array_like,
+    from_record_like,
+    is_cuda_ndarray,
+    require_cuda_ndarray,
+    verify_cuda_ndarray_interface,
+)
 from cudasim.cuda.device_array import DeviceNDArray  # noqa: F401
+from cudasim.cuda.device_contents import (  # noqa: F401
+    DeviceNDArrayBase,
+    array_core,
+    check_array_compatibility,
+    errmsg_contiguous_buffer,
+)
+from cudasim.cuda.device_contents import check_contiguous as sentry_contiguous  # noqa: F401
+from cudasim.cuda.device_contents import is_contiguous_core as is_contiguous  # noqa: F401
+from cudasim.cuda.device_record import DeviceRecord  # noqa: F401
+from cudasim.cuda.host_visible_arrays import ManagedNDArray, MappedNDArray  # noqa: F401
+from cudasim.cuda.ipc import IpcArrayHandle  # noqa: F401

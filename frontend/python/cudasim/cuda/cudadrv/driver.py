@@ -1,14 +1,67 @@
-"""numba.cuda.cudadrv.driver's names that scripts import: the error classes, and memory queries."""
+"""numba.cuda.cudadrv.driver's names that scripts import: the driver, error classes, memory."""
 
 from cudasim._cuda_errors import CudaAPIError, CudaDriverError, CudaSupportError, LinkerError  # noqa: F401
+from cudasim.cuda import driver_binding as binding  # noqa: F401
 from cudasim.cuda.context import Context, MemoryInfo  # noqa: F401
-from cudasim.cuda.device import Device, devices  # noqa: F401
-from cudasim.cuda.device_memory import MemoryPointer, device_memory_size, is_device_memory  # noqa: F401
-from cudasim.cuda.stream import Event, Stream  # noqa: F401
+from cudasim.cuda.device import Device, devices
+from cudasim.cuda.device_memory import (  # noqa: F401
+    device_ctypes_pointer,
+    device_extents,
+    device_memory_depends,
+    device_memory_size,
+    device_memset,
+    device_pointer,
+    device_to_device,
+    device_to_host,
+    get_devptr_for_active_ctx,
+    host_memory_extents,
+    host_memory_size,
+    host_pointer,
+    host_to_device,
+    is_device_memory,
+    memory_size_from_info,
+    require_device_memory,
+)
+from cudasim.cuda.driver_calls import MemoryCalls
+from cudasim.cuda.ipc import IpcHandle  # noqa: F401
+from cudasim.cuda.memory_manager import (  # noqa: F401
+    INTERFACE_VERSION as _SUPPORTED_EMM_INTERFACE_VERSION,
+)
+from cudasim.cuda.memory_manager import (  # noqa: F401
+    BaseCUDAMemoryManager,
+    GetIpcHandleMixin,
+    HostOnlyCUDAMemoryManager,
+    NumbaCUDAMemoryManager,
+    set_memory_manager,
+)
+from cudasim.cuda.memory_pointers import (  # noqa: F401
+    AutoFreePointer,
+    ManagedMemory,
+    ManagedOwnedPointer,
+    MappedMemory,
+    MappedOwnedPointer,
+    MemoryPointer,
+    OwnedPointer,
+    PinnedMemory,
+)
+from cudasim.cuda.pending_deallocations import UNKNOWN_SIZE as _SizeNotSet  # noqa: F401, N812
+from cudasim.cuda.pending_deallocations import PendingDeallocations as _PendingDeallocs  # noqa: F401
+from cudasim.cuda.stream import (  # noqa: F401
+    Event,
+    Stream,
+    event_elapsed_time,
+    profile_start,
+    profile_stop,
+    profiling,
+)
 
 
-class _Driver:
-    """What scripts ask numba.cuda's driver object for."""
+class DeadMemoryError(RuntimeError):
+    """Numba's name; nothing raises it."""
+
+
+class Driver(MemoryCalls):
+    """numba.cuda's driver object: the devices, and the driver's memory calls."""
 
     is_available = True
     initialization_error = None
@@ -23,4 +76,4 @@ class _Driver:
         return list(devices())
 
 
-driver = _Driver()
+driver = Driver()

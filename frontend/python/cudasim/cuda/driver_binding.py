@@ -1,0 +1,121 @@
+"""What numba.cuda code takes from NVIDIA's Python bindings of the driver (cuda.bindings.driver), in the little that
+memory needs: pointers, IPC handles, result codes and flags, with the driver's values (CUDA Driver API, cuda.h).
+"""
+
+import enum
+import operator
+
+
+class CUdeviceptr(int):
+    """An address in device memory; `value` as ctypes pointers have it."""
+
+    def __new__(cls, address=0):
+        return super().__new__(cls, address_of(address))
+
+    @property
+    def value(self):
+        return int(self)
+
+    def __repr__(self):
+        return f"<CUdeviceptr {int(self):#x}>"
+
+
+def address_of(pointer):
+    """An address given as an integer, a ctypes pointer or integer, or an object that converts to int.
+
+    :raises TypeError: for anything else
+    """
+    try:
+        return operator.index(pointer)
+    except TypeError:
+        pass
+    if hasattr(pointer, "value"):
+        return pointer.value or 0
+    try:
+        return int(pointer)
+    except (TypeError, ValueError):
+        raise TypeError(f"an address is an integer or a ctypes pointer, got {pointer!r}") from None
+
+
+class CUipcMemHandle:
+    """What names device memory for other processes: 64 bytes (`reserved`), which also iterate as integers."""
+
+    def __init__(self, reserved=bytes(64)):
+        self.reserved = reserved
+
+    @property
+    def reserved(self):
+        return self._reserved
+
+    @reserved.setter
+    def reserved(self, content):
+        content = bytes(content)
+        if len(content) != 64:
+            raise ValueError(f"an IPC handle has 64 bytes, got {len(content)}")
+        self._reserved = content
+
+    def __bytes__(self):
+        return self._reserved
+
+    def __iter__(self):
+        return iter(self._reserved)
+
+    def __len__(self):
+        return 64
+
+    def __eq__(self, other):
+        return isinstance(other, CUipcMemHandle) and self._reserved == other._reserved
+
+    def __hash__(self):
+        return hash(self._reserved)
+
+
+class CUresult(enum.IntEnum):
+    """Result codes that memory calls have."""
+
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_NOT_INITIALIZED = 3
+    CUDA_ERROR_INVALID_DEVICE = 101
+    CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_ALREADY_MAPPED = 208
+    CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217
+    CUDA_ERROR_INVALID_HANDLE = 400
+    CUDA_ERROR_NOT_FOUND = 500
+    CUDA_ERROR_NOT_READY = 600
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
+    CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712
+    CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713
+    CUDA_ERROR_UNKNOWN = 999
+
+
+class CUmemAttach_flags(enum.IntEnum):
+    """Who may use managed memory."""
+
+    CU_MEM_ATTACH_GLOBAL = 1
+    CU_MEM_ATTACH_HOST = 2
+    CU_MEM_ATTACH_SINGLE = 4
+
+
+class CUpointer_attribute(enum.IntEnum):
+    """What cuPointerGetAttribute answers here."""
+
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2
+    CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3
+    CU_POINTER_ATTRIBUTE_HOST_POINTER = 4
+    CU_POINTER_ATTRIBUTE_IS_MANAGED = 8
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
+
+
+class CUmemorytype(enum.IntEnum):
+    """Kinds of memory that a pointer can be into."""
+
+    CU_MEMORYTYPE_HOST = 1
+    CU_MEMORYTYPE_DEVICE = 2
+
+
+CU_MEMHOSTALLOC_PORTABLE = CU_MEMHOSTREGISTER_PORTABLE = 1
+CU_MEMHOSTALLOC_DEVICEMAP = CU_MEMHOSTREGISTER_DEVICEMAP = 2
+CU_MEMHOSTALLOC_WRITECOMBINED = 4
