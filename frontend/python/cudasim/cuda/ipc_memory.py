@@ -95,7 +95,7 @@ def _open(key, device, handle):
     try:
         if os.fstat(file).st_ino != inode:
             raise _failure("cuIpcOpenMemHandle", code, f"process {process}, which shared this memory, has ended")
-        if not _has_data(file, offset, mapped_bytes):
+        if _has_hole(file, offset, mapped_bytes):
             raise _failure("cuIpcOpenMemHandle", code, f"process {process} has freed this memory")
         mapping = mmap.mmap(file, mapped_bytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE, offset=offset)
     finally:
@@ -107,12 +107,12 @@ def _open(key, device, handle):
     return address
 
 
-def _has_data(file, offset, size):
-    """Whether the pages are there: freeing an allocation leaves a hole in the file."""
+def _has_hole(file, offset, size):
+    """Whether a page is missing: freeing an allocation leaves a hole in the file."""
     try:
-        return os.lseek(file, offset, os.SEEK_DATA) < offset + size
+        return os.lseek(file, offset, os.SEEK_HOLE) < offset + size
     except OSError:
-        return False
+        return True
 
 
 def close(address):
