@@ -138,10 +138,10 @@ class DeviceContents(DeviceNDArrayBase):
 
     @property
     def gpu_data(self):
-        """The memory that the array lies in."""
+        """The memory that the array lies in, from its first element on."""
         if not self.size:
             return MemoryPointer(context_of(self.device), 0, 0, self._allocation)
-        return pointer_to(self._lowest_address(), self.alloc_size, self._allocation)
+        return pointer_to(self._address, self.alloc_size, self._allocation)
 
     @property
     def device_ctypes_pointer(self):
