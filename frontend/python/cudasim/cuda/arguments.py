@@ -71,33 +71,33 @@ class HostCopies:
 
     def __init__(self, device):
         self.device = device
-        self._copies = []  # (host array, allocation, what becomes of it)
+        self._copies = []  # (host array, what keeps the memory, its address, what becomes of it)
 
     def add(self, host, label, copies_in=True, copies_out=True):
         """Copies the array in and returns the parameters that the kernel gets for it."""
         device = self.device.native
-        allocation = device.allocate(max(host.nbytes, 1), label, not copies_in)
+        memory, address = context_of(self.device).memory_for_copy(max(host.nbytes, 1), label, not copies_in)
         if copies_in and host.nbytes:
-            device.copy_to_device(allocation.address, host)
+            device.copy_to_device(address, host)
         writable = host.flags.writeable
-        self._copies.append((host, allocation, label, copies_out and writable, writable))
-        return (allocation.address, *host.shape, *host.strides)
+        self._copies.append((host, memory, address, label, copies_out and writable, writable))
+        return (address, *host.shape, *host.strides)
 
     def write_back(self):
         """Copies results to the host arrays."""
         device = self.device.native
-        for host, allocation, label, copies_out, writable in self._copies:
+        for host, _, address, label, copies_out, writable in self._copies:
             if not host.nbytes:
                 continue
             if copies_out:
-                device.copy_from_device(host, allocation.address)
+                device.copy_from_device(host, address)
             elif not writable:
-                self._check_unwritten(device, host, allocation, label)
+                self._check_unwritten(device, host, address, label)
 
     @staticmethod
-    def _check_unwritten(device, host, allocation, label):
+    def _check_unwritten(device, host, address, label):
         result = np.empty_like(host)
-        device.copy_from_device(result, allocation.address)
+        device.copy_from_device(result, address)
         if result.tobytes("A") != host.tobytes("A"):
             raise ValueError(
                 f"the kernel wrote to '{label}', but the array passed for it is read-only "

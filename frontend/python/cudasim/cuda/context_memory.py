@@ -42,7 +42,10 @@ class ContextMemory:
     def reset(self):
         """Gives back all memory of the context; arrays in it cannot be used any more."""
         if self._memory_manager is not None:
+            from cudasim.cuda.device_contents import invalidate_arrays_of
+
             self._memory_manager.reset()
+            invalidate_arrays_of(self.device)
         if self._deallocations is not None:
             self._deallocations.clear()
 
@@ -62,6 +65,17 @@ class ContextMemory:
         if type(manager) is NumbaCUDAMemoryManager:
             return manager.allocate(bytesize, poison)
         return manager.memalloc(bytesize)
+
+    def memory_for_copy(self, bytesize, label, poison):
+        """Memory for the length of one launch: what keeps it, and its address. Not from the manager that is used
+        where no plug-in is set: it is freed at once."""
+        from cudasim.cuda.memory_manager import NumbaCUDAMemoryManager
+
+        if type(self.memory_manager) is NumbaCUDAMemoryManager:
+            memory = self.device.native.allocate(bytesize, label, poison)
+            return memory, memory.address
+        memory = self.memory_manager.memalloc(bytesize)
+        return memory, int(memory.device_pointer)
 
     def memallocmanaged(self, bytesize, attach_global=True):
         """New memory of host and device, with the buffer protocol."""

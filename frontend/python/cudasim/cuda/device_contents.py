@@ -6,6 +6,7 @@ runs (frontend/bindings/simulated_device.h).
 What numba.cuda refuses (copies between different strides, transposing three axes) is refused here too.
 """
 
+import gc
 import math
 
 import numpy as np
@@ -379,6 +380,17 @@ class DeviceContents(DeviceNDArrayBase):
             yield self._view(
                 (count,), self.strides, self._address + begin * self.dtype.itemsize, stream=stream
             )
+
+
+def invalidate_arrays_of(device):
+    """The memory of all arrays of a device was given back: launches and copies that use one are errors from now on,
+    also when somebody else has got the memory."""
+    for each in gc.get_objects():
+        if issubclass(type(each), DeviceContents) and getattr(each, "device", None) is device and each.size:
+            each._allocation = MemoryPointer(None, 0, 0)
+            each._address = 0
+            each.parameters = (0, *each.shape, *each.strides)
+            each.foreign, each.type_name = True, None
 
 
 #: NumPy 2 copies "if needed" with copy=None, NumPy 1 with copy=False.
