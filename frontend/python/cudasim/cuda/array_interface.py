@@ -29,6 +29,11 @@ def as_cuda_array(obj, sync=True):
     return from_cuda_array_interface(interface, owner=obj, sync=sync)
 
 
+def as_device_array(obj):
+    """The object itself if it is a device array, else a device array over its memory."""
+    return obj if isinstance(obj, DeviceNDArray) else as_cuda_array(obj)
+
+
 def from_cuda_array_interface(desc, owner=None, sync=True):
     """A device array over the memory that a __cuda_array_interface__ dictionary describes.
 

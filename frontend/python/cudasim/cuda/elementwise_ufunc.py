@@ -9,7 +9,8 @@ import warnings
 import numpy as np
 
 from cudasim import _native, errors
-from cudasim.cuda.array_functions import as_cuda_array, is_cuda_array, to_device
+from cudasim.cuda.array_functions import to_device
+from cudasim.cuda.array_interface import as_device_array, is_cuda_array
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.stream import stream as new_stream
 
@@ -98,7 +99,7 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
             return arg[0]
         stream = stream or new_stream()
         with stream.auto_synchronize():
-            result = self._reduced(as_cuda_array(arg) if is_cuda_array(arg) else to_device(arg, stream), stream)
+            result = self._reduced(as_device_array(arg) if is_cuda_array(arg) else to_device(arg, stream), stream)
             buffer = np.array((1,), dtype=arg.dtype)
             result.copy_to_host(buffer, stream=stream)
         return buffer[0]
@@ -120,7 +121,7 @@ _ARRAYS = (np.ndarray, DeviceNDArray)
 def _operand(value):
     """A device array, a plain number, or a host array."""
     if is_cuda_array(value):
-        return as_cuda_array(value)
+        return as_device_array(value)
     return value if isinstance(value, (int, float, complex, np.number)) else np.asarray(value)
 
 
@@ -181,7 +182,7 @@ def _unwritten(shape, dtype, stream):
 def _checked_out(out, shape, dtype):
     """The array to write to; on the device it may have any dtype, as with numba.cuda."""
     if is_cuda_array(out):
-        return as_cuda_array(out)
+        return as_device_array(out)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out= takes a NumPy array or a device array, got {type(out).__name__}")
     if out.shape != shape or out.dtype != dtype:

@@ -8,7 +8,8 @@ among the arguments means results on the device.
 import numpy as np
 
 from cudasim import _native
-from cudasim.cuda.array_functions import as_cuda_array, device_array, is_cuda_array, to_device
+from cudasim.cuda.array_functions import device_array, to_device
+from cudasim.cuda.array_interface import as_device_array, is_cuda_array
 from cudasim.cuda.device_array import DeviceNDArray
 
 
@@ -101,7 +102,7 @@ def _positional(count):
 
 
 def _array(value):
-    return as_cuda_array(value) if is_cuda_array(value) else np.asarray(value)
+    return as_device_array(value) if is_cuda_array(value) else np.asarray(value)
 
 
 def _cast(array, dtype):
