@@ -54,6 +54,8 @@ def _arrays_in(value):
     elif isinstance(value, (np.ndarray, DeviceNDArray)):
         if value.size:
             yield value
+    elif isinstance(value, np.void) and value.base is not None:
+        yield value.base
     elif arguments.is_cuda_array(value):
         yield from _arrays_in(arguments.as_cuda_array(value))
 
@@ -97,7 +99,9 @@ def _described(raised):
 
 
 def _bits(array):
-    """One NaN is like another."""
+    """One NaN is like another; what lies between the fields of records does not count."""
+    if array.dtype.names is not None:
+        return b"".join(_bits(array[name]) for name in array.dtype.names)
     if array.dtype.kind != "f":
         return array.tobytes()
     return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array).tobytes()

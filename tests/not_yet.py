@@ -12,8 +12,6 @@ import sys
 
 import numpy as np
 
-RECORD = np.dtype([("x", np.float64), ("y", np.int32)])
-
 
 class Colour(enum.Enum):
     RED = 1
@@ -26,9 +24,6 @@ PROBES = [
     ("complex numbers and arrays as arguments", "a[0] = b[0].real", np.ones(2, np.complex128)),
     ("complex constants from outside", "a[0] = COMPLEX.real", 1.0),
     ("float16", "b[0] = 2.0", np.ones(2, np.float16)),
-    ("arrays of records as arguments", "b[0].x = 1.5", np.zeros(2, RECORD)),
-    ("records as arguments", "a[0] = b.x", np.zeros(1, RECORD)[0]),
-    ("arrays of records from outside", "a[0] = RECORDS[0].x", 1.0),
     ("`datetime64` and `timedelta64`", "a[0] = b[0] < b[1]", np.array(["2020", "2021"], "M8[D]")),
     ("arrays of characters", "a[0] = len(b)", np.array([b"ab", b"c"])),
     ("members of enumerations as arguments", "a[0] = b == Colour.RED", Colour.RED),
@@ -73,7 +68,7 @@ def kernel_of(body):
     )
     file = f"<not yet {abs(hash(body))}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    namespace = {"np": np, "cuda": cuda, "Colour": Colour, "COMPLEX": 1 + 2j, "RECORDS": np.zeros(2, RECORD)}
+    namespace = {"np": np, "cuda": cuda, "Colour": Colour, "COMPLEX": 1 + 2j}
     exec(compile(source, file, "exec"), namespace)
     return namespace["kernel"]
 

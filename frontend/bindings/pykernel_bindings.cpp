@@ -41,6 +41,8 @@ GlobalValue global_value(py::handle description) {
     if (kind == "undefined") return {.kind = GlobalKind::undefined};
     if (kind == "unsupported") return {.kind = GlobalKind::unsupported, .text = text(1)};
     if (kind == "not_yet") return {.kind = GlobalKind::unsupported, .text = text(1), .integer = 1};
+    if (kind == "record")
+        return {.kind = GlobalKind::record, .text = text(1), .type_name = text(2), .bytes = py::cast<std::string>(fields[3])};
     if (kind == "tuple") {
         GlobalValue result{.kind = GlobalKind::tuple};
         for (py::handle element : fields[1]) result.elements.push_back(global_value(element));

@@ -94,7 +94,7 @@ char* place(PyObject* target, PyObject* index, KernelArray*& array) {
         return nullptr;
     }
     array = reinterpret_cast<KernelArray*>(target);
-    if (array->element == Element::other) {
+    if (array->element >= Element::record) {
         PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
         return nullptr;
     }

@@ -93,6 +93,7 @@ PyObject* load(Element element, const char* address) {
         case Element::uint64: return make_integer(element, static_cast<std::int64_t>(read<std::uint64_t>(address)));
         case Element::float32: return make_float32(read<float>(address));
         case Element::float64: return make_float64(read<double>(address));
+        case Element::record:
         case Element::other: break;
     }
     PyErr_SetString(PyExc_SystemError, "not an element type of its own");
@@ -116,6 +117,7 @@ bool store(Element element, char* address, PyObject* value) {
         case Element::uint64: return store_integer<std::uint64_t>(address, value);
         case Element::float32: return store_float<float>(address, value);
         case Element::float64: return store_float<double>(address, value);
+        case Element::record:
         case Element::other: break;
     }
     PyErr_SetString(PyExc_SystemError, "not an element type of its own");

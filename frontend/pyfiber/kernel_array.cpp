@@ -7,6 +7,7 @@
 #include "frontend/pyfiber/kernel_array_methods.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
+#include "frontend/pyfiber/kernel_record.h"
 
 namespace cudasim::pyfiber {
 
@@ -23,7 +24,8 @@ Element element_of(PyObject* dtype) {
     static constexpr const char* codes[] = {"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8"};
     for (std::size_t i = 0; i < std::size(codes); ++i)
         if (std::strcmp(text, codes[i]) == 0) return static_cast<Element>(i);
-    return Element::other;
+    Reference names(PyObject_GetAttrString(dtype, "names"));
+    return names && names.get() != Py_None ? Element::record : Element::other;
 }
 
 KernelArray* as_array(PyObject* self) { return reinterpret_cast<KernelArray*>(self); }
@@ -166,7 +168,7 @@ PyObject* select_by_arrays(KernelArray* array, PyObject* key) {
 /// Numbers as elements of the array, converted as stores of single elements are, where NumPy would refuse -2 for
 /// uint16; tuples likewise; anything else as it is. New reference.
 PyObject* as_elements(const KernelArray* array, PyObject* value) {
-    if (array->element == Element::other) return Py_NewRef(value);
+    if (array->element >= Element::record) return Py_NewRef(value);
     if (PyTuple_Check(value)) {
         PyObject* copy = PyTuple_New(PyTuple_GET_SIZE(value));
         for (Py_ssize_t i = 0; copy != nullptr && i < PyTuple_GET_SIZE(value); ++i) {
@@ -188,16 +190,25 @@ int assign_by_arrays(KernelArray* array, PyObject* key, PyObject* value) {
     return view == nullptr ? -1 : PyObject_SetItem(view, plain.get(), elements.get());
 }
 
+PyObject* named_fields(KernelArray* array, PyObject* name) {
+    PyObject* fields = field_array(array, name);
+    if (fields == nullptr && !PyErr_Occurred()) PyErr_Format(PyExc_KeyError, "no field of name %R", name);
+    return fields;
+}
+
 PyObject* subscript(PyObject* self, PyObject* key) {
     KernelArray* array = as_array(self);
     if (!burn(fuel_of_access)) return nullptr;
-    if (array->element != Element::other) {
+    if (array->element == Element::record) {
+        if (PyUnicode_Check(key)) return named_fields(array, key);
+        if (char* address = whole_index(array, key))
+            return make_record(address, array->dtype, array->writable, array->owner);
+    } else if (array->element != Element::other) {
         if (const char* address = whole_index(array, key)) return load(array->element, address);
         if (PyErr_Occurred()) return nullptr;
         return has_index_array(key) ? select_by_arrays(array, key) : view_of(array, key);
-    }
-    if (const char* address = whole_index(array, key)) {
-        // Through NumPy: complex numbers come back as scalars, records as views of their memory.
+    } else if (const char* address = whole_index(array, key)) {
+        // Through NumPy: complex numbers come back as scalars.
         Reference one(make_array(const_cast<char*>(address), array->dtype, 0, nullptr, array->writable, array->owner));
         PyObject* view = one ? numpy_view(as_array(one.get())) : nullptr;
         Reference nothing(PyTuple_New(0));
@@ -215,6 +226,8 @@ int assign(PyObject* self, PyObject* key, PyObject* value) {
     if (!burn(fuel_of_access) || !check_writable(array)) return -1;
     char* address = whole_index(array, key);
     if (address == nullptr && PyErr_Occurred()) return -1;
+    if (address != nullptr && array->element == Element::record)
+        return store_record(address, array->dtype, value) ? 0 : -1;
     if (address != nullptr && array->element != Element::other) return store(array->element, address, value) ? 0 : -1;
     if (has_index_array(key)) return assign_by_arrays(array, key, value);
     Reference target(view_of(array, key)), elements(as_elements(array, value));

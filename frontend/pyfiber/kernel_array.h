@@ -2,7 +2,7 @@
 // element types of the kernel compiler.
 //
 // Reading gives an int, a bool or a float of kernel_float.h; writing converts as the compiler does: integers keep
-// their low bits, floats saturate. Other element types (complex numbers, records) go through a NumPy view of the
+// their low bits, floats saturate; records are references. Other element types (complex numbers) go through a NumPy view of the
 // same memory, and so does everything an ndarray can do and this class does not.
 #pragma once
 
@@ -14,7 +14,9 @@
 namespace cudasim::pyfiber {
 
 enum class Element : std::uint8_t {
-    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, other
+    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64,
+    record,  ///< kernel_record.h
+    other
 };
 
 struct KernelArray {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "frontend/pyfiber/kernel_launch.h"
+#include "frontend/pyfiber/kernel_record.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -93,7 +94,7 @@ PyObject* view(PyObject* self, PyObject* arguments, PyObject* keywords) {
     PyObject* result = call_view(self, view_name, arguments, keywords);
     if (result == nullptr || Py_TYPE(result) != kernel_array_type) return result;
     const KernelArray* array = as_array(result);
-    const bool number = array->element != Element::other && array->itemsize > 0;
+    const bool number = array->element < Element::record && array->itemsize > 0;
     if (!number || reinterpret_cast<std::uintptr_t>(array->data) % static_cast<std::uintptr_t>(array->itemsize) == 0)
         return result;
     Py_DECREF(result);
@@ -183,13 +184,15 @@ PyObject* numpy_view(KernelArray* array) {
     return array->numpy;
 }
 
-/// Own attributes first, then the ndarray's: `x.sum()`, `x.real`.
+/// Own attributes first, then fields of records, then the ndarray's: `x.sum()`, `x.real`.
 PyObject* kernel_array_attribute(PyObject* self, PyObject* name) {
     PyObject* own = PyObject_GenericGetAttr(self, name);
     if (own != nullptr || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
     const char* text = PyUnicode_AsUTF8(name);
     if (text == nullptr || (text[0] == '_' && text[1] == '_')) return nullptr;
     PyErr_Clear();
+    if (PyObject* fields = field_array(as_array(self), name)) return fields;
+    if (PyErr_Occurred()) return nullptr;
     PyObject* view = numpy_view(as_array(self));
     return view == nullptr ? nullptr : PyObject_GetAttr(view, name);
 }

@@ -32,7 +32,7 @@ struct Number {
 }
 /// In bytes.
 [[nodiscard]] constexpr int width(Element type) {
-    constexpr int widths[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 0};
+    constexpr int widths[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 0, 0};
     return widths[static_cast<int>(type)];
 }
 

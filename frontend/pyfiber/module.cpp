@@ -13,6 +13,7 @@
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
+#include "frontend/pyfiber/kernel_record.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
@@ -192,7 +193,8 @@ bool add_types(PyObject* module) {
     Reference numpy(PyImport_ImportModule("numpy"));
     Reference narrow(numpy ? PyObject_GetAttrString(numpy.get(), "float32") : nullptr);
     Reference wide(numpy ? PyObject_GetAttrString(numpy.get(), "float64") : nullptr);
-    return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && initialise_kernel_integers(module) && initialise_kernel_arrays(module);
+    return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && initialise_kernel_integers(module) && initialise_kernel_arrays(module) &&
+           initialise_kernel_records(module);
 }
 
 bool add_tables(PyObject* module) {

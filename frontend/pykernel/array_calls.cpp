@@ -12,7 +12,7 @@ TypeRef type_transpose(const CallTyping& call) {
         call.refuse("Numba's CUDA target has no transpose with axes; it has a.transpose() and a.T");
     const TypeRef a = call[0];
     const char layout = a->dimensions < 2 || a->layout == 'A' ? a->layout : a->layout == 'C' ? 'F' : 'C';
-    return call.types().array(a->element(), a->dimensions, layout, a->address_space, a->read_only);
+    return call.types().array_like(a, a->element(), a->dimensions, layout);
 }
 
 Emitted emit_transpose(CallEmission& call) {
@@ -41,8 +41,7 @@ TypeRef type_reshape(const CallTyping& call) {
     if (a->layout == 'F' && a->dimensions > 1)
         refuse_unsupported("reshape() of a column-major array is not supported in kernels yet",
                            call.call.location);
-    return call.types().array(a->element(), static_cast<unsigned>(extents.size()), a->layout,
-                              a->address_space, a->read_only);
+    return call.types().array_like(a, a->element(), static_cast<unsigned>(extents.size()), a->layout);
 }
 
 Emitted emit_reshape(CallEmission& call) {
@@ -97,21 +96,21 @@ Emitted emit_fill(CallEmission& call) {
 }
 
 TypeRef type_item(const CallTyping& call) {
-    return call[0]->element();
+    return call.types().value_in(call[0]);
 }
 
 Emitted emit_item(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     e.require(e.builder.CreateICmpEQ(e.array_size(call[0]), e.int64(1)), "ValueError",
               "item(): can only convert an array of size 1 to a Python scalar");
-    return e.load_element(call[0].parts[0], call.call.type);
+    return e.load_element(call[0].parts[0], call.call.type, call[0].type->aligned);
 }
 
 /// a.view(dtype): the layout and the number of dimensions stay.
 TypeRef type_view(const CallTyping& call) {
-    if (!call[1]->is(TypeKind::data_type) || !call[1]->element()->is_number()) call.no_match();
+    if (!call[1]->is(TypeKind::data_type) || !call[1]->element()->lies_in_memory()) call.no_match();
     const TypeRef a = call[0];
-    return call.types().array(call[1]->element(), a->dimensions, a->layout, a->address_space, a->read_only);
+    return call.types().array_like(a, call[1]->element(), a->dimensions, a->layout);
 }
 
 /// Elements of another width: the last axis grows or shrinks; its elements must lie side by side.

@@ -85,9 +85,8 @@ TypeRef indexed_array(TypeTable& types, TypeRef array, TypeRef index, Location p
                       place);
     }
     const unsigned dimensions = array->dimensions - shape.integers + shape.new_axes;
-    if (dimensions == 0) return array->element();
-    return types.array(array->element(), dimensions, layout_of_view(array, parts, shape),
-                       array->address_space, array->read_only);
+    if (dimensions == 0) return types.value_in(array);
+    return types.array_like(array, array->element(), dimensions, layout_of_view(array, parts, shape));
 }
 
 }  // namespace cudasim::pykernel

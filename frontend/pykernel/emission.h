@@ -53,6 +53,8 @@ class ModuleEmitter {
     /// What a variable of this type occupies; null when it has no parts.
     [[nodiscard]] llvm::Type* storage_type(TypeRef type);
     [[nodiscard]] llvm::DIType* debug_type(TypeRef type);
+    /// As debug_type, but of a record itself where that is a reference to one.
+    [[nodiscard]] llvm::DIType* debug_type_in_memory(TypeRef type);
     [[nodiscard]] llvm::FunctionCallee declare(const std::string& name, llvm::Type* result,
                                                llvm::ArrayRef<llvm::Type*> parameters);
     /// The function of a specialisation; emitted later when new.
@@ -76,6 +78,7 @@ class ModuleEmitter {
     llvm::DISubprogram* subprogram(const Specialisation& specialisation);
     void declare_kernel(llvm::Function* function);
     [[nodiscard]] llvm::DIType* debug_struct(TypeRef type);
+    [[nodiscard]] llvm::DIType* debug_record(TypeRef record);
 
     llvm::DICompileUnit* unit_ = nullptr;
     Specialisation* kernel_ = nullptr;
@@ -84,7 +87,7 @@ class ModuleEmitter {
     std::map<std::pair<std::string, std::string>, std::uint32_t> exceptions_;
     std::map<const GlobalValue*, llvm::GlobalVariable*> constants_;
     std::map<std::string, llvm::Constant*> texts_;
-    std::map<TypeRef, llvm::DIType*> debug_types_;
+    std::map<TypeRef, llvm::DIType*> debug_types_, debug_records_;
 };
 
 class FunctionEmitter {
@@ -131,8 +134,16 @@ class FunctionEmitter {
     void for_each_element(const Emitted& view, const std::function<void(llvm::Value*)>& body);
     void assign_view(const Emitted& view, const Emitted& value);
     /// An element at an address that an index check guards.
-    [[nodiscard]] Emitted load_element(llvm::Value* place, TypeRef element);
-    void store_element(llvm::Value* place, const Emitted& value, TypeRef element);
+    /// @param aligned whether the place is a multiple of the element's size
+    [[nodiscard]] Emitted load_element(llvm::Value* place, TypeRef element, bool aligned);
+    void store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned);
+
+    // Records (emit_records.cpp).
+    /// A field of a record, or the array of the fields of an array of records.
+    [[nodiscard]] Emitted get_field(const Emitted& object, const RecordField& field, TypeRef result);
+    void set_field(const Emitted& record, const RecordField& field, const Emitted& value);
+    void copy_record(llvm::Value* place, const Emitted& record, TypeRef type);
+    void copy_elements(const Emitted& target, const Emitted& source);
 
     // Iterators (emit_iterators.cpp).
     void begin_iteration(TypeRef type, const Emitted& over, bool may_travel);

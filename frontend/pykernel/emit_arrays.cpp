@@ -31,6 +31,7 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     }
     if (object.type->is(TypeKind::limits)) return emit_limit(*this, object.type, name, in.type);
     if (in.type->is(TypeKind::method)) return {in.type, object.parts};
+    if (is_field(object.type, name)) return get_field(object, *named_field(object.type, name, in.location), in.type);
     if (object.type->is_number()) {
         if (name == "real") return convert(object, in.type);
         return number(llvm::Constant::getNullValue(module.value_type(in.type)), in.type);
@@ -125,7 +126,7 @@ llvm::Value* FunctionEmitter::address(const Emitted& array, std::span<llvm::Valu
 
 llvm::Value* FunctionEmitter::element_address(const Emitted& array, const Emitted& index) {
     if (const auto indices = integer_indices(array, index)) return address(array, *indices);
-    return select(array, index, types().array(array.type->element(), 0, 'C', array.type->address_space))
+    return select(array, index, types().array_like(array.type, array.type->element(), 0, 'C'))
         .parts[0];
 }
 
@@ -147,7 +148,7 @@ std::optional<Parts> FunctionEmitter::integer_indices(const Emitted& array, cons
 Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* const> indices,
                                  TypeRef result) {
     llvm::Value* place = address(array, indices);
-    if (result->is_number()) return load_element(place, result);
+    if (!result->is(TypeKind::array)) return load_element(place, result, array.type->aligned);
     const auto used = static_cast<std::ptrdiff_t>(indices.size());
     const auto n = static_cast<std::ptrdiff_t>(array.type->dimensions);
     Emitted view{result, {place}};
@@ -158,7 +159,10 @@ Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* co
 
 Emitted FunctionEmitter::get_item(const Emitted& container, const Emitted& index, TypeRef result) {
     if (container.type->is(TypeKind::tuple)) return tuple_item(container, index, result);
-    if (container.type->is(TypeKind::flat)) return load_element(flat_item(container, index), result);
+    if (container.type->is(TypeKind::flat))
+        return load_element(flat_item(container, index), result, container.type->element()->aligned);
+    if (const RecordField* field = indexed_field(container.type, index.type, {}))
+        return get_field(container, *field, result);
     if (const auto indices = integer_indices(container, index)) return item_at(container, *indices, result);
     return select(container, index, result);
 }
@@ -170,13 +174,16 @@ llvm::Value* FunctionEmitter::flat_item(const Emitted& flat, const Emitted& inde
 
 void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, const Emitted& value) {
     if (index.type->is(TypeKind::array)) return assign_selected(container, index, value);
+    if (const RecordField* field = indexed_field(container.type, index.type, {}))
+        return set_field(container, *field, value);
     const bool flat = container.type->is(TypeKind::flat);
     const TypeRef array = flat ? container.type->element() : container.type;
     const TypeRef target = flat ? array->element() : indexed_array(types(), array, index.type, Location{});
-    if (!target->is_number()) return assign_view(get_item(container, index, target), value);
+    if (target->is(TypeKind::array)) return assign_view(get_item(container, index, target), value);
     // The value is converted before the index is checked, as Python evaluates it first.
     const Emitted converted = convert(value, target);
-    store_element(flat ? flat_item(container, index) : element_address(container, index), converted, target);
+    store_element(flat ? flat_item(container, index) : element_address(container, index), converted, target,
+                  array->aligned);
 }
 
 /// `a[indices] = value` and `a[mask] = value`: one after another.
@@ -186,7 +193,7 @@ void FunctionEmitter::assign_selected(const Emitted& array, const Emitted& chose
     llvm::AllocaInst* counter = entry_alloca(builder.getInt64Ty(), "mask.index");
     builder.CreateStore(int64(0), counter);
     for_each_element(chosen, [&](llvm::Value* place) {
-        const Emitted one = load_element(place, element);
+        const Emitted one = load_element(place, element, chosen.type->aligned);
         if (!mask) return set_item(array, one, value);
         llvm::Value* position = builder.CreateLoad(builder.getInt64Ty(), counter);
         builder.CreateStore(builder.CreateAdd(position, int64(1)), counter);

@@ -33,6 +33,9 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
         case TypeKind::floating:
             result = debug.createBasicType(type->name, type->bits, DW_ATE_float);
             break;
+        case TypeKind::record:
+            result = debug.createPointerType(debug_record(type), 64);
+            break;
         case TypeKind::array:
         case TypeKind::tuple:
         case TypeKind::optional:
@@ -46,6 +49,34 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
     return result;
 }
 
+llvm::DIType* ModuleEmitter::debug_type_in_memory(TypeRef type) {
+    return type->is(TypeKind::record) ? debug_record(type) : debug_type(type);
+}
+
+llvm::DIType* ModuleEmitter::debug_record(TypeRef record) {
+    llvm::DIType*& result = debug_records_[record];
+    if (result) return result;
+    llvm::SmallVector<llvm::Metadata*> members;
+    for (const RecordField& field : record->fields) {
+        if (!field.type) continue;
+        const TypeRef element = field.type->is(TypeKind::array) ? field.type->element() : field.type;
+        llvm::DIType* type = debug_type_in_memory(element);
+        std::uint64_t bits = element->bits;
+        if (!field.shape.empty()) {
+            llvm::SmallVector<llvm::Metadata*> ranges;
+            for (std::int64_t extent : field.shape) {
+                ranges.push_back(debug.getOrCreateSubrange(0, extent));
+                bits *= static_cast<std::uint64_t>(extent);
+            }
+            type = debug.createArrayType(bits, 8, type, debug.getOrCreateArray(ranges));
+        }
+        members.push_back(debug.createMemberType(unit_->getFile(), field.name, unit_->getFile(), 0, bits, 8,
+                                                 8 * field.offset, llvm::DINode::FlagZero, type));
+    }
+    return result = debug.createStructType(unit_->getFile(), record->name, unit_->getFile(), 0, record->bits, 8,
+                                           llvm::DINode::FlagZero, nullptr, debug.getOrCreateArray(members));
+}
+
 llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
     llvm::SmallVector<llvm::Metadata*> members;
     std::uint64_t offset = 0;
@@ -57,7 +88,7 @@ llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
         offset += bits;
     };
     if (type->is(TypeKind::array)) {
-        add("data", debug.createPointerType(debug_type(type->element()), 64), 64, 64);
+        add("data", debug.createPointerType(debug_type_in_memory(type->element()), 64), 64, 64);
         llvm::Metadata* range = debug.getOrCreateSubrange(0, type->dimensions);
         auto* extents = debug.createArrayType(64 * type->dimensions, 64, debug_type(program.types.int64),
                                               debug.getOrCreateArray({range}));

@@ -4,6 +4,7 @@
 
 #include "frontend/pykernel/callables.h"
 #include "frontend/pykernel/emission.h"
+#include "frontend/pykernel/subscripts.h"
 
 namespace cudasim::pykernel {
 
@@ -143,6 +144,11 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
         case Opcode::set_item:
             set_item(operand(0), operand(1), operand(2));
             return {types().none, {}};
+        case Opcode::set_attribute: {
+            const Emitted record = operand(0);
+            set_field(record, *named_field(record.type, in.text, in.location), operand(1));
+            return {types().none, {}};
+        }
         case Opcode::call:
             return emit_call(in);
         case Opcode::build_tuple: {

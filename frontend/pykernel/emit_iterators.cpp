@@ -187,14 +187,14 @@ Emitted FunctionEmitter::element_at(const Emitted& over, llvm::Value* position, 
         case TypeKind::array:
             return item_at(over, std::array{position}, result);
         case TypeKind::flat:
-            return load_element(flat_address(over, position), result);
+            return load_element(flat_address(over, position), result, over.type->element()->aligned);
         case TypeKind::index_grid:
             return {result, split_index(over.parts, position)};
         case TypeKind::index_items: {
             const Emitted array{over.type->element(), over.parts};
             const unsigned n = array.type->dimensions;
             Parts indices = split_index(std::span(array.parts).subspan(1, n), position);
-            const Emitted element = item_at(array, indices, array.type->element());
+            const Emitted element = item_at(array, indices, types().value_in(array.type));
             indices.append(element.parts);
             return {result, indices};
         }

@@ -53,6 +53,8 @@ void ModuleEmitter::declare_kernel(llvm::Function* function) {
 
 llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
     switch (scalar->kind) {
+        case TypeKind::record:
+            return llvm::PointerType::get(context, scalar->pointer_space());
         case TypeKind::boolean:
             return llvm::Type::getInt1Ty(context);
         case TypeKind::integer:
@@ -63,11 +65,14 @@ llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
 }
 
 llvm::Type* ModuleEmitter::memory_type(TypeRef scalar) {
+    if (scalar->is(TypeKind::record))
+        return llvm::ArrayType::get(llvm::Type::getInt8Ty(context), scalar->bytes());
     return scalar->is(TypeKind::boolean) ? llvm::Type::getInt8Ty(context) : value_type(scalar);
 }
 
 void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorImpl<llvm::Type*>& types) {
     llvm::Type* int64 = llvm::Type::getInt64Ty(context);
+    if (type->is(TypeKind::record)) types.push_back(value_type(type));
     if (type->is_number()) types.push_back(in_memory ? memory_type(type) : value_type(type));
     if (type->is(TypeKind::array)) {
         types.push_back(llvm::PointerType::get(context, type->pointer_space()));
@@ -140,8 +145,8 @@ llvm::Constant* ModuleEmitter::text_constant(const std::string& text) {
 llvm::GlobalVariable* ModuleEmitter::constant_array(const GlobalValue& array, TypeRef element) {
     llvm::GlobalVariable*& variable = constants_[&array];
     if (variable) return variable;
-    llvm::Type* type = memory_type(element);
-    const std::uint64_t count = array.bytes.size() / (element->bits / 8);
+    llvm::Type* type = element->is(TypeKind::record) ? llvm::Type::getInt8Ty(context) : memory_type(element);
+    const std::uint64_t count = array.bytes.size() / module.getDataLayout().getTypeAllocSize(type);
     llvm::Constant* data = count ? llvm::ConstantDataArray::getRaw(array.bytes, count, type)
                                  : llvm::ConstantAggregateZero::get(llvm::ArrayType::get(type, 0));
     variable = new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true,
@@ -174,7 +179,7 @@ llvm::GlobalVariable* ModuleEmitter::shared_array(const std::string& name, TypeR
     const std::uint64_t bits = count * element->bits;
     llvm::Metadata* range = debug.getOrCreateSubrange(0, static_cast<std::int64_t>(count));
     auto* debug_array =
-        debug.createArrayType(bits, 128, debug_type(element), debug.getOrCreateArray({range}));
+        debug.createArrayType(bits, 128, debug_type_in_memory(element), debug.getOrCreateArray({range}));
     variable->addDebugInfo(
         debug.createGlobalVariableExpression(scope, shown, variable->getName(), scope->getFile(),
                                              static_cast<unsigned>(place.line), debug_array, true));

@@ -23,6 +23,9 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
                 result.parts.append(constant(value.elements[i], type->elements[i]).parts);
             }
             break;
+        case GlobalKind::record:
+            result.parts.push_back(module.constant_array(value, type));
+            break;
         case GlobalKind::array: {
             std::vector<llvm::Value*> shape;
             for (std::int64_t extent : value.shape) shape.push_back(int64(extent));
@@ -79,6 +82,7 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
         if (type->is(TypeKind::boolean)) return number(truth(value), type);
         return number(convert_number(value.value(), from, type), type);
     }
+    if (from->is(TypeKind::record) && from->pointer_space() == type->pointer_space()) return {type, value.parts};
     Emitted result{type, {}};
     if (from->is(TypeKind::tuple)) {
         for (std::size_t i = 0; i < type->elements.size(); ++i) {

@@ -138,23 +138,25 @@ Emitted FunctionEmitter::select(const Emitted& array, const Emitted& index, Type
     // Not inbounds: strides from outside may be anything, and an empty view may begin past the end.
     llvm::Value* data =
         offset ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset) : array.parts[0];
-    if (result->is_number()) return load_element(data, result);
+    if (!result->is(TypeKind::array)) return load_element(data, result, array.type->aligned);
     Emitted view{result, {data}};
     view.parts.append(shape);
     view.parts.append(strides);
     return view;
 }
 
-Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element) {
-    auto* loaded =
-        builder.CreateAlignedLoad(module.memory_type(element), place, llvm::Align(element->bits / 8));
+Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element, bool aligned) {
+    if (element->is(TypeKind::record)) return {element, {place}};
+    auto* loaded = builder.CreateAlignedLoad(module.memory_type(element), place,
+                                             llvm::Align(aligned ? element->bytes() : 1));
     checked(loaded);
     return number(from_memory(loaded, element), element);
 }
 
-void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, TypeRef element) {
+void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned) {
+    if (element->is(TypeKind::record)) return copy_record(place, value, element);
     llvm::Value* stored = to_memory(convert(value, element).value(), element);
-    checked(builder.CreateAlignedStore(stored, place, llvm::Align(element->bits / 8)));
+    checked(builder.CreateAlignedStore(stored, place, llvm::Align(aligned ? element->bytes() : 1)));
 }
 
 /// Runs `body` with the address of every element of the view, in C order: one loop for each axis.
@@ -189,9 +191,11 @@ void FunctionEmitter::for_each_element(const Emitted& view, const std::function<
 /// `view[...] = value` for a number, or for a tuple as long as the view.
 void FunctionEmitter::assign_view(const Emitted& view, const Emitted& value) {
     const TypeRef element = view.type->element();
-    if (value.type->is_number()) {
-        const Emitted converted = convert(value, element);
-        for_each_element(view, [&](llvm::Value* place) { store_element(place, converted, element); });
+    if (!value.type->is(TypeKind::tuple)) {
+        const Emitted converted = element->is(TypeKind::record) ? value : convert(value, element);
+        for_each_element(view, [&](llvm::Value* place) {
+            store_element(place, converted, element, view.type->aligned);
+        });
         return;
     }
     const std::size_t count = value.type->elements.size();
@@ -200,7 +204,7 @@ void FunctionEmitter::assign_view(const Emitted& view, const Emitted& value) {
     for (std::size_t i = 0; i < count; ++i) {
         llvm::Value* bytes = builder.CreateMul(view.parts[2], int64(static_cast<std::int64_t>(i)));
         store_element(builder.CreateGEP(builder.getInt8Ty(), view.parts[0], bytes), element_of(value, i),
-                      element);
+                      element, view.type->aligned);
     }
 }
 

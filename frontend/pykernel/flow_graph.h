@@ -33,6 +33,7 @@ enum class Opcode {
     get_attribute,  ///< text
     get_item,       ///< operands: container, index
     set_item,       ///< operands: container, index, value
+    set_attribute,  ///< text; operands: object, value
     call,           ///< operands: callee, positional..., keyword...; keywords
     spread,         ///< operands: tuple; as operand of a call: `*tuple`
     build_tuple,

@@ -228,7 +228,11 @@ void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Exp
             return;
         }
         case ExpressionKind::attribute:
-            refuse_typing("attribute '" + target.text + "' cannot be set in a kernel", target.location);
+            append({.opcode = Opcode::set_attribute,
+                    .location = target.location,
+                    .operands = {expression(target.operands[0]), value},
+                    .text = target.text});
+            return;
         default:
             refuse_unsupported("this assignment target is not supported in kernels", target.location);
     }
@@ -244,6 +248,20 @@ void FlowGraphBuilder::augmented_assign(const Statement& statement) {
         const ValueId change = expression(statement.value);
         const ValueId result = operation(Opcode::binary, place, {old, change}, statement.op);
         operation(Opcode::set_item, target.location, {container, index, result});
+        return;
+    }
+    if (target.kind == ExpressionKind::attribute) {
+        const ValueId object = expression(target.operands[0]);
+        const ValueId old = append({.opcode = Opcode::get_attribute,
+                                    .location = target.location,
+                                    .operands = {object},
+                                    .text = target.text});
+        const ValueId change = expression(statement.value);
+        const ValueId result = operation(Opcode::binary, place, {old, change}, statement.op);
+        append({.opcode = Opcode::set_attribute,
+                .location = target.location,
+                .operands = {object, result},
+                .text = target.text});
         return;
     }
     const ValueId old = expression(target);

@@ -19,6 +19,7 @@ enum class GlobalKind {
     data_type,    ///< numba.float32, np.float32, "float32"...: type_name
     intrinsic,    ///< `text` is "cuda.grid", "math.sqrt", "len": a row of the tables of callables
     function,     ///< `integer` indexes Request::functions
+    record,       ///< NumPy structured scalar: type_name, bytes
     array,        ///< NumPy array: type_name of an element, shape, bytes in C order
     exception,    ///< `text` is the class name
     module,       ///< `text` is its name; only its attributes are of use

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frontend/pykernel/assignments.h"
 #include "frontend/pykernel/callables.h"
 #include "frontend/pykernel/operators.h"
 #include "frontend/pykernel/program.h"
@@ -189,7 +190,11 @@ class Inference {
             case Opcode::get_item:
                 return item_type(types_, operand(0), operand(1), in.location);
             case Opcode::set_item:
-                return check_set_item(in, operand(0), operand(1), operand(2));
+                check_set_item(types_, in, operand(0), operand(1), operand(2));
+                return types_.none;
+            case Opcode::set_attribute:
+                check_set_attribute(types_, in, operand(0), operand(1));
+                return types_.none;
             case Opcode::call:
                 return call(in);
             case Opcode::build_tuple:
@@ -214,47 +219,6 @@ class Inference {
                 return types_.none;
         }
         return nullptr;
-    }
-
-    TypeRef check_set_item(const Instruction& in, TypeRef container, TypeRef index, TypeRef value) {
-        const TypeRef array = container->is(TypeKind::flat) ? container->element() : container;
-        if (!array->is(TypeKind::array)) {
-            refuse_typing("elements of " + container->name + " cannot be assigned to", in.location);
-        }
-        if (array->read_only) {
-            refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")",
-                          in.location);
-        }
-        if (container->is(TypeKind::array) && index->is(TypeKind::array) && index->dimensions == 1 &&
-            index->element()->is_integral() && array->dimensions > 0 && value->is_number()) {
-            return types_.none;  // every element, or row, that the index names
-        }
-        const TypeRef target = container->is(TypeKind::flat)
-                                   ? item_type(types_, container, index, in.location)
-                                   : indexed_array(types_, container, index, in.location);
-        if (!can_assign(in, target, value)) {
-            refuse_typing("Cannot convert " + value->name + " to " + array->element()->name +
-                              ", the type of the array's elements",
-                          in.location);
-        }
-        return types_.none;
-    }
-
-    /// One number goes everywhere, a tuple of numbers into a row. An array would need a copy in case the two
-    /// overlap, memory that a kernel does not have.
-    bool can_assign(const Instruction& in, TypeRef target, TypeRef value) {
-        if (value->is_number()) return true;
-        if (!target->is(TypeKind::array)) return false;
-        if (value->is(TypeKind::array)) {
-            throw SourceError(
-                ErrorClass::runtime,
-                "NRT required but not enabled: assigning an array (" + value->name +
-                    ") to a part of another is not supported in kernels, by Numba's CUDA target "
-                    "neither; write a loop over the elements",
-                in.location);
-        }
-        return value->is(TypeKind::tuple) && target->dimensions == 1 &&
-               std::ranges::all_of(value->elements, [](TypeRef element) { return element->is_number(); });
     }
 
     TypeRef build_tuple(const Instruction& in) {

@@ -64,7 +64,7 @@ TypeRef type_reversed(const CallTyping& call) {
     if (over->is(TypeKind::range))
         return types.range(over->element()->is_signed ? over->element() : types.int64);
     if (over->is(TypeKind::array) && over->dimensions > 0)
-        return types.array(over->element(), over->dimensions, 'A', over->address_space, over->read_only);
+        return types.array_like(over, over->element(), over->dimensions, 'A');
     if (over->is(TypeKind::tuple)) return types.tuple({over->elements.rbegin(), over->elements.rend()});
     refuse_typing("a value of type " + over->name + " is not reversible", call.call.location);
 }

@@ -42,7 +42,8 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
             name.remove_prefix(1);
         if (name != "boolean" && name != "none") type = call.types().scalar_named(name);
     }
-    if (!type || !type->is_number()) call.refuse("the dtype must be a type of numbers that kernels know");
+    if (!type || !type->lies_in_memory())
+        call.refuse("the dtype must be a type of numbers or of records that kernels know");
     return type;
 }
 

@@ -102,7 +102,8 @@ void Program::finish_with_cycle(Specialisation& head, std::size_t depth) {
 
 std::optional<int> misfit(TypeRef given, TypeRef wanted) {
     if (given->is(TypeKind::array) && wanted->is(TypeKind::array)) {
-        const bool same = given->element() == wanted->element() && given->dimensions == wanted->dimensions;
+        const bool same = given->element() == wanted->element() && given->dimensions == wanted->dimensions &&
+                          (given->aligned || !wanted->aligned);
         if (!same || (given->layout != wanted->layout && wanted->layout != 'A')) return std::nullopt;
         return given->layout == wanted->layout ? 0 : 1;
     }
@@ -116,6 +117,8 @@ std::optional<int> misfit(TypeRef given, TypeRef wanted) {
         }
         return total;
     }
+    if (given->is(TypeKind::record) && wanted->is(TypeKind::record))
+        return holds_fields_of(given, wanted) ? std::optional(given->name == wanted->name ? 0 : 100) : std::nullopt;
     const Conversion step = conversion(given, wanted);
     static constexpr int weights[] = {0, 1, 100, 10000};
     return step == Conversion::none ? std::nullopt : std::optional(weights[static_cast<int>(step)]);
@@ -139,10 +142,12 @@ std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource&
         for (std::size_t i = 0; total && i < given.size(); ++i) {
             const auto one = i < wanted.size() ? misfit(given[i], wanted[i]) : std::nullopt;
             total = one ? std::optional(*total + *one) : std::nullopt;
-            // A declared array may lie in any memory.
+            // A declared array or record may lie in any memory.
+            if (one && given[i]->is(TypeKind::record))
+                wanted[i] = types.record_in(wanted[i], given[i]->address_space, given[i]->read_only);
             if (one && given[i]->is(TypeKind::array)) {
                 wanted[i] = types.array(given[i]->element(), given[i]->dimensions, wanted[i]->layout,
-                                        given[i]->address_space, given[i]->read_only);
+                                        given[i]->address_space, given[i]->read_only, given[i]->aligned);
             }
         }
         if (!total || wanted.size() != given.size() || (best_misfit && *best_misfit <= *total)) continue;
@@ -182,12 +187,15 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             if (const TypeRef type = types.parse(value.type_name)) return types.data_type(type);
             refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::array: {
-            const TypeRef element = types.scalar_named(value.type_name);
+            const TypeRef element = types.parse(value.type_name);
             if (!element)
                 refuse_unsupported("arrays of " + value.type_name + " are not supported in kernels yet",
                                    place);
             return types.array(element, static_cast<unsigned>(value.shape.size()), 'C', constant_space, true);
         }
+        case GlobalKind::record:
+            if (const TypeRef type = types.parse(value.type_name)) return types.record_in(type, constant_space, true);
+            refuse_unsupported("records of the type " + value.type_name + " are not supported in kernels yet", place);
         case GlobalKind::intrinsic:
             if (value.text == "cuda.threadIdx" || value.text == "cuda.blockIdx" ||
                 value.text == "cuda.blockDim" || value.text == "cuda.gridDim") {
@@ -239,6 +247,15 @@ std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Ins
     return sources;
 }
 
+/// The beginning of a long name (a record's lists its fields), and a number that stands for all of it.
+static std::string shortened(const std::string& name) {
+    static constexpr std::size_t longest = 60, kept = 24;
+    if (name.size() <= longest) return name;
+    std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+    for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+    return name.substr(0, kept) + " " + std::to_string(hash);
+}
+
 std::string mangle(std::string_view name, const std::vector<TypeRef>& arguments) {
     static constexpr char digits[] = "0123456789abcdef";
     auto append = [](std::string& symbol, std::string_view text) {
@@ -268,7 +285,7 @@ std::string mangle(std::string_view name, const std::vector<TypeRef>& arguments)
     if (symbol.empty() || std::isdigit(static_cast<unsigned char>(symbol[0]))) symbol.insert(0, "_");
     for (TypeRef argument : arguments) {
         symbol += '$';
-        append(symbol, argument->name);
+        append(symbol, shortened(argument->name));
         if (argument->is(TypeKind::array) && argument->address_space != global_space) {
             symbol += "_s" + std::to_string(argument->address_space);
         }

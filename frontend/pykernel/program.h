@@ -77,6 +77,8 @@ class Program {
     std::vector<Specialisation*> unfinished_;  ///< members of cycles of calls
 };
 
+/// Whether a record begins with the fields of another, so that it can stand for that one (Numba's rule).
+[[nodiscard]] bool holds_fields_of(TypeRef record, TypeRef other);
 /// How badly a value fits a declared type, 0 for exactly; empty when it cannot be converted.
 [[nodiscard]] std::optional<int> misfit(TypeRef given, TypeRef wanted);
 

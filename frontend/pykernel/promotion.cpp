@@ -147,7 +147,7 @@ TypeRef Promotion::unify_optional(TypeRef a, TypeRef b) const {
     b = b->present();
     const TypeRef value = a->is(TypeKind::none) ? b : b->is(TypeKind::none) ? a : unify(a, b);
     const bool can_be_absent =
-        value && (value->is_number() || value->is(TypeKind::tuple) || value->is(TypeKind::array));
+        value && (value->lies_in_memory() || value->is(TypeKind::tuple) || value->is(TypeKind::array));
     return can_be_absent ? types_.optional(value) : nullptr;
 }
 
@@ -171,11 +171,14 @@ TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
     }
     if (a->is(TypeKind::slice) && b->is(TypeKind::slice) && a->elements.size() == b->elements.size())
         return types_.slice(std::vector<TypeRef>(a->elements.size(), types_.int64));
+    if (a->is(TypeKind::record) && b->is(TypeKind::record) && a->name == b->name)
+        return types_.record_in(a, generic_space, a->read_only || b->read_only);
     if (!a->is(TypeKind::array) || !b->is(TypeKind::array)) return nullptr;
     if (a->element() != b->element() || a->dimensions != b->dimensions) return nullptr;
     const char layout = a->layout == b->layout ? a->layout : 'A';
     const unsigned space = a->address_space == b->address_space ? a->address_space : unsigned{generic_space};
-    return types_.array(a->element(), a->dimensions, layout, space, a->read_only || b->read_only);
+    return types_.array(a->element(), a->dimensions, layout, space, a->read_only || b->read_only,
+                        a->aligned && b->aligned);
 }
 
 bool is_comparison(Operator op) {

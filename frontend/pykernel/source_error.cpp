@@ -40,6 +40,10 @@ const char* error_class_name(ErrorClass error_class) {
             return "NotImplementedError";
         case ErrorClass::value:
             return "ValueError";
+        case ErrorClass::unknown_field:
+            return "UnknownFieldError";
+        case ErrorClass::type:
+            return "NumbaTypeError";
         case ErrorClass::not_defined:
             return "NotDefinedError";
     }

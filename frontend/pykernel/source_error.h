@@ -19,6 +19,8 @@ enum class ErrorClass {
     runtime,          ///< NumbaRuntimeError: what would need memory allocated in the kernel
     not_implemented,  ///< Python's own
     value,            ///< Python's ValueError
+    unknown_field,    ///< errors.py: a KeyError
+    type,             ///< NumbaTypeError
 };
 
 [[nodiscard]] const char* error_class_name(ErrorClass error_class);

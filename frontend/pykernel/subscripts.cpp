@@ -26,10 +26,10 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
                                 : object->layout == 'C' ? 'F'
                                 : object->layout == 'F' ? 'C'
                                                         : 'A';
-            return types.array(object->element(), dimensions, layout, object->address_space,
-                               object->read_only);
+            return types.array_like(object, object->element(), dimensions, layout);
         }
     }
+    if (is_field(object, name)) return field_value(types, object, *named_field(object, name, place), place);
     const bool number = object->is(TypeKind::integer) || object->is(TypeKind::floating);
     const std::string_view owner = object->is(TypeKind::array)   ? "array."
                                    : object->is(TypeKind::tuple) ? "tuple."
@@ -113,8 +113,10 @@ TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location p
     if (container->is(TypeKind::flat)) {
         if (!index->is(TypeKind::integer))
             refuse_typing(container->name + " cannot be indexed with " + index->name, place);
-        return container->element()->element();
+        return types.value_in(container->element());
     }
+    if (const RecordField* field = indexed_field(container, index, place))
+        return field_value(types, container, *field, place);
     if (!container->is(TypeKind::array)) {
         refuse_typing("a value of type " + container->name + " cannot be indexed", place,
                       container->is(TypeKind::text) ? Standing::not_yet : Standing::not_gpu_code);
@@ -161,12 +163,11 @@ TypeRef element_type(TypeTable& types, TypeRef over) {
     switch (over->kind) {
         case TypeKind::range:
         case TypeKind::flat:
-            return over->is(TypeKind::flat) ? over->element()->element() : over->element();
+            return over->is(TypeKind::flat) ? types.value_in(over->element()) : over->element();
         case TypeKind::array:
             if (over->dimensions == 0) return nullptr;
-            if (over->dimensions == 1) return over->element();
-            return types.array(over->element(), over->dimensions - 1, 'A', over->address_space,
-                               over->read_only);
+            if (over->dimensions == 1) return types.value_in(over);
+            return types.array_like(over, over->element(), over->dimensions - 1, 'A');
         case TypeKind::tuple:
             return uniform(over);
         case TypeKind::index_grid:
@@ -174,7 +175,7 @@ TypeRef element_type(TypeTable& types, TypeRef over) {
         case TypeKind::index_items: {
             const TypeRef indices =
                 types.tuple(std::vector<TypeRef>(over->element()->dimensions, types.int64));
-            return types.tuple({indices, over->element()->element()});
+            return types.tuple({indices, types.value_in(over->element())});
         }
         case TypeKind::iterator:
             return element_type(types, over->element());

@@ -11,6 +11,18 @@ namespace cudasim::pykernel {
 
 /// @throws SourceError when the type has no such attribute
 [[nodiscard]] TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, Location place);
+// Fields of records (record_fields.cpp).
+
+/// Whether object.name means a field; attributes and methods of arrays come first. Of a record every name does.
+[[nodiscard]] bool is_field(TypeRef object, std::string_view name);
+/// The field that object.name is; null for what has no fields and for arrays of records without that one.
+/// @throws SourceError when a record has no such field
+[[nodiscard]] const RecordField* named_field(TypeRef object, std::string_view name, Location place);
+/// The field that container[index] names; null for what has no fields, and where the index names an element.
+/// @throws SourceError when there is no such field
+[[nodiscard]] const RecordField* indexed_field(TypeRef container, TypeRef index, Location place);
+/// What a field of a record is, or of an array of records: an array of the fields. @throws SourceError
+[[nodiscard]] TypeRef field_value(TypeTable& types, TypeRef object, const RecordField& field, Location place);
 /// Which elements tuple[slice] has, in order. @throws SourceError when the bounds are not constants
 [[nodiscard]] std::vector<std::size_t> sliced_positions(TypeRef tuple, TypeRef slice, Location place);
 /// Type of container[index]. @throws SourceError

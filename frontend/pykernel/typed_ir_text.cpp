@@ -109,6 +109,8 @@ class Printer {
                 return add(
                     value(in.operands[0]) + "[" + value(in.operands[1]) + "] = " + value(in.operands[2]),
                     nullptr, line);
+            case Opcode::set_attribute:
+                return add(value(in.operands[0]) + "." + in.text + " = " + value(in.operands[1]), nullptr, line);
             case Opcode::call:
                 return add(result + "call " + value(in.operands[0]) + "(" + operands(in, 1) + ")", in.type,
                            line);

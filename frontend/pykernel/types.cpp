@@ -84,8 +84,12 @@ TypeRef TypeTable::tuple(std::vector<TypeRef> elements) {
 }
 
 TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
-                         bool read_only) {
-    std::string name = std::string(read_only ? "readonly " : "") + "array(" + element->name + ", " +
+                         bool read_only, bool aligned) {
+    if (element->is(TypeKind::record)) {
+        element = record_in(element, global_space, false);
+        aligned = aligned && element->aligned;
+    }
+    std::string name = std::string(aligned ? "" : "unaligned ") + (read_only ? "readonly " : "") + "array(" + element->name + ", " +
                        std::to_string(dimensions) + "d, " + layout + ")";
     return intern({.kind = TypeKind::array,
                    .elements = {element},
@@ -93,6 +97,7 @@ TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsi
                    .layout = layout,
                    .address_space = address_space,
                    .read_only = read_only,
+                   .aligned = aligned,
                    .name = std::move(name)},
                   "@" + std::to_string(address_space));
 }
@@ -221,8 +226,8 @@ std::vector<std::string_view> split_arguments(std::string_view text) {
     int depth = 0;
     std::size_t begin = 0;
     for (std::size_t i = 0; i <= text.size(); ++i) {
-        if (i < text.size() && text[i] == '(') ++depth;
-        if (i < text.size() && text[i] == ')') --depth;
+        if (i < text.size() && (text[i] == '(' || text[i] == '[')) ++depth;
+        if (i < text.size() && (text[i] == ')' || text[i] == ']')) --depth;
         if (i == text.size() || (text[i] == ',' && depth == 0)) {
             if (auto part = trim(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
             begin = i + 1;
@@ -242,28 +247,33 @@ unsigned parse_count(std::string_view text) {
 
 }  // namespace
 
+TypeRef TypeTable::parse_array(std::string_view name) {
+    const bool unaligned = name.starts_with("unaligned ");
+    if (unaligned) name = trim(name.substr(10));
+    const bool read_only = name.starts_with("readonly ");
+    if (read_only) name = trim(name.substr(9));
+    const bool array_name = name.starts_with("array(") || name.starts_with("Array(");
+    if (!array_name || !name.ends_with(')')) return nullptr;
+    const auto parts = split_arguments(name.substr(6, name.size() - 7));
+    if (parts.size() < 3 || !parts[1].ends_with('d') || parts[2].size() != 1) return nullptr;
+    const TypeRef element = parts[0].starts_with("Record(") ? parse_record(parts[0]) : scalar_named(parts[0]);
+    const unsigned dimensions = parse_count(parts[1].substr(0, parts[1].size() - 1));
+    const char layout = parts[2].front();
+    const bool known = layout == 'C' || layout == 'F' || layout == 'A';
+    if (!element || !known || parts[1] == "d") return nullptr;
+    return array(element, dimensions, layout, global_space, read_only, !unaligned);
+}
+
 TypeRef TypeTable::parse(std::string_view name) {
     name = trim(name);
-    bool read_only = false;
-    if (name.starts_with("readonly ")) {
-        read_only = true;
-        name = trim(name.substr(9));
-    }
+    if (name.starts_with("Record(")) return parse_record(name);
+    if (const TypeRef parsed = parse_array(name)) return parsed;
     const auto open = name.find('(');
     if (open == std::string_view::npos) return scalar_named(name);
     if (!name.ends_with(')')) return nullptr;
     const std::string_view head = name.substr(0, open);
     const std::string_view inside = name.substr(open + 1, name.size() - open - 2);
     const auto parts = split_arguments(inside);
-    if (head == "array" || head == "Array") {
-        if (parts.size() < 3 || !parts[1].ends_with('d') || parts[2].size() != 1) return nullptr;
-        const TypeRef element = scalar_named(parts[0]);
-        const unsigned dimensions = parse_count(parts[1].substr(0, parts[1].size() - 1));
-        const char layout = parts[2].front();
-        const bool known = layout == 'C' || layout == 'F' || layout == 'A';
-        if (!element || !known || parts[1] == "d") return nullptr;
-        return array(element, dimensions, layout, global_space, read_only);
-    }
     if (head == "UniTuple") {
         const auto times = inside.rfind(" x ");
         if (times == std::string_view::npos) return nullptr;

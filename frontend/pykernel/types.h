@@ -23,6 +23,7 @@ enum class TypeKind {
     tuple,     ///< elements
     optional,  ///< elements[0], or None: what a function returns that returns nothing on some paths
     array,     ///< elements[0], dimensions, layout, address_space
+    record,    ///< a reference to memory in address_space: fields, bits
     slice,     ///< elements: start, stop and, where there is one, step; none where left out
     ellipsis,
     range,        ///< elements[0] is the integer type of its values
@@ -49,6 +50,17 @@ enum AddressSpace : unsigned {
     local_space = 5,
 };
 
+struct Type;
+
+/// A field of a record.
+struct RecordField {
+    std::string name;
+    const Type* type = nullptr;  ///< an array for an array of fixed shape in the record; null: not known to the compiler
+    std::string type_name;       ///< Numba's
+    std::uint64_t offset = 0;    ///< in bytes
+    std::vector<std::int64_t> shape;  ///< of an array
+};
+
 struct Type {
     TypeKind kind = TypeKind::none;
     bool is_signed = false;
@@ -60,6 +72,8 @@ struct Type {
     char layout = 'C';
     unsigned address_space = global_space;
     bool read_only = false;
+    bool aligned = true;  ///< array, record: whether elements, fields lie at multiples of their natural alignment
+    std::vector<RecordField> fields;  ///< in order of their offsets
     const GlobalValue* global = nullptr;
     std::string name;  ///< Numba's
 
@@ -68,6 +82,8 @@ struct Type {
     [[nodiscard]] bool is_number() const {
         return kind == TypeKind::boolean || kind == TypeKind::integer || kind == TypeKind::floating;
     }
+    /// Can be an element of an array.
+    [[nodiscard]] bool lies_in_memory() const { return is_number() || kind == TypeKind::record; }
     [[nodiscard]] bool is_integral() const { return kind == TypeKind::boolean || kind == TypeKind::integer; }
     /// Its state lives at the place that made it (TypeTable::iterator).
     [[nodiscard]] bool is_iterator() const {
@@ -78,7 +94,11 @@ struct Type {
     [[nodiscard]] const Type* present() const { return is(TypeKind::optional) ? element() : this; }
     /// Of a string known while compiling.
     [[nodiscard]] std::string text() const { return name.substr(13, name.size() - 14); }  // Literal[str](...)
-    /// Of the LLVM pointer to an array's data.
+    /// Of a record; null when there is none of that name.
+    [[nodiscard]] const RecordField* field(std::string_view name) const;
+    /// Of a value in memory, in bytes.
+    [[nodiscard]] std::uint64_t bytes() const { return bits / 8; }
+    /// Of the LLVM pointer to an array's or a record's data.
     [[nodiscard]] unsigned pointer_space() const {
         return address_space == local_space ? unsigned{generic_space} : address_space;
     }
@@ -97,7 +117,13 @@ class TypeTable {
     [[nodiscard]] TypeRef text(std::string_view value);
     [[nodiscard]] TypeRef tuple(std::vector<TypeRef> elements);
     [[nodiscard]] TypeRef array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
-                                bool read_only = false);
+                                bool read_only = false, bool aligned = true);
+    /// With another element type; elements of unaligned records need not be aligned.
+    [[nodiscard]] TypeRef array_like(TypeRef array, TypeRef element, unsigned dimensions, char layout);
+    /// What `array[i]` is: a record knows the memory it lies in.
+    [[nodiscard]] TypeRef value_in(TypeRef array);
+    /// The same record in another memory.
+    [[nodiscard]] TypeRef record_in(TypeRef record, unsigned address_space, bool read_only);
     [[nodiscard]] TypeRef optional(TypeRef element);
     [[nodiscard]] TypeRef range(TypeRef element);
     /// @param bounds types of start, stop and, where the slice says one, step; none where left out
@@ -126,6 +152,9 @@ class TypeTable {
     [[nodiscard]] TypeRef parse(std::string_view name);
 
   private:
+    [[nodiscard]] TypeRef parse_record(std::string_view name);
+    [[nodiscard]] TypeRef parse_array(std::string_view name);
+    [[nodiscard]] bool parse_field(std::string_view text, RecordField& field);
     TypeRef intern_by_identity(Type type, std::uint32_t site, std::size_t position);
     TypeRef intern(Type type, std::string_view key_suffix = {});
     std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;

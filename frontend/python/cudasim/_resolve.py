@@ -12,6 +12,8 @@ import types as python_types
 
 import numpy as np
 
+from cudasim.types import Type, name_of
+
 # NumPy's names that kernels may call and that are no ufuncs.
 _NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + kernel_name for name, kernel_name in (
     *((name, name) for name in (
@@ -134,6 +136,8 @@ def describe(value, name, register_function):
         return _tuple(value, name, register_function)
     if isinstance(value, np.ndarray):
         return _array(value, name)
+    if isinstance(value, np.void) and value.dtype.names is not None:
+        return _record(value, name)
     intrinsic = getattr(value, "__cudasim_intrinsic__", None)
     if isinstance(intrinsic, str):
         return ("intrinsic", intrinsic)
@@ -170,11 +174,28 @@ def _tuple(value, name, register_function):
 
 
 def _array(value, name):
+    if value.dtype.names is not None:
+        return _record_array(value, name)
     if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8 or value.dtype.name == "float16":
         kind = "unsupported" if value.dtype.kind in "OSU" or value.dtype.name == "longdouble" else "not_yet"
         return (kind, f"an array of {value.dtype} is not supported in kernels")
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
     return ("array", name, native.dtype.name, list(value.shape), native.tobytes())
+
+
+def _record(value, name):
+    array = np.zeros((), value.dtype)
+    array[()] = value
+    kind, *fields = _record_array(array, name)
+    return (kind, *fields) if kind != "array" else ("record", name, fields[1], fields[3])
+
+
+def _record_array(value, name):
+    native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+    try:
+        return ("array", name, name_of(native.dtype), list(value.shape), native.tobytes())
+    except TypeError:
+        return ("unsupported", f"an array of {value.dtype} is not supported in kernels")
 
 
 def _callable_or_type(value, name, register_function):
@@ -184,7 +205,7 @@ def _callable_or_type(value, name, register_function):
         if issubclass(value, np.generic):
             return ("data_type", np.dtype(value).name)
     if isinstance(value, np.dtype):
-        return ("data_type", value.name)
+        return ("data_type", name_of(value) if value.names is not None else value.name)
     py_func = getattr(value, "py_func", None)
     if isinstance(py_func, python_types.FunctionType):
         return ("function", register_function(value), py_func.__name__)
@@ -223,8 +244,6 @@ def _callable_or_type(value, name, register_function):
 
 def _numba_type_name(value):
     """Numba's name of a type object, its own or cudasim's; None for anything else."""
-    from cudasim.types import Type
-
     if isinstance(value, Type) or any(base.__module__ == "numba.core.types.abstract" and base.__name__ == "Type"
                                       for base in type(value).__mro__):
         return str(value)

@@ -48,6 +48,13 @@ class KernelError(RuntimeError):
     """A kernel error without a Python exception of its own: traps, invalid calls, deadlocks."""
 
 
+class UnknownFieldError(KeyError):
+    """A record has no such field: a KeyError, as with Numba, that prints its message."""
+
+    def __str__(self):
+        return str(self.args[0])
+
+
 def _real_numba_errors():
     numba = sys.modules.get("numba")
     if numba is None or getattr(numba, "__cudasim_stand_in__", False):
@@ -116,4 +123,5 @@ __all__ = [
     "KernelError",
     "KernelMemoryError",
     "KernelTimeoutError",
+    "UnknownFieldError",
 ]

@@ -9,7 +9,9 @@ import sys
 
 import numpy as np
 
-_ARRAY_NAME = re.compile(r"array\((\w+), (\d+)d, ([CFA])\)")
+from cudasim import _record_names
+
+_ARRAY_NAME = re.compile(r"(?:unaligned )?(?:readonly )?array\((.+), (\d+)d, ([CFA])\)")
 _UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((.+) x (\d+)\)")
 _TUPLE_NAME = re.compile(r"Tuple\(([^(].*)?\)")
 
@@ -73,7 +75,22 @@ class Array(Type):
 
     def __init__(self, dtype, ndim, layout):
         self.dtype, self.ndim, self.layout = dtype, ndim, layout
-        super().__init__(f"array({dtype}, {ndim}d, {layout})")
+        super().__init__(array_name(str(dtype), ndim, layout))
+
+
+class Record(Type):
+    """A structured scalar; its name says what its fields are (cudasim._record_names)."""
+
+    def __init__(self, dtype):
+        """
+        :param dtype: the structured numpy.dtype
+        """
+        self.dtype, self.size, self.aligned = dtype, dtype.itemsize, dtype.isalignedstruct
+        super().__init__(_record_names.record_name(dtype))
+
+    @property
+    def bitwidth(self):
+        return self.size * 8
 
 
 class Tuple(Type):
@@ -109,6 +126,18 @@ class Signature:
 
     def __hash__(self):
         return hash(self.args)
+
+
+def array_name(element, ndim, layout):
+    """The name of the type of arrays of elements of that name."""
+    unaligned = "unaligned " if element.startswith("Record(") and element.endswith(";False)") else ""
+    return f"{unaligned}array({element}, {ndim}d, {layout})"
+
+
+def from_dtype(dtype):
+    """The type of values of a NumPy dtype."""
+    dtype = np.dtype(dtype)
+    return Record(dtype) if dtype.names is not None else parse_type(name_of(dtype))
 
 
 def tuple_name(names):
@@ -153,7 +182,7 @@ def _is_type_like(value):
 
 def _numba_type_name(value):
     if hasattr(value, "layout") and hasattr(value, "ndim"):
-        return f"array({name_of(value.dtype)}, {value.ndim}d, {value.layout})"
+        return array_name(name_of(value.dtype), value.ndim, value.layout)
     if hasattr(value, "types") and hasattr(value, "count"):
         return tuple_name([name_of(element) for element in value.types])
     if hasattr(value, "dtype") and hasattr(value, "count"):
@@ -178,6 +207,8 @@ def name_of(value):
         dtype = np.dtype(value)
         if dtype.name in ALIASES:
             return ALIASES[dtype.name].name
+        if dtype.names is not None and dtype.isnative:
+            return _record_names.record_name(dtype)
         raise TypeError(f"cudasim has no type for the NumPy dtype {dtype}")
     raise TypeError(f"not a type: {value!r}")
 
@@ -203,6 +234,8 @@ def parse_type(text):
         return UniTuple(parse_type(match[1]), int(match[2]))
     if match := _TUPLE_NAME.fullmatch(text):
         return Tuple(_split_names(match[1] or ""))
+    if text.startswith("Record(") and (dtype := _record_names.dtype_from_name(text)) is not None:
+        return Record(dtype)
     return _evaluate(text)
 
 

@@ -72,6 +72,7 @@ class HostCopies:
     def __init__(self, device):
         self.device = device
         self._copies = []  # (host array, what keeps the memory, its address, what becomes of it)
+        self._records = []  # (record, the host array that stands for it)
 
     def add(self, host, label, copies_in=True, copies_out=True):
         """Copies the array in and returns the parameters that the kernel gets for it."""
@@ -83,6 +84,14 @@ class HostCopies:
         self._copies.append((host, memory, address, label, copies_out and writable, writable))
         return (address, *host.shape, *host.strides)
 
+    def add_record(self, record, label, copies_in=True, copies_out=True):
+        """Copies a structured scalar in and returns the address that the kernel gets for it."""
+        host = np.zeros((), record.dtype)
+        host[()] = record
+        if copies_out:
+            self._records.append((record, host))
+        return self.add(host, label, copies_in, copies_out)[0]
+
     def write_back(self):
         """Copies results to the host arrays."""
         device = self.device.native
@@ -93,6 +102,9 @@ class HostCopies:
                 device.copy_from_device(host, address)
             elif not writable:
                 self._check_unwritten(device, host, address, label)
+        for record, host in self._records:
+            for name in record.dtype.names:
+                record[name] = host[name]
 
     @staticmethod
     def _check_unwritten(device, host, address, label):
@@ -159,22 +171,20 @@ def _integer_type(value):
 
 
 def _numpy_scalar_type(value):
+    if value.dtype.names is not None and value.dtype.isnative:
+        return types.name_of(value.dtype)
     if value.dtype.name not in types.ALIASES:
         if value.dtype.kind in "SU":
             raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; {_PASSED}")
         if _only_in_python_mode(value.dtype):
-            return _dtype_name(value.dtype)
+            return value.dtype.name
         raise _unsupported_dtype("scalar", value.dtype)
     return types.ALIASES[value.dtype.name].name
 
 
 def _only_in_python_mode(dtype):
-    """Whether Numba has a type for it, and the compiler does not yet: records, dates and times, characters."""
-    return dtype.isnative and (dtype.kind in "MmSU" or (dtype.kind == "V" and dtype.names is not None))
-
-
-def _dtype_name(dtype):
-    return f"Record({dtype.descr})" if dtype.names else dtype.name
+    """Whether Numba has a type for it, and the compiler does not yet: dates and times, characters."""
+    return dtype.isnative and dtype.kind in "MmSU"
 
 
 def _unsupported_dtype(what, dtype):
@@ -196,7 +206,7 @@ def _device_array_type(array):
 def _array_type(array, layout):
     name = array_type_name(array.dtype, array.ndim, layout)
     if name is None and _only_in_python_mode(array.dtype):
-        return f"array({_dtype_name(array.dtype)}, {array.ndim}d, {layout})"
+        return f"array({array.dtype.name}, {array.ndim}d, {layout})"
     if name is None:
         raise _unsupported_dtype("array", array.dtype)
     return name
@@ -226,6 +236,8 @@ def _format_of(name):
     parsed = types.parse_type(name)
     if isinstance(parsed, types.Array):
         return "Q" + "q" * (2 * parsed.ndim)
+    if isinstance(parsed, types.Record):
+        return "Q"
     if isinstance(parsed, types.Tuple):
         return struct_format([types.name_of(element) for element in parsed.types])
     raise ValueError(f"a kernel cannot take an argument of type {name}")
@@ -288,9 +300,13 @@ class Flattener:
         elif isinstance(value, np.ndarray):
             mapped = None if type(value) is np.ndarray else device_view(value)
             values += copies.add(value, self._labels[index]) if mapped is None else mapped.parameters
+        elif isinstance(value, np.void):
+            values.append(copies.add_record(value, self._labels[index]))
         elif isinstance(value, Intent):
             if isinstance(value.value, np.ndarray) and device_view(value.value) is None:
                 values += copies.add(value.value, self._labels[index], value.copies_in, value.copies_out)
+            elif isinstance(value.value, np.void):
+                values.append(copies.add_record(value.value, self._labels[index], value.copies_in, value.copies_out))
             else:
                 self._flatten_one(value.value, index, copies, values)
         elif isinstance(value, tuple):

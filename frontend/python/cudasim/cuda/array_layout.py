@@ -14,7 +14,7 @@ def array_type_name(dtype, ndim, layout):
     key = (dtype, ndim, layout)
     if key not in _type_names:
         try:
-            name = f"array({types.name_of(dtype)}, {ndim}d, {layout})" if dtype.isnative else None
+            name = types.array_name(types.name_of(dtype), ndim, layout) if dtype.isnative else None
         except TypeError:
             name = None
         _type_names[key] = name

@@ -121,6 +121,8 @@ class _Replacements:
             return _pyfiber.intrinsics.get(name) or self._members.get(name.partition(".")[2], value)
         if isinstance(value, np.ndarray) and value.dtype.kind in "biufcMmSUV":
             return constant(value)
+        if isinstance(value, np.void) and value.dtype.names is not None:
+            return constant(np.asarray(value))[()]
         if isinstance(value, np.generic) or type(value) is float:
             return scalar(np.asarray(value).dtype, value)
         if isinstance(value, tuple) and type(value) is tuple:

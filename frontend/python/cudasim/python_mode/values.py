@@ -26,7 +26,7 @@ class ArgumentBuilder:
 
 
 def _parsed(name):
-    """None for types that the compiler does not know: records, dates, enumerations."""
+    """None for types that the compiler does not know: dates, enumerations."""
     try:
         return types.parse_type(name)
     except (TypeError, ValueError):
@@ -37,8 +37,7 @@ def _uncompiled_value(value, numbers, owner):
     """A value of a type that only Python mode has."""
     value = value.value if isinstance(value, Intent) else value
     if isinstance(value, np.generic):
-        own = next(numbers)
-        return np.rec.array(own.reshape(1).copy())[0] if own.dtype.names else own
+        return next(numbers)
     if not hasattr(value, "strides"):
         return next(numbers)
     address, rest = next(numbers), [next(numbers) for _ in range(2 * value.ndim)]
@@ -58,6 +57,8 @@ def _value(kind, numbers, owner):
         address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
         shape, strides = tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :])
         return _pyfiber.array(address, shape, strides, dtype_of(kind.dtype), True, owner)
+    if isinstance(kind, types.Record):
+        return _pyfiber.array(next(numbers), (), (), kind.dtype, True, owner)[()]
     if isinstance(kind, types.Tuple):
         return tuple([_value(types.parse_type(types.name_of(element)), numbers, owner) for element in kind.types])
     return scalar(kind.dtype, next(numbers))
@@ -84,11 +85,11 @@ def dtype_of(kind):
     if isinstance(kind, type) and issubclass(kind, np.generic):
         return np.dtype(kind)
     parsed = types.parse_type(types.name_of(kind))
-    return parsed.dtype if isinstance(parsed, types.Number) else np.dtype(str(parsed))
+    return parsed.dtype if isinstance(parsed, (types.Number, types.Record)) else np.dtype(str(parsed))
 
 
 def numpy_view(address, shape, strides, dtype, writable, owner):
-    """An ndarray over memory. Records show their fields as attributes, as in Numba."""
+    """An ndarray over memory."""
     low = sum(min(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
     high = sum(max(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
     empty = 0 in shape
@@ -97,7 +98,7 @@ def numpy_view(address, shape, strides, dtype, writable, owner):
     memory.owner = owner  # the view's base keeps it
     view = np.ndarray(shape, dtype, memory, 0 if empty else -low, strides)
     view.flags.writeable = writable
-    return view.view(np.recarray) if dtype.names else view
+    return view
 
 
 def constant(array):
