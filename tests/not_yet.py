@@ -24,6 +24,7 @@ PROBES = [
     ("complex numbers and arrays as arguments", "a[0] = b[0].real", np.ones(2, np.complex128)),
     ("complex constants from outside", "a[0] = COMPLEX.real", 1.0),
     ("float16", "b[0] = 2.0", np.ones(2, np.float16)),
+    ("characters in records", "b[0].s = b[1].s", np.zeros(2, [("s", "S4")])),
     ("`datetime64` and `timedelta64`", "a[0] = b[0] < b[1]", np.array(["2020", "2021"], "M8[D]")),
     ("arrays of characters", "a[0] = len(b)", np.array([b"ab", b"c"])),
     ("members of enumerations as arguments", "a[0] = b == Colour.RED", Colour.RED),

@@ -195,7 +195,7 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
         }
         case GlobalKind::record:
             if (const TypeRef type = types.parse(value.type_name)) return types.record_in(type, constant_space, true);
-            refuse_unsupported("records of the type " + value.type_name + " are not supported in kernels yet", place);
+            refuse_unsupported("the type " + value.type_name + " are not supported in kernels yet", place);
         case GlobalKind::intrinsic:
             if (value.text == "cuda.threadIdx" || value.text == "cuda.blockIdx" ||
                 value.text == "cuda.blockDim" || value.text == "cuda.gridDim") {
