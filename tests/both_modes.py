@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 from cudasim import errors, options
 from cudasim.cuda import arguments, dispatcher
-from cudasim.cuda.device_array import DeviceNDArray
+from cudasim.cuda.device_contents import DeviceContents
 
 #: Larger launches are left to native mode: CPython takes microseconds per thread.
 MOST_THREADS = 20_000
@@ -39,7 +39,7 @@ class _Memory:
 
     def restore(self):
         for array, before in zip(self.arrays, self.before):
-            if isinstance(array, DeviceNDArray):
+            if isinstance(array, DeviceContents):
                 array.device.native.copy_to_device(_lowest_address(array), before)
             elif array.flags.writeable:
                 array[...] = before
@@ -51,7 +51,7 @@ def _arrays_in(value):
             yield from _arrays_in(element)
     elif isinstance(value, arguments.Intent):
         yield from _arrays_in(value.value)
-    elif isinstance(value, (np.ndarray, DeviceNDArray)):
+    elif isinstance(value, (np.ndarray, DeviceContents)):
         if value.size:
             yield value
     elif isinstance(value, np.void) and value.base is not None:
@@ -65,7 +65,7 @@ def _lowest_address(array):
 
 
 def _content(array):
-    if not isinstance(array, DeviceNDArray):
+    if not isinstance(array, DeviceContents):
         return array.copy(order="K")
     held = np.empty(array.alloc_size, np.uint8)
     array.device.native.copy_from_device(held, _lowest_address(array))
@@ -123,7 +123,7 @@ def _compare(found, python, native, after_python, after_native, memory):
     for position, (mine, its) in enumerate(zip(after_python, after_native)):
         dtype = memory.arrays[position].dtype
         mine, its = (held.view(dtype) if held.dtype == np.uint8 and held.nbytes % dtype.itemsize == 0 and isinstance(
-            memory.arrays[position], DeviceNDArray) else held for held in (mine, its))  # fmt: skip
+            memory.arrays[position], DeviceContents) else held for held in (mine, its))  # fmt: skip
         if _bits(mine) != _bits(its):
             found.append(f"array {position}: Python mode {_first_difference(mine, its)}")
     if sorted(python[1]) != sorted(native[1]):

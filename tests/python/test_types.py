@@ -113,6 +113,8 @@ def test_numbas_own_types_convert_by_name(run_with_numba):
         (((1, 2.0), (3, 4.0)), "UniTuple(Tuple(int64, float64) x 2)"),
         (Point(1, 2), "UniTuple(int64 x 2)"),
         (Number.one, "int64"),
+        (np.zeros(2, "i4,f8"), "unaligned array(Record(f0[type=int32;offset=0],f1[type=float64;offset=4];12;False), 1d, C)"),
+        (np.zeros(2, "i4,f8")[0], "Record(f0[type=int32;offset=0],f1[type=float64;offset=4];12;False)"),
         (np.zeros(3).view(np.recarray), "array(float64, 1d, C)"),
         (np.matrix([[1.0]]), "array(float64, 2d, C)"),
     ],
@@ -152,7 +154,7 @@ def test_dtypes_that_numba_refuses_are_refused_with_its_class(dtype):
         type_name(np.zeros(3, dtype))
 
 
-@pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]", "U3", "S3", [("a", "i4")]])
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]", "U3", "S3"])
 def test_dtypes_that_the_compiler_does_not_know_run_in_python_mode(dtype):
     def kernel(out, values):
         out[0] = len(values)

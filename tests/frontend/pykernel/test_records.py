@@ -260,6 +260,19 @@ def test_record_arrays_on_the_device():
     assert result.copy_to_host()["y"].tolist() == [0, 11, 10, 21]
 
 
+def test_a_device_record_is_a_reference():
+    @cuda.jit
+    def kernel(record, pair):
+        record.x += pair[0].y
+        pair[0].y = 1
+
+    device = cuda.to_device(points())
+    record = cuda.to_device(points()[3])
+    kernel[1, 1](device[1], (record, 1))
+    assert device.copy_to_host()["x"].tolist() == [0.5, 31.5, 2.5, 3.5]
+    assert record["y"] == 1
+
+
 def test_records_where_control_flow_joins():
     def kernel(out, a, b, i):
         chosen = a[i] if i else b[i]

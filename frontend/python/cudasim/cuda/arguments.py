@@ -18,6 +18,7 @@ from cudasim.cuda.array_interface import as_cuda_array, check_reachable, is_cuda
 from cudasim.cuda.array_layout import array_type_name, is_aligned
 from cudasim.cuda.context import context_of
 from cudasim.cuda.device_array import DeviceNDArray
+from cudasim.cuda.device_record import DeviceRecord
 from cudasim.cuda.device_contents import not_contiguous
 from cudasim.cuda.host_visible_arrays import device_view
 
@@ -139,6 +140,8 @@ def type_name(value):
         return _host_array_type(value) if mapped is None else _device_array_type(mapped)
     if isinstance(value, np.generic):
         return _numpy_scalar_type(value)
+    if isinstance(value, DeviceRecord):
+        return types.name_of(value.dtype)
     if isinstance(value, enum.Enum) and not isinstance(value, int) and isinstance(value.value, (int, float)):
         return f"Enum<{type_name(value.value)}>({kind.__name__})"
     if isinstance(value, numbers.Integral):
@@ -159,7 +162,7 @@ def type_name(value):
     raise ValueError(f"Cannot determine Numba type of {kind}; {_PASSED}")
 
 
-_PASSED = "a kernel takes numbers, NumPy arrays, device arrays and tuples of them"
+_PASSED = "a kernel takes numbers, records, NumPy arrays, device arrays and tuples of them"
 
 
 def _integer_type(value):
@@ -294,7 +297,7 @@ class Flattener:
         return values
 
     def _flatten_one(self, value, index, copies, values):
-        if isinstance(value, DeviceNDArray):
+        if isinstance(value, (DeviceNDArray, DeviceRecord)):
             self._check_memory(value, index, copies.device)
             values += value.parameters
         elif isinstance(value, np.ndarray):
