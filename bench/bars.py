@@ -49,6 +49,7 @@ BARS = (
     Bar("barrier", "a barrier, per thread, one core", "", 15e-9),
     Bar("histogram", "histogram of 10,000, global atomics", "simulator", 10_000),
     Bar("vectorize", "vectorize of 10 million float32, host arrays, two cores", "numpy", 3.0),
+    Bar("pi", "xoroshiro pi, 1,536 threads of 10,000 draws, one core", "njit", 2.0),
     Bar("vectorize_on_device", "vectorize of 10 million float32, device arrays, two cores", "numpy", 3.0, peer_name="vectorize"),
     _python_mode("vector_add_small", "vector add of 100,000"),
     _python_mode("matmul_tiled_small", "64 x 64 matmul in 16 x 16 tiles"),
