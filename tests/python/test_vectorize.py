@@ -285,6 +285,16 @@ def test_the_declared_result_converts(mode):
     np.testing.assert_array_equal(whole(np.array([1.9, -2.9])), np.array([1, -2], np.int32))
 
 
+def test_max_blocksize_limits_the_block():
+    @cuda.vectorize(["int64(int64)"])
+    def thread(x):
+        return cuda.threadIdx.x
+
+    assert thread(np.zeros(100, np.int64)).max() == 99
+    thread.max_blocksize = 32
+    assert thread(np.zeros(100, np.int64)).max() == 31
+
+
 def test_name_and_documentation_are_the_functions():
     @cuda.vectorize(["int64(int64)"])
     def documented(x):

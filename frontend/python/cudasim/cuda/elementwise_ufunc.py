@@ -11,16 +11,21 @@ import numpy as np
 from cudasim import _native, errors
 from cudasim.cuda.array_functions import to_device
 from cudasim.cuda.array_interface import as_device_array, is_cuda_array
+from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.stream import stream as new_stream
 
 
 class CUDAUFuncDispatcher(_native.FramelessCall):
-    """A ufunc. functions: dtypes of the arguments → (dtype of the result, kernel)."""
+    """A ufunc. functions: dtypes of the arguments → (dtype of the result, kernel).
+
+    max_blocksize: threads that a block of its launches has at most.
+    """
 
     def __init__(self, functions, py_func):
         super().__init__(self._run)
         self.functions = functions
+        self.max_blocksize = 1 << 30
         self.__name__ = py_func.__name__
         self.__doc__ = py_func.__doc__
 
@@ -51,7 +56,7 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
             result = _checked_out(out, shape, result_type)
         target = result if isinstance(result, DeviceNDArray) else _unwritten(shape, result_type, stream)
         flat = target if target.ndim == 1 else _flat(target, stream)
-        kernel.forall(flat.size, stream=stream)(*parameters, flat)
+        kernel.forall(flat.size, tpb=threads_per_block(self.max_blocksize), stream=stream)(*parameters, flat)
         if flat is not target and not _shares_memory(flat, target):
             target.copy_to_device(flat.copy_to_host().reshape(target.shape))
         if isinstance(result, DeviceNDArray):
@@ -116,6 +121,11 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
 
 
 _ARRAYS = (np.ndarray, DeviceNDArray)
+
+
+def threads_per_block(max_blocksize):
+    """For forall(): 0, which leaves the choice to it, unless the limit is below what a block may have."""
+    return max_blocksize if max_blocksize < current_device().MAX_THREADS_PER_BLOCK else 0
 
 
 def _operand(value):

@@ -11,6 +11,7 @@ from cudasim import _native
 from cudasim.cuda.array_functions import device_array, to_device
 from cudasim.cuda.array_interface import as_device_array, is_cuda_array
 from cudasim.cuda.device_array import DeviceNDArray
+from cudasim.cuda.elementwise_ufunc import threads_per_block
 
 
 class CUDAGeneralizedUFunc(_native.FramelessCall):
@@ -54,7 +55,7 @@ class CUDAGeneralizedUFunc(_native.FramelessCall):
         ]
         parameters = [_stretched(array, schedule.loopn, core, stream) for array, core in zip(inputs, schedule.ishapes)]
         parameters += [array.reshape(schedule.loopn, *core) for array, core in zip(results, schedule.oshapes)]
-        self._launch(kernel, schedule.loopn, stream, parameters)
+        kernel.forall(schedule.loopn, tpb=threads_per_block(self.max_blocksize), stream=stream)(*parameters)
         if not keep_on_device:
             results = [array.copy_to_host(output, stream=stream) for array, output in zip(results, outputs)]
         return results[0] if len(results) == 1 else tuple(results)
@@ -89,12 +90,6 @@ class CUDAGeneralizedUFunc(_native.FramelessCall):
             f"no matching signature: {self.__name__}() got ({', '.join(map(str, given))}) and has {known or 'none'}; "
             "convert the arrays with .astype()"
         )
-
-    def _launch(self, kernel, count, stream, parameters):
-        threads = 0  # as many as forall finds best
-        if self.max_blocksize < 1024:
-            threads = self.max_blocksize
-        kernel.forall(count, tpb=threads, stream=stream)(*parameters)
 
 
 def _positional(count):
