@@ -254,6 +254,43 @@ def test_every_type(name):
     np.testing.assert_array_equal(result, np.maximum(a, b))
 
 
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_complex_numbers(name):
+    @cuda.vectorize([f"{name}({name}, {name})"])
+    def turned(a, b):
+        return a * b.conjugate() + 1j
+
+    random = np.random.default_rng(3)
+    a, b = (random.normal(size=(2, 50)) + 1j * random.normal(size=(2, 50))).astype(name)
+    result = turned(a, b)
+    assert result.dtype == np.dtype(name)
+    np.testing.assert_allclose(result, a * b.conj() + 1j, rtol=1e-5)
+    np.testing.assert_allclose(turned(a, 2.0), a * 2 + 1j, rtol=1e-5)
+    np.testing.assert_allclose(turned(a, 2j), a * -2j + 1j, rtol=1e-5)
+    total = cuda.vectorize([f"{name}({name}, {name})"])(lambda x, y: x + y).reduce(a)
+    np.testing.assert_allclose(total, a.sum(), rtol=1e-5)
+
+
+def test_real_parts_of_complex_numbers():
+    @cuda.vectorize(["float32(complex64)"])
+    def squared_length(z):
+        return z.real * z.real + z.imag * z.imag
+
+    z = np.array([3 + 4j, -1j], np.complex64)
+    assert squared_length(z).tolist() == [25.0, 1.0] and squared_length(z).dtype == np.float32
+
+
+def test_half_precision():
+    @cuda.vectorize(["float16(float16, float16)"])
+    def product(a, b):
+        return a * b
+
+    a = np.linspace(-4, 4, 33).astype(np.float16)
+    result = product(a, a[::-1].copy())
+    assert result.dtype == np.float16
+    np.testing.assert_array_equal(result, a * a[::-1])
+
+
 def test_signatures_as_types_and_tuples():
     @cuda.vectorize([types.float32(types.float32), types.int32(types.int32)])
     def negative(x):
@@ -375,7 +412,12 @@ def test_what_the_compiler_does_not_know_yet_is_said_at_the_function(mode):
         pytest.skip("Python mode was asked for: nothing to say")
 
     def first(x):
-        return ord("a") + x
+        def assign():
+            nonlocal x
+            x += 97
+
+        assign()
+        return x
 
     with pytest.warns(errors.CudasimWarning, match="runs in Python mode") as caught:
         assert cuda.vectorize(["int64(int64)"])(first)(np.arange(2)).tolist() == [97, 98]
