@@ -35,9 +35,14 @@ def is_on():
 
 
 class NumbaFinder:
-    """Finds numba.cuda in cudasim, and a stand-in for numba where there is none, while the switch is on."""
+    """Finds numba.cuda in cudasim, and a stand-in for numba where there is none, while the switch is on. Says what to do
+    when cupy is imported and cannot be used."""
 
     def find_spec(self, name, path=None, target=None):
+        if name == "cupy" and is_on():
+            from cudasim import switch
+
+            return switch.cupy_spec()
         if not name.startswith("numba") or (name != "numba" and not name.startswith("numba.")):
             return None
         if name == "numba":

@@ -389,3 +389,23 @@ def test_cudasim_cuda_and_the_real_one_can_live_side_by_side(run_with_numba):
         print(real.__name__, cuda.__name__, x.tolist())
         """)
     assert done.stdout.strip() == "numba.cuda cudasim.cuda [3.0, 3.0, 3.0, 3.0]", done.stderr
+
+
+def test_cupy_without_a_gpu_says_what_to_do(run):
+    run.write("class cuda:\n    is_available = staticmethod(lambda: False)\n", "cupy.py")
+    script = run.write("""
+        from numba import cuda
+        import cupy  # here
+        print("goes on", cupy.__name__)
+    """)
+    done = run(script, ENABLE_CUDASIM="1")
+    assert done.stdout == "goes on cupy\n"
+    assert "script.py:3: CudasimWarning: CuPy needs a real GPU and finds none" in done.stderr and "# here" in done.stderr
+    assert "CuPy" not in run(script, ENABLE_CUDASIM="0").stderr
+    run.write("class cuda:\n    is_available = staticmethod(lambda: True)\n", "cupy.py")
+    done = run(script, ENABLE_CUDASIM="1")
+    assert done.stdout == "goes on cupy\n" and not done.stderr
+    (run.folder / "cupy.py").unlink()
+    absent = run.write("import importlib.util; print(importlib.util.find_spec('cupy'))\nimport cupy")
+    done = run(absent, ENABLE_CUDASIM="1")
+    assert done.stdout == "None\n" and "No module named 'cupy'" in done.stderr

@@ -155,17 +155,52 @@ def _report_as_simulator(config):
 
 def _config_spec(name, path):
     """numba.core.config, with ENABLE_CUDASIM set as soon as it has been executed."""
+    return _spec_with(name, path, _report_as_simulator)
+
+
+def _spec_with(name, path, afterwards):
+    """The spec of a module of somebody else's; afterwards(module) is called when it has been executed."""
     spec = importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None or spec.loader is None:
         return None
     execute = spec.loader.exec_module
 
-    def execute_and_set(module):
+    def execute_and_go_on(module):
         execute(module)
-        _report_as_simulator(module)
+        afterwards(module)
 
-    spec.loader.exec_module = execute_and_set
+    spec.loader.exec_module = execute_and_go_on
     return spec
+
+
+def cupy_spec():
+    """CuPy's module, which says what to do where it has no GPU to work with."""
+    return _spec_with("cupy", None, _warn_where_cupy_cannot_work)
+
+
+def _warn_where_cupy_cannot_work(cupy):
+    try:
+        usable = cupy.cuda.is_available()
+    except Exception:  # whatever it is, CuPy will say it when it is used
+        usable = False
+    if usable:
+        return
+    import warnings
+
+    from cudasim._tracebacks import calling_frame
+    from cudasim.errors import CudasimWarning
+
+    frame = calling_frame()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("importlib"):
+        frame = frame.f_back
+    warnings.warn_explicit(
+        "CuPy needs a real GPU and finds none; cudasim simulates numba.cuda only, so every CuPy array fails (as a rule "
+        "with cudaErrorInsufficientDriver or cudaErrorNoDevice). Pass NumPy arrays to kernels, or make device arrays with "
+        "cuda.to_device(); programs for both often write `xp = cupy if cupy.cuda.is_available() else numpy`",
+        CudasimWarning,
+        frame.f_code.co_filename if frame else "<unknown>",
+        frame.f_lineno if frame else 1,
+    )
 
 
 # -- the stand-in -----------------------------------------------------------------------------------------

@@ -50,6 +50,10 @@ class Intent:
     def __repr__(self):
         return f"{type(self).__name__}({self.value!r})"
 
+    @property
+    def _numba_type_(self):
+        return types.public(type_name(self.value))
+
 
 class In(Intent):
     """Copied to the device only."""

@@ -7,10 +7,10 @@ not the simulated device's, naming the library that it came from.
 
 import numpy as np
 
-from cudasim import _numba_config
+from cudasim import _numba_config, errors
 from cudasim.cuda.array_layout import contiguous_strides, extent_in_bytes, shape_tuple
 from cudasim.cuda.device_array import DeviceNDArray
-from cudasim.cuda.device_contents import DeviceContents
+from cudasim.cuda.device_contents import DeviceContents, origin
 
 
 def is_cuda_array(obj):
@@ -78,33 +78,9 @@ def _synchronise(desc, sync):
     return stream
 
 
-#: How to get a host array from what other libraries keep on real GPUs.
-_TO_HOST = {
-    "cupy": "cupy.asnumpy(a)",
-    "torch": "t.cpu().numpy()",
-    "jax": "numpy.asarray(a)",
-    "rmm": "buffer.copy_to_host()",
-    "cudf": "column.to_numpy()",
-}
-
-
-def origin(array):
-    """For messages about memory that is not the simulated device's: where a foreign array came from."""
-    owner = array._allocation
-    library = type(owner).__module__.partition(".")[0]
-    if library not in _TO_HOST:
-        return ""
-    return (
-        f": a {library} array is in the memory of a real GPU, which simulated kernels cannot reach; pass "
-        f"{_TO_HOST[library]} instead"
-    )
-
-
 def check_reachable(array, what):
     """:raises KernelMemoryError: for a foreign array that is not in a simulated device's memory"""
     if array.foreign and not array.lies_in_device_memory():
-        from cudasim import errors
-
         address, size = array.parameters[0], extent_in_bytes(array.shape, array.strides, array.dtype.itemsize)
         raise errors.KernelMemoryError(
             f"{what} is not in device memory that is allocated ({size} bytes at address {address:#x}): a GPU reports "

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from cudasim._cuda_errors import CudaAPIError
 from cudasim.cuda.array_layout import (
     array_type_name,
     contiguous_strides,
@@ -163,6 +164,13 @@ class DeviceContents(DeviceNDArrayBase):
         return interface
 
     @property
+    def _numba_type_(self):
+        """What numba.typeof() gives: arrays that repeat themselves are of layout A."""
+        from cudasim.cuda.np.numpy_support import array_type
+
+        return array_type(self.dtype, self.ndim, "A" if 0 in self.strides and self.size else self.layout)
+
+    @property
     def flags(self):
         return {"C_CONTIGUOUS": self.is_c_contiguous(), "F_CONTIGUOUS": self.is_f_contiguous()}
 
@@ -212,16 +220,28 @@ class DeviceContents(DeviceNDArrayBase):
 
     # -- copies: all of an array's go through these three ----------------------------------------------------
 
+    def _check_owner(self, call):
+        """:raises CudaAPIError: 1 where somebody else's memory is not a simulated device's, saying whose it is"""
+        if self.foreign and not self.lies_in_device_memory():
+            raise CudaAPIError(
+                1,
+                f"Call to {call} results in CUDA_ERROR_INVALID_VALUE: the array ({self.alloc_size} bytes at address "
+                f"{self._address:#x}) is not in device memory that is allocated{origin(self)}",
+            )
+
     def _copy_out(self, host, address, stream=0):
         """Device memory → host."""
+        self._check_owner("cuMemcpyDtoH")
         self.device.native.copy_from_device(host, address)
 
     def _copy_in(self, address, host, stream=0):
         """Host → device memory."""
+        self._check_owner("cuMemcpyHtoD")
         self.device.native.copy_to_device(address, host)
 
     def _copy_within(self, address, source, size, stream=0):
         """Within the device."""
+        self._check_owner("cuMemcpyDtoD")
         self.device.native.copy_within_device(address, source, size)
 
     def _read(self, stream=0):
@@ -282,6 +302,7 @@ class DeviceContents(DeviceNDArrayBase):
         if isinstance(ary, DeviceContents):
             check_contiguous(ary)
             check_array_compatibility(self, ary)
+            ary._check_owner("cuMemcpyDtoD")
             if self.device is ary.device and self.layout != "A":
                 self._copy_within(self._address, ary._address, self.nbytes, stream)
                 return
@@ -380,6 +401,28 @@ class DeviceContents(DeviceNDArrayBase):
             yield self._view(
                 (count,), self.strides, self._address + begin * self.dtype.itemsize, stream=stream
             )
+
+
+#: How to get a host array from what other libraries keep on real GPUs.
+_TO_HOST = {
+    "cupy": "cupy.asnumpy(a)",
+    "torch": "t.cpu().numpy()",
+    "jax": "numpy.asarray(a)",
+    "rmm": "buffer.copy_to_host()",
+    "cudf": "column.to_numpy()",
+}
+
+
+def origin(array):
+    """For messages about memory that is not the simulated device's: where a foreign array came from."""
+    owner = array._allocation
+    library = type(owner).__module__.partition(".")[0]
+    if library not in _TO_HOST:
+        return ""
+    return (
+        f": a {library} array is in the memory of a real GPU, which simulated kernels cannot reach; pass "
+        f"{_TO_HOST[library]} instead"
+    )
 
 
 def invalidate_arrays_of(device):

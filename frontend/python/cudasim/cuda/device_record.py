@@ -29,6 +29,12 @@ class DeviceRecord(DeviceContents):
     def __copy__(self):
         return DeviceRecord.at(self)
 
+    @property
+    def _numba_type_(self):
+        from cudasim.cuda.np.numpy_support import from_dtype
+
+        return from_dtype(self.dtype)
+
     def _field(self, name, stream):
         """The memory of a field, as a device array."""
         try:

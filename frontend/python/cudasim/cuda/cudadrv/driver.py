@@ -2,7 +2,9 @@
 
 from cudasim._cuda_errors import CudaAPIError, CudaDriverError, CudaSupportError, LinkerError  # noqa: F401
 from cudasim.cuda import driver_binding as binding  # noqa: F401
-from cudasim.cuda.context import Context, MemoryInfo  # noqa: F401
+from cudasim.cuda.context import Context, MemoryInfo, context_of  # noqa: F401
+from cudasim.cuda.cudadrv import drvapi  # noqa: F401
+from cudasim.cuda.cudadrv.runtime import runtime as _runtime
 from cudasim.cuda.device import Device, devices
 from cudasim.cuda.device_memory import (  # noqa: F401
     device_ctypes_pointer,
@@ -74,6 +76,20 @@ class Driver(MemoryCalls):
 
     def list_devices(self):
         return list(devices())
+
+    def get_version(self):
+        """The newest CUDA that the driver knows, as (major, minor)."""
+        return get_version()
+
+    def reset(self):
+        """Gives back the memory of all devices."""
+        for device in devices():
+            context_of(device).reset()
+
+
+def get_version():
+    """The newest CUDA that the driver knows, as (major, minor)."""
+    return tuple(_runtime.get_version())
 
 
 driver = Driver()

@@ -19,6 +19,14 @@ def from_dtype(dtype):
         raise _errors.NumbaNotImplementedError(str(error)) from None
 
 
+def array_type(dtype, ndim, layout):
+    """The type of arrays. :raises NumbaNotImplementedError: when there is none for the dtype"""
+    element, numba_types = from_dtype(dtype), _types.real_numba_types()
+    if numba_types is not None:
+        return numba_types.Array(element, ndim, layout)
+    return _types.parse_type(f"array({_types.name_of(element)}, {ndim}d, {layout})")
+
+
 def as_dtype(nbtype):
     """The NumPy dtype of a kernel type. :raises NumbaNotImplementedError: when there is none"""
     numba_types = _types.real_numba_types()
