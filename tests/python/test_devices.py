@@ -359,3 +359,11 @@ def test_selecting_in_a_thread_leaves_the_main_thread_alone():
         cuda.current_context().pop()
     with pytest.raises(CudaAPIError):
         cuda.current_context().enable_peer_access(cuda.current_context())
+
+
+def test_devices_are_selected_by_whole_numbers():
+    for wrong in (1.5, 0.0):
+        with pytest.raises(TypeError, match="integer"):
+            cuda.select_device(wrong)
+    assert cuda.select_device("0").id == 0
+    cuda.close()

@@ -182,6 +182,9 @@ def test_page_locked_memory_is_not_mapped():
     assert a.tolist() == [2] * 4
     with pytest.raises(CudaAPIError, match="not mapped"):
         driver.driver.cuMemHostGetDevicePointer(a.ctypes.data, 0)
+    only_the_class = np.ndarray.view(a, devicearray.MappedNDArray)
+    add_one[1, 32](only_the_class)
+    assert a.tolist() == [3] * 4 and not cuda.is_cuda_array(only_the_class)
     mapped = cuda.mapped_array(4)
     assert int(driver.driver.cuMemHostGetDevicePointer(mapped.ctypes.data, 0)) == mapped.ctypes.data
 
@@ -213,7 +216,7 @@ def test_the_array_keeps_its_memory(make):
     assert part.tolist() == [5] * 10 and host_visible.find(address) is not None
     add_one[1, 32](part)
     assert part.tolist() == [6] * 10
-    on_device = cuda.as_cuda_array(part)
+    on_device = part.view(np.int32)
     del part
     gc.collect()
     cuda.current_context().memory_manager.deallocations.clear()

@@ -102,16 +102,26 @@ def test_views_and_empty_arrays_free_nothing(waiting):
     assert len(waiting) == 1
 
 
-def test_what_waits_is_freed_when_memory_runs_out(waiting):
-    info = cuda.current_context().get_memory_info()
-    piece = min(info.free // 4, 200 << 20)
-    kept = []
-    with contextlib.suppress(CudaAPIError):
-        while len(kept) < 8:
-            kept.append(cuda.device_array(piece, np.uint8))
-    del kept[:]
-    gc.collect()
-    cuda.device_array(piece, np.uint8)
+def test_what_waits_is_freed_when_memory_runs_out(run):
+    script = run.write("""
+        from numba import cuda
+        import numpy as np
+
+        waiting = cuda.current_context().memory_manager.deallocations
+        array = cuda.device_array(40 << 20, np.uint8)
+        del array
+        print(len(waiting))
+        array = cuda.device_array(40 << 20, np.uint8)
+        print(len(waiting))
+        try:
+            cuda.device_array(40 << 20, np.uint8)
+        except cuda.driver.CudaAPIError as error:
+            print(error.code)
+    """)
+    done = run(
+        script, ENABLE_CUDASIM="1", CUDASIM_DEVICE_MEMORY=str(64 << 20), NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO="1"
+    )
+    assert done.stdout.split() == ["1", "0", "2"], done.stderr
 
 
 def test_out_of_memory_says_what_the_driver_says():

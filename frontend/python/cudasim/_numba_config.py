@@ -51,7 +51,7 @@ def values():
 
 def config():
     """The configuration module in force."""
-    there = sys.modules.get("numba.core.config")
+    there = sys.modules.get("numba.core.config") or sys.modules.get("cudasim.cuda.core.config")
     return there or importlib.import_module("cudasim.cuda.core.config")
 
 

@@ -98,6 +98,10 @@ class Device:
                     self._native = _native.Device(self._key, options.get("device_memory"))
         return self._native
 
+    def free_memory(self, address):
+        """cuMemFree on this device."""
+        self._native.free(address, "cuMemFree")
+
     @property
     def profile(self):
         """All limits, as a dictionary."""

@@ -117,3 +117,6 @@ class DeviceNDArray(DeviceContents):
         if not (fits["C"] or fits["F"] if order == "A" else fits[order]):
             raise NotImplementedError(f"ravel on non-contiguous array (layout {self.layout}, order {order})")
         return self._view((self.size,), (self.dtype.itemsize,), self._address, stream=stream)
+
+
+DeviceContents.array_class = DeviceNDArray

@@ -70,6 +70,7 @@ class DeviceContents(DeviceNDArrayBase):
     )
 
     __array_priority__ = 1000
+    array_class = None  # what views are: DeviceNDArray, when there is one
 
     def __init__(
         self,
@@ -331,9 +332,7 @@ class DeviceContents(DeviceNDArrayBase):
     # -- views --------------------------------------------------------------------------------------------
 
     def _view(self, shape, strides, address, dtype=None, stream=0):
-        from cudasim.cuda.device_array import DeviceNDArray
-
-        return DeviceNDArray(
+        return self.array_class(
             shape,
             strides,
             self.dtype if dtype is None else dtype,
@@ -347,6 +346,9 @@ class DeviceContents(DeviceNDArrayBase):
     def squeeze(self, axis=None, stream=0):
         """The same memory without axes of extent 1: all of them, or those named."""
         axes = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        for number in axes:
+            if not -self.ndim <= number < self.ndim:
+                raise IndexError(f"axis {number} is out of bounds for an array of {self.ndim} dimensions")
         axes = {range(self.ndim)[number] for number in axes}
         if axis is not None and any(self.shape[number] != 1 for number in axes):
             raise ValueError(
@@ -383,9 +385,7 @@ class DeviceContents(DeviceNDArrayBase):
             raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
         if axes is not None and set(axes) != {0, 1}:
             raise ValueError(f"invalid axes list {axes!r}")
-        from cudasim.cuda.device_array import DeviceNDArray
-
-        result = DeviceNDArray(self.shape[::-1], None, self.dtype, self.stream, poison=False)
+        result = self.array_class(self.shape[::-1], None, self.dtype, self.stream, poison=False)
         result._write(self._read().T)
         return result
 

@@ -186,7 +186,7 @@ class NumbaCUDAMemoryManager(GetIpcHandleMixin, HostOnlyCUDAMemoryManager):
         """:param poison: whether fresh memory shows that it is (rule V3); not where all of it is written at once"""
         device = self.context.device
         pointer = self._attempt_allocation(lambda: calls.allocate_on(device, size, poison))
-        finalizer = _finalizer(self, calls.cuMemFree, pointer, pointer, size)
+        finalizer = _finalizer(self, device.free_memory, pointer, pointer, size)
         memory = AutoFreePointer(weakref.proxy(self.context), pointer, size, finalizer=finalizer)
         return self._keep(pointer, memory)
 

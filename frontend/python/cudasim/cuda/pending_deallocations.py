@@ -44,8 +44,7 @@ class PendingDeallocations:
         """Will call dtor(handle), which gives back so many bytes."""
         self._pending.append((dtor, handle, size))
         self._size += int(size)
-        count = _numba_config.setting("CUDA_DEALLOCS_COUNT")
-        if len(self._pending) > count or self._size > self._max_pending_bytes:
+        if self._size > self._max_pending_bytes or len(self._pending) > _numba_config.setting("CUDA_DEALLOCS_COUNT"):
             self.clear()
 
     def clear(self):
