@@ -1,8 +1,9 @@
-// MemAlloc: the base of the package's classes for memory that host code may look at (mapped, managed, page-locked).
+// MemAlloc: the base of the package's classes for memory that host code may look at (mapped, managed,
+// page-locked).
 //
-// A Python class that derives from it has the buffer protocol, over `_buflen_` bytes from address `_bufptr_` on, both
-// attributes of the object. A NumPy array made from it keeps it alive. (Plain Python classes get the buffer protocol
-// with CPython 3.12 only.)
+// A Python class that derives from it has the buffer protocol, over `_buflen_` bytes from address `_bufptr_`
+// on, both attributes of the object. A NumPy array made from it keeps it alive. (Plain Python classes get the
+// buffer protocol with CPython 3.12 only.)
 #include "frontend/bindings/bindings.h"
 
 namespace py = pybind11;
@@ -27,12 +28,13 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         view->obj = nullptr;
         return -1;
     }
-    return PyBuffer_FillInfo(view, self, reinterpret_cast<void*>(address), static_cast<Py_ssize_t>(bytes), 0, flags);
+    return PyBuffer_FillInfo(view, self, reinterpret_cast<void*>(address), static_cast<Py_ssize_t>(bytes), 0,
+                             flags);
 }
 
 PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)}, {0, nullptr}};
-PyType_Spec specification = {"cudasim._native.MemAlloc", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                             slots};
+PyType_Spec specification = {"cudasim._native.MemAlloc", sizeof(PyObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
 }  // namespace
 

@@ -30,7 +30,9 @@ Registry& registry() {
     return *only;
 }
 
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void fail(const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
 
 void write_all(int file, const void* data, std::uint64_t bytes, std::uint64_t offset) {
     const auto* rest = static_cast<const char*>(data);
@@ -57,8 +59,8 @@ SharedPages::~SharedPages() {
 
 void SharedPages::open_file() {
     if (file_ >= 0) return;
-    static const bool handled = pthread_atfork([] { registry().mutex.lock(); },
-                                               [] { registry().mutex.unlock(); }, in_child) == 0;
+    static const bool handled =
+        pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); }, in_child) == 0;
     if (!handled) fail("pthread_atfork");
     const int file = memfd_create("cudasim device memory", MFD_CLOEXEC);
     if (file < 0) fail("memfd_create");
@@ -103,15 +105,18 @@ SharedPages::Place SharedPages::share(std::uint64_t address, std::uint64_t bytes
         }
         shared_.emplace(address, pages);
     }
-    return {file_, pages.first * page_bytes, (pages.end - pages.first) * page_bytes, (address - base_) % page_bytes};
+    return {file_, pages.first * page_bytes, (pages.end - pages.first) * page_bytes,
+            (address - base_) % page_bytes};
 }
 
-/// Anonymous memory in the place of pages of the file; false when the system refuses it, and they stay shared.
+/// Anonymous memory in the place of pages of the file; false when the system refuses it, and they stay
+/// shared.
 bool SharedPages::make_private(Pages pages, bool keep_contents) const {
     if (pages.empty()) return true;
     auto* memory = reinterpret_cast<void*>(base_ + pages.first * page_bytes);
     const std::uint64_t size = (pages.end - pages.first) * page_bytes;
-    void* own = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* own =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (own == MAP_FAILED) return false;
     if (keep_contents) std::memcpy(own, memory, size);
     return mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, memory) != MAP_FAILED;

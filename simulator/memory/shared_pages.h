@@ -1,9 +1,9 @@
 // Pages of an arena that other processes may map (CUDA's inter-process memory).
 //
-// An arena's memory is private to its process until an allocation is shared: then the pages that it touches move
-// into a memory file, at the offset that they have in the arena, and the file is mapped in their place. Another
-// process maps the same part of the file. Neighbours on the first and last page are visible there too; what
-// kernels may use is decided by that process's shadow, byte by byte.
+// An arena's memory is private to its process until an allocation is shared: then the pages that it touches
+// move into a memory file, at the offset that they have in the arena, and the file is mapped in their place.
+// Another process maps the same part of the file. Neighbours on the first and last page are visible there
+// too; what kernels may use is decided by that process's shadow, byte by byte.
 //
 // After fork() the child has its own copy of everything, as of all other memory: pages that are shared become
 // private there.

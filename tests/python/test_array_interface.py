@@ -32,9 +32,7 @@ def synchronised(monkeypatch):
     """The streams that are waited for."""
     streams = []
     real = driver.Stream.synchronize
-    monkeypatch.setattr(
-        driver.Stream, "synchronize", lambda self: (streams.append(int(self)), real(self))[1]
-    )
+    monkeypatch.setattr(driver.Stream, "synchronize", lambda self: (streams.append(int(self)), real(self))[1])
     return streams
 
 
@@ -197,7 +195,9 @@ FakeTensor.__module__ = "torch"
 FakeArray = type("ndarray", (FakeTensor,), {"__module__": "cupy._core.core"})
 
 
-@pytest.mark.parametrize("kind, advice", [(FakeTensor, r"t\.cpu\(\)\.numpy\(\)"), (FakeArray, r"cupy\.asnumpy\(a\)")])
+@pytest.mark.parametrize(
+    "kind, advice", [(FakeTensor, r"t\.cpu\(\)\.numpy\(\)"), (FakeArray, r"cupy\.asnumpy\(a\)")]
+)
 def test_memory_of_a_real_gpu_is_named_as_such(kind, advice):
     with pytest.raises(CudaAPIError, match=f"memory of a real GPU.*{advice}") as caught:
         add_one[1, 32](kind())

@@ -56,7 +56,9 @@ def test_classes_are_numba_cudas():
     assert type(cuda.pinned_array(3)) is np.ndarray
 
 
-@pytest.mark.parametrize("make", [cuda.mapped_array, cuda.managed_array, cuda.pinned_array, cuda.device_array])
+@pytest.mark.parametrize(
+    "make", [cuda.mapped_array, cuda.managed_array, cuda.pinned_array, cuda.device_array]
+)
 def test_shapes_orders_and_strides(make):
     assert make((2, 3), np.int16).strides == (6, 2)
     assert make((2, 3), np.int16, order="F").strides == (2, 4)
@@ -86,7 +88,9 @@ def test_like_takes_shape_dtype_and_layout(like):
     ):
         made = like(model)
         assert made.shape == model.shape and made.dtype == model.dtype
-        expected = np.empty_like(np.empty(model.shape) if isinstance(model, devicearray.DeviceNDArray) else model)
+        expected = np.empty_like(
+            np.empty(model.shape) if isinstance(model, devicearray.DeviceNDArray) else model
+        )
         if isinstance(model, np.ndarray):
             assert made.strides == expected.strides
         else:

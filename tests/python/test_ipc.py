@@ -189,7 +189,9 @@ def test_memory_that_is_gone_is_not_opened():
         from cudasim import cuda
         sys.stdout.buffer.write(bytes(cuda.device_array(1000).get_ipc_handle()._ipc_handle.handle))
     """
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, check=True).stdout
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, check=True
+    ).stdout
     with pytest.raises(CudaAPIError, match="has ended"), cuda.open_ipc_array(ended, 1000, np.float64):
         pass
     with pytest.raises(CudaAPIError, match="no handle"), cuda.open_ipc_array(bytes(64), 10, np.float64):

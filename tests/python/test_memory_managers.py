@@ -119,7 +119,10 @@ def test_what_waits_is_freed_when_memory_runs_out(run):
             print(error.code)
     """)
     done = run(
-        script, ENABLE_CUDASIM="1", CUDASIM_DEVICE_MEMORY=str(64 << 20), NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO="1"
+        script,
+        ENABLE_CUDASIM="1",
+        CUDASIM_DEVICE_MEMORY=str(64 << 20),
+        NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO="1",
     )
     assert done.stdout.split() == ["1", "0", "2"], done.stderr
 
@@ -289,7 +292,9 @@ class Bookkeeper(cuda.HostOnlyCUDAMemoryManager):
         self.ready = True
 
     def memalloc(self, size):
-        return driver.AutoFreePointer(weakref.proxy(self.context), ctypes.c_void_p(4096), size, finalizer=lambda: None)
+        return driver.AutoFreePointer(
+            weakref.proxy(self.context), ctypes.c_void_p(4096), size, finalizer=lambda: None
+        )
 
     def get_ipc_handle(self, memory):
         return "a handle"
@@ -390,7 +395,9 @@ def test_closing_gives_memory_back(plug_in):
 def test_freeing_by_hand():
     calls = driver.driver
     pointer = calls.cuMemAlloc(64)
-    array = devicearray.DeviceNDArray(8, 8, np.float64, gpu_data=cuda.MemoryPointer(cuda.current_context(), pointer, 64))
+    array = devicearray.DeviceNDArray(
+        8, 8, np.float64, gpu_data=cuda.MemoryPointer(cuda.current_context(), pointer, 64)
+    )
     array[:] = 1
     add_one[1, 8](array)
     assert array[7] == 2

@@ -15,14 +15,17 @@ namespace {
 
 constexpr std::uint64_t mebibyte = 1 << 20, page = 4096;
 
-char* at(std::uint64_t address) { return reinterpret_cast<char*>(address); }
+char* at(std::uint64_t address) {
+    return reinterpret_cast<char*>(address);
+}
 
 /// The shared range as another process would have it.
 class Mapping {
   public:
     explicit Mapping(const SharedPages::Place& place)
         : bytes_(place.bytes),
-          pages_(mmap(nullptr, place.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, place.file, static_cast<off_t>(place.offset))),
+          pages_(mmap(nullptr, place.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, place.file,
+                      static_cast<off_t>(place.offset))),
           data_(static_cast<char*>(pages_) + place.inside) {
         EXPECT_NE(pages_, MAP_FAILED);
     }
@@ -59,8 +62,10 @@ TEST(SharedPages, both_sides_see_the_same_bytes) {
 TEST(SharedPages, neighbours_on_one_page_keep_their_bytes) {
     Arena arena(64 * mebibyte);
     const auto before = arena.allocate(300, "before", true), shared = arena.allocate(300, "shared", true),
-               also = arena.allocate(300, "also shared", true), after = arena.allocate(3 * page, "after", true);
-    for (const auto& each : {before, shared, also, after}) std::memset(at(*each), static_cast<int>(*each >> 8), 300);
+               also = arena.allocate(300, "also shared", true),
+               after = arena.allocate(3 * page, "after", true);
+    for (const auto& each : {before, shared, also, after})
+        std::memset(at(*each), static_cast<int>(*each >> 8), 300);
     Mapping first(*arena.share(*shared)), second(*arena.share(*also)), third(*arena.share(*after));
     for (const auto& each : {before, shared, also, after})
         for (int i = 0; i < 300; ++i) ASSERT_EQ(at(*each)[i], static_cast<char>(*each >> 8));
@@ -85,14 +90,16 @@ TEST(SharedPages, what_comes_after_freeing_is_not_seen) {
     EXPECT_EQ(other[20 * mebibyte], 0);
     other[7] = 3;
     EXPECT_EQ(at(*next)[7], 1);
-    EXPECT_EQ(lseek(place->file, static_cast<off_t>(place->offset), SEEK_DATA), static_cast<off_t>(place->offset));  // written again
+    EXPECT_EQ(lseek(place->file, static_cast<off_t>(place->offset), SEEK_DATA),
+              static_cast<off_t>(place->offset));  // written again
 }
 
 TEST(SharedPages, freed_memory_is_a_hole_in_the_file) {
     Arena arena(64 * mebibyte);
     const auto address = arena.allocate(3 * page, "gone", true);
     const auto place = arena.share(*address);
-    EXPECT_EQ(lseek(place->file, static_cast<off_t>(place->offset), SEEK_DATA), static_cast<off_t>(place->offset));
+    EXPECT_EQ(lseek(place->file, static_cast<off_t>(place->offset), SEEK_DATA),
+              static_cast<off_t>(place->offset));
     ASSERT_TRUE(arena.free(*address));
     EXPECT_EQ(lseek(place->file, static_cast<off_t>(place->offset), SEEK_DATA), -1);
 }

@@ -14,12 +14,12 @@ import sys
 import numpy as np
 
 from cudasim import errors, types
+from cudasim.cuda.array_compatibility import not_contiguous
 from cudasim.cuda.array_interface import as_cuda_array, check_reachable, is_cuda_array
 from cudasim.cuda.array_layout import array_type_name, is_aligned
 from cudasim.cuda.context import context_of
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.device_record import DeviceRecord
-from cudasim.cuda.device_contents import not_contiguous
 from cudasim.cuda.host_visible_arrays import device_view
 
 _FORMATS = {

@@ -4,11 +4,12 @@ import contextlib
 
 import numpy as np
 
+from cudasim.cuda.array_compatibility import check_contiguous
 from cudasim.cuda.array_interface import as_cuda_array, is_cuda_array
 from cudasim.cuda.array_layout import contiguous_strides, layout_of, shape_tuple, strides_like
 from cudasim.cuda.context import current_context
 from cudasim.cuda.device_array import DeviceNDArray
-from cudasim.cuda.device_contents import DeviceNDArrayBase, check_contiguous
+from cudasim.cuda.device_contents import DeviceNDArrayBase
 from cudasim.cuda.device_memory import host_memory_extents, host_pointer, memory_size_from_info
 from cudasim.cuda.device_record import DeviceRecord
 from cudasim.cuda.host_visible_arrays import ManagedNDArray, MappedNDArray
@@ -89,7 +90,9 @@ def device_array_like(ary, stream=0):
 def _host_array(shape, strides, dtype, allocate):
     """An ndarray over new memory, and the memory. allocate(bytes) → with the buffer protocol"""
     if dtype.hasobject:
-        raise TypeError("memory that copies and kernels use cannot hold Python objects; give the array a numeric dtype")
+        raise TypeError(
+            "memory that copies and kernels use cannot hold Python objects; give the array a numeric dtype"
+        )
     size = memory_size_from_info(shape, strides, dtype.itemsize)
     memory = allocate(size)
     below = -sum(min(0, stride * (count - 1)) for count, stride in zip(shape, strides) if count)
@@ -173,7 +176,9 @@ def mapped(*arylist, stream=0):
             locked.append(memory)
             address = ary.__array_interface__["data"][0]
             arrays.append(
-                DeviceNDArray(ary.shape, ary.strides, ary.dtype, stream, memory, address=address, foreign=True)
+                DeviceNDArray(
+                    ary.shape, ary.strides, ary.dtype, stream, memory, address=address, foreign=True
+                )
             )
         yield arrays[0] if len(arrays) == 1 else arrays
     finally:

@@ -45,7 +45,9 @@ def from_cuda_array_interface(desc, owner=None, sync=True):
         raise NotImplementedError("Masked arrays are not supported")
     missing = [key for key in ("shape", "typestr", "data", "version") if key not in desc]
     if missing:
-        raise ValueError(f"a __cuda_array_interface__ needs {', '.join(map(repr, missing))}; it has {', '.join(desc)}")
+        raise ValueError(
+            f"a __cuda_array_interface__ needs {', '.join(map(repr, missing))}; it has {', '.join(desc)}"
+        )
     dtype = np.dtype(desc["typestr"])
     if dtype.kind == "V" and desc.get("descr"):
         described = np.dtype([tuple(field) for field in desc["descr"]])
@@ -87,4 +89,3 @@ def check_reachable(array, what):
             f"CUDA_ERROR_ILLEGAL_ADDRESS (700){origin(array)}",
             700,
         )
-

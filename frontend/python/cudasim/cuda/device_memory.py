@@ -90,7 +90,9 @@ def host_memory_extents(obj):
     """Where host memory begins and ends."""
     array = _as_array(obj)
     first = array.__array_interface__["data"][0]
-    low = first + sum(min(0, stride * (count - 1)) for count, stride in zip(array.shape, array.strides) if count)
+    low = first + sum(
+        min(0, stride * (count - 1)) for count, stride in zip(array.shape, array.strides) if count
+    )
     return low, low + extent_in_bytes(array.shape, array.strides, array.itemsize)
 
 

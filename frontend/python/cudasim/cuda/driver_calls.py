@@ -233,7 +233,9 @@ class MemoryCalls:
         address = address_of(pointer)
         if host_visible.find(address) is not None:
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise _failure("cuIpcGetMemHandle", code, "mapped and managed memory cannot be shared; use a device array")
+            raise _failure(
+                "cuIpcGetMemHandle", code, "mapped and managed memory cannot be shared; use a device array"
+            )
         return ipc_memory.export(_device_of(address), address)
 
     def cuIpcOpenMemHandle(self, handle, flags=1):  # noqa: N802

@@ -13,7 +13,6 @@ from cudasim.cuda.array_layout import extent_in_bytes
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.device_contents import DeviceNDArrayBase
 
-
 _Class = type
 
 

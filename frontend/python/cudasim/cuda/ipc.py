@@ -1,7 +1,7 @@
 """IPC handles: device memory for other processes of this machine (Numba documentation, "Sharing CUDA Memory").
 
-    handle = d_array.get_ipc_handle()          # in one process; pickle it, send it
-    with handle as d_array: …                  # in another one
+handle = d_array.get_ipc_handle()          # in one process; pickle it, send it
+with handle as d_array: …                  # in another one
 """
 
 import contextlib
@@ -34,7 +34,9 @@ class IpcHandle:
         from cudasim.cuda.device import Device
 
         if self.source_info is None:
-            raise RuntimeError("IPC handle doesn't have source info: it does not say which device its memory is on")
+            raise RuntimeError(
+                "IPC handle doesn't have source info: it does not say which device its memory is on"
+            )
         return Device.from_identity(self.source_info)
 
     def can_access_peer(self, context):

@@ -62,7 +62,9 @@ def _parse(handle):
     fields = _FORMAT.unpack(bytes(handle))
     if fields[0] != _MAGIC:
         code = CUresult.CUDA_ERROR_INVALID_VALUE
-        raise _failure("cuIpcOpenMemHandle", code, "these 64 bytes are no handle of a simulated device's memory")
+        raise _failure(
+            "cuIpcOpenMemHandle", code, "these 64 bytes are no handle of a simulated device's memory"
+        )
     return fields
 
 
@@ -87,17 +89,25 @@ def _open(key, device, handle):
     try:
         file = os.open(f"/proc/{process}/fd/{descriptor}", os.O_RDWR | os.O_CLOEXEC)
     except PermissionError as error:
-        raise _failure("cuIpcOpenMemHandle", code, f"process {process} may not be looked into: {error}") from None
+        raise _failure(
+            "cuIpcOpenMemHandle", code, f"process {process} may not be looked into: {error}"
+        ) from None
     except OSError:
         raise _failure(
-            "cuIpcOpenMemHandle", code, f"process {process}, which shared this memory, has ended (or /proc is not there)"
+            "cuIpcOpenMemHandle",
+            code,
+            f"process {process}, which shared this memory, has ended (or /proc is not there)",
         ) from None
     try:
         if os.fstat(file).st_ino != inode:
-            raise _failure("cuIpcOpenMemHandle", code, f"process {process}, which shared this memory, has ended")
+            raise _failure(
+                "cuIpcOpenMemHandle", code, f"process {process}, which shared this memory, has ended"
+            )
         if _has_hole(file, offset, mapped_bytes):
             raise _failure("cuIpcOpenMemHandle", code, f"process {process} has freed this memory")
-        mapping = mmap.mmap(file, mapped_bytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE, offset=offset)
+        mapping = mmap.mmap(
+            file, mapped_bytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE, offset=offset
+        )
     finally:
         os.close(file)
     start = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
@@ -121,7 +131,9 @@ def close(address):
         opened = _by_address.get(address)
         if opened is None:
             code = CUresult.CUDA_ERROR_INVALID_VALUE
-            raise _failure("cuIpcCloseMemHandle", code, f"no memory of another process is open at {address:#x}")
+            raise _failure(
+                "cuIpcCloseMemHandle", code, f"no memory of another process is open at {address:#x}"
+            )
         opened.count -= 1
         if opened.count:
             return

@@ -211,7 +211,9 @@ def set_memory_manager(mm_plugin):
     global _chosen
     version = mm_plugin(context=None).interface_version
     if version != INTERFACE_VERSION:
-        raise RuntimeError(f"EMM Plugin interface has version {version} - version {INTERFACE_VERSION} required")
+        raise RuntimeError(
+            f"EMM Plugin interface has version {version} - version {INTERFACE_VERSION} required"
+        )
     _chosen = mm_plugin
 
 

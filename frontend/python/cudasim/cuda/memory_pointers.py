@@ -1,11 +1,11 @@
 """Pointers that own memory: what memory managers give out (numba.cuda's "External Memory Management").
 
-  MemoryPointer        the memory lives as long as the object; a finalizer, when there is one, gives it back
-   └ AutoFreePointer   … or as long as something refers to it through own(): references are counted
-      ├ MappedMemory   host memory that kernels use; also at `host_pointer`
-      └ ManagedMemory  memory of both sides
-  PinnedMemory         page-locked host memory; kernels do not see it
-  OwnedPointer         one counted reference, with the attributes of what it refers to
+MemoryPointer        the memory lives as long as the object; a finalizer, when there is one, gives it back
+ └ AutoFreePointer   … or as long as something refers to it through own(): references are counted
+    ├ MappedMemory   host memory that kernels use; also at `host_pointer`
+    └ ManagedMemory  memory of both sides
+PinnedMemory         page-locked host memory; kernels do not see it
+OwnedPointer         one counted reference, with the attributes of what it refers to
 """
 
 import ctypes
@@ -103,7 +103,9 @@ class MappedMemory(AutoFreePointer, MemAlloc):
 
         self.owned = owner
         self.host_pointer = address_of(pointer)
-        super().__init__(context, calls.cuMemHostGetDevicePointer(self.host_pointer, 0), size, finalizer=finalizer)
+        super().__init__(
+            context, calls.cuMemHostGetDevicePointer(self.host_pointer, 0), size, finalizer=finalizer
+        )
         self.handle = self.host_pointer
         self._bufptr_, self._buflen_ = self.host_pointer, size
 

@@ -44,7 +44,9 @@ class PendingDeallocations:
         """Will call dtor(handle), which gives back so many bytes."""
         self._pending.append((dtor, handle, size))
         self._size += int(size)
-        if self._size > self._max_pending_bytes or len(self._pending) > _numba_config.setting("CUDA_DEALLOCS_COUNT"):
+        if self._size > self._max_pending_bytes or len(self._pending) > _numba_config.setting(
+            "CUDA_DEALLOCS_COUNT"
+        ):
             self.clear()
 
     def clear(self):

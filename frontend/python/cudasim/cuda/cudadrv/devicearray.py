@@ -1,5 +1,12 @@
 """numba.cuda.cudadrv.devicearray's names."""
 
+from cudasim.cuda.array_compatibility import (  # noqa: F401
+    array_core,
+    check_array_compatibility,
+    errmsg_contiguous_buffer,
+)
+from cudasim.cuda.array_compatibility import check_contiguous as sentry_contiguous  # noqa: F401
+from cudasim.cuda.array_compatibility import is_contiguous_core as is_contiguous  # noqa: F401
 from cudasim.cuda.array_functions import (  # noqa: F401
     auto_device,
     from_array_like,
@@ -9,14 +16,7 @@ from cudasim.cuda.array_functions import (  # noqa: F401
     verify_cuda_ndarray_interface,
 )
 from cudasim.cuda.device_array import DeviceNDArray  # noqa: F401
-from cudasim.cuda.device_contents import (  # noqa: F401
-    DeviceNDArrayBase,
-    array_core,
-    check_array_compatibility,
-    errmsg_contiguous_buffer,
-)
-from cudasim.cuda.device_contents import check_contiguous as sentry_contiguous  # noqa: F401
-from cudasim.cuda.device_contents import is_contiguous_core as is_contiguous  # noqa: F401
+from cudasim.cuda.device_contents import DeviceNDArrayBase  # noqa: F401
 from cudasim.cuda.device_record import DeviceRecord  # noqa: F401
 from cudasim.cuda.host_visible_arrays import ManagedNDArray, MappedNDArray  # noqa: F401
 from cudasim.cuda.ipc import IpcArrayHandle  # noqa: F401

@@ -5,7 +5,7 @@ from cudasim.cuda import driver_binding as binding  # noqa: F401
 from cudasim.cuda.context import Context, MemoryInfo, context_of  # noqa: F401
 from cudasim.cuda.cudadrv import drvapi  # noqa: F401
 from cudasim.cuda.cudadrv.runtime import runtime as _runtime
-from cudasim.cuda.device import Device, devices
+from cudasim.cuda.device import devices
 from cudasim.cuda.device_memory import (  # noqa: F401
     device_ctypes_pointer,
     device_extents,
