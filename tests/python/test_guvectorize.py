@@ -329,7 +329,12 @@ def test_a_fault_names_thread_and_line_of_the_function():
 
 def test_schedule_takes_shapes_apart():
     engine = GUFuncEngine.from_signature("(m,n),(n,p)->(m,p)")
-    assert (engine.nin, engine.nout, engine.sin, engine.sout) == (2, 1, [("m", "n"), ("n", "p")], [("m", "p")])
+    assert (engine.nin, engine.nout, engine.sin, engine.sout) == (
+        2,
+        1,
+        [("m", "n"), ("n", "p")],
+        [("m", "p")],
+    )
     schedule = engine.schedule([(100, 4, 5), (5, 7)])
     assert schedule.ishapes == [(4, 5), (5, 7)] and schedule.oshapes == [(4, 7)]
     assert schedule.loopdims == (100,) and schedule.loopn == 100

@@ -154,7 +154,9 @@ def test_jump_and_initialisation_in_kernels(vector):
         i = cuda.grid(1)
         init_xoroshiro128p_state(states, i, seed)
 
-    host = np.array([tuple(int(word, 16) for word in state) for state in vector["after"]], xoroshiro128p_dtype)
+    host = np.array(
+        [tuple(int(word, 16) for word in state) for state in vector["after"]], xoroshiro128p_dtype
+    )
     states = cuda.to_device(host)
     jump[1, 1](states, 0)
     assert state_words(states.copy_to_host()) == vector["jumped"]
@@ -213,7 +215,9 @@ def test_an_index_beyond_the_states_is_reported_at_the_kernels_line():
 
     with pytest.raises(IndexError) as caught:
         kernel[1, 8](create_xoroshiro128p_states(5, 1), np.zeros(8, np.float32))
-    assert str(caught.value) == "tid=[5, 0, 0] ctaid=[0, 0, 0]: index 5 is out of bounds for axis 0 with size 5"
+    assert (
+        str(caught.value) == "tid=[5, 0, 0] ctaid=[0, 0, 0]: index 5 is out of bounds for axis 0 with size 5"
+    )
     frames = traceback.extract_tb(caught.value.__traceback__)
     assert frames[-1].name == "kernel" and "xoroshiro128p_normal_float32(states, i)" in frames[-1].line
     assert "random.py" not in "".join(traceback.format_exception(caught.value)).replace("test_random.py", "")
@@ -255,11 +259,15 @@ PROGRAM = """
 
 def test_random_numbers_with_the_stand_in(run):
     done = run.script(PROGRAM, ENABLE_CUDASIM="1")
-    assert np.allclose(np.frombuffer(bytes.fromhex(done.stdout)), expected_of(VECTORS[0], "xoroshiro128p_normal_float64")[0])
+    assert np.allclose(
+        np.frombuffer(bytes.fromhex(done.stdout)), expected_of(VECTORS[0], "xoroshiro128p_normal_float64")[0]
+    )
 
 
 @pytest.mark.parametrize("reported", ["0", "1"])
 def test_random_numbers_beside_numba(run_with_numba, reported):
     done = run_with_numba.script(PROGRAM, ENABLE_CUDASIM="1", CUDASIM_REPORT_AS_SIMULATOR=reported)
     assert done.stderr == ""
-    assert np.allclose(np.frombuffer(bytes.fromhex(done.stdout)), expected_of(VECTORS[0], "xoroshiro128p_normal_float64")[0])
+    assert np.allclose(
+        np.frombuffer(bytes.fromhex(done.stdout)), expected_of(VECTORS[0], "xoroshiro128p_normal_float64")[0]
+    )

@@ -88,4 +88,6 @@ def test_the_stand_in_has_no_other_targets(run):
         """,
         ENABLE_CUDASIM="1",
     )
-    assert "NotImplementedError" in done.stderr and "target='cuda' only; install numba" in done.stderr, done.stderr
+    assert "NotImplementedError" in done.stderr and "target='cuda' only; install numba" in done.stderr, (
+        done.stderr
+    )

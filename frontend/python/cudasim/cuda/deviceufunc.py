@@ -23,7 +23,9 @@ def parse_signature(text):
     known = {symbol for group in inputs for symbol in group}
     unknown = sorted({symbol for group in outputs for symbol in group} - known)
     if unknown:
-        raise NameError(f"undefined output symbols: {','.join(unknown)}; the inputs of {text!r} have no such dimension")
+        raise NameError(
+            f"undefined output symbols: {','.join(unknown)}; the inputs of {text!r} have no such dimension"
+        )
     return inputs, outputs
 
 
@@ -59,7 +61,9 @@ class GUFuncEngine:
         :raises ValueError: for shapes that do not fit the layout or each other
         """
         if len(ishapes) != self.nin:
-            raise TypeError(f"invalid number of input arguments: {len(ishapes)} given, the layout has {self.nin}")
+            raise TypeError(
+                f"invalid number of input arguments: {len(ishapes)} given, the layout has {self.nin}"
+            )
         sizes, loops, cores = {}, [], []
         for number, (shape, symbols) in enumerate(zip(ishapes, self.sin), 1):
             loop, core = self._split(number, tuple(shape), symbols)

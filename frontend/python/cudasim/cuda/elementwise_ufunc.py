@@ -104,7 +104,9 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
             return arg[0]
         stream = stream or new_stream()
         with stream.auto_synchronize():
-            result = self._reduced(as_device_array(arg) if is_cuda_array(arg) else to_device(arg, stream), stream)
+            result = self._reduced(
+                as_device_array(arg) if is_cuda_array(arg) else to_device(arg, stream), stream
+            )
             buffer = np.array((1,), dtype=arg.dtype)
             result.copy_to_host(buffer, stream=stream)
         return buffer[0]
@@ -152,7 +154,9 @@ def _broadcast(arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"failed to broadcast the arguments: their shapes are {shapes}") from None
     if not shape:
-        raise IndexError("a ufunc of the CUDA target takes no arrays without dimensions; pass numbers, or a.reshape(1)")
+        raise IndexError(
+            "a ufunc of the CUDA target takes no arrays without dimensions; pass numbers, or a.reshape(1)"
+        )
     return [array if array.shape == shape else _stretched(array, shape) for array in arrays], shape
 
 
@@ -161,7 +165,8 @@ def _stretched(array, shape):
         return np.broadcast_to(array, shape)
     added = len(shape) - array.ndim
     strides = [0] * added + [
-        stride if extent == wanted else 0 for extent, wanted, stride in zip(array.shape, shape[added:], array.strides)
+        stride if extent == wanted else 0
+        for extent, wanted, stride in zip(array.shape, shape[added:], array.strides)
     ]
     return DeviceNDArray(shape, strides, array.dtype, gpu_data=array.gpu_data)
 

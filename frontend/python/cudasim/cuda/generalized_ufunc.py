@@ -47,13 +47,17 @@ class CUDAGeneralizedUFunc(_native.FramelessCall):
             if output is not None and output.shape != shape:
                 raise ValueError(f"output shape mismatch: {output.shape}, the result has {shape}")
         if not schedule.loopn:
-            raise AssertionError("zero looping dimension: a generalised ufunc of the CUDA target has no empty loops")
+            raise AssertionError(
+                "zero looping dimension: a generalised ufunc of the CUDA target has no empty loops"
+            )
         inputs = [_cast(array, dtype) for array, dtype in zip(inputs, wanted)]
         results = [
             device_array(shape, dtype, stream=stream) if output is None or not keep_on_device else output
             for shape, dtype, output in zip(schedule.output_shapes, output_types, outputs)
         ]
-        parameters = [_stretched(array, schedule.loopn, core, stream) for array, core in zip(inputs, schedule.ishapes)]
+        parameters = [
+            _stretched(array, schedule.loopn, core, stream) for array, core in zip(inputs, schedule.ishapes)
+        ]
         parameters += [array.reshape(schedule.loopn, *core) for array, core in zip(results, schedule.oshapes)]
         kernel.forall(schedule.loopn, tpb=threads_per_block(self.max_blocksize), stream=stream)(*parameters)
         if not keep_on_device:
@@ -71,8 +75,16 @@ class CUDAGeneralizedUFunc(_native.FramelessCall):
         if out is not None and len(args) > nin:
             raise ValueError("cannot specify argument 'out' as both positional and keyword")
         if out is not None and len(args) != nin:
-            raise TypeError(f"This gufunc accepts {_positional(nin)} besides out=. Got {_positional(len(args))}.")
-        given = out if isinstance(out, (tuple, list)) else [out] * nout if out is not None else args[nin:] or [None] * nout
+            raise TypeError(
+                f"This gufunc accepts {_positional(nin)} besides out=. Got {_positional(len(args))}."
+            )
+        given = (
+            out
+            if isinstance(out, (tuple, list))
+            else [out] * nout
+            if out is not None
+            else args[nin:] or [None] * nout
+        )
         if len(given) != nout:
             raise ValueError(f"out= has {len(given)} arrays, the layout has {nout} outputs")
         return list(map(_array, args[:nin])), [value if value is None else _array(value) for value in given]
@@ -118,7 +130,9 @@ def _stretched(array, count, core, stream):
         if len(loops) != 1 and loops and array.layout != "C":
             array = np.ascontiguousarray(array.copy_to_host(stream=stream))
     if not isinstance(array, DeviceNDArray):
-        array = to_device(array if array.flags.forc and array.ndim <= len(core) + 1 else np.ascontiguousarray(array), stream)
+        array = to_device(
+            array if array.flags.forc and array.ndim <= len(core) + 1 else np.ascontiguousarray(array), stream
+        )
     shape = (count, *core)
     if array.shape == shape:
         return array

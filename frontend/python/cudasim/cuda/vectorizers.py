@@ -58,7 +58,9 @@ class CUDAVectorize:
             raise TypeError("caching is not supported")
         for option in targetoptions or {}:
             if option != "nopython":
-                raise KeyError(f"Unrecognized options. cuda vectorize target does not support option: '{option}'")
+                raise KeyError(
+                    f"Unrecognized options. cuda vectorize target does not support option: '{option}'"
+                )
             warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=3)
         _check_identity(identity)
         self.py_func = self.pyfunc = func
@@ -116,7 +118,9 @@ class CUDAGUFuncVectorize:
         if not options.pop("nopython", True):
             raise TypeError("nopython flag must be True")
         if options:
-            raise TypeError(f"The following target options are not supported: {', '.join(map(repr, options))}")
+            raise TypeError(
+                f"The following target options are not supported: {', '.join(map(repr, options))}"
+            )
         _check_identity(identity)
         self.py_func = self.pyfunc = func
         self.identity, self.signature = identity, signature
