@@ -98,7 +98,7 @@ def _owners():
 
     dispatcher = _kernel()
     owners = {
-        "DeviceNDArray": cuda.device_array(4),
+        "DeviceNDArray": cuda.device_array((4, 1)),
         "Dispatcher": dispatcher,
         "kernel": next(iter(dispatcher.overloads.values())),
         "Dispatcher[griddim, blockdim]": dispatcher[1, 1],

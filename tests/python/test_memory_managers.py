@@ -319,6 +319,44 @@ def test_memory_on_paper_is_found_out_when_it_is_used(plug_in):
         array.copy_to_host()
 
 
+def test_memory_of_the_c_library_is_host_memory_until_it_is_registered(plug_in):
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    libc.free.argtypes = [ctypes.c_void_p]
+
+    class FromMalloc(Bookkeeper):
+        registers = False
+
+        def memalloc(self, size):
+            address = libc.malloc(size)
+            if self.registers:
+                driver.driver.cuMemHostRegister(address, size, driver.binding.CU_MEMHOSTREGISTER_DEVICEMAP)
+
+            def release(registered=self.registers):
+                if registered:
+                    driver.driver.cuMemHostUnregister(address)
+                libc.free(address)
+
+            return cuda.MemoryPointer(self.context, ctypes.c_void_p(address), size, finalizer=release)
+
+    manager = plug_in(FromMalloc)
+    array = cuda.device_array(100)
+    with pytest.raises(CudaAPIError, match="not in device memory") as caught:
+        add_one[1, 4](array)
+    assert caught.value.code == 700
+    with pytest.raises(CudaAPIError, match="the memory manager gave 800 bytes"):
+        add_one[1, 4](np.zeros(100))
+    manager.registers = True
+    array = cuda.to_device(np.zeros(100))
+    add_one[4, 32](array)
+    assert array.copy_to_host().tolist() == [1] * 100
+    host = np.zeros(100)
+    add_one[4, 32](host)
+    assert host.tolist() == [1] * 100
+    with pytest.raises(CudaAPIError, match="no page-locked memory"):
+        cuda.MappedMemory(cuda.current_context(), np.zeros(3).ctypes.data, 24)
+
+
 def test_the_driver_in_ctypes_style(plug_in):
     class WithCtypes(driver.NumbaCUDAMemoryManager):
         def memalloc(self, size):

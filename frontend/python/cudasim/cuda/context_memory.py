@@ -4,6 +4,7 @@ import contextlib
 import threading
 import weakref
 
+from cudasim._cuda_errors import CudaAPIError
 from cudasim.cuda.pending_deallocations import PendingDeallocations
 
 _lock = threading.RLock()
@@ -57,25 +58,34 @@ class ContextMemory:
         """New device memory, a MemoryPointer."""
         return self.memory_manager.memalloc(bytesize)
 
-    def allocate_for_array(self, bytesize, poison):
-        """The same for an array; poison=False where all of it is written at once."""
+    @property
+    def has_plug_in(self):
+        """Whether the memory is a plug-in's, which need not be the device's."""
         from cudasim.cuda.memory_manager import NumbaCUDAMemoryManager
 
-        manager = self.memory_manager
-        if type(manager) is NumbaCUDAMemoryManager:
-            return manager.allocate(bytesize, poison)
-        return manager.memalloc(bytesize)
+        return type(self.memory_manager) is not NumbaCUDAMemoryManager
+
+    def allocate_for_array(self, bytesize, poison):
+        """memalloc() for an array; poison=False where all of it is written at once."""
+        if self.has_plug_in:
+            return self.memory_manager.memalloc(bytesize)
+        return self.memory_manager.allocate(bytesize, poison)
 
     def memory_for_copy(self, bytesize, label, poison):
         """Memory for the length of one launch: what keeps it, and its address. Not from the manager that is used
         where no plug-in is set: it is freed at once."""
-        from cudasim.cuda.memory_manager import NumbaCUDAMemoryManager
-
-        if type(self.memory_manager) is NumbaCUDAMemoryManager:
+        if not self.has_plug_in:
             memory = self.device.native.allocate(bytesize, label, poison)
             return memory, memory.address
         memory = self.memory_manager.memalloc(bytesize)
-        return memory, int(memory.device_pointer)
+        address = int(memory.device_pointer)
+        if not self.device.native.contains(address, bytesize):
+            raise CudaAPIError(
+                700,
+                f"Call to cuLaunchKernel results in CUDA_ERROR_ILLEGAL_ADDRESS: the memory manager gave {bytesize} "
+                f"bytes at {address:#x} for '{label}', which are not in device memory that is allocated",
+            )
+        return memory, address
 
     def memallocmanaged(self, bytesize, attach_global=True):
         """New memory of host and device, with the buffer protocol."""

@@ -106,7 +106,7 @@ class DeviceContents(DeviceNDArrayBase):
         self.layout = layout_of(shape, strides, dtype.itemsize)
         self.stream = stream
         if gpu_data is None:
-            gpu_data, address, device = self._new_memory(poison)
+            gpu_data, address, device, foreign = self._new_memory(poison)
         else:
             foreign = foreign or address is None
             address = int(gpu_data.device_pointer) if address is None else address
@@ -121,13 +121,14 @@ class DeviceContents(DeviceNDArrayBase):
         self.parameters = (address, *shape, *strides)
 
     def _new_memory(self, poison):
-        """Memory from the current context, the address of the first element, and the device."""
+        """Memory from the current context, the address of the first element, the device, and whether launches have to
+        check the memory."""
         context = current_context()
         if not self.size or not self.dtype.itemsize:
-            return MemoryPointer(context, 0, 0), 0, context.device
+            return MemoryPointer(context, 0, 0), 0, context.device, False
         memory = context.allocate_for_array(self.alloc_size, poison)
         below = sum(min(0, stride * (count - 1)) for count, stride in zip(self.shape, self.strides))
-        return memory, int(memory.device_pointer) - below, context.device
+        return memory, int(memory.device_pointer) - below, context.device, context.has_plug_in
 
     # -- what it is ---------------------------------------------------------------------------------------
 

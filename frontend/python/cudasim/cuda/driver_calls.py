@@ -162,9 +162,10 @@ class MemoryCalls:
         """The same address: host and device share one address space."""
         address = address_of(pointer)
         known = host_visible.find(address)
-        if known is not None and known.kind == "pinned":
+        if known is None or known.kind == "pinned":
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise _failure("cuMemHostGetDevicePointer", code, "this page-locked memory is not mapped")
+            what = "this is no page-locked memory" if known is None else "this page-locked memory is not mapped"
+            raise _failure("cuMemHostGetDevicePointer", code, what)
         return CUdeviceptr(address)
 
     def cuPointerGetAttribute(self, attribute, pointer):  # noqa: N802

@@ -4,8 +4,9 @@ from cudasim._cuda_errors import CudaAPIError, CudaDriverError, CudaSupportError
 from cudasim.cuda import driver_binding as binding  # noqa: F401
 from cudasim.cuda.context import Context, MemoryInfo, context_of  # noqa: F401
 from cudasim.cuda.cudadrv import drvapi  # noqa: F401
+from cudasim.cuda.cudadrv.linkable_code import LTOIR, Fatbin, LinkableCode, Object  # noqa: F401
 from cudasim.cuda.cudadrv.runtime import runtime as _runtime
-from cudasim.cuda.device import devices
+from cudasim.cuda.device import Device, devices  # noqa: F401
 from cudasim.cuda.device_memory import (  # noqa: F401
     device_ctypes_pointer,
     device_extents,
