@@ -96,6 +96,29 @@ def test_a_breakpoint_that_all_threads_reach_stops_in_each(terminal):
     assert (status, rest.strip()) == (0, COMPLETE)
 
 
+UFUNC = """\
+import numpy as np
+from numba import vectorize
+
+@vectorize(["float64(float64, float64)"], target="cuda")
+def total(a, b):
+    if a == 3:
+        breakpoint()
+    return a + b
+
+print("sum", total(np.arange(5.0), 1.0).sum())
+"""
+
+
+def test_pdb_in_a_ufunc_shows_the_kernel_around_it(terminal):
+    shown = terminal(UFUNC)
+    assert "-> return a + b" in shown.expect()
+    assert "(3.0, 1.0)" in shown.ask("p a, b")
+    assert "-> out[i] = __core__(a0[i], a1[i])" in shown.ask("w")
+    status, rest = shown.finish("c")
+    assert (status, rest.strip()) == (0, "sum 15.0")
+
+
 def test_quitting_ends_the_launch_and_leaves_results_alone(terminal):
     shown = terminal(SCRIPT)
     shown.expect()
