@@ -30,6 +30,7 @@
 #include <optional>
 #include <set>
 
+#include "gpu_backend/cache_hints.h"
 #include "gpu_backend/check_expansion.h"
 #include "gpu_backend/toolkit.h"
 #include "simulator/image/contraction.h"
@@ -294,6 +295,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     module.setTargetTriple(ref(image::target_triple));
     module.setDataLayout(machine->createDataLayout());
     expand_checks(module);
+    lower_cache_hints(module);
     strip_simulator_metadata(module);
     make_file_names_plain(module);
     llvm::Function& function = *module.getFunction(ref(kernel));

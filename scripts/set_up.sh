@@ -76,7 +76,7 @@ optionally() {
     fi
 }
 build_packages=('pip>=22.1' 'scikit-build-core>=0.10' 'pybind11>=2.12' 'numpy>=1.22' 'tqdm>=4.60')
-environment .venv "${build_packages[@]}" 'pytest>=7' 'hypothesis>=6' 'matplotlib>=3.5'
+environment .venv "${build_packages[@]}" 'pytest>=7' 'hypothesis>=6' 'matplotlib>=3.5' 'mpmath>=1.3'
 if [[ $purpose == test || $purpose == bench ]]; then
     # Notebooks and debuggers are tested where they are installed.
     optionally .venv 'nbclient>=0.6' 'ipykernel>=6' pudb ipdb debugpy coverage

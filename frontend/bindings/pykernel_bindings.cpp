@@ -7,6 +7,7 @@
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/python_syntax.h"
 #include "frontend/pykernel/compile.h"
+#include "simulator/libdevice/signatures.h"
 
 namespace cudasim::bindings {
 namespace {
@@ -103,6 +104,23 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     return answer;
 }
 
+const char* type_name(libdevice::ValueKind kind) {
+    constexpr const char* names[] = {"none", "int16", "int32", "int64", "float32", "float64"};
+    return names[static_cast<int>(kind)];
+}
+
+py::list libdevice_functions() {
+    py::list functions;
+    for (const auto& function : libdevice::signatures()) {
+        py::list parameters, results;
+        if (function.result != libdevice::ValueKind::none) results.append(type_name(function.result));
+        for (const auto& [kind, is_result] : function.parameters)
+            (is_result ? results : parameters).append(type_name(kind));
+        functions.append(py::make_tuple(py::cast(function.name), parameters, results));
+    }
+    return functions;
+}
+
 PyObject* source_error_class = nullptr;
 
 void raise_source_error(const SourceError& error) {
@@ -131,6 +149,8 @@ void bind_pykernel(py::module_& module) {
             raise_source_error(error);
         }
     });
+    module.def("libdevice_functions", &libdevice_functions,
+               "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
                py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
                "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, notes: "

@@ -9,6 +9,7 @@
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"
+#include "frontend/pyfiber/kernel_number.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -23,8 +24,8 @@ T combined_float(Update update, T old, T value) {
         case Update::sub: return old - value;
         case Update::exch: return value;
         case Update::max:
-        case Update::min: return std::isnan(old) || (largest ? old >= value : old <= value) ? old : value;
-        default: return std::isnan(value) || (largest ? old >= value : old <= value) ? old : value;
+        case Update::min: return (largest ? old < value : old > value) ? value : old;
+        default: return (largest ? old < value : old > value) || (std::isnan(old) && !std::isnan(value)) ? value : old;
     }
 }
 
@@ -62,20 +63,25 @@ bool apply(Element element, Update update, char* address, PyObject* value) {
     return true;
 }
 
-bool integers_only(Update update) {
-    return update == Update::and_ || update == Update::or_ || update == Update::xor_ || update == Update::inc || update == Update::dec;
+/// Numba's CUDA documentation, "Supported Atomic Operations".
+bool has_element(Update update, Element element) {
+    if (is_whole(element) && (element == Element::boolean || width(element) < 4)) return false;
+    switch (update) {
+        case Update::inc:
+        case Update::dec: return is_unsigned(element);
+        case Update::and_:
+        case Update::or_:
+        case Update::xor_:
+        case Update::exch: return is_integer(element);
+        default: return true;
+    }
 }
 
 bool update_element(Element element, Update update, char* address, PyObject* value) {
-    const bool real = element == Element::float32 || element == Element::float64;
-    if (!(real && integers_only(update))) {
+    if (has_element(update, element)) {
         switch (element) {
-            case Element::int8: return apply<std::int8_t>(element, update, address, value);
-            case Element::int16: return apply<std::int16_t>(element, update, address, value);
             case Element::int32: return apply<std::int32_t>(element, update, address, value);
             case Element::int64: return apply<std::int64_t>(element, update, address, value);
-            case Element::uint8: return apply<std::uint8_t>(element, update, address, value);
-            case Element::uint16: return apply<std::uint16_t>(element, update, address, value);
             case Element::uint32: return apply<std::uint32_t>(element, update, address, value);
             case Element::uint64: return apply<std::uint64_t>(element, update, address, value);
             case Element::float32: return apply<float>(element, update, address, value);
@@ -85,6 +91,23 @@ bool update_element(Element element, Update update, char* address, PyObject* val
     }
     PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
     return false;
+}
+
+/// What is no integer (a bool, a float) is cast to one. New reference.
+PyObject* as_index(PyObject* index) {
+    if (PyTuple_CheckExact(index)) {
+        Reference whole(PyTuple_New(PyTuple_GET_SIZE(index)));
+        for (Py_ssize_t i = 0; whole && i < PyTuple_GET_SIZE(index); ++i) {
+            PyObject* element = as_index(PyTuple_GET_ITEM(index, i));
+            if (element == nullptr) return nullptr;
+            PyTuple_SET_ITEM(whole.get(), i, element);
+        }
+        return Py_XNewRef(whole.get());
+    }
+    const Number number = read_number(index);
+    if (!is_float(number.type) && number.type != Element::boolean) return Py_NewRef(index);
+    char bits[8];
+    return store(Element::int64, bits, index) ? load(Element::int64, bits) : nullptr;
 }
 
 /// The array and the address of its element; null with an exception set.
@@ -99,7 +122,8 @@ char* place(PyObject* target, PyObject* index, KernelArray*& array) {
         return nullptr;
     }
     if (!burn(fuel_of_atomic) || !check_writable(array)) return nullptr;
-    return element_address(array, index);
+    Reference whole(as_index(index));
+    return whole ? element_address(array, whole.get()) : nullptr;
 }
 
 bool takes(Py_ssize_t given, Py_ssize_t wanted, const char* form) {
@@ -120,6 +144,10 @@ PyObject* atomic(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 }
 
 PyObject* swap(KernelArray* array, char* address, PyObject* expected, PyObject* desired) {
+    if (!has_element(Update::exch, array->element)) {
+        PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
+        return nullptr;
+    }
     PyObject* old = load(array->element, address);
     char wanted[8] = {};
     bool good = old != nullptr && store(array->element, wanted, expected);

@@ -8,6 +8,7 @@
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "simulator/libdevice/special_functions.h"
 
 namespace cudasim::pyfiber {
 
@@ -145,8 +146,8 @@ PyObject* cbrt(PyObject*, PyObject* argument) {
         return nullptr;
     }
     if (arithmetic_type(x.type, Element::float32) == Element::float32)
-        return make_float32(std::cbrt(static_cast<float>(x.as_double())));
-    return make_float64(std::cbrt(x.as_double()));
+        return make_float32(libdevice::cube_root(static_cast<float>(x.as_double())));
+    return make_float64(libdevice::cube_root(x.as_double()));
 }
 
 PyObject* selp(PyObject*, PyObject* const* arguments, Py_ssize_t count) {

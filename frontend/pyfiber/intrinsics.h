@@ -14,6 +14,8 @@ bool add_intrinsics(PyObject* table);
 bool add_memory_intrinsics(PyObject* table);
 bool add_warp_intrinsics(PyObject* table);
 bool add_atomics(PyObject* table);
+bool add_libdevice(PyObject* table);
+bool add_cache_hints(PyObject* table);
 /// name ("sqrt") → callable with the compiler's types and without Python's domain errors
 bool add_math(PyObject* table);
 

@@ -1,11 +1,12 @@
 // The math module as kernels have it: float32 in gives float32 out, and no argument is an error: math.sqrt(-1.0) is
-// nan, as on a GPU, where Python raises ValueError. The same host functions as simulator/jit/intrinsics.def.
+// nan, as on a GPU, where Python raises ValueError. The host functions of simulator/libdevice/functions.def.
 #include <cmath>
 #include <numbers>
 
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_launch.h"
+#include "simulator/libdevice/special_functions.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -37,15 +38,6 @@ PyObject* binary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     return make_float64(wide(x, y));
 }
 
-double log_gamma(double x) {
-    int sign = 0;
-    return lgamma_r(x, &sign);
-}
-float log_gamma_float(float x) {
-    int sign = 0;
-    return lgammaf_r(x, &sign);
-}
-
 template <typename T>
 T to_degrees(T x) {
     return x * static_cast<T>(180 / std::numbers::pi);
@@ -57,24 +49,27 @@ T to_radians(T x) {
 
 #define MATH_UNARY(name, function) \
     {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<::function, ::function##f>)), METH_FASTCALL, nullptr}
+#define MATH_OWN(name, function)                                                                                      \
+    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<libdevice::function, libdevice::function>)), \
+     METH_FASTCALL, nullptr}
 #define MATH_BINARY(name, function) \
     {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&binary<::function, ::function##f>)), METH_FASTCALL, nullptr}
 
 PyMethodDef functions[] = {
     MATH_UNARY(acos, acos),       MATH_UNARY(acosh, acosh),         MATH_UNARY(asin, asin),
     MATH_UNARY(asinh, asinh),     MATH_UNARY(atan, atan),           MATH_UNARY(atanh, atanh),
-    MATH_UNARY(cbrt, cbrt),       MATH_UNARY(ceil, ceil),           MATH_UNARY(cos, cos),
-    MATH_UNARY(cosh, cosh),       MATH_UNARY(erf, erf),             MATH_UNARY(erfc, erfc),
+    MATH_OWN(cbrt, cube_root),       MATH_UNARY(ceil, ceil),           MATH_UNARY(cos, cos),
+    MATH_OWN(cosh, hyperbolic_cosine),       MATH_UNARY(erf, erf),             MATH_UNARY(erfc, erfc),
     MATH_UNARY(exp, exp),         MATH_UNARY(exp2, exp2),           MATH_UNARY(expm1, expm1),
-    MATH_UNARY(fabs, fabs),       MATH_UNARY(floor, floor),         MATH_UNARY(gamma, tgamma),
+    MATH_UNARY(fabs, fabs),       MATH_UNARY(floor, floor),         MATH_OWN(gamma, gamma_function),
     MATH_UNARY(log, log),
-    MATH_UNARY(log10, log10),     MATH_UNARY(log1p, log1p),         MATH_UNARY(log2, log2),
+    MATH_OWN(log10, base_10_logarithm),     MATH_UNARY(log1p, log1p),         MATH_UNARY(log2, log2),
     MATH_UNARY(sin, sin),         MATH_UNARY(sinh, sinh),           MATH_UNARY(sqrt, sqrt),
-    MATH_UNARY(tan, tan),         MATH_UNARY(tanh, tanh),           MATH_UNARY(trunc, trunc),
+    MATH_UNARY(tan, tan),         MATH_OWN(tanh, hyperbolic_tangent),           MATH_UNARY(trunc, trunc),
     MATH_BINARY(atan2, atan2),    MATH_BINARY(copysign, copysign),  MATH_BINARY(fmod, fmod),
     MATH_BINARY(hypot, hypot),    MATH_BINARY(nextafter, nextafter), MATH_BINARY(pow, pow),
     MATH_BINARY(remainder, remainder),
-    {"lgamma", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<log_gamma, log_gamma_float>)), METH_FASTCALL, nullptr},
+    MATH_OWN(lgamma, log_gamma),
     {"degrees", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<to_degrees<double>, to_degrees<float>>)), METH_FASTCALL, nullptr},
     {"radians", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<to_radians<double>, to_radians<float>>)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};

@@ -27,6 +27,15 @@ bool has_element(std::string_view operation, TypeRef element) {
     return any_number || element->is(TypeKind::integer);
 }
 
+/// Numba's CUDA target casts what is no integer (a bool, a float) to one.
+TypeRef as_index(TypeTable& types, TypeRef index) {
+    if (index->is_number()) return index->is(TypeKind::integer) ? index : types.int64;
+    if (!index->is(TypeKind::tuple)) return index;
+    std::vector<TypeRef> elements;
+    for (TypeRef element : index->elements) elements.push_back(as_index(types, element));
+    return types.tuple(std::move(elements));
+}
+
 TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
     if (!array->is(TypeKind::array)) call.no_match();
     if (array->read_only) call.refuse("the array is constant");
@@ -34,8 +43,10 @@ TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
         call.refuse(
             "a local array belongs to one thread: atomic operations work on global and shared memory");
     }
-    const TypeRef element =
-        index ? item_type(call.types(), array, index, call.call.location) : array->element();
+    if (index && array->dimensions == 1 && index->is(TypeKind::tuple))
+        call.refuse("the index of an array with one axis is a number, not " + index->name);
+    const TypeRef element = index ? item_type(call.types(), array, as_index(call.types(), index), call.call.location)
+                                  : array->element();
     if (!element->is_number()) call.refuse("the index must name one element of " + array->name);
     if (!has_element(operation_name(call.callable.name), element)) {
         call.refuse("there is no such atomic operation on elements of type " + element->name);
@@ -76,15 +87,15 @@ Operation operation(std::string_view name, TypeRef element) {
     return Operation::Xchg;
 }
 
-/// Whether the float at `old` is to be replaced by `value`. max and min: a NaN in either wins, and an element
-/// that is NaN stays; nanmax and nanmin: a NaN counts as missing.
+/// Whether the float at `old` is to be replaced by `value`. A NaN never is written, as on Numba's CUDA target; an
+/// element that is NaN stays with max and min, and gives way with nanmax and nanmin.
 llvm::Value* must_replace(FunctionEmitter& e, std::string_view name, llvm::Value* old, llvm::Value* value) {
     Builder& b = e.builder;
     const bool want_max = name.ends_with("max");
-    llvm::Value* keeps = want_max ? b.CreateFCmpOGE(old, value) : b.CreateFCmpOLE(old, value);
-    llvm::Value* spoiled =
-        name.starts_with("nan") ? b.CreateFCmpUNO(value, value) : b.CreateFCmpUNO(old, old);
-    return b.CreateNot(b.CreateOr(keeps, spoiled));
+    llvm::Value* beaten = want_max ? b.CreateFCmpOLT(old, value) : b.CreateFCmpOGT(old, value);
+    if (!name.starts_with("nan")) return beaten;
+    llvm::Value* missing = b.CreateAnd(b.CreateFCmpUNO(old, old), b.CreateFCmpORD(value, value));
+    return b.CreateOr(beaten, missing);
 }
 
 /// load; while (must replace) compare-and-exchange.
@@ -116,12 +127,23 @@ llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Val
     return old;
 }
 
+llvm::Value* place_of(FunctionEmitter& e, const Emitted& array, const Emitted& index) {
+    if (!index.type->is(TypeKind::tuple))
+        return e.element_address(array, index.type->is(TypeKind::integer) ? index : e.convert(index, e.types().int64));
+    Emitted indices{as_index(e.types(), index.type), {}};
+    for (std::size_t i = 0; i < index.type->elements.size(); ++i) {
+        const Emitted element = e.element_of(index, i);
+        indices.parts.append(e.convert(element, indices.type->elements[i]).parts);
+    }
+    return e.element_address(array, indices);
+}
+
 Emitted emit_update(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef element = call.call.type;
     const std::string_view name = operation_name(call.callable.name);
     llvm::Value* value = e.convert(call[2], element).value();
-    llvm::Value* place = e.element_address(call[0], call[1]);
+    llvm::Value* place = place_of(e, call[0], call[1]);
     const bool real = element->is(TypeKind::floating);
     if (real && (name.ends_with("max") || name.ends_with("min"))) {
         return e.number(float_extremum(e, name, place, value, element->bits), element);
@@ -143,7 +165,7 @@ Emitted swap(FunctionEmitter& e, llvm::Value* place, const Emitted& expected, co
 
 Emitted emit_swap(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
-    return swap(e, e.element_address(call[0], call[1]), call[2], call[3], call.call.type);
+    return swap(e, place_of(e, call[0], call[1]), call[2], call[3], call.call.type);
 }
 
 /// compare_and_swap works on the first element.

@@ -10,9 +10,10 @@ const Callable* find_callable(std::string_view name) {
     static const auto table = [] {
         std::unordered_map<std::string_view, const Callable*> rows;
         for (auto family :
-             {builtin_callables(), sequence_callables(), math_callables(), cuda_callables(), warp_callables(), bit_callables(),
+             {builtin_callables(), sequence_callables(), math_callables(), libdevice_callables(), cuda_callables(), warp_callables(), bit_callables(),
               memory_callables(), atomic_callables(), array_callables(), reduction_callables(),
-              ufunc_callables(), number_callables(), iteration_callables(), print_callables()}) {
+              ufunc_callables(), number_callables(), iteration_callables(), print_callables(),
+              vector_callables(), cache_hint_callables()}) {
             for (const Callable& row : family) rows.emplace(row.name, &row);
         }
         return rows;

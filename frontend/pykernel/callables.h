@@ -1,7 +1,8 @@
 // The functions that kernels may call: each a row with its typing rule beside its code generation.
-// Rows live with their family: builtin_calls.cpp, sequence_calls.cpp, math_calls.cpp, cuda_calls.cpp,
+// Rows live with their family: builtin_calls.cpp, sequence_calls.cpp, math_calls.cpp, libdevice_calls.cpp,
+// cuda_calls.cpp,
 // warp_calls.cpp, bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, reduction_calls.cpp, ufunc_calls.cpp,
-// number_calls.cpp, iteration_calls.cpp, print_calls.cpp.
+// number_calls.cpp, iteration_calls.cpp, print_calls.cpp, vector_calls.cpp, cache_hint_calls.cpp.
 #pragma once
 
 #include <span>
@@ -57,9 +58,12 @@ struct Callable {
 /// Operand number of the call for each parameter of the row; `nothing` where left out. @throws SourceError
 [[nodiscard]] std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction& call);
 
+std::span<const Callable> vector_callables();
+std::span<const Callable> cache_hint_callables();
 std::span<const Callable> builtin_callables();
 std::span<const Callable> sequence_callables();
 std::span<const Callable> math_callables();
+std::span<const Callable> libdevice_callables();
 std::span<const Callable> cuda_callables();
 std::span<const Callable> warp_callables();
 std::span<const Callable> bit_callables();

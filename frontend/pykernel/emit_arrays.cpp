@@ -29,6 +29,8 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     if (object.type->is(TypeKind::dim3)) {
         return number(dim3_element(object, name[0]), in.type);
     }
+    if (object.type->is(TypeKind::vector))
+        return number(object.parts[std::string_view("xyzw").find(name)], in.type);
     if (object.type->is(TypeKind::limits)) return emit_limit(*this, object.type, name, in.type);
     if (in.type->is(TypeKind::method)) return {in.type, object.parts};
     if (is_field(object.type, name)) return get_field(object, *named_field(object.type, name, in.location), in.type);

@@ -38,6 +38,7 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
             break;
         case TypeKind::array:
         case TypeKind::tuple:
+        case TypeKind::vector:
         case TypeKind::optional:
         case TypeKind::range:
             result = debug_struct(type);
@@ -103,7 +104,10 @@ llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
             llvm::Type* storage = storage_type(element);
             if (!storage) continue;
             const auto& layout = module.getDataLayout();
-            add(type->is(TypeKind::range) ? range_names[i] : "f" + std::to_string(i), debug_type(element),
+            const std::string name = type->is(TypeKind::range)    ? range_names[i]
+                                     : type->is(TypeKind::vector) ? std::string(1, "xyzw"[i])
+                                                                  : "f" + std::to_string(i);
+            add(name, debug_type(element),
                 layout.getTypeAllocSizeInBits(storage).getFixedValue(),
                 layout.getABITypeAlign(storage).value() * 8);
         }

@@ -85,7 +85,7 @@ void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorIm
         part_types(type->element(), in_memory, types);
     }
     if (type->is(TypeKind::optional)) part_types(program.types.boolean, in_memory, types);
-    if (type->is(TypeKind::tuple) || type->is(TypeKind::optional)) {
+    if (type->is(TypeKind::tuple) || type->is(TypeKind::vector) || type->is(TypeKind::optional)) {
         for (TypeRef element : type->elements) part_types(element, in_memory, types);
     }
 }

@@ -12,6 +12,10 @@ namespace cudasim::pykernel {
 
 TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, Location place) {
     if (object->is(TypeKind::dim3) && (name == "x" || name == "y" || name == "z")) return types.int32;
+    if (object->is(TypeKind::vector) && name.size() == 1) {
+        const auto axis = std::string_view("xyzw").find(name);
+        if (axis < object->elements.size()) return object->element();
+    }
     if (object->is(TypeKind::array)) {
         const unsigned dimensions = object->dimensions;
         if (name == "shape" || name == "strides")

@@ -102,6 +102,13 @@ TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsi
                   "@" + std::to_string(address_space));
 }
 
+TypeRef TypeTable::vector(TypeRef component, unsigned count) {
+    return intern({.kind = TypeKind::vector,
+                   .elements = std::vector<TypeRef>(count, component),
+                   .values = count,
+                   .name = component->name + "x" + std::to_string(count)});
+}
+
 TypeRef TypeTable::optional(TypeRef element) {
     element = without_literal(element);
     return intern(

@@ -38,6 +38,7 @@ enum class TypeKind {
     dim3,         ///< threadIdx and its kind
     data_type,    ///< a type used as a value: elements[0]
     object,       ///< a function or module, known while compiling: global
+    vector,       ///< float32x4 and its kind: elements are its components, all of one type
 };
 
 /// Address spaces of NVVM IR. Local arrays have a type of their own, but their pointers are generic: they
@@ -140,6 +141,8 @@ class TypeTable {
     [[nodiscard]] TypeRef method(TypeRef object, std::string_view name);
     [[nodiscard]] TypeRef data_type(TypeRef type);
     [[nodiscard]] TypeRef object(const GlobalValue& global);
+    /// float32x4: four float32.
+    [[nodiscard]] TypeRef vector(TypeRef component, unsigned count);
     /// threadIdx and its kind: `global` says which.
     [[nodiscard]] TypeRef dim3(const GlobalValue& global);
     /// Literals become their plain type, inside tuples too.

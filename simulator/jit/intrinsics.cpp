@@ -1,4 +1,4 @@
-// Lowers calls of intrinsics.def, the scopes of atomics and fences, and refuses whatever is then unknown:
+// Lowers calls of libdevice/functions.def and intrinsics.def, the scopes of atomics and fences, and refuses whatever is then unknown:
 // LLVM would abort the process over a left-over llvm.nvvm.* and link a stray name to anything.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -79,6 +79,9 @@ Value* saturate(Site& at) {
 Value* sum(Site& at) {
     return at.builder.CreateFAdd(at.argument(0), at.argument(1));
 }
+Value* difference(Site& at) {
+    return at.builder.CreateFSub(at.argument(0), at.argument(1));
+}
 Value* product(Site& at) {
     return at.builder.CreateFMul(at.argument(0), at.argument(1));
 }
@@ -98,18 +101,24 @@ Function* declare_host(Module& module, StringRef name, FunctionType* type) {
     return function;
 }
 
-Value* call_host(Site& at, StringRef name, Type* result, Value* argument) {
-    auto* type = FunctionType::get(result, {argument->getType()}, false);
-    return at.builder.CreateCall(declare_host(*at.compilation.module, name, type), {argument});
+Value* call_host(Site& at, StringRef name, Type* result, ArrayRef<Value*> arguments) {
+    SmallVector<Type*, 2> types;
+    for (Value* argument : arguments) types.push_back(argument->getType());
+    auto* type = FunctionType::get(result, types, false);
+    return at.builder.CreateCall(declare_host(*at.compilation.module, name, type), arguments);
 }
 
-Value* sine_and_cosine(Site& at) {
-    const bool narrow = at.type()->isFloatTy();
-    at.builder.CreateStore(call_host(at, narrow ? "__nv_sinf" : "__nv_sin", at.type(), at.argument(0)),
-                           at.argument(1));
-    at.builder.CreateStore(call_host(at, narrow ? "__nv_cosf" : "__nv_cos", at.type(), at.argument(0)),
-                           at.argument(2));
+Value* store_both(Site& at, StringRef first, StringRef second) {
+    at.builder.CreateStore(call_host(at, first, at.type(), {at.argument(0)}), at.argument(1));
+    at.builder.CreateStore(call_host(at, second, at.type(), {at.argument(0)}), at.argument(2));
     return nullptr;
+}
+Value* sine_and_cosine(Site& at) {
+    return at.type()->isFloatTy() ? store_both(at, "__nv_sinf", "__nv_cosf") : store_both(at, "__nv_sin", "__nv_cos");
+}
+Value* sine_and_cosine_of_pi_times(Site& at) {
+    return at.type()->isFloatTy() ? store_both(at, "__nv_sinpif", "__nv_cospif")
+                                  : store_both(at, "__nv_sinpi", "__nv_cospi");
 }
 
 /// modf: both parts have the sign of x; infinity has fraction 0.
@@ -126,9 +135,38 @@ Value* split_fraction(Site& at) {
 Value* split_exponent(Site& at) {
     Type* wide = at.builder.getDoubleTy();
     Value* x = at.builder.CreateFPCast(at.argument(0), wide);
-    at.builder.CreateStore(call_host(at, "cudasim.frexp.exponent", at.builder.getInt32Ty(), x),
+    at.builder.CreateStore(call_host(at, "cudasim.frexp.exponent", at.builder.getInt32Ty(), {x}),
                            at.argument(1));
-    return at.builder.CreateFPCast(call_host(at, "cudasim.frexp.mantissa", wide, x), at.type());
+    return at.builder.CreateFPCast(call_host(at, "cudasim.frexp.mantissa", wide, {x}), at.type());
+}
+
+Value* split_quotient(Site& at) {
+    const bool narrow = at.type()->isFloatTy();
+    Value* operands[] = {at.argument(0), at.argument(1)};
+    at.builder.CreateStore(call_host(at, narrow ? "cudasim.remquo.quotient.f" : "cudasim.remquo.quotient.d",
+                                     at.builder.getInt32Ty(), operands),
+                           at.argument(2));
+    return call_host(at, narrow ? "__nv_remainderf" : "__nv_remainder", at.type(), operands);
+}
+
+// Conversions ----------------------------------------------------------------------------------------------
+
+Value* signed_to_float(Site& at) {
+    return at.builder.CreateSIToFP(at.argument(0), at.call.getType());
+}
+Value* unsigned_to_float(Site& at) {
+    return at.builder.CreateUIToFP(at.argument(0), at.call.getType());
+}
+Value* float_cast(Site& at) {
+    return at.builder.CreateFPCast(at.argument(0), at.call.getType());
+}
+Value* to_half(Site& at) {
+    Value* word = call_host(at, "cudasim.half.of", at.builder.getInt32Ty(), {at.argument(0)});
+    return at.builder.CreateTrunc(word, at.call.getType());
+}
+Value* from_half(Site& at) {
+    Value* word = at.builder.CreateZExt(at.argument(0), at.builder.getInt32Ty());
+    return call_host(at, "cudasim.half.to", at.call.getType(), {word});
 }
 
 // Integers -------------------------------------------------------------------------------------------------
@@ -307,6 +345,15 @@ struct Row {
 
 const std::unordered_map<std::string_view, Row>& table() {
     static const std::unordered_map<std::string_view, Row> rows = {
+#define CALLED true, Intrinsic::not_intrinsic, nullptr
+#define LLVM(intrinsic) false, Intrinsic::intrinsic, nullptr
+#define EMIT(emitter) false, Intrinsic::not_intrinsic, &emitter
+#define LIBDEVICE(name, type, function, lowering) {"__nv_" #name, {&FunctionTypeOf<type>::get, lowering}},
+#include "simulator/libdevice/functions.def"
+#undef LIBDEVICE
+#undef CALLED
+#undef LLVM
+#undef EMIT
 #define HOST(name, type, function) \
     {name, {&FunctionTypeOf<type>::get, true, Intrinsic::not_intrinsic, nullptr}},
 #define LLVM(name, type, intrinsic) \

@@ -16,18 +16,21 @@ ALLOWED = {
     "simulator/findings": {"simulator/image"},
     "simulator/fiber": set(),
     "simulator/memory": {"simulator/findings"},
-    "simulator/jit": {"simulator/image", "simulator/findings"},
+    "simulator/libdevice": set(),
+    "simulator/jit": {"simulator/image", "simulator/findings", "simulator/libdevice"},
     "simulator/execution": {
         "simulator/image", "simulator/findings", "simulator/fiber", "simulator/memory", "simulator/jit",
     },
     "gpu_backend": {"simulator/image", "simulator/findings"},
-    "frontend/pykernel": {"simulator/image", "simulator/findings"},
+    "frontend/pykernel": {"simulator/image", "simulator/findings", "simulator/libdevice"},
     "frontend/bindings": {
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "gpu_backend",
-        "frontend/pykernel",
+        "frontend/pykernel", "simulator/libdevice",
     },
     # Another shared object than the engine's: interfaces and plain data only.
-    "frontend/pyfiber": {"simulator/findings", "simulator/jit", "simulator/execution", "simulator/memory"},
+    "frontend/pyfiber": {
+        "simulator/findings", "simulator/jit", "simulator/execution", "simulator/memory", "simulator/libdevice",
+    },
 }  # fmt: skip
 
 # a library's headers -> the only folders that may include them

@@ -1,5 +1,6 @@
 """What the tests of the kernel compiler share: types of variables, results of one thread, refusals."""
 
+import linecache
 import re
 
 import numpy as np
@@ -26,3 +27,13 @@ def refusal(error_class, function, *argument_types):
     with pytest.raises(error_class) as caught:
         _compiler.compile_kernel(function, argument_types)
     return str(caught.value)
+
+
+def kernel_of_source(body, parameters, **names):
+    """A kernel made from source text, with its lines where the compiler looks for them."""
+    text = f"def k({parameters}):\n    {body}\n"
+    file = f"<generated {text!r}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = dict(names)
+    exec(compile(text, file, "exec"), namespace)
+    return namespace["k"]

@@ -17,7 +17,7 @@ PARAMETERS = ["a", "b", "c", "d"]
 #: Cells of each result array.
 CELLS = 8
 
-_UNARY_MATH = ["sqrt", "fabs", "sin", "cos", "exp", "log", "atan", "tanh", "log1p", "expm1"]
+_UNARY_MATH = ["sqrt", "fabs", "sin", "cos", "exp", "log", "atan", "erf", "log1p", "expm1"]
 _EXTREMA = ["minimum", "maximum", "fmin", "fmax"]
 _INTEGER_UFUNCS = [*_EXTREMA, "bitwise_and", "bitwise_or", "bitwise_xor"]
 _COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]

@@ -11,7 +11,7 @@ import pathlib
 import numpy as np
 import pytest
 from cudasim import _compiler, errors
-from kernel_checks import types_of
+from kernel_checks import kernel_of_source, types_of
 
 FACTS = json.loads((pathlib.Path(__file__).parent / "numba_cuda_types.json").read_text())
 TYPES = FACTS["types"]
@@ -19,22 +19,10 @@ FUNCTIONS = {"min": min, "max": max, "pow": pow, "divmod": divmod, "abs": abs, "
              "round": round}
 
 
-def kernel(body, parameters, **names):
-    """A kernel made from source text, with its lines where the compiler looks for them."""
-    import linecache
-
-    text = f"def k({parameters}):\n    {body}\n"
-    file = f"<generated {text!r}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace = {"math": math, "np": np, **names}
-    exec(compile(text, file, "exec"), namespace)
-    return namespace["k"]
-
-
 def result_type(body, *types):
     parameters = ["a", "b"][: len(types)]
     try:
-        return types_of(kernel(body, ", ".join(parameters)), *types)["r"]
+        return types_of(kernel_of_source(body, ", ".join(parameters), math=math, np=np), *types)["r"]
     except errors.TypingError:
         return None
 
@@ -146,7 +134,7 @@ def test_compiling_a_small_kernel_takes_milliseconds():
     import time
 
     source = "\n    ".join(f"a[{i}] = a[{i}] * b + {i}" for i in range(20))
-    function = kernel(source, "a, b")
+    function = kernel_of_source(source, "a, b")
     best = min(_timed(lambda: _compiler.compile_kernel(function, ("array(float64, 1d, C)", "float64")), time)
                for _ in range(5))
     assert best < 0.05  # about 0.005 s alone on a core; the first launch of a kernel has 0.08 s in all

@@ -5,7 +5,7 @@ Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .
 """
 
 from cudasim._cuda_errors import CudaSupportError
-from cudasim.cuda import cudadrv
+from cudasim.cuda import cudadrv, libdevice
 from cudasim.cuda.arguments import In, InOut, Out
 from cudasim.cuda.array_functions import (
     device_array,
@@ -108,6 +108,7 @@ __all__ = [
     "is_supported_version",
     "jit",
     "legacy_default_stream",
+    "libdevice",
     "list_devices",
     "managed_array",
     "mapped",

@@ -4,6 +4,8 @@ On the host these are objects that only carry the name by which the kernel compi
 (`__cudasim_intrinsic__`); using one outside a kernel raises an error that says so.
 """
 
+from cudasim import _native
+
 
 class _InKernelsOnly(NotImplementedError, AttributeError):
     """A value that exists only in kernels was asked for; an AttributeError, so that hasattr() can ask."""
@@ -82,6 +84,15 @@ _FUNCTIONS = {
     "selp": "b if a else c, without a branch.",
     "fma": "a * b + c with one rounding.",
     "cbrt": "The cube root.",
+    "ldca": "array[i], cached at all levels (ld.global.ca).",
+    "ldcg": "array[i], cached at the global level (ld.global.cg).",
+    "ldcs": "array[i], which is not read again soon (ld.global.cs).",
+    "ldlu": "array[i], for the last time (ld.global.lu).",
+    "ldcv": "array[i], fetched again (ld.global.cv).",
+    "stcg": "array[i] = value, cached at the global level (st.global.cg).",
+    "stcs": "array[i] = value, which is not read again soon (st.global.cs).",
+    "stwb": "array[i] = value, written back at all levels (st.global.wb).",
+    "stwt": "array[i] = value, written through (st.global.wt).",
     "nanosleep": "Suspends the thread for about so many nanoseconds.",
 }
 _VALUES = {
@@ -118,6 +129,16 @@ _GROUPS = {
 }
 
 
+_BASES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+#: CUDA's vector types: "float32x4" → ("float32", 4)
+VECTOR_TYPES = {f"{base}x{count}": (base, count) for base in _BASES for count in (1, 2, 3, 4)}
+_C_NAMES = {"char": "int8", "short": "int16", "int": "int32", "long": "int64", "longlong": "int64", "uchar": "uint8",
+            "ushort": "uint16", "uint": "uint32", "ulong": "uint64", "ulonglong": "uint64", "float": "float32",
+            "double": "float64"}  # fmt: skip
+#: CUDA C++'s names of them: "float4" → "float32x4"
+VECTOR_ALIASES = {f"{c_name}{count}": f"{base}x{count}" for c_name, base in _C_NAMES.items() for count in (1, 2, 3, 4)}
+
+
 def _make():
     made = {}
     for name, description in _FUNCTIONS.items():
@@ -130,6 +151,12 @@ def _make():
             full = f"{name}.{member}"
             made[full] = Intrinsic(full)
             setattr(group, member, made[full])
+    for name, (base, count) in VECTOR_TYPES.items():
+        vector = made["cuda." + name] = Intrinsic("cuda." + name, f"A vector of {count} {base}: x, y, z, w.")
+        vector.aliases = [alias for alias, meant in VECTOR_ALIASES.items() if meant == name]
+    for name, parameters, results in _native.libdevice_functions():
+        full = f"cuda.libdevice.{name}"
+        made[full] = Intrinsic(full, f"({', '.join(parameters)}) -> {', '.join(results)}: CUDA's __nv_{name}.")
     return made
 
 
@@ -140,5 +167,11 @@ def _by_name(name):
     return ALL[name]
 
 
+def members_of(group):
+    """Name → intrinsic, of those that a module of numba.cuda holds ("cuda.libdevice")."""
+    return {name[len(group) + 1 :]: made for name, made in ALL.items() if name.startswith(group + ".")}
+
+
 #: What cudasim.cuda exports: the names without a group in front.
 TOP_LEVEL = {name.partition(".")[2]: intrinsic for name, intrinsic in ALL.items() if name.count(".") == 1}
+TOP_LEVEL |= {alias: ALL["cuda." + name] for alias, name in VECTOR_ALIASES.items()}

@@ -15,6 +15,7 @@ LAZY = {
             "api",
             "api_util",
             "args",
+            "cache_hints",
             "compiler",
             "core",
             "decorators",

@@ -17,10 +17,14 @@ import numpy as np
 
 from cudasim import _native, _pyfiber, types
 from cudasim._tracebacks import is_package_code, name_in_debug_info
-from cudasim.cuda.intrinsics import ALL, Intrinsic
+from cudasim.cuda.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
 from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
+from cudasim.python_mode.vectors import constructors
 
+_pyfiber.intrinsics.update(constructors)
+#: Modules of numba.cuda that hold functions of kernels.
+_MODULES = ("libdevice",)
 _GLOBAL_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 
 
@@ -64,11 +68,13 @@ def _replaced_intrinsics():
         elif any(known.startswith(name + ".") for known in _pyfiber.intrinsics):
             members[top] = _group(name, intrinsic)
     members["warpsize"] = 32
+    members |= {alias: members[name] for alias, name in VECTOR_ALIASES.items()}
     return members
 
 
 def _group(name, intrinsic):
-    group = python_types.SimpleNamespace(**{key: value for key, value in vars(intrinsic).items()
+    known_members = vars(intrinsic) if intrinsic is not None else {}
+    group = python_types.SimpleNamespace(**{key: value for key, value in known_members.items()
                                             if isinstance(value, Intrinsic)})  # fmt: skip
     for known, function in _pyfiber.intrinsics.items():
         if known.startswith(name + "."):
@@ -83,6 +89,8 @@ class _Replacements:
         from cudasim import cuda
 
         self._members = _replaced_intrinsics()
+        for name in _MODULES:
+            self._members[name] = _module(getattr(cuda, name), _group(f"cuda.{name}", None).__dict__)
         self._cuda, self._cuda_with_lane = cuda, _module(cuda, self._members, _CudaWithLane)
         vars(self._cuda_with_lane).pop("laneid", None)
         by_identity = {id(dtype.type): kind for dtype, kind in kernel_types.items()}
@@ -99,6 +107,7 @@ class _Replacements:
             id(cuda): _module(cuda, self._members),
             id(math): _module(math, _pyfiber.math),
             id(np): _module(np, numpy_members),
+            **{id(getattr(cuda, name)): self._members[name] for name in _MODULES},
         }
         for name, function in _pyfiber.math.items():
             self._by_identity[id(getattr(math, name, None))] = function
