@@ -5,7 +5,7 @@
 # links in seconds; nothing else lives in their process.
 
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
-find_package(Boost 1.74 REQUIRED COMPONENTS context)
+find_package(Boost 1.74 REQUIRED COMPONENTS context fiber)
 find_package(Threads REQUIRED)
 
 # cudasim_library(folder-target SOURCES... DEPENDS other-targets...)

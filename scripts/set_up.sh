@@ -11,7 +11,7 @@ say() { printf 'set-up: %s\n' "$*"; }
 fail() { printf 'set-up: %s\n' "$@" >&2; exit 1; }
 
 # --- Debian packages -----------------------------------------------------------------------------------------
-packages=(g++ cmake ninja-build ccache llvm-19-dev libboost-context-dev zlib1g-dev libzstd-dev libgtest-dev)
+packages=(g++ cmake ninja-build ccache llvm-19-dev libboost-context-dev libboost-fiber-dev zlib1g-dev libzstd-dev libgtest-dev)
 if [[ $purpose == test ]]; then packages+=(clang-19); fi
 if [[ $purpose == fuzz ]]; then packages+=(clang-19 libclang-rt-19-dev); fi
 
@@ -41,7 +41,7 @@ if command -v dpkg-query >/dev/null; then
             apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
     fi
 else
-    say "no dpkg here: assuming a C++20 compiler, CMake >= 3.24, Ninja, LLVM 19, Boost.Context >= 1.74, zlib, zstd," \
+    say "no dpkg here: assuming a C++20 compiler, CMake >= 3.24, Ninja, LLVM 19, Boost.Context and Boost.Fiber >= 1.74, zlib, zstd," \
         "GoogleTest (and clang++-19 for the tests)"
 fi
 

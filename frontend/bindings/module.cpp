@@ -14,5 +14,6 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_launch(module);
     cudasim::bindings::bind_cache(module);
     cudasim::bindings::bind_frameless_call(module);
+    cudasim::bindings::bind_streams(module);
     cudasim::bindings::bind_pykernel(module);
 }

@@ -32,15 +32,16 @@ void leave_engine() noexcept;
 
 class ReleasedGil {
   public:
-    ReleasedGil() {
-        enter_engine();
+    /// @param in_engine false for a thread that only waits for something to do: a fork() may pass it by
+    explicit ReleasedGil(bool in_engine = true) : in_engine_(in_engine) {
+        if (in_engine_) enter_engine();
         // With the GIL at the interpreter's end: the thread that ends it (a finalizer launches). It may come back.
         ends_interpreter_ = interpreter_is_ending();
         state_ = PyEval_SaveThread();
     }
     /// May unwind: the interpreter can begin to end between the question and taking the GIL.
     ~ReleasedGil() noexcept(false) {
-        leave_engine();
+        if (in_engine_) leave_engine();
         while (!ends_interpreter_ && interpreter_is_ending()) ::pause();
         PyEval_RestoreThread(state_);
     }
@@ -48,6 +49,7 @@ class ReleasedGil {
     ReleasedGil& operator=(const ReleasedGil&) = delete;
 
   private:
+    bool in_engine_;
     PyThreadState* state_ = nullptr;
     bool ends_interpreter_ = false;
 };

@@ -25,8 +25,14 @@ constexpr std::uint64_t smallest_arena = 64 << 20;
 /// A freed allocation larger than this gives its pages back to the system.
 constexpr std::uint64_t release_pages_above = 256 << 20;
 
-std::uint64_t footprint_of(std::uint64_t bytes) {
-    return (bytes + Arena::alignment - 1) / Arena::alignment * Arena::alignment + Arena::alignment;
+constexpr std::uint64_t page = 4096;
+
+std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// With a redzone behind it. Memory of the host has pages for itself, so that they can be protected
+/// (simulator/streams/page_watch.h).
+std::uint64_t footprint_of(std::uint64_t bytes, bool counted) {
+    return rounded_up(rounded_up(bytes, Arena::alignment) + Arena::alignment, counted ? Arena::alignment : page);
 }
 
 /// Adopted memory may begin inside a granule of the shadow.
@@ -89,12 +95,15 @@ Arena::~Arena() {
 }
 
 std::optional<std::uint64_t> Arena::place(std::uint64_t footprint) {
+    const std::uint64_t unit = footprint % page == 0 ? page : alignment;  // what fills pages begins with one
     for (auto it = free_.begin(); it != free_.end(); ++it) {
-        auto [address, bytes] = *it;
-        if (bytes < footprint) continue;
+        const auto [address, bytes] = *it;
+        const std::uint64_t start = rounded_up(address, unit), gap = start - address;
+        if (bytes < gap || bytes - gap < footprint) continue;
         free_.erase(it);
-        if (bytes > footprint) free_[address + footprint] = bytes - footprint;
-        return address;
+        if (gap > 0) free_[address] = gap;
+        if (bytes - gap > footprint) free_[start + footprint] = bytes - gap - footprint;
+        return start;
     }
     return std::nullopt;
 }
@@ -104,7 +113,7 @@ std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string la
     if (bytes > capacity_ - (counted ? std::min(in_use_, capacity_) : 0)) return std::nullopt;
     // Simulated memory is real memory: refusing is kinder than driving the host out of memory.
     if (bytes >= large_allocation && bytes + host_reserve > host_memory_available()) return std::nullopt;
-    const std::uint64_t footprint = footprint_of(bytes);
+    const std::uint64_t footprint = footprint_of(bytes, counted);
     auto address = place(footprint);
     if (!address) {
         flush_quarantine(0);
@@ -148,7 +157,7 @@ bool Arena::free(std::uint64_t address) {
         return true;
     }
     if (allocation.shared) shared_->unshare(address, allocation.bytes);
-    const std::uint64_t footprint = footprint_of(allocation.bytes);
+    const std::uint64_t footprint = footprint_of(allocation.bytes, allocation.counted);
     if (footprint > quarantine_limit) {
         if (footprint > release_pages_above)
             give_pages_back(address, footprint);
@@ -180,7 +189,7 @@ void Arena::release(std::uint64_t address, std::uint64_t footprint) {
 void Arena::flush_quarantine(std::uint64_t keep_bytes) {
     while (!quarantine_.empty() && (quarantined_ > keep_bytes || quarantine_.size() > quarantine_entries)) {
         const Allocation& oldest = quarantine_.front();
-        const std::uint64_t footprint = footprint_of(oldest.bytes);
+        const std::uint64_t footprint = footprint_of(oldest.bytes, oldest.counted);
         quarantined_ -= footprint;
         release(oldest.address, footprint);
         quarantine_.pop_front();

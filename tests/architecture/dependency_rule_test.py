@@ -21,11 +21,12 @@ ALLOWED = {
     "simulator/execution": {
         "simulator/image", "simulator/findings", "simulator/fiber", "simulator/memory", "simulator/jit",
     },
+    "simulator/streams": set(),
     "gpu_backend": {"simulator/image", "simulator/findings"},
     "frontend/pykernel": {"simulator/image", "simulator/findings", "simulator/libdevice"},
     "frontend/bindings": {
-        "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "gpu_backend",
-        "frontend/pykernel", "simulator/libdevice",
+        "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",
+        "gpu_backend", "frontend/pykernel", "simulator/libdevice",
     },
     # Another shared object than the engine's: interfaces and plain data only.
     "frontend/pyfiber": {
@@ -36,6 +37,7 @@ ALLOWED = {
 # a library's headers -> the only folders that may include them
 LIBRARY_USERS = {
     r"<boost/context": {"simulator/fiber"},
+    r"<boost/fiber": {"simulator/streams"},
     r"<pybind11/": {"frontend/bindings"},
     r"<Python\.h": {"frontend/bindings", "frontend/pyfiber"},
     r"<clang/": set(),

@@ -76,6 +76,10 @@ class CCSupportError(RuntimeError):
     """A compute capability that cannot be compiled for."""
 
 
+class DeadMemoryError(RuntimeError):
+    """Memory was used after it was freed; scripts catch it."""
+
+
 class LinkerError(RuntimeError):
     """Linking device code failed."""
 

@@ -186,6 +186,15 @@ TABLE = (
         "Float division by zero raises ZeroDivisionError, as debug=True makes a kernel do.",
     ),
     Option(
+        "deferred",
+        _switch,
+        False,
+        "rule V7: a fault is raised at the launch line",
+        "1, 0",
+        "Launches, copies and callbacks in streams wait, as they may on a GPU, until the host synchronises; then their "
+        "faults are raised, naming the line of the launch.",
+    ),
+    Option(
         "memory_checks",
         _switch,
         True,

@@ -32,6 +32,7 @@ from cudasim.cuda.context import (
     is_available,
     is_bfloat16_supported,
     is_float16_supported,
+    is_fp8_supported,
     is_supported_version,
     list_devices,
     require_context,
@@ -40,6 +41,7 @@ from cudasim.cuda.context import (
     synchronize,
 )
 from cudasim.cuda.decorators import declare_device, jit
+from cudasim.cuda.event import Event, event, event_elapsed_time
 from cudasim.cuda.ipc import IpcHandle, open_ipc_array
 from cudasim.cuda.intrinsics import TOP_LEVEL as _INTRINSICS
 from cudasim.cuda.memory_manager import (
@@ -50,17 +52,13 @@ from cudasim.cuda.memory_manager import (
 )
 from cudasim.cuda.memory_pointers import MappedMemory, MemoryPointer, PinnedMemory
 from cudasim.cuda.module_names import find as _find
+from cudasim.cuda.profiler import profile_start, profile_stop, profiling
 from cudasim.cuda.stream import (
-    Event,
+    Stream,
     default_stream,
-    event,
-    event_elapsed_time,
     external_stream,
     legacy_default_stream,
     per_thread_default_stream,
-    profile_start,
-    profile_stop,
-    profiling,
     stream,
 )
 
@@ -81,6 +79,7 @@ __all__ = [
     "MappedMemory",
     "MemoryInfo",
     "MemoryPointer",
+    "Stream",
     "Out",
     "PinnedMemory",
     "as_cuda_array",
@@ -105,6 +104,7 @@ __all__ = [
     "is_bfloat16_supported",
     "is_cuda_array",
     "is_float16_supported",
+    "is_fp8_supported",
     "is_supported_version",
     "jit",
     "legacy_default_stream",

@@ -14,12 +14,14 @@ import sys
 import numpy as np
 
 from cudasim import errors, types
+from cudasim.cuda import stream_work
 from cudasim.cuda.array_compatibility import not_contiguous
 from cudasim.cuda.array_interface import as_cuda_array, check_reachable, is_cuda_array
 from cudasim.cuda.array_layout import array_type_name, is_aligned
 from cudasim.cuda.context import context_of
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.device_record import DeviceRecord
+from cudasim.cuda.host_visible import is_page_locked
 from cudasim.cuda.host_visible_arrays import device_view
 
 _FORMATS = {
@@ -76,6 +78,7 @@ class HostCopies:
 
     def __init__(self, device):
         self.device = device
+        self._later = []  # (address, page-locked array): what such an array holds when the launch begins
         self._copies = []  # (host array, what keeps the memory, its address, what becomes of it)
         self._records = []  # (record, the host array that stands for it)
 
@@ -84,7 +87,10 @@ class HostCopies:
         device = self.device.native
         memory, address = context_of(self.device).memory_for_copy(max(host.nbytes, 1), label, not copies_in)
         if copies_in and host.nbytes:
-            device.copy_to_device(address, host)
+            if stream_work.deferred() and is_page_locked(host):
+                self._later.append((address, host))
+            else:
+                device.copy_to_new_memory(address, host)
         writable = host.flags.writeable
         self._copies.append((host, memory, address, label, copies_out and writable, writable))
         return (address, *host.shape, *host.strides)
@@ -96,6 +102,16 @@ class HostCopies:
         if copies_out:
             self._records.append((record, host))
         return self.add(host, label, copies_in, copies_out)[0]
+
+    def copy_in(self):
+        """What add() has left for the launch."""
+        for address, host in self._later:
+            self.device.native.copy_to_new_memory(address, host)
+
+    def waits(self, stream):
+        """Whether the host waits for the launch: for results in pageable memory, and for all copies that name no
+        stream."""
+        return any(not stream or not is_page_locked(host) for host, *_ in self._copies)
 
     def write_back(self):
         """Copies results to the host arrays."""

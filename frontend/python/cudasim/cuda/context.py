@@ -1,30 +1,76 @@
 """Which device is current, per host thread, and its context: numba.cuda's device management.
 
-As with CUDA every host thread has a stack of contexts; the topmost is current, and device 0 where the stack is
-empty. `with cuda.gpus[1]:` pushes and pops, `cuda.select_device(1)` pushes for good.
+As with CUDA every host thread has a stack of contexts; the topmost is current. Where the stack is empty the first
+use of CUDA pushes device 0. `with cuda.gpus[1]:` pushes and pops, `cuda.select_device(1)` pushes for good.
 """
 
 import contextlib
+import functools
+import itertools
 import threading
 from typing import NamedTuple
 
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.cuda.context_memory import ContextMemory
-from cudasim.cuda.device import devices
+from cudasim.cuda.device import devices, initialisation_error
 
 
 class _ThreadState(threading.local):
     def __init__(self):
         self.stack = []  # devices; the last is current
+        self.attached = None  # the device that a function with require_context runs on
 
 
 _thread = _ThreadState()
 
 
+def not_permitted():
+    """The error for calls of CUDA by a stream callback."""
+    return CudaAPIError(
+        800,
+        "CUDA_ERROR_NOT_PERMITTED: a stream callback must not call CUDA: on a GPU the call may fail or hang, because "
+        "the stream waits for the callback. Let the callback set a threading.Event or call "
+        "loop.call_soon_threadsafe, and call CUDA in the thread that waits for it",
+    )
+
+
+class _NoCalls(list):
+    """The stack of a thread that runs a stream callback: no CUDA call is allowed there."""
+
+    def __len__(self):
+        raise not_permitted()
+
+    __bool__ = __iter__ = append = pop = clear = __len__
+
+
+@contextlib.contextmanager
+def calls_forbidden():
+    """For the length of the block calls of CUDA in this host thread raise CudaAPIError 800."""
+    before, _thread.stack = _thread.stack, _NoCalls()
+    try:
+        yield
+    finally:
+        _thread.stack = before
+
+
 def current_device():
     """The device that is current in this host thread."""
     stack = _thread.stack
-    return stack[-1] if stack else devices()[0]
+    return stack[-1] if stack else activate(devices()[0])
+
+
+def activate(device):
+    """Makes the device current in this host thread, on top of what was.
+
+    :raises RuntimeError: in a function with require_context, which has to stay on its device
+    """
+    if _thread.attached is not None and _thread.attached is not device:
+        raise RuntimeError(
+            f"Cannot switch CUDA-context. A function with @cuda.require_context runs on device {_thread.attached.id}, "
+            f"and it is not allowed to make device {device.id} current"
+        )
+    context_of(device).push()
+    return device
 
 
 class MemoryInfo(NamedTuple):
@@ -37,21 +83,35 @@ class MemoryInfo(NamedTuple):
 class Context(ContextMemory):
     """The context of one device; there is one for each, which all host threads share."""
 
+    _handles = itertools.count(0xC0DA0000, 0x1000)
+
     def __init__(self, device):
         self.device = device
+        self.handle = next(Context._handles)
+        self.extras = {}  # for whoever has something to keep with a context
         self._peers = set()  # devices whose memory kernels of this one may use
 
     def __repr__(self):
-        return f"<CUDA context of device {self.device.id}>"
+        return f"<CUDA context {self.handle} of device {self.device.id}>"
 
     def __eq__(self, other):
-        return isinstance(other, Context) and self.device == other.device
+        return self.handle == other.handle if isinstance(other, Context) else NotImplemented
 
     def __hash__(self):
-        return hash(self.device)
+        return hash(self.handle)
 
     def synchronize(self):
-        """Returns at once: launches are eager (rule V7)."""
+        """Waits until everything in the streams of the device is done."""
+        from cudasim.cuda import stream_work
+
+        stream_work.synchronize(device=self.device.id)
+
+    def reset(self):
+        """Gives back all memory of the context, and drops the work that waits in its streams."""
+        from cudasim.cuda import stream_work
+
+        stream_work.drop(self.device.id)
+        super().reset()
 
     def push(self):
         """Makes the context's device current in this host thread."""
@@ -74,8 +134,18 @@ class Context(ContextMemory):
 
     def can_access_peer(self, peer_device):
         """Whether kernels of this device can be allowed to use the memory of another one (given by its number):
-        of devices of the same kind."""
-        if not 0 <= peer_device < len(devices()) or peer_device == self.device.id:
+        of devices of the same kind.
+
+        :raises CudaAPIError: 101 when there is no such device
+        """
+        peer_device = getattr(peer_device, "id", peer_device)
+        if not 0 <= peer_device < len(devices()):
+            raise CudaAPIError(
+                101,
+                "Call to cuDeviceCanAccessPeer results in CUDA_ERROR_INVALID_DEVICE: there is no device "
+                f"{peer_device}; the simulated machine has {len(devices())}",
+            )
+        if peer_device == self.device.id:
             return False
         return devices()[peer_device].compute_capability == self.device.compute_capability
 
@@ -84,6 +154,12 @@ class Context(ContextMemory):
 
         :raises CudaAPIError: 217 for devices of different kinds, 704 when it was enabled before
         """
+        if flags != 0:
+            raise ValueError(f"the flags of enable_peer_access are reserved and must be 0, got {flags!r}")
+        if not isinstance(peer_context, Context):
+            raise TypeError(
+                f"enable_peer_access takes the peer's context (cuda.gpus[n].get_primary_context()), got {peer_context!r}"
+            )
         peer = peer_context.device
         call = "Call to cuCtxEnablePeerAccess results in CUDA_ERROR_PEER_ACCESS"
         if not self.can_access_peer(peer.id):
@@ -108,7 +184,7 @@ class Context(ContextMemory):
         return external_stream(ptr)
 
     def create_event(self, timing=True):
-        from cudasim.cuda.stream import event
+        from cudasim.cuda.event import event
 
         return event(timing)
 
@@ -128,11 +204,25 @@ class Context(ContextMemory):
         return per_thread_default_stream()
 
 
-_contexts = {}  # device → Context
+_lock = threading.Lock()
 
 
 def context_of(device):
-    return _contexts.get(device) or _contexts.setdefault(device, Context(device))
+    """The device's context; made now if there is none."""
+    context = device.primary_context
+    if context is None:
+        with _lock:
+            context = device.primary_context
+            if context is None:
+                context = device.primary_context = Context(device)
+    return context
+
+
+def destroy_context_of(device):
+    """Ends the context, if there is one: the next use of the device makes a new one."""
+    context, device.primary_context = device.primary_context, None
+    if context is not None:
+        context.reset()
 
 
 class _DeviceList:
@@ -144,7 +234,8 @@ class _DeviceList:
 
     @property
     def current(self):
-        return current_device()
+        """The device that is current in this host thread; None before its first use of CUDA."""
+        return _thread.stack[-1] if _thread.stack else None
 
     def __len__(self):
         return len(devices())
@@ -156,7 +247,7 @@ class _DeviceList:
         if isinstance(index, slice):
             return self.lst[index]
         try:
-            return devices()[int(index)]
+            return devices()[_device_number(index)]
         except IndexError:
             count = len(devices())
             raise IndexError(
@@ -165,7 +256,15 @@ class _DeviceList:
             ) from None
 
     def __str__(self):
-        return ", ".join(map(str, devices()))
+        return ", ".join(f"<Managed Device {device.id}>" for device in devices())
+
+
+def _device_number(value):
+    """What names a device: a number, or text of one (arguments of programs), but no fraction."""
+    number = int(value)
+    if isinstance(value, float) and number != value:
+        raise TypeError(f"a device is chosen by its whole number, got {value!r}")
+    return number
 
 
 gpus = _DeviceList()
@@ -180,9 +279,7 @@ def current_context(devnum=None):
     """The context of the current device; with a number, of that device, which becomes current."""
     if devnum is None:
         return context_of(current_device())
-    context = context_of(gpus[devnum])
-    context.push()
-    return context
+    return context_of(activate(gpus[devnum]))
 
 
 def get_current_device():
@@ -192,18 +289,17 @@ def get_current_device():
 
 def select_device(device_id):
     """Makes a device current in this host thread and returns it."""
-    if isinstance(device_id, float):
-        raise TypeError(f"a device is selected by its number, an integer, got {device_id!r}")
     return current_context(device_id).device
 
 
 def close():
-    """Makes device 0 current again in this host thread. In the main thread it also ends all contexts: their memory is
-    given back, and the next ones get the memory manager that is in force then."""
-    _thread.stack.clear()
+    """Leaves all contexts of this host thread; in the main thread it also destroys all contexts, with the memory of
+    their arrays. The next use of CUDA makes new ones.
+    """
     if threading.current_thread() is threading.main_thread():
-        while _contexts:
-            _contexts.popitem()[1].reset()
+        for device in devices():
+            device.reset()
+    _thread.stack.clear()
 
 
 reset = close
@@ -217,17 +313,28 @@ def defer_cleanup():
 
 
 def synchronize():
-    """Returns at once: launches are eager (rule V7)."""
+    """Waits until everything in the streams of the current device is done."""
+    current_context().synchronize()
 
 
 def require_context(function):
-    """A decorator that has nothing to do: the context is always there."""
-    return function
+    """A decorator: the function runs with a context, which it cannot switch."""
+
+    @functools.wraps(function)
+    def with_context(*args, **keywords):
+        before = _thread.attached
+        _thread.attached = before or current_device()
+        try:
+            return function(*args, **keywords)
+        finally:
+            _thread.attached = before
+
+    return with_context
 
 
 def is_available():
-    """True: that is what the simulator is for."""
-    return True
+    """True, that is what the simulator is for; unless CUDA_VISIBLE_DEVICES hides every device."""
+    return initialisation_error() is None
 
 
 def is_supported_version():
@@ -243,9 +350,13 @@ def is_bfloat16_supported():
     return current_device().supports_bfloat16
 
 
+def is_fp8_supported():
+    return current_device().supports_fp8
+
+
 def cuda_error():
-    """None: the simulated driver never fails to start."""
-    return None
+    """Why the simulated driver does not start, or None: CUDA_VISIBLE_DEVICES can hide every device."""
+    return initialisation_error()
 
 
 def detect():
@@ -261,6 +372,9 @@ def detect():
             ("UUID", device.uuid),
             ("Watchdog", "Enabled" if device.KERNEL_EXEC_TIMEOUT else "Disabled"),
             ("FP32/FP64 Performance Ratio", device.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO),
+            ("FP16 Support", "Yes" if device.supports_float16 else "No"),
+            ("BF16 Support", "Yes" if device.supports_bfloat16 else "No"),
+            ("FP8 Support", "Yes" if device.supports_fp8 else "No"),
         ):
             print(f"{what:>40}: {value}")
     print(f"Summary:\n\t{len(found)}/{len(found)} devices are supported")

@@ -4,71 +4,82 @@ The option `device` names them, several separated by commas; they are made at th
 in a host thread is context.py's.
 """
 
+import os
 import threading
 
 from cudasim import options
+from cudasim._cuda_errors import CudaSupportError
+from cudasim.cuda.device_attributes import ATTRIBUTES
 
 _lock = threading.RLock()
 _devices = ()  # made at the first use
 
 
 def devices():
-    """Every simulated device, in order of their numbers."""
+    """Every simulated device that the program may see, in order of their numbers.
+
+    :raises CudaSupportError: when CUDA_VISIBLE_DEVICES hides all of them
+    """
     global _devices
     if not _devices:
         with _lock:
             if not _devices:
-                keys = options.get("device").split(",")
-                _devices = tuple(Device(number, key) for number, key in enumerate(keys))
+                _devices = _visible_devices()
     return _devices
+
+
+def initialisation_error():
+    """What the driver says when there is no device to be seen, or None."""
+    try:
+        devices()
+    except CudaSupportError as error:
+        return str(error)
+    return None
+
+
+def _visible_devices():
+    """The simulated devices that CUDA_VISIBLE_DEVICES names, in its order; all where it is not set.
+
+    As with the driver (CUDA C++ Programming Guide, "CUDA Environment Variables") names are numbers or the beginnings
+    of UUIDs, and the list ends before the first that names none, or one a second time.
+    """
+    every = [(key, position) for position, key in enumerate(options.get("device").split(","))]
+    text = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if text is None:
+        chosen = every
+    else:
+        chosen = []
+        for name in map(str.strip, text.split(",")):
+            device = _named(name, every)
+            if device is None or device in chosen:
+                break
+            chosen.append(device)
+    if not chosen:
+        raise CudaSupportError(
+            "Error at driver init: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100): CUDA_VISIBLE_DEVICES="
+            f"{text!r} shows none of the {len(every)} simulated devices ({', '.join(key for key, _ in every)}). Unset "
+            "it, or simulate more devices: CUDASIM_DEVICE=h100,h100"
+        )
+    return tuple(Device(number, key, position) for number, (key, position) in enumerate(chosen))
+
+
+def _named(name, every):
+    if name.isdigit():
+        return every[int(name)] if int(name) < len(every) else None
+    found = [device for device in every if len(name) > 4 and _uuid(*device).lower().startswith(name.lower())]
+    return found[0] if len(found) == 1 else None
+
+
+def _uuid(key, position):
+    """A UUID that depends on the device's kind and its place among the simulated ones only."""
+    import uuid
+
+    return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'cudasim:{key}:{position}')}"
 
 
 def are_made():
     """Whether the devices are there, so that the options that describe them cannot change any more."""
     return bool(_devices)
-
-
-# Attribute of numba.cuda's device (the CUDA driver's, without CU_DEVICE_ATTRIBUTE_) → how the profile says it.
-_ATTRIBUTES = {
-    "MAX_THREADS_PER_BLOCK": lambda p: p["max_threads_per_block"],
-    "MAX_BLOCK_DIM_X": lambda p: p["max_block"][0],
-    "MAX_BLOCK_DIM_Y": lambda p: p["max_block"][1],
-    "MAX_BLOCK_DIM_Z": lambda p: p["max_block"][2],
-    "MAX_GRID_DIM_X": lambda p: p["max_grid"][0],
-    "MAX_GRID_DIM_Y": lambda p: p["max_grid"][1],
-    "MAX_GRID_DIM_Z": lambda p: p["max_grid"][2],
-    "MAX_SHARED_MEMORY_PER_BLOCK": lambda p: p["shared_per_block"],
-    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": lambda p: p["shared_per_block_optin"],
-    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": lambda p: p["shared_per_multiprocessor"],
-    "RESERVED_SHARED_MEMORY_PER_BLOCK": lambda p: p["shared_reserved_per_block"],
-    "MAX_THREADS_PER_MULTI_PROCESSOR": lambda p: p["max_threads_per_multiprocessor"],
-    "MAX_THREADS_PER_MULTIPROCESSOR": lambda p: p["max_threads_per_multiprocessor"],
-    "MAX_BLOCKS_PER_MULTIPROCESSOR": lambda p: p["max_blocks_per_multiprocessor"],
-    "MAX_REGISTERS_PER_BLOCK": lambda p: p["registers_per_block"],
-    "MAX_REGISTERS_PER_MULTIPROCESSOR": lambda p: p["registers_per_multiprocessor"],
-    "MULTIPROCESSOR_COUNT": lambda p: p["multiprocessors"],
-    "TOTAL_CONSTANT_MEMORY": lambda p: p["constant_memory"],
-    "WARP_SIZE": lambda p: p["warp_size"],
-    "CLOCK_RATE": lambda p: p["clock_khz"],
-    "MEMORY_CLOCK_RATE": lambda p: p["memory_clock_khz"],
-    "GLOBAL_MEMORY_BUS_WIDTH": lambda p: p["memory_bus_bits"],
-    "L2_CACHE_SIZE": lambda p: p["l2_cache"],
-    "SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO": lambda p: p["single_to_double_ratio"],
-    "COMPUTE_CAPABILITY_MAJOR": lambda p: p["compute_capability"][0],
-    "COMPUTE_CAPABILITY_MINOR": lambda p: p["compute_capability"][1],
-    "UNIFIED_ADDRESSING": lambda p: 1,
-    "CAN_MAP_HOST_MEMORY": lambda p: 1,
-    "CONCURRENT_KERNELS": lambda p: 1,
-    "GPU_OVERLAP": lambda p: 1,
-    "MAX_PITCH": lambda p: (1 << 31) - 1,
-    "KERNEL_EXEC_TIMEOUT": lambda p: 0,
-    "INTEGRATED": lambda p: 0,
-    "COMPUTE_MODE": lambda p: 0,
-    "TCC_DRIVER": lambda p: 0,
-    "MULTI_GPU_BOARD": lambda p: 0,
-    "PCI_DOMAIN_ID": lambda p: 0,
-    "PCI_DEVICE_ID": lambda p: 0,
-}
 
 
 class _DeviceName(str):
@@ -81,11 +92,16 @@ class _DeviceName(str):
 class Device:
     """One simulated device. Attributes in capitals are those of the CUDA driver, from the device's profile."""
 
-    def __init__(self, number, key):
+    def __init__(self, number, key, position):
+        """
+        :param position: its place among the simulated devices, whichever the program sees
+        """
         self.id = number
         self._key = key
+        self._position = position
         self._native = None
-        self.PCI_BUS_ID = number + 1
+        self.PCI_BUS_ID = position + 1
+        self.primary_context = None  # context.py's
 
     @property
     def native(self):
@@ -93,9 +109,9 @@ class Device:
         if self._native is None:
             with _lock:
                 if self._native is None:
-                    from cudasim import _native
+                    from cudasim.cuda.engine_device import EngineDevice
 
-                    self._native = _native.Device(self._key, options.get("device_memory"))
+                    self._native = EngineDevice(self._key, options.get("device_memory"), self.id)
         return self._native
 
     def free_memory(self, address):
@@ -117,10 +133,19 @@ class Device:
 
     @property
     def uuid(self):
-        """A UUID that depends on the device's kind and number only."""
-        import uuid
+        """A UUID that is the same in every run."""
+        return _uuid(self._key, self._position)
 
-        return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'cudasim:{self._key}:{self.id}')}"
+    @classmethod
+    def from_identity(cls, identity):
+        """The device that get_device_identity() described, here or in another process."""
+        for device in devices():
+            if device.get_device_identity() == identity:
+                return device
+        raise RuntimeError(
+            f"No device of {identity} is found. Target device may not be visible in this process: "
+            f"CUDASIM_DEVICE and CUDA_VISIBLE_DEVICES give {len(devices())}"
+        )
 
     @classmethod
     def from_identity(cls, identity):
@@ -136,10 +161,10 @@ class Device:
         }
 
     def __getattr__(self, name):
-        if name in _ATTRIBUTES:
-            return _ATTRIBUTES[name](self.profile)
+        if name in ATTRIBUTES:
+            return ATTRIBUTES[name][1](self.profile)
         raise AttributeError(
-            f"the simulated device has no attribute {name!r}; it has: {', '.join(sorted(_ATTRIBUTES))}"
+            f"the simulated device has no attribute {name!r}; it has: {', '.join(sorted(ATTRIBUTES))}"
         )
 
     def __repr__(self):
@@ -158,16 +183,23 @@ class Device:
         return context_of(self)
 
     def __enter__(self):
-        self.get_primary_context().push()
+        from cudasim.cuda.context import activate
+
+        activate(self)
 
     def __exit__(self, *error):
         self.get_primary_context().pop()
 
     def release_primary_context(self):
-        """Nothing to do: memory goes back when arrays are collected."""
+        """Destroys the context, as the driver does when nobody retains it; the next use makes a new one."""
+        if self.primary_context is not None:
+            self.reset()
 
     def reset(self):
-        """Nothing to do: memory goes back when arrays are collected."""
+        """Destroys the context: its memory is freed, and work that waits in its streams is dropped."""
+        from cudasim.cuda.context import destroy_context_of
+
+        destroy_context_of(self)
 
     @property
     def supports_float16(self):

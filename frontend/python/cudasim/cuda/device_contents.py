@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from cudasim._cuda_errors import CudaAPIError
+from cudasim.cuda import early_access, stream_work
 from cudasim.cuda.array_compatibility import check_array_compatibility, check_contiguous
 from cudasim.cuda.array_layout import (
     array_type_name,
@@ -26,7 +27,9 @@ from cudasim.cuda.array_layout import (
 )
 from cudasim.cuda.context import context_of, current_context
 from cudasim.cuda.device_memory import device_of, pointer_to
+from cudasim.cuda.host_visible import is_page_locked
 from cudasim.cuda.memory_pointers import MemoryPointer
+from cudasim.cuda.stream import checked_stream, key_of
 
 
 class DeviceNDArrayBase:
@@ -235,17 +238,33 @@ class DeviceContents(DeviceNDArrayBase):
     def _copy_out(self, host, address, stream=0):
         """Device memory → host."""
         self._check_owner("cuMemcpyDtoH")
-        self.device.native.copy_from_device(host, address)
+        self._in_stream(
+            stream,
+            lambda: self.device.native.copy_from_device(host, address),
+            not is_page_locked(host),
+            lambda place: early_access.watches_of([host], "a copy to it", place),
+        )
 
     def _copy_in(self, address, host, stream=0):
         """Host → device memory."""
         self._check_owner("cuMemcpyHtoD")
-        self.device.native.copy_to_device(address, host)
+        if stream_work.deferred() and not is_page_locked(host):
+            host = host.copy(order="K")  # pageable memory is read when the copy is enqueued
+        self._in_stream(
+            stream,
+            lambda: self.device.native.copy_to_device(address, host),
+            watch=lambda place: early_access.watches_of([host], "a copy from it", place, writes=True),
+        )
 
     def _copy_within(self, address, source, size, stream=0):
         """Within the device."""
         self._check_owner("cuMemcpyDtoD")
-        self.device.native.copy_within_device(address, source, size)
+        self._in_stream(stream, lambda: self.device.native.copy_within_device(address, source, size))
+
+    def _in_stream(self, stream, copy, synchronous=False, watch=None):
+        """Runs copy() when its turn in the stream has come; without a stream now, after everything before it."""
+        stream = checked_stream(self._default_stream(stream))
+        stream_work.submit(key_of(stream, self.device), copy, synchronous or stream is None, watch)
 
     def _read(self, stream=0):
         """The elements as a new host array of the same strides."""

@@ -13,6 +13,7 @@ from cudasim.cuda.context import context_of, current_device
 from cudasim.cuda.device import devices
 from cudasim.cuda.driver_calls import calls
 from cudasim.cuda.memory_pointers import MemoryPointer, OwnedPointer
+from cudasim.cuda.stream import checked_stream
 
 
 def device_of(address):
@@ -120,24 +121,33 @@ def device_memory_depends(devmem, *objs):
     depends.extend(objs)
 
 
+def _copy(at_once, in_stream, stream, *arguments):
+    """The asynchronous call where a stream is named, else the one that waits."""
+    stream = checked_stream(stream)
+    if stream is None:
+        at_once(*arguments)
+    else:
+        in_stream(*arguments, stream)
+
+
 def host_to_device(dst, src, size, stream=0):
     """Copies bytes from host memory to device memory."""
-    calls.cuMemcpyHtoD(device_pointer(dst), host_pointer(src, readonly=True), size)
+    _copy(calls.cuMemcpyHtoD, calls.cuMemcpyHtoDAsync, stream, device_pointer(dst), host_pointer(src, True), size)
 
 
 def device_to_host(dst, src, size, stream=0):
     """Copies bytes from device memory to host memory."""
-    calls.cuMemcpyDtoH(host_pointer(dst), device_pointer(src), size)
+    _copy(calls.cuMemcpyDtoH, calls.cuMemcpyDtoHAsync, stream, host_pointer(dst), device_pointer(src), size)
 
 
 def device_to_device(dst, src, size, stream=0):
     """Copies bytes within or between devices."""
-    calls.cuMemcpyDtoD(device_pointer(dst), device_pointer(src), size)
+    _copy(calls.cuMemcpyDtoD, calls.cuMemcpyDtoDAsync, stream, device_pointer(dst), device_pointer(src), size)
 
 
 def device_memset(dst, val, size, stream=0):
     """Fills bytes of device memory."""
-    calls.cuMemsetD8(device_pointer(dst), val, size)
+    _copy(calls.cuMemsetD8, calls.cuMemsetD8Async, stream, device_pointer(dst), val, size)
 
 
 def get_devptr_for_active_ctx(ptr):

@@ -13,12 +13,14 @@ import threading
 import numpy as np
 
 from cudasim import _native, options, types
+from cudasim.cuda import early_access, stream_work
 from cudasim.cuda.arguments import convertible, type_name
 from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.function_state import function_from, state_of
 from cudasim.cuda.kernel import make_kernel
-from cudasim.cuda.launch_configuration import not_configured, parse_brackets
+from cudasim.cuda.launch_configuration import check_stream_device, not_configured, parse_brackets
+from cudasim.cuda.stream import key_of
 
 _gettrace = sys.gettrace
 _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
@@ -70,17 +72,34 @@ class ConfiguredKernel(_native.FramelessCall):
             given = len(args)
             args, key = self.dispatcher._with_defaults(args, key)
             plain = plain and len(args) == given
+            check_stream_device(self.stream or None, device)
             entry = self._entries[device.id, key] = self.dispatcher._kernel_for(key).entry(
                 device, self.griddim, self.blockdim, self.sharedmem
             )
         if _gettrace() is not None:
             entry = self._traced_entry(entry, device, key)
-        if plain and entry.takes_values:
+        if stream_work.busy or entry.deferred:
+            self._enqueue(entry, device, args, values if plain and entry.takes_values else None)
+        elif plain and entry.takes_values:
             report = entry.launch(entry.pack(*values))
             if report is not None:
                 entry.deliver(report)
         else:
             entry.run(args)
+
+    def _enqueue(self, entry, device, args, values):
+        """The launch waits for its turn in the stream; so does the program if results go to pageable memory."""
+        if values is not None:
+            work, waits = entry.prepared_values(args, values), False
+        else:
+            work, copies = entry.prepared(args)
+            waits = copies.waits(self.stream)
+        stream_work.submit(
+            key_of(self.stream or None, device),
+            work,
+            waits,
+            lambda place: early_access.watches_of_launch(args, self.dispatcher.__name__, place),
+        )
 
     def _traced_entry(self, entry, device, key):
         """Debuggers and coverage see Python code only: the kernel in Python mode, where they want to see it."""

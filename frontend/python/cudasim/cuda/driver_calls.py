@@ -45,6 +45,7 @@ def _label(what):
     return f"{what} made at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
+_PAGE = 4096
 _page_locked = {}  # address → the host buffer of cuMemHostAlloc without a mapping
 _Reference = type(ctypes.byref(ctypes.c_int()))
 
@@ -115,7 +116,10 @@ class MemoryCalls:
         if flags & binding.CU_MEMHOSTALLOC_DEVICEMAP:
             return self._allocate_for_host(size, "mapped", "cuMemHostAlloc")
         try:
-            buffer = np.empty(max(size, 1), np.uint8)
+            # Pages of its own, so that they can be protected (early_access.py).
+            whole = np.empty((max(size, 1) // _PAGE + 2) * _PAGE, np.uint8)
+            start = -whole.ctypes.data % _PAGE
+            buffer = whole[start : start + max(size, 1)]
         except (MemoryError, ValueError):
             code = binding.CUresult.CUDA_ERROR_OUT_OF_MEMORY
             raise _failure("cuMemHostAlloc", code, f"the host cannot give {size} bytes") from None
@@ -215,16 +219,16 @@ class MemoryCalls:
             _device_of(address).native.fill(address, value & 0xFF, size)
 
     def cuMemcpyHtoDAsync(self, target, source, size, stream):  # noqa: N802
-        self.cuMemcpyHtoD(target, source, size)
+        _enqueue(stream, target, lambda: self.cuMemcpyHtoD(target, source, size), host=source)
 
     def cuMemcpyDtoHAsync(self, target, source, size, stream):  # noqa: N802
-        self.cuMemcpyDtoH(target, source, size)
+        _enqueue(stream, source, lambda: self.cuMemcpyDtoH(target, source, size), host=target)
 
     def cuMemcpyDtoDAsync(self, target, source, size, stream):  # noqa: N802
-        self.cuMemcpyDtoD(target, source, size)
+        _enqueue(stream, target, lambda: self.cuMemcpyDtoD(target, source, size))
 
     def cuMemsetD8Async(self, target, value, size, stream):  # noqa: N802
-        self.cuMemsetD8(target, value, size)
+        _enqueue(stream, target, lambda: self.cuMemsetD8(target, value, size))
 
     # -- between processes --------------------------------------------------------------------------------
 
@@ -248,6 +252,18 @@ class MemoryCalls:
         from cudasim.cuda import ipc_memory
 
         ipc_memory.close(address_of(pointer))
+
+
+def _enqueue(stream, pointer, work, host=None):
+    """Does the work when its turn in the stream (a Stream or a handle) has come; copies from and to pageable host
+    memory at once."""
+    from cudasim.cuda import stream_work
+    from cudasim.cuda.stream import Stream, checked_stream, key_of
+
+    if isinstance(stream, int) and stream:
+        stream = Stream(stream, external=True)
+    pageable = host is not None and host_visible.find(address_of(host)) is None
+    stream_work.submit(key_of(checked_stream(stream), _device_of(address_of(pointer))), work, pageable)
 
 
 def _host_bytes(address, size):

@@ -64,3 +64,8 @@ def overlapping(address, size):
         first = max(bisect.bisect_right(_starts, address) - 1, 0)
         last = bisect.bisect_left(_starts, address + size)
         return [_ranges[start] for start in _starts[first:last] if _ranges[start].end > address]
+
+
+def is_page_locked(array):
+    """Whether a host array lies in memory from which and to which copies may be asynchronous."""
+    return bool(_starts) and find(array.__array_interface__["data"][0]) is not None

@@ -40,6 +40,7 @@ class LaunchEntry:
         "generation",
         "padding",
         "takes_values",
+        "deferred",
     )
 
     def __init__(self, kernel, device, plan, parameter_bytes):
@@ -51,6 +52,7 @@ class LaunchEntry:
         #: whether device arrays, floats and ints are packed as they are
         self.takes_values = not kernel.packer.converts
         self.generation = options.generation
+        self.deferred = options.get("deferred")
 
         if kernel.constants:
             self.launch = self._launch_with_constants
@@ -65,12 +67,35 @@ class LaunchEntry:
 
     def run(self, args):
         """One launch. Results go back to host arrays unless it raised."""
+        self.prepared(args)[0]()
+
+    def prepared(self, args):
+        """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
         copies = HostCopies(self.device)
-        report = self.launch(self.pack(*self.packer.flatten(args, copies)))
-        if report is None:
-            copies.write_back()
-        else:
-            self.deliver(report, copies.write_back)
+        buffer = self.pack(*self.packer.flatten(args, copies))
+
+        def launch():
+            copies.copy_in()
+            report = self.launch(buffer)
+            if report is None:
+                copies.write_back()
+            else:
+                self.deliver(report, copies.write_back)
+            return args  # what the buffer points to lives until here
+
+        return launch, copies
+
+    def prepared_values(self, args, values):
+        """The same for arguments that are packed already. :param args: what the values point into"""
+        buffer = self.pack(*values)
+
+        def launch():
+            report = self.launch(buffer)
+            if report is not None:
+                self.deliver(report)
+            return args
+
+        return launch
 
     def deliver(self, report, write_back=lambda: None):
         """Raises or warns what a launch's report says."""

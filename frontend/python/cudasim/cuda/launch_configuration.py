@@ -4,7 +4,7 @@ import numbers
 import operator
 
 from cudasim._cuda_errors import CudaAPIError
-from cudasim.cuda.stream import Stream
+from cudasim.cuda.stream import checked_stream
 
 _AXES = "xyz"
 
@@ -68,11 +68,18 @@ def check_launch_bounds(block, bounds, name):
         )
 
 
-def checked_stream(stream):
-    """The stream of a launch. :raises TypeError: for what is none"""
-    if not stream or isinstance(stream, (Stream, int)) or hasattr(stream, "__cuda_stream__"):
-        return stream or 0
-    raise TypeError(f"Expected a Stream object or 0 as the stream of a launch, got {type(stream).__name__}")
+def check_stream_device(stream, device):
+    """A stream of another device than the current one (CUDA C++ Programming Guide, "Stream and Event Behavior").
+
+    :raises CudaAPIError: code 400
+    """
+    if stream is not None and stream.device not in (None, device):
+        raise CudaAPIError(
+            400,
+            f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_HANDLE: {stream!r} belongs to device "
+            f"{stream.device.id}, and device {device.id} is current; make the stream's device current "
+            f"(with cuda.gpus[{stream.device.id}]:)",
+        )
 
 
 def parse_brackets(items, kernel_name):
@@ -94,7 +101,7 @@ def parse_brackets(items, kernel_name):
     return (
         normalise_dimensions(griddim, "griddim"),
         normalise_dimensions(blockdim, "blockdim"),
-        checked_stream(stream),
+        checked_stream(stream) or 0,
         shared_bytes,
     )
 

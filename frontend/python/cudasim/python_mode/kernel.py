@@ -92,6 +92,7 @@ class PythonEntry:
 
     def __init__(self, kernel, device, grid, block, shared_bytes):
         self.kernel, self.device, self.generation = kernel, device, options.generation
+        self.deferred = options.get("deferred")
         self._plan = _native.HostPlan(
             device.native,
             grid,
@@ -108,11 +109,19 @@ class PythonEntry:
 
     def run(self, args):
         """One launch. Results go back to host arrays unless it raised."""
+        self.prepared(args)[0]()
+
+    def prepared(self, args):
+        """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
+        copies = HostCopies(self.device)
+        values = self.kernel.builder.build(args, copies)
+        return lambda: self._launch(values, copies), copies
+
+    def _launch(self, values, copies):
         kernel = self.kernel
         if kernel.constants:
             warn_of_changes(kernel.constants)
-        copies = HostCopies(self.device)
-        values = kernel.builder.build(args, copies)
+        copies.copy_in()
         estimate = slowness.Estimate.of(kernel, self._blocks)
         with debuggers.attached() as (thread_tracer, each_thread):
             function = tracers.below_a_threads_frame(kernel.function) if each_thread else kernel.function

@@ -3,7 +3,8 @@
 import importlib
 
 _MODULES = (
-    "devicearray", "devices", "driver", "drvapi", "error", "libs", "linkable_code", "nvrtc", "nvvm", "runtime"
+    "devicearray", "devices", "driver", "drvapi", "enums", "error", "libs", "linkable_code", "nvrtc", "nvvm",
+    "runtime",
 )  # fmt: skip
 
 

@@ -1,12 +1,23 @@
 """numba.cuda.cudadrv.driver's names that scripts import: the driver, error classes, memory."""
 
-from cudasim._cuda_errors import CudaAPIError, CudaDriverError, CudaSupportError, LinkerError  # noqa: F401
+import os
+
+from cudasim._cuda_errors import (  # noqa: F401
+    CudaAPIError,
+    CudaDriverError,
+    CudaSupportError,
+    DeadMemoryError,
+    LinkerError,
+)
+from cudasim.cuda import context as _context
+from cudasim.cuda import device as _device
 from cudasim.cuda import driver_binding as binding  # noqa: F401
-from cudasim.cuda.context import Context, MemoryInfo, context_of  # noqa: F401
+from cudasim.cuda.context import Context, MemoryInfo  # noqa: F401
 from cudasim.cuda.cudadrv import drvapi  # noqa: F401
+from cudasim.cuda.cudadrv.enums import CU_STREAM_DEFAULT, RESULTS  # noqa: F401
 from cudasim.cuda.cudadrv.linkable_code import LTOIR, Fatbin, LinkableCode, Object  # noqa: F401
 from cudasim.cuda.cudadrv.runtime import runtime as _runtime
-from cudasim.cuda.device import Device, devices  # noqa: F401
+from cudasim.cuda.device import Device  # noqa: F401
 from cudasim.cuda.device_memory import (  # noqa: F401
     device_ctypes_pointer,
     device_extents,
@@ -26,6 +37,7 @@ from cudasim.cuda.device_memory import (  # noqa: F401
     require_device_memory,
 )
 from cudasim.cuda.driver_calls import MemoryCalls
+from cudasim.cuda.event import Event, event_elapsed_time  # noqa: F401
 from cudasim.cuda.ipc import IpcHandle  # noqa: F401
 from cudasim.cuda.memory_manager import (  # noqa: F401
     INTERFACE_VERSION as _SUPPORTED_EMM_INTERFACE_VERSION,
@@ -49,34 +61,102 @@ from cudasim.cuda.memory_pointers import (  # noqa: F401
 )
 from cudasim.cuda.pending_deallocations import UNKNOWN_SIZE as _SizeNotSet  # noqa: F401, N812
 from cudasim.cuda.pending_deallocations import PendingDeallocations as _PendingDeallocs  # noqa: F401
-from cudasim.cuda.stream import (  # noqa: F401
-    Event,
-    Stream,
-    event_elapsed_time,
-    profile_start,
-    profile_stop,
-    profiling,
-)
+from cudasim.cuda.profiler import profile_start, profile_stop, profiling  # noqa: F401
+from cudasim.cuda.stream import Stream  # noqa: F401
 
-
-class DeadMemoryError(RuntimeError):
-    """Numba's name; nothing raises it."""
+#: number of a driver's answer -> its name
+ERROR_MAP = {code: name for name, code in RESULTS.items()}
+MIN_REQUIRED_CC = (3, 5)
 
 
 class Driver(MemoryCalls):
     """numba.cuda's driver object: the devices, and the driver's memory calls."""
 
-    is_available = True
-    initialization_error = None
+    is_initialized = True
+
+    def ensure_initialized(self):
+        """The simulated driver always is, unless CUDA_VISIBLE_DEVICES hides every device."""
+        _device.devices()
+
+    @property
+    def is_available(self):
+        return self.initialization_error is None
+
+    @property
+    def initialization_error(self):
+        return _device.initialisation_error()
+
+    @property
+    def pid(self):
+        return os.getpid()
 
     def get_device_count(self):
-        return len(devices())
+        return len(_device.devices())
 
     def get_device(self, devnum=0):
-        return devices()[devnum]
+        return _context.gpus[devnum]
 
     def list_devices(self):
-        return list(devices())
+        return list(_device.devices())
+
+    def get_version(self):
+        """The version of the driver, (major, minor): that of the toolkit."""
+        return tuple(_runtime.get_version())
+
+    def reset(self):
+        """Destroys the contexts of all devices."""
+        for device in _device.devices():
+            device.reset()
+
+    def pop_active_context(self):
+        """Leaves the current context; returns its handle, or None when there was none."""
+        device = _context.gpus.current
+        if device is None:
+            return None
+        context = device.get_primary_context()
+        context.pop()
+        return context.handle
+
+    def get_active_context(self):
+        return _ActiveContext()
+
+    # The driver's own functions, as far as scripts call them through numba.cuda.
+
+    def cuDriverGetVersion(self):  # noqa: N802 - CUDA's name
+        major, minor = self.get_version()
+        return 1000 * major + 10 * minor
+
+    def cuDeviceGetCount(self):  # noqa: N802 - CUDA's name
+        return self.get_device_count()
+
+    def cuCtxSynchronize(self):  # noqa: N802 - CUDA's name
+        _context.current_context().synchronize()
+
+    cuProfilerStart = staticmethod(profile_start)  # noqa: N815 - CUDA's name
+    cuProfilerStop = staticmethod(profile_stop)  # noqa: N815 - CUDA's name
+
+    def __getattr__(self, name):
+        if name.startswith("cu"):
+            raise CudaDriverError(
+                f"Driver missing function: {name}; cudasim has numba.cuda's interface, not the whole CUDA driver's"
+            )
+        raise AttributeError(f"the driver object has no attribute {name!r}")
+
+
+class _ActiveContext:
+    """`with driver.get_active_context() as active:` what is current in this host thread."""
+
+    def __enter__(self):
+        device = _context.gpus.current
+        self.devnum = None if device is None else device.id
+        self.context_handle = None if device is None else device.get_primary_context().handle
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def __bool__(self):
+        return self.context_handle is not None
 
     def get_version(self):
         """The newest CUDA that the driver knows, as (major, minor)."""
@@ -94,3 +174,14 @@ def get_version():
 
 
 driver = Driver()
+
+
+def get_version():
+    """The version of the driver, (major, minor)."""
+    return driver.get_version()
+
+
+def __getattr__(name):
+    if name == "devices":
+        return _device.devices
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,177 @@
+// See timeline.h. What is enqueued, and how it is marked as done; running it is drain.cpp's.
+#include "simulator/streams/timeline.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "simulator/streams/drain.h"
+
+namespace cudasim::streams {
+
+OperationPtr Timeline::enqueue(StreamKey stream, Work work) {
+    auto operation = std::make_shared<Operation>();
+    operation->stream_ = stream;
+    operation->predecessors_ = std::exchange(work.after, {});
+    operation->is_callback_ = work.callback;
+    operation->work_ = std::move(work);
+    const std::lock_guard lock(mutex_);
+    operation->number_ = ++last_number_;
+    const bool legacy = stream.handle == StreamKey::legacy_default;
+    for (const auto& [key, tail] : tails_) {
+        const bool ordered = key == stream || (key.device == stream.device &&
+                                               (legacy || key.handle == StreamKey::legacy_default));
+        if (ordered) operation->predecessors_.push_back(tail);
+    }
+    std::erase_if(operation->predecessors_, [](const auto& each) { return !each || each->done(); });
+    tails_[stream] = operation;
+    if (operation->is_callback_) {
+        callbacks_[operation->number_] = operation;
+        callbacks_changed_.notify_all();
+    }
+    return operation;
+}
+
+OperationPtr Timeline::tail(StreamKey stream) {
+    const std::lock_guard lock(mutex_);
+    const auto found = tails_.find(stream);
+    return found == tails_.end() ? nullptr : found->second;
+}
+
+std::vector<OperationPtr> Timeline::tails(std::optional<int> device) {
+    std::vector<OperationPtr> result;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, tail] : tails_)
+        if (!device || key.device == *device) result.push_back(tail);
+    return result;
+}
+
+bool Timeline::idle() {
+    const std::lock_guard lock(mutex_);
+    return tails_.empty();
+}
+
+std::vector<OperationPtr> Timeline::needed_for(std::vector<OperationPtr> targets) {
+    std::vector<OperationPtr> needed;
+    std::set<const Operation*> seen;
+    const std::lock_guard lock(mutex_);
+    while (!targets.empty()) {
+        const OperationPtr operation = std::move(targets.back());
+        targets.pop_back();
+        if (!operation || operation->done() || !seen.insert(operation.get()).second) continue;
+        targets.insert(targets.end(), operation->predecessors_.begin(), operation->predecessors_.end());
+        needed.push_back(operation);
+    }
+    return needed;
+}
+
+bool Timeline::waits_for_callback(const OperationPtr& operation) {
+    return std::ranges::any_of(needed_for({operation}), [](const auto& each) { return each->is_callback_; });
+}
+
+bool Timeline::run(std::vector<OperationPtr> targets, const RunOptions& options) {
+    std::erase_if(targets, [](const auto& target) { return !target || target->done(); });
+    if (targets.empty()) return true;
+    std::unique_lock drain(drain_mutex_, std::defer_lock);
+    while (!drain.try_lock_for(std::chrono::milliseconds(50))) {
+        if (options.poll && options.poll()) {
+            drop();
+            return false;
+        }
+    }
+    const bool finished = Drain(*this, options).run(targets);
+    drain.unlock();
+    if (!finished) drop();
+    return finished;
+}
+
+void Timeline::drop(std::optional<int> device) {
+    for (const auto& operation : needed_for(tails(device))) {  // tasks are destroyed without the lock
+        if (device && operation->stream_.device != *device) continue;
+        auto expected = Operation::State::pending;
+        if (operation->state_.compare_exchange_strong(expected, Operation::State::taken)) complete(*operation, 0);
+    }
+}
+
+void Timeline::complete(Operation& operation, int status) {
+    Work finished;
+    std::vector<OperationPtr> predecessors;
+    OperationPtr kept;
+    {
+        const std::lock_guard lock(mutex_);
+        operation.status_ = status;
+        finished = std::exchange(operation.work_, {});
+        predecessors = std::exchange(operation.predecessors_, {});
+        operation.state_.store(Operation::State::done);
+        const auto tail = tails_.find(operation.stream_);
+        if (tail != tails_.end() && tail->second.get() == &operation) {
+            kept = tail->second;
+            tails_.erase(tail);
+        }
+        callbacks_.erase(operation.number_);
+    }
+    const std::lock_guard lock(fiber_mutex_);
+    changed_.notify_all();
+}
+
+int Timeline::status_before(const Operation& operation) {
+    for (const auto& before : operation.predecessors_)
+        if (before->status_ != 0) return before->status_;
+    return 0;
+}
+
+void Timeline::dispatch(const OperationPtr& callback) {
+    const std::lock_guard lock(mutex_);
+    auto expected = Operation::State::pending;
+    callback->state_.compare_exchange_strong(expected, Operation::State::dispatched);
+    callbacks_changed_.notify_all();
+}
+
+OperationPtr Timeline::next_callback(std::chrono::milliseconds wait) {
+    const auto end = Clock::now() + wait;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        const auto now = Clock::now();
+        auto wake = end;
+        OperationPtr first;
+        for (const auto& [number, operation] : callbacks_) {
+            if (operation->state_.load() == Operation::State::dispatched) {
+                const OperationPtr dispatched = operation;
+                dispatched->state_.store(Operation::State::taken);
+                callbacks_.erase(number);
+                return dispatched;
+            }
+            if (!first && operation->state_.load() == Operation::State::pending) first = operation;
+        }
+        // Only the first is looked at: before it there is no callback that this very thread would have to run.
+        if (first && first->work_.due <= now) {
+            callbacks_.erase(first->number_);
+            return first;
+        }
+        if (first) wake = std::min(wake, first->work_.due);
+        if (now >= end) return nullptr;
+        callbacks_changed_.wait_until(lock, wake);
+    }
+}
+
+void Timeline::run_callback(const OperationPtr& callback, const RunOptions& options) {
+    std::vector<OperationPtr> before;
+    {
+        const std::lock_guard lock(mutex_);
+        before = callback->predecessors_;
+    }
+    // Not run(): another thread's drain may have come to this callback and wait for it.
+    while (callback->state_.load() == Operation::State::pending && !std::ranges::all_of(before, &Operation::done)) {
+        const std::unique_lock drain(drain_mutex_, std::chrono::milliseconds(5));
+        if (drain && !Drain(*this, options).run(before)) return drop();
+    }
+    auto state = callback->state_.load();
+    while (state != Operation::State::done && !callback->state_.compare_exchange_weak(state, Operation::State::taken)) {
+    }
+    if (state == Operation::State::done) return;  // dropped
+    const int status = status_before(*callback);
+    callback->work_.task(status);
+    complete(*callback, status);
+}
+
+}  // namespace cudasim::streams

@@ -1,0 +1,128 @@
+// Streams: the work that a host program has enqueued and the order in which it may run (V8). An operation runs after
+// the one before it in its stream, after those that an event makes it wait for, and as the legacy default stream's
+// rules say (CUDA Runtime API, "Stream synchronization behavior"): an operation there waits for all streams of its
+// device, and theirs wait for it.
+//
+//   Timeline timeline;
+//   auto copied = timeline.enqueue({0, s1}, {.task = copy});
+//   timeline.enqueue({0, s2}, {.task = launch, .after = {copied}});
+//   timeline.run({timeline.tail({0, s2})}, {});         // cudaStreamSynchronize(s2)
+//
+// Nothing runs before a thread calls run(): it drains what its targets need, streams side by side as fibers, the
+// tasks themselves on the calling thread's own stack (drain.h). Host callbacks run on a thread of their own, which
+// asks next_callback() for them. All functions may be called from any thread.
+#pragma once
+
+#include <atomic>
+#include <boost/fiber/condition_variable.hpp>
+#include <boost/fiber/mutex.hpp>
+#include <chrono>
+#include <compare>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace cudasim::streams {
+
+struct StreamKey {
+    int device = 0;
+    std::uint64_t handle = legacy_default;  ///< the per-thread default stream: a handle per host thread
+    static constexpr std::uint64_t legacy_default = 0;
+    auto operator<=>(const StreamKey&) const = default;
+};
+
+struct Outcome {
+    int status = 0;     ///< 0, or the CUresult with which the task failed
+    bool stop = false;  ///< the drain ends and everything that waits is dropped: Ctrl-C
+};
+
+/// Must not throw. @param status 0, or (callbacks) what an operation before this one failed with
+using Task = std::function<Outcome(int status)>;
+
+class Operation;
+using OperationPtr = std::shared_ptr<Operation>;
+using Clock = std::chrono::steady_clock;
+
+struct Work {
+    Task task = {};                        ///< empty: only an order between others
+    bool callback = false;                 ///< for the callback thread; called after failures too
+    Clock::time_point due = {};            ///< a callback nobody waits for runs from then on
+    std::vector<OperationPtr> after = {};  ///< besides what its stream asks for
+};
+
+/// A point in a stream, and the work that leads there.
+class Operation {
+  public:
+    [[nodiscard]] bool done() const { return state_.load() == State::done; }
+
+  private:
+    friend class Timeline;
+    friend class Drain;
+    enum class State { pending, dispatched, taken, done };
+
+    std::uint64_t number_ = 0;  ///< in order of enqueueing
+    StreamKey stream_;
+    bool is_callback_ = false;
+    Work work_;
+    std::vector<OperationPtr> predecessors_;
+    std::atomic<State> state_{State::pending};
+    int status_ = 0;
+};
+
+/// The order in which streams get their turn.
+enum class StreamOrder { enqueued, reverse, random };
+
+struct RunOptions {
+    StreamOrder order = StreamOrder::enqueued;
+    std::uint64_t seed = 0;
+    /// Called about every 50 ms while there is nothing to do but wait; true stops.
+    std::function<bool()> poll = {};
+};
+
+class Timeline {
+  public:
+    [[nodiscard]] OperationPtr enqueue(StreamKey stream, Work work);
+    /// The last operation of a stream, null when all are done.
+    [[nodiscard]] OperationPtr tail(StreamKey stream);
+    /// The last operations of all streams, of one device or of all.
+    [[nodiscard]] std::vector<OperationPtr> tails(std::optional<int> device = {});
+    /// Runs the targets and everything they wait for. When a task or the poll stops it, all that waits is dropped.
+    /// @return whether it came to the end
+    bool run(std::vector<OperationPtr> targets, const RunOptions& options);
+    /// Forgets what has not begun: it counts as done.
+    void drop(std::optional<int> device = {});
+    [[nodiscard]] bool idle();
+    /// Whether a callback is to be done before the operation, or is the operation.
+    [[nodiscard]] bool waits_for_callback(const OperationPtr& operation);
+
+    /// For the callback thread: a callback whose turn it is, or one that is due and that nobody waits for; null
+    /// after `wait`. To be given to run_callback().
+    [[nodiscard]] OperationPtr next_callback(std::chrono::milliseconds wait);
+    /// Runs what is before the callback, and the callback.
+    void run_callback(const OperationPtr& callback, const RunOptions& options);
+
+  private:
+    friend class Drain;
+    void complete(Operation& operation, int status);
+    void dispatch(const OperationPtr& callback);
+    /// What is not done and has to be for the targets, them included.
+    [[nodiscard]] std::vector<OperationPtr> needed_for(std::vector<OperationPtr> targets);
+    [[nodiscard]] static int status_before(const Operation& operation);
+
+    std::mutex mutex_;  ///< guards what follows; held for moments
+    std::uint64_t last_number_ = 0;
+    std::map<StreamKey, OperationPtr> tails_;
+    std::map<std::uint64_t, OperationPtr> callbacks_;  ///< by number; those not yet taken
+    std::condition_variable callbacks_changed_;
+
+    std::timed_mutex drain_mutex_;  ///< one drain at a time
+    boost::fibers::mutex fiber_mutex_;
+    boost::fibers::condition_variable changed_;  ///< an operation is done
+};
+
+}  // namespace cudasim::streams
