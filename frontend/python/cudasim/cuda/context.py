@@ -10,6 +10,8 @@ import itertools
 import threading
 from typing import NamedTuple
 
+import numpy as np
+
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.cuda.context_memory import ContextMemory
 from cudasim.cuda.device import devices, initialisation_error
@@ -260,11 +262,10 @@ class _DeviceList:
 
 
 def _device_number(value):
-    """What names a device: a number, or text of one (arguments of programs), but no fraction."""
-    number = int(value)
-    if isinstance(value, float) and number != value:
-        raise TypeError(f"a device is chosen by its whole number, got {value!r}")
-    return number
+    """What names a device: an integer, or text of one (arguments of programs)."""
+    if isinstance(value, (float, np.floating)):
+        raise TypeError(f"a device is selected by its number, an integer, got {value!r}")
+    return int(value)
 
 
 gpus = _DeviceList()
