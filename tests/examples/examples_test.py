@@ -37,6 +37,10 @@ def check(code):
         ("histogram", "histogram: 10000 values in 64 bins, equal to NumPy's"),
         ("game_of_life", "game_of_life: after 80 generations the glider is 20 rows and 20 columns further"),
         ("n_body", "n_body: 500 bodies, 10 steps, the sum of all momenta stayed zero"),
+        (
+            "between_processes",
+            "between_processes: the other process squared 500 of 1000 elements where they are",
+        ),
         ("prefix_sum", "prefix_sum: 100000 values in three levels, equal to NumPy's"),
         ("interop", "interop: 1000 elements of another library scaled in place"),
         ("black_scholes", "black_scholes: 100000 options, calls minus puts equal stocks minus strikes"),

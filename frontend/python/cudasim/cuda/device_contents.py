@@ -437,6 +437,8 @@ _TO_HOST = {
 def origin(array):
     """For messages about memory that is not the simulated device's: where a foreign array came from."""
     owner = array._allocation
+    if isinstance(owner, MemoryPointer) and not owner.size:
+        return ": it was given back by cuda.close(), cuda.reset() or a reset of the context"
     library = type(owner).__module__.partition(".")[0]
     if library not in _TO_HOST:
         return ""
