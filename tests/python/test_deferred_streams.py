@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from cudasim import cuda, options
 from cudasim.cuda import stream_work
+from cudasim.errors import CudaAPIError
 
 
 @pytest.fixture
@@ -115,6 +116,16 @@ def test_async_done_learns_of_a_fault(deferred):
         asyncio.run(waits())
     with pytest.raises(IndexError):
         cuda.synchronize()
+
+
+def test_what_the_device_forbids_fails_at_the_launch(deferred):
+    stream, d = cuda.stream(), cuda.to_device(np.zeros(2))
+    for grid, block, shared in ((1, 1025, 0), (1, (1, 1, 65), 0), ((1, 65536), 1, 0), (1, 1, 228 * 1024)):
+        with pytest.raises(CudaAPIError, match="cuLaunchKernel") as caught:
+            add[grid, block, stream, shared](d, 1)
+        assert caught.value.code == 1
+    stream.synchronize()
+    assert d.copy_to_host().tolist() == [0, 0]
 
 
 def test_several_faults_are_all_named(deferred):

@@ -15,6 +15,27 @@ namespace {
 
 constexpr std::uint64_t mebibyte = 1 << 20;
 
+TEST(Arena, memory_of_the_host_has_pages_for_itself) {
+    Arena arena(64 << 20);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> host, others;
+    for (std::uint64_t i = 1; i < 60; ++i) {
+        const bool counted = i % 3 != 0;
+        const std::uint64_t bytes = i * 331 % 9000 + 1;
+        const auto address = arena.allocate(bytes, "", false, false, counted);
+        ASSERT_TRUE(address);
+        (counted ? others : host).emplace_back(*address, *address + bytes);
+        if (i % 5 == 0) {
+            EXPECT_TRUE(arena.free(others[i / 5 - 1].first));
+        }
+    }
+    for (const auto& [first, last] : host) {
+        EXPECT_EQ(first % 4096, 0U);
+        const std::uint64_t pages_end = (last + 4095) / 4096 * 4096;
+        for (const auto& [from, to] : others) EXPECT_TRUE(to <= first || from >= pages_end);
+    }
+    for (const auto& [first, last] : host) EXPECT_TRUE(arena.free(first));
+}
+
 TEST(Arena, allocations_are_aligned_apart_and_accounted) {
     Arena arena(64 * mebibyte);
     auto a = arena.allocate(10, "a", true), b = arena.allocate(1000, "b", true);

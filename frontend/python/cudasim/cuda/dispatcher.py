@@ -19,7 +19,7 @@ from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.function_state import function_from, state_of
 from cudasim.cuda.kernel import make_kernel
-from cudasim.cuda.launch_configuration import check_stream_device, not_configured, parse_brackets
+from cudasim.cuda.launch_configuration import check_stream_device, fits, not_configured, parse_brackets
 from cudasim.cuda.stream import key_of
 
 _gettrace = sys.gettrace
@@ -94,6 +94,7 @@ class ConfiguredKernel(_native.FramelessCall):
         else:
             work, copies = entry.prepared(args)
             waits = copies.waits(self.stream)
+        waits = waits or not fits(device.profile, self.griddim, self.blockdim, self.sharedmem)
         stream_work.submit(
             key_of(self.stream or None, device),
             work,

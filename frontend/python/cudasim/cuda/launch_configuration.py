@@ -68,6 +68,16 @@ def check_launch_bounds(block, bounds, name):
         )
 
 
+def fits(profile, grid, block, shared_bytes):
+    """Whether the device's limits allow the configuration; what they forbid fails at the launch, deferred or not."""
+    return (
+        block[0] * block[1] * block[2] <= profile["max_threads_per_block"]
+        and all(map(operator.le, block, profile["max_block"]))
+        and all(map(operator.le, grid, profile["max_grid"]))
+        and shared_bytes <= max(profile["shared_per_block"], profile["shared_per_block_optin"])
+    )
+
+
 def check_stream_device(stream, device):
     """A stream of another device than the current one (CUDA C++ Programming Guide, "Stream and Event Behavior").
 
