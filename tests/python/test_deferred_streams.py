@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from cudasim import cuda, options
 from cudasim.cuda import stream_work
+from cudasim.cuda.cudadrv import driver
 from cudasim.errors import CudaAPIError
 
 
@@ -91,6 +92,40 @@ def test_a_fault_is_raised_where_the_host_synchronises_and_names_the_launch(defe
     stream.synchronize()  # told once
     add[1, 2, stream](d, 1)
     stream.synchronize()
+
+
+def test_driver_calls_without_a_stream_run_after_everything_before_them(deferred):
+    stream, a, b, host = cuda.stream(), cuda.to_device(np.zeros(4)), cuda.device_array(4), np.zeros(4)
+
+    def launch(array):
+        add[1, 4, stream](array, 1)
+
+    launch(a)
+    driver.device_to_host(host, a, a.nbytes)
+    assert host.tolist() == [1] * 4
+    launch(a)
+    driver.device_to_device(b, a, a.nbytes)
+    launch(a)
+    assert b.copy_to_host().tolist() == [2] * 4
+    launch(a)
+    driver.host_to_device(a, host, a.nbytes)
+    assert a.copy_to_host().tolist() == [1] * 4
+    launch(a)
+    driver.device_memset(a, 0, a.nbytes)
+    assert a.copy_to_host().tolist() == [0] * 4
+
+
+def test_driver_calls_with_a_stream_take_their_turn(deferred):
+    stream, a, b = cuda.stream(), cuda.to_device(np.zeros(4)), cuda.device_array(4)
+    host = cuda.pinned_array(4)
+    add[1, 4, stream](a, 1)
+    driver.device_to_device(b, a, a.nbytes, stream)
+    driver.device_memset(a, 0, a.nbytes, stream)
+    driver.device_to_host(host, b, b.nbytes, stream)
+    driver.driver.cuMemcpyDtoDAsync(a.device_ctypes_pointer, b.device_ctypes_pointer, 8, int(stream))
+    assert stream_work.busy
+    stream.synchronize()
+    assert host.tolist() == [1] * 4 and a.copy_to_host().tolist() == [1, 0, 0, 0]
 
 
 def test_what_depends_on_a_faulty_launch_does_not_run(deferred):

@@ -160,6 +160,29 @@ def test_parts_of_one_array_are_told_apart(silent):
     assert target.tolist() == [1] * 4 + [2] * 4
 
 
+@pytest.mark.parametrize("mode", ["native", "python"])
+def test_work_that_runs_is_not_disturbed_by_what_waits_elsewhere(mode, silent):
+    first, second, array = cuda.stream(), cuda.stream(), cuda.mapped_array(2048)
+    array[:] = 0
+    with options.override(mode=mode):
+        add[2, 32, first](array, 1)
+        add[2, 32, second](array, 2)
+        first.synchronize()
+        second.synchronize()
+    assert array[:64].tolist() == [3] * 64
+
+
+def test_what_waits_is_watched_again_after_other_work_has_run():
+    first, second, target = cuda.stream(), cuda.stream(), pinned(np.zeros(8))
+    cuda.to_device(np.ones(4), stream=first).copy_to_host(target[:4], stream=first)
+    cuda.to_device(np.full(4, 2.0), stream=second).copy_to_host(target[4:], stream=second)
+    first.synchronize()
+    with pytest.warns(CudasimWarning, match=KIND):
+        stale = float(target[5])
+        str()
+    assert stale == 0
+
+
 def test_pinned_arguments_are_copied_when_their_turn_comes(silent):
     stream, array = cuda.stream(), pinned([0, 0])
     d = cuda.to_device(np.ones(2), stream=stream)
