@@ -40,7 +40,9 @@ def compare(source, arguments, exact=True):
         assert np.array_equal(arguments[0].view(np.int64), answer.arguments[0].view(np.int64)) or np.array_equal(
             arguments[0], answer.arguments[0], equal_nan=True)
     else:
-        np.testing.assert_allclose(arguments[0], answer.arguments[0], rtol=1e-6 if "float32" in source else 1e-15)
+        # The C library's float32 functions, which Numba calls on the CPU, are off by an ulp or two.
+        single = arguments[1].dtype.itemsize <= 2 or arguments[1].dtype == np.float32
+        np.testing.assert_allclose(arguments[0], answer.arguments[0], rtol=3e-7 if single else 1e-15)
 
 
 @needs_oracle
