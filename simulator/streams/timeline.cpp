@@ -154,6 +154,15 @@ OperationPtr Timeline::next_callback(std::chrono::milliseconds wait) {
     }
 }
 
+bool Timeline::gives_way(const OperationPtr& callback) {
+    const std::lock_guard lock(mutex_);
+    const bool another_is_waited_for = std::ranges::any_of(callbacks_, [](const auto& entry) {
+        return entry.second->state_.load() == Operation::State::dispatched;
+    });
+    if (another_is_waited_for) callbacks_[callback->number_] = callback;
+    return another_is_waited_for;
+}
+
 void Timeline::run_callback(const OperationPtr& callback, const RunOptions& options) {
     std::vector<OperationPtr> before;
     {
@@ -163,7 +172,11 @@ void Timeline::run_callback(const OperationPtr& callback, const RunOptions& opti
     // Not run(): another thread's drain may have come to this callback and wait for it.
     while (callback->state_.load() == Operation::State::pending && !std::ranges::all_of(before, &Operation::done)) {
         const std::unique_lock drain(drain_mutex_, std::chrono::milliseconds(5));
-        if (drain && !Drain(*this, options).run(before)) return drop();
+        if (!drain) {
+            if (gives_way(callback)) return;
+        } else if (!Drain(*this, options).run(before)) {
+            return drop();
+        }
     }
     auto state = callback->state_.load();
     while (state != Operation::State::done && !callback->state_.compare_exchange_weak(state, Operation::State::taken)) {

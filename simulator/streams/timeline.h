@@ -103,13 +103,15 @@ class Timeline {
     /// For the callback thread: a callback whose turn it is, or one that is due and that nobody waits for; null
     /// after `wait`. To be given to run_callback().
     [[nodiscard]] OperationPtr next_callback(std::chrono::milliseconds wait);
-    /// Runs what is before the callback, and the callback.
+    /// Runs what is before the callback, and the callback; or puts it back when another is waited for.
     void run_callback(const OperationPtr& callback, const RunOptions& options);
 
   private:
     friend class Drain;
     void complete(Operation& operation, int status);
     void dispatch(const OperationPtr& callback);
+    /// When a drain waits for another callback: puts this one back. @return whether
+    [[nodiscard]] bool gives_way(const OperationPtr& callback);
     /// What is not done and has to be for the targets, them included.
     [[nodiscard]] std::vector<OperationPtr> needed_for(std::vector<OperationPtr> targets);
     [[nodiscard]] static int status_before(const Operation& operation);

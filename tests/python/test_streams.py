@@ -3,6 +3,7 @@ API ("Stream Management", "Event Management"). Every test of results runs eagerl
 """
 
 import asyncio
+import random
 import threading
 import time
 
@@ -381,3 +382,41 @@ def test_profiling_regions(both):
         pass
     with pytest.raises(KeyError), cuda.profiling():
         raise KeyError
+
+
+def test_threads_that_do_anything_at_any_time_never_hang(both):
+    results = []
+
+    def work(seed):
+        choose = random.Random(seed)
+        streams, counts = [cuda.stream() for _ in range(3)], [0] * 3
+        arrays = [cuda.to_device(np.zeros(32)) for _ in streams]
+        events = [cuda.event() for _ in streams]
+        for _ in range(150):
+            at = choose.randrange(3)
+            stream, array, event = streams[at], arrays[at], events[at]
+            what = choose.choice("launch launch launch default callback callback event query stream all copy".split())
+            if what in ("launch", "default"):
+                add[1, 32, stream if what == "launch" else 0](array, 1)
+                counts[at] += 1
+            elif what == "callback":
+                stream.add_callback(lambda *_: None)
+            elif what == "event":
+                event.record(stream)
+                event.wait(streams[choose.randrange(3)])
+            elif what == "query":
+                event.query()
+            elif what == "stream":
+                stream.synchronize()
+            elif what == "all":
+                cuda.synchronize()
+            elif array.copy_to_host(stream=stream)[0] != counts[at]:
+                break
+        results.append([array.copy_to_host()[0] for array in arrays] == counts)
+
+    threads = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert results == [True] * 4

@@ -210,6 +210,30 @@ TEST_F(WithCallbacks, a_callback_waits_for_one_before_it_that_is_due_later) {
     EXPECT_LT(position("first0"), position("third0"));
 }
 
+TEST_F(WithCallbacks, a_callback_that_is_due_gives_way_to_one_that_is_waited_for) {
+    const auto sleeps = [](int) {
+        std::this_thread::sleep_for(60ms);
+        return Outcome{};
+    };
+    (void)timeline.enqueue(s1, note("before"));
+    (void)timeline.enqueue(s1, callback("due", Clock::now()));
+    (void)timeline.enqueue(s2, {.task = sleeps});
+    (void)timeline.enqueue(s2, callback("waited for", Clock::now() + 1h));
+    std::atomic<bool> stop{false};
+    thread = std::thread([&] {
+        std::this_thread::sleep_for(20ms);  // the run of s2 has begun
+        while (!stop)
+            if (const auto next = timeline.next_callback(5ms)) timeline.run_callback(next, {});
+    });
+    const auto end = Clock::now() + 10s;
+    const RunOptions patient{.poll = [&] { return Clock::now() > end; }};
+    EXPECT_TRUE(timeline.run({timeline.tail(s2)}, patient));
+    EXPECT_TRUE(timeline.run({timeline.tail(s1)}, patient));
+    stop = true;
+    thread.join();
+    EXPECT_EQ(order, (std::vector<std::string>{"waited for0", "before", "due0"}));
+}
+
 TEST_F(WithCallbacks, callbacks_learn_of_failures_before_them) {
     (void)timeline.enqueue(s1, fail(719));
     (void)timeline.enqueue(s1, callback("callback", Clock::now() + 1h));
