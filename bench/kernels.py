@@ -96,6 +96,32 @@ def barriers(count, out):
 
 
 @cuda.jit
+def warp_means(x, rounds):
+    i = cuda.threadIdx.x
+    mean = x[i]
+    for _ in range(rounds):
+        total = mean
+        lanes = 16
+        while lanes > 0:
+            total += cuda.shfl_xor_sync(0xFFFFFFFF, total, lanes)
+            lanes //= 2
+        mean = total / float32(32)
+    x[i] = mean
+
+
+@cuda.jit
+def grid_barriers(count, out):
+    grid = cuda.cg.this_grid()
+    for _ in range(count):
+        grid.sync()
+    out[cuda.grid(1)] = count
+
+
+def add_two(a, b):
+    return a + b
+
+
+@cuda.jit
 def twenty_lines(x, y, out, limit):
     row, column = cuda.grid(2)
     if row >= out.shape[0] or column >= out.shape[1]:

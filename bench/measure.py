@@ -20,7 +20,8 @@ import numpy as np
 from bench import compiling, workloads
 
 REPEATS = 7
-ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "pi", "barrier", "fiber", "python_thread", "python_barrier"}
+ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "pi", "barrier", "shuffle", "fiber", "python_thread",
+            "python_barrier"}  # fmt: skip
 
 
 def timed(action, repeats):
@@ -213,6 +214,27 @@ class Kernels:
         seconds = self.measure(self.kernels.pi(), blocks, threads, states, workloads.PI_DRAWS, out)
         require(abs(out.copy_to_host().mean() - np.pi) < 1e-2, "pi")
         return seconds
+
+    def shuffle(self):
+        rounds, values = 200, workloads.lane_values()
+        x = self.cuda.to_device(values)
+        seconds = self.measure(self.kernels.warp_means, 1, values.size, x, rounds)
+        means = values.reshape(-1, 32).mean(axis=1).repeat(32)
+        require(np.allclose(x.copy_to_host(), means, rtol=1e-4), "shuffle")
+        return seconds / (rounds * 5 * values.size)
+
+    def grid_sync(self):
+        count, blocks, threads = 100, 64, 256
+        out = self.cuda.device_array(blocks * threads, dtype=np.int64)
+        seconds = self.measure(self.kernels.grid_barriers, blocks, threads, count, out)
+        require((out.copy_to_host() == count).all(), "grid_sync")
+        return seconds / (count * blocks * threads)
+
+    def reduce(self):
+        values = workloads.summands()
+        x, total = self.cuda.to_device(values), self.cuda.reduce(self.kernels.add_two)
+        require(total(x) == values.sum(dtype=np.float64), "reduce")
+        return timed(lambda: total(x), self.repeats) / values.size
 
     def in_python_mode(self, measurement):
         from cudasim import options

@@ -16,6 +16,15 @@ def reduction_input():
     return np.random.default_rng(9).integers(0, 100, 256).astype(np.float64)
 
 
+def lane_values():
+    return np.random.default_rng(11).integers(0, 100, 256).astype(np.float32)
+
+
+def summands():
+    """Whole numbers, so that their sum does not depend on the order."""
+    return np.random.default_rng(12).integers(-1, 2, 10_000_000).astype(np.float32)
+
+
 HISTOGRAM_BINS = 64
 
 

@@ -32,6 +32,7 @@
 
 #include "gpu_backend/cache_hints.h"
 #include "gpu_backend/check_expansion.h"
+#include "gpu_backend/grid_barrier.h"
 #include "gpu_backend/toolkit.h"
 #include "simulator/image/contraction.h"
 #include "simulator/image/isolated_reading.h"
@@ -298,6 +299,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     lower_cache_hints(module);
     strip_simulator_metadata(module);
     make_file_names_plain(module);
+    define_grid_barrier(module);
     llvm::Function& function = *module.getFunction(ref(kernel));
     keep_only(module, function);
     if (options.fma_contraction) contract(module, *machine);

@@ -32,10 +32,11 @@ HostPlan make_host_plan(const std::shared_ptr<SimulatedDevice>& device, Extents 
                         std::uint64_t dynamic_shared_bytes,
                         const std::vector<std::pair<std::string, std::string>>& sources, const std::string& policy,
                         std::uint64_t seed, bool raise_float_division, bool strict, std::uint64_t max_faults,
-                        const py::object& progress, double progress_after_seconds) {
+                        const py::object& progress, double progress_after_seconds, bool cooperative) {
     execution::LaunchOptions options;
     options.policy = policy_from(policy);
     options.seed = seed;
+    options.cooperative = cooperative;
     options.workers = 1;  // the GIL is held
     options.raise_float_division = raise_float_division;
     options.strict = strict;
@@ -180,7 +181,8 @@ void bind_launch(py::module_& module) {
         .def(py::init(&make_host_plan), py::arg("device"), py::arg("grid"), py::arg("block"),
              py::arg("dynamic_shared_bytes"), py::arg("sources"), py::kw_only(), py::arg("policy") = "forward",
              py::arg("seed") = 0, py::arg("raise_float_division") = false, py::arg("strict") = false,
-             py::arg("max_faults") = 1000, py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0)
+             py::arg("max_faults") = 1000, py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
+             py::arg("cooperative") = false)
         .def("launch", &launch_host, "Runs the kernel to its end; returns None or a LaunchReport.");
 }
 

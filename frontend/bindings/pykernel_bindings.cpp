@@ -78,6 +78,12 @@ FunctionSource function_source(const py::dict& function) {
     return source;
 }
 
+/// Whether the kernel, or a function that it calls, asks for the group of the grid: then it calls this one, whose name is in
+/// the bitcode's table of strings.
+bool names_the_grid(const image::KernelImage& image) {
+    return image.bitcode().find("cudaCGGetIntrinsicHandle") != std::string::npos;
+}
+
 py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
                         const std::vector<std::pair<std::string, std::string>>& sources, bool fastmath,
                         bool fma) {
@@ -94,6 +100,7 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     answer["image"] = result.image;
     answer["kernel_name"] = result.kernel_name;
     answer["typed_ir"] = result.typed_ir;
+    answer["cooperative"] = names_the_grid(result.image);
     py::list notes;
     for (const Note& note : result.notes) notes.append(py::make_tuple(note.message, note.file, note.line));
     answer["notes"] = notes;
@@ -153,7 +160,7 @@ void bind_pykernel(py::module_& module) {
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
                py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
-               "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, notes: "
+               "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, cooperative, notes: "
                "[(message, file, line)], overloads: [(index of the function, argument types, result type)]}. Raises "
                "SourceError.");
 }

@@ -2,6 +2,7 @@
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -102,6 +103,11 @@ PyObject* nanosleep(PyObject*, PyObject*) {
 /// An integer of a type of its own; a bool is an int8.
 bool bits_of(PyObject* argument, Number& number) {
     number = read_number(argument);
+    if (number.type == Element::float32 || number.type == Element::float64) {  // as the compiler converts them
+        const double x = number.as_double();
+        number.whole = std::isnan(x) ? 0 : static_cast<std::int64_t>(std::clamp(x, -128.0, 127.0));
+        number.type = Element::int8;
+    }
     if (number.type == Element::boolean) number.type = Element::int8;
     if (is_integer(number.type)) return true;
     PyErr_Format(PyExc_TypeError, "an integer is needed, not %.100s", Py_TYPE(argument)->tp_name);

@@ -13,6 +13,7 @@ namespace cudasim::pyfiber {
 bool add_intrinsics(PyObject* table);
 bool add_memory_intrinsics(PyObject* table);
 bool add_warp_intrinsics(PyObject* table);
+bool add_group_intrinsics(PyObject* table);
 bool add_atomics(PyObject* table);
 bool add_libdevice(PyObject* table);
 bool add_cache_hints(PyObject* table);

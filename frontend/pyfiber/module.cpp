@@ -201,7 +201,7 @@ bool add_tables(PyObject* module) {
     Reference intrinsics(PyDict_New()), math(PyDict_New()), builtins(PyDict_New());
     return intrinsics && math && builtins && add_builtins(builtins.get()) &&
            PyModule_AddObjectRef(module, "builtins", builtins.get()) == 0 && add_intrinsics(intrinsics.get()) &&
-           add_warp_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
+           add_warp_intrinsics(intrinsics.get()) && add_group_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
            add_atomics(intrinsics.get()) && add_libdevice(intrinsics.get()) &&
            add_cache_hints(intrinsics.get()) && add_math(math.get()) && add_methods(module) &&
            (intrinsics_table = Py_NewRef(intrinsics.get())) != nullptr &&
@@ -213,6 +213,7 @@ bool initialise(PyObject* module) {
     thread_ends = PyErr_NewExceptionWithDoc("cudasim.ThreadEnds", "Ends a simulated thread whose launch is over.",
                                             PyExc_BaseException, nullptr);
     return thread_ends != nullptr && PyModule_AddObjectRef(module, "ThreadEnds", thread_ends) == 0 &&
+           PyModule_AddIntConstant(module, "most_threads", execution::most_guarded_threads) == 0 &&
            ThreadStates::initialise() && add_types(module) && add_tables(module);
 }
 

@@ -1,4 +1,6 @@
 // Operations of a warp. Values travel in words of 32 bits, as in compiled kernels: one of 64 bits takes two shuffles.
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "frontend/pyfiber/intrinsics.h"
@@ -35,7 +37,7 @@ bool mask_of(PyObject* object, std::uint32_t& mask) { return whole_number(object
 /// The number's own bits, as many as its type has; what is narrower than a word is extended.
 bool bits_of(PyObject* object, Number& number, std::uint64_t& bits) {
     number = read_number(object);
-    if (is_integer(number.type)) {
+    if (is_integer(number.type) || number.type == Element::boolean) {
         bits = static_cast<std::uint64_t>(number.whole);
         if (width(number.type) < 8) bits &= 0xFFFFFFFF;
         return true;
@@ -71,12 +73,40 @@ PyObject* from_bits(Element type, std::uint64_t bits) {
     return make_number(type, number);
 }
 
+/// Puts keyword arguments to their places. False with an exception set.
+template <std::size_t size>
+bool bind_arguments(PyObject* const* given, Py_ssize_t positional, PyObject* keywords, const std::array<const char*, size>& names,
+          std::array<PyObject*, size>& arguments) {
+    arguments.fill(nullptr);
+    const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+    for (Py_ssize_t i = 0; i < positional && i < static_cast<Py_ssize_t>(size); ++i) arguments[static_cast<std::size_t>(i)] = given[i];
+    for (Py_ssize_t i = 0; i < named; ++i) {
+        const auto name = std::ranges::find_if(names, [&](const char* known) {
+            return PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), known) == 0;
+        });
+        PyObject** place = name == names.end() ? nullptr : &arguments[static_cast<std::size_t>(name - names.begin())];
+        if (place == nullptr || *place != nullptr) {
+            PyErr_Format(PyExc_TypeError, "a warp operation does not take %R, or takes it once", PyTuple_GET_ITEM(keywords, i));
+            return false;
+        }
+        *place = given[positional + i];
+    }
+    if (positional <= static_cast<Py_ssize_t>(size) && std::ranges::find(arguments, nullptr) == arguments.end()) return true;
+    PyErr_Format(PyExc_TypeError, "a warp operation takes %zu arguments; %zd were given", size, positional + named);
+    return false;
+}
+
 template <WarpKind kind>
-PyObject* shuffle(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+PyObject* shuffle(PyObject*, PyObject* const* given, Py_ssize_t positional, PyObject* keywords) {
+    constexpr const char* lane_name = kind == WarpKind::shuffle_index ? "src_lane" : kind == WarpKind::shuffle_xor ? "lane_mask" : "delta";
+    std::array<PyObject*, 3> arguments;
+    if (require_thread("a warp operation") == nullptr ||
+        !bind_arguments(given, positional, keywords, std::array{"mask", "value", lane_name}, arguments))
+        return nullptr;
     std::uint32_t mask = 0, lane = 0;
     Number number;
     std::uint64_t bits = 0, low = 0, high = 0;
-    if (!takes(count, 3, "(mask, value, lane)") || !mask_of(arguments[0], mask) || !bits_of(arguments[1], number, bits) ||
+    if (!mask_of(arguments[0], mask) || !bits_of(arguments[1], number, bits) ||
         !whole_number(arguments[2], "the lane of a shuffle", lane))
         return nullptr;
     const bool known = number.type == Element::int32 || number.type == Element::int64 || is_float(number.type);
@@ -140,10 +170,10 @@ PyMethodDef functions[] = {{"syncwarp", fast(&syncwarp), METH_FASTCALL, nullptr}
                            {"any_sync", fast(&vote<WarpKind::any>), METH_FASTCALL, nullptr},
                            {"eq_sync", fast(&vote<WarpKind::uniform>), METH_FASTCALL, nullptr},
                            {"ballot_sync", fast(&vote<WarpKind::ballot>), METH_FASTCALL, nullptr},
-                           {"shfl_sync", fast(&shuffle<WarpKind::shuffle_index>), METH_FASTCALL, nullptr},
-                           {"shfl_up_sync", fast(&shuffle<WarpKind::shuffle_up>), METH_FASTCALL, nullptr},
-                           {"shfl_down_sync", fast(&shuffle<WarpKind::shuffle_down>), METH_FASTCALL, nullptr},
-                           {"shfl_xor_sync", fast(&shuffle<WarpKind::shuffle_xor>), METH_FASTCALL, nullptr},
+                           {"shfl_sync", fast(&shuffle<WarpKind::shuffle_index>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"shfl_up_sync", fast(&shuffle<WarpKind::shuffle_up>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"shfl_down_sync", fast(&shuffle<WarpKind::shuffle_down>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"shfl_xor_sync", fast(&shuffle<WarpKind::shuffle_xor>), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"match_any_sync", fast(&match<WarpKind::match_any>), METH_FASTCALL, nullptr},
                            {"match_all_sync", fast(&match<WarpKind::match_all>), METH_FASTCALL, nullptr},
                            {"activemask", &activemask, METH_NOARGS, nullptr},

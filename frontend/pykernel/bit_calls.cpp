@@ -8,10 +8,10 @@
 namespace cudasim::pykernel {
 namespace {
 
-/// popc and clz give the type of their argument; a bool counts as int8.
+/// popc and clz give the type of their argument; bools and floats become int8 (numba-cuda's first signature).
 TypeRef type_bits(const CallTyping& call) {
-    if (!call[0]->is_integral()) call.no_match();
-    return call[0]->is(TypeKind::boolean) ? call.types().int8 : call.types().without_literal(call[0]);
+    if (!call[0]->is_number()) call.no_match();
+    return call[0]->is(TypeKind::integer) ? call.types().without_literal(call[0]) : call.types().int8;
 }
 
 Emitted emit_popc(CallEmission& call) {
@@ -45,7 +45,7 @@ Emitted emit_ffs(CallEmission& call) {
 }
 
 TypeRef type_brev(const CallTyping& call) {
-    if (!call[0]->is_integral()) call.no_match();
+    if (!call[0]->is_number()) call.no_match();
     return call[0] == call.types().uint64 ? call.types().uint64 : call.types().uint32;
 }
 

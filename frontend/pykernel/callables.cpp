@@ -1,6 +1,8 @@
 // Looks up rows and binds arguments to their parameters.
 #include "frontend/pykernel/callables.h"
 
+#include "frontend/pykernel/group_calls.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -10,7 +12,7 @@ const Callable* find_callable(std::string_view name) {
     static const auto table = [] {
         std::unordered_map<std::string_view, const Callable*> rows;
         for (auto family :
-             {builtin_callables(), sequence_callables(), math_callables(), libdevice_callables(), cuda_callables(), warp_callables(), bit_callables(),
+             {builtin_callables(), sequence_callables(), math_callables(), libdevice_callables(), cuda_callables(), warp_callables(), group_callables(), bit_callables(),
               memory_callables(), atomic_callables(), array_callables(), reduction_callables(),
               ufunc_callables(), number_callables(), iteration_callables(), print_callables(),
               vector_callables(), cache_hint_callables()}) {

@@ -67,7 +67,9 @@ Emitted emit_syncthreads(CallEmission& call) {
 }
 
 TypeRef type_sync_predicate(const CallTyping& call) {
-    if (!call[0]->is_integral()) call.no_match();
+    if (call[0]->is(TypeKind::boolean))
+        call.refuse("the predicate has to be an integer for Numba's CUDA target: write int32(...) around the condition");
+    if (!call[0]->is(TypeKind::integer)) call.no_match();
     return call.types().int32;
 }
 

@@ -1,6 +1,8 @@
 // See subscripts.h. Rules: Numba's array and tuple typing.
 #include "frontend/pykernel/subscripts.h"
 
+#include "frontend/pykernel/group_calls.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -38,6 +40,7 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
     const std::string_view owner = object->is(TypeKind::array)   ? "array."
                                    : object->is(TypeKind::tuple) ? "tuple."
                                    : number                      ? "number."
+                                   : is_grid_group(object)       ? "GridGroup."
                                                                  : "";
     const std::string method = std::string(owner) + std::string(name);
     if (!owner.empty() && find_callable(method)) return types.method(object, method);

@@ -23,7 +23,7 @@ llvm::Value* mask_of(CallEmission& call) {
 }
 
 TypeRef type_syncwarp(const CallTyping& call) {
-    require_mask(call);
+    if (call.size() > 0 && call[0] && !call[0]->is_number()) call.no_match();
     return call.types().none;
 }
 
@@ -93,8 +93,7 @@ Emitted emit_shuffle(CallEmission& call) {
 // Matches --------------------------------------------------------------------------------------------------
 
 TypeRef type_match(const CallTyping& call) {
-    require_mask(call);
-    if (!call[1]->is(TypeKind::integer) && !call[1]->is(TypeKind::floating)) call.no_match();
+    if (!call[0]->is_number() || !call[1]->is_number()) call.no_match();
     TypeTable& types = call.types();
     if (call.callable.name.ends_with("match_any_sync")) return types.int32;
     return types.tuple({types.int32, types.boolean});
@@ -103,7 +102,8 @@ TypeRef type_match(const CallTyping& call) {
 Emitted emit_match(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     auto& b = e.builder;
-    const TypeRef type = e.types().without_literal(call[1].type);
+    const TypeRef given = e.types().without_literal(call[1].type);
+    const TypeRef type = given->is(TypeKind::boolean) ? e.types().int32 : given;
     const bool wide = type->bits == 64;
     llvm::Value* value = e.convert(call[1], type).value();
     llvm::Value* bits = b.CreateBitCast(value, b.getIntNTy(type->bits));

@@ -2,10 +2,7 @@
 #include "simulator/execution/block_run.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdio>
 #include <cstring>
-#include <map>
 
 #include "simulator/execution/device_printf.h"
 #include "simulator/execution/fault_report.h"
@@ -16,10 +13,7 @@
 namespace cudasim::execution {
 
 using findings::Dim3;
-using findings::Finding;
 using findings::FindingKind;
-using findings::Severity;
-using findings::WaitingGroup;
 
 namespace {
 
@@ -44,14 +38,6 @@ void prefetch(const std::vector<Runner*>& batch, std::size_t next) {
     for (std::size_t line = 0; line < stack_lines; ++line) __builtin_prefetch(stack + line * line_bytes);
 }
 
-void add_waiters(std::vector<Waiter>& result, const std::vector<Runner*>& runners) {
-    for (const Runner* runner : runners) result.push_back({runner->thread, runner->site, runner->barrier_kind});
-}
-
-void sort_by_thread(std::vector<Waiter>& threads) {
-    std::sort(threads.begin(), threads.end(), [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
-}
-
 }  // namespace
 
 void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn, std::byte* shared) {
@@ -74,6 +60,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     random_ = RandomNumbers(RandomNumbers(launch.options.seed).next() ^ block);
     start_phase();
     over_ = faulted_ = idle_rounds_ = 0;
+    at_grid_ = abandoned_ = false;
 }
 
 /// Notes what complete_barrier() needs while the runner's line is in the cache.
@@ -128,17 +115,20 @@ BlockRun::State BlockRun::advance() {
                 else resume(batch[i]);
             }
             batch.clear();
-        } else if (not_started_ != 0) {
+        } else if (has_threads_to_start()) {
             start_threads();
         } else if (warps_.answer_active(ready_)) {
             progress_ = true;
-        } else if (spinning_.empty() && warps_.waiting_count() != 0) {
-            report_missing_lanes();
-            abandon();
-            return State::over;
         } else if (spinning_.empty() && all_wait()) {
             progress_ = true;
-            if (!complete_barrier()) return State::over;
+            if (lanes_waiting() != 0) {
+                report_missing_lanes();
+                abandon();
+                return State::over;
+            }
+            const Completion completion = complete_barrier();
+            if (completion == Completion::over) return State::over;
+            if (completion == Completion::at_grid) return State::at_grid;
         } else {
             break;
         }
@@ -150,11 +140,23 @@ BlockRun::State BlockRun::advance() {
 
 /// Every thread gets its turn, in an order of its own under the random policy.
 void BlockRun::start_phase() {
+    lanes_to_run_.clear();
+    if (coroutines_.lanes_meet()) {
+        coroutines_.release_all();
+        not_started_ = 0;
+        for (std::uint32_t end = context_.thread_count; end > 0; end = (end - 1) / jit::warp_size * jit::warp_size)
+            lanes_to_run_.push_back((end - 1) / jit::warp_size * jit::warp_size);
+        return;
+    }
     not_started_ = context_.thread_count;
     if (launch_->options.policy == Policy::random) order_ = RandomOrder(random_.next(), context_.thread_count);
 }
 
 void BlockRun::start_threads() {
+    if (coroutines_.lanes_meet()) {
+        start_lanes();
+        return;
+    }
     const bool one_by_one =
         launch_->options.carrier == Carrier::fiber || launch_->options.policy != Policy::forward;
     Runner* runner = worker_->acquire(*launch_, &context_);
@@ -162,6 +164,21 @@ void BlockRun::start_threads() {
     runner->end = one_by_one ? runner->thread + 1 : context_.thread_count;
     not_started_ -= runner->end - runner->thread;
     resume(runner);
+}
+
+/// Lanes that wait stay where they are: the runner passes over them.
+void BlockRun::start_lanes() {
+    Runner* runner = worker_->acquire(*launch_, &context_);
+    runner->thread = lanes_to_run_.back();
+    runner->end = std::min(context_.thread_count, (runner->thread / jit::warp_size + 1) * jit::warp_size);
+    lanes_to_run_.pop_back();
+    resume(runner);
+}
+
+/// A lane of this thread's warp has come to a wait, or to its end: may others go on?
+void BlockRun::look_at_warp(std::uint32_t thread) {
+    const std::uint32_t warp = thread / jit::warp_size;
+    if (coroutines_.complete_warp(warp)) lanes_to_run_.push_back(warp * jit::warp_size);
 }
 
 std::uint32_t BlockRun::thread_of_turn(std::uint32_t turn) const {
@@ -175,7 +192,8 @@ std::uint32_t BlockRun::thread_of_turn(std::uint32_t turn) const {
 
 /// The runner keeps only the thread it is running; those behind it in its range are not started after all.
 void BlockRun::cut(Runner* runner) {
-    not_started_ += runner->end - runner->thread - 1;
+    if (!coroutines_.lanes_meet()) not_started_ += runner->end - runner->thread - 1;
+    else if (runner->end != runner->thread + 1) lanes_to_run_.push_back(runner->thread + 1);
     runner->end = runner->thread + 1;
 }
 
@@ -196,6 +214,7 @@ void BlockRun::cut(Runner* runner) {
         case Event::finished:
             ended(first, runner->end);
             progress_ = true;
+            if (coroutines_.lanes_meet()) look_at_warp(runner->end - 1);
             worker_->release(runner);
             break;
         case Event::waiting:
@@ -213,6 +232,7 @@ void BlockRun::cut(Runner* runner) {
         case Event::yielded:
             ended(first, runner->thread);
             cut(runner);
+            if (coroutines_.lanes_meet()) coroutines_.set_carried(runner->thread);
             spinning_.push_back(runner);
             worker_->poll(*launch_);
             break;
@@ -223,6 +243,7 @@ void BlockRun::cut(Runner* runner) {
             ++faulted_;
             if (warps_.tracks()) warps_.end(runner->thread, runner->thread + 1, ready_);
             if (coroutines_.active()) coroutines_.set_over(runner->thread);
+            if (coroutines_.lanes_meet()) look_at_warp(runner->thread);
             launch_->findings.add(describe_fault(*launch_, *this, *runner));
             worker_->discard(runner);
             if (launch_->findings.faults() >= launch_->options.max_faults) launch_->no_new_blocks = true;
@@ -248,7 +269,7 @@ void BlockRun::refuse_mask(Runner* runner) {
 bool BlockRun::all_wait() {
     if (!coroutines_.active()) {
         waiting_count_ = static_cast<std::uint32_t>(waiting_.size());
-        return waiting_count_ != 0;
+        return waiting_count_ != 0 || warps_.waiting_count() != 0;
     }
     const CoroutineThreads::Phase phase = coroutines_.phase();
     over_ = phase.over - faulted_;
@@ -256,11 +277,8 @@ bool BlockRun::all_wait() {
     mixed_sites_ = phase.mixed;
     votes_ = phase.votes;
     barrier_kind_ = phase.kind;
-    return waiting_count_ != 0;
-}
-
-std::uint32_t BlockRun::place(std::uint32_t site) const {
-    return site < launch_->barrier_place.size() ? launch_->barrier_place[site] : site;
+    coroutine_lanes_waiting_ = phase.in_warp;
+    return waiting_count_ != 0 || coroutine_lanes_waiting_ != 0;
 }
 
 /// Without memory checks the shadow does not know the local variables: then anything goes that is the kernel's.
@@ -306,37 +324,49 @@ bool BlockRun::same_barrier() const {
     });
 }
 
-/// All threads that have not ended wait. True: they go on. False: they cannot, and the block is over.
-bool BlockRun::complete_barrier() {
+/// All threads that have not ended wait: do they go on, wait for other blocks, or for nothing that can come?
+BlockRun::Completion BlockRun::complete_barrier() {
     if (!same_barrier()) {
         report_divergence();
         abandon();
-        return false;
+        return Completion::over;
+    }
+    if (barrier_kind_ == jit::BarrierKind::grid && first_thread_is_over()) {
+        report_missing_first_thread();
+        abandon();
+        return Completion::over;
     }
     if (over_ != 0) report_early_exit();
     context_.barrier_result = barrier_result();
+    if (barrier_kind_ == jit::BarrierKind::grid) {
+        at_grid_ = true;
+        grid_generation_ = launch_->grid.generation();
+        return Completion::at_grid;
+    }
     if (coroutines_.active()) start_phase();
     else ready_.swap(waiting_);
-    return true;
+    return Completion::goes_on;
+}
+
+/// Thread 0 signals its block's arrival (cooperative_groups/details/sync.h of CUDA's toolkit, sync_grids).
+bool BlockRun::first_thread_is_over() const { return over_ != 0 && faulted_ == 0 && waiters().front().thread != 0; }
+
+void BlockRun::pass_grid_barrier() {
+    at_grid_ = false;
+    idle_rounds_ = 0;
+    if (coroutines_.active()) start_phase();
+    else spinning_.swap(waiting_);  // where advance() takes up
 }
 
 std::int32_t BlockRun::barrier_result() const {
     switch (barrier_kind_) {
-        case jit::BarrierKind::plain: return 0;
+        case jit::BarrierKind::plain:
+        case jit::BarrierKind::grid: return 0;
         case jit::BarrierKind::count: return static_cast<std::int32_t>(votes_);
         case jit::BarrierKind::all: return votes_ == waiting_count_;
         case jit::BarrierKind::any: return votes_ != 0;
     }
     return 0;
-}
-
-/// Ascending by thread.
-std::vector<Waiter> BlockRun::waiters() const {
-    if (coroutines_.active()) return coroutines_.waiters();
-    std::vector<Waiter> result;
-    add_waiters(result, waiting_);
-    sort_by_thread(result);
-    return result;
 }
 
 void BlockRun::abandon() {
@@ -346,137 +376,13 @@ void BlockRun::abandon() {
     }
     for (Runner* runner : warps_.take_waiting()) worker_->end(runner);
     not_started_ = 0;
+    lanes_to_run_.clear();
+    abandoned_ = true;
 }
 
 findings::ThreadCoordinate BlockRun::coordinate(std::uint32_t thread) const {
     return {block_, thread, Dim3{context_.ctaid[0], context_.ctaid[1], context_.ctaid[2]},
             unlinear(thread, launch_->configuration.block)};
-}
-
-WaitingGroup BlockRun::group(std::string state, std::uint32_t site) const {
-    WaitingGroup group;
-    group.state = std::move(state);
-    group.location = launch_->location(site);
-    group.block = block_;
-    group.ctaid = Dim3{context_.ctaid[0], context_.ctaid[1], context_.ctaid[2]};
-    return group;
-}
-
-namespace {
-
-void add_thread(WaitingGroup& group, std::uint32_t thread) {
-    if (!group.threads.empty() && group.threads.back().second + 1 == thread) group.threads.back().second = thread;
-    else group.threads.emplace_back(thread, thread);
-}
-
-}  // namespace
-
-void BlockRun::add_groups(std::vector<WaitingGroup>& groups, const std::vector<Waiter>& threads,
-                          const char* state) const {
-    std::map<std::uint32_t, std::vector<std::uint32_t>> by_place;
-    for (const Waiter& thread : threads) by_place[place(thread.site)].push_back(thread.thread);
-    for (auto& [site, members] : by_place) {
-        groups.push_back(group(state, site));
-        for (std::uint32_t thread : members) add_thread(groups.back(), thread);
-    }
-}
-
-std::vector<WaitingGroup> BlockRun::places() const {
-    std::vector<Waiter> waiting, running;
-    add_waiters(waiting, waiting_);
-    add_waiters(running, spinning_);
-    add_waiters(running, ready_);
-    if (coroutines_.active()) {
-        std::vector<bool> turn_to_come(context_.thread_count), spins(context_.thread_count);
-        for (std::uint32_t turn = context_.thread_count - not_started_; turn < context_.thread_count; ++turn)
-            turn_to_come[thread_of_turn(turn)] = true;
-        for (const Waiter& thread : running) spins[thread.thread] = true;
-        for (const Waiter& thread : coroutines_.waiters())
-            if (!spins[thread.thread]) (turn_to_come[thread.thread] ? running : waiting).push_back(thread);
-    }
-    sort_by_thread(waiting);
-    sort_by_thread(running);
-    std::vector<WaitingGroup> groups;
-    add_groups(groups, waiting, "waiting at barrier");
-    std::vector<Waiter> in_warps;
-    add_waiters(in_warps, warps_.waiting());
-    add_groups(groups, in_warps, "waiting in a warp operation");
-    add_groups(groups, running, "running");
-    return groups;
-}
-
-namespace {
-
-std::string lane_list(std::uint32_t lanes) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
-    for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
-        if ((lanes >> lane & 1) == 0) continue;
-        if (!ranges.empty() && ranges.back().second + 1 == lane) ranges.back().second = lane;
-        else ranges.emplace_back(lane, lane);
-    }
-    return findings::ranges(ranges);
-}
-
-}  // namespace
-
-/// Nobody can go on, and lanes wait for others of their warp that are elsewhere.
-void BlockRun::report_missing_lanes() {
-    const std::vector<Runner*> waiting = warps_.waiting();
-    const Runner& lowest = *waiting.front();
-    char mask[16];
-    std::snprintf(mask, sizeof mask, "0x%08x", lowest.warp.mask);
-    Finding finding;
-    finding.kind = FindingKind::missing_lane;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch_->kernel_name;
-    finding.thread = coordinate(lowest.thread);
-    finding.location = launch_->location(lowest.site);
-    finding.waiting = places();
-    finding.threads = finding.count = waiting.size();
-    const std::uint32_t missing = warps_.missing_lanes(lowest);
-    finding.message = std::string("a warp operation with mask ") + mask + " waits for lane" +
-                      (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing) + ", which never come" +
-                      (std::has_single_bit(missing) ? "s: " : ": ") + describe_groups(finding.waiting);
-    launch_->findings.add(std::move(finding));
-}
-
-void BlockRun::report_divergence() {
-    Finding finding;
-    finding.kind = FindingKind::barrier_divergence;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch_->kernel_name;
-    const Waiter lowest = waiters().front();
-    finding.thread = coordinate(lowest.thread);
-    finding.location = launch_->location(lowest.site);
-    finding.waiting = places();
-    finding.threads = finding.count = waiting_count_;
-    finding.message = "threads of the block wait at different barriers: " + describe_groups(finding.waiting);
-    launch_->findings.add(std::move(finding));
-}
-
-/// Once per place (C4): for the lowest block, whatever the number of workers.
-void BlockRun::report_early_exit() {
-    const Waiter lowest = waiters().front();
-    const std::uint32_t here = place(lowest.site);
-    if (here < launch_->early_exit_block.size()) {
-        std::atomic<std::uint64_t>& known = launch_->early_exit_block[here];
-        std::uint64_t lowest = known.load(std::memory_order_relaxed);
-        while (block_ < lowest && !known.compare_exchange_weak(lowest, block_)) {}
-        if (block_ >= lowest) return;
-    }
-    Finding finding;
-    finding.kind = FindingKind::barrier_early_exit;
-    finding.severity = launch_->options.strict ? Severity::error : Severity::warning;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch_->kernel_name;
-    finding.thread = coordinate(lowest.thread);
-    finding.location = launch_->location(lowest.site);
-    finding.count = 1;
-    finding.threads = over_;
-    finding.message = std::to_string(over_) + (over_ == 1 ? " thread" : " threads") + " of " +
-                      std::to_string(context_.thread_count) + " ended without reaching the barrier at which " +
-                      std::to_string(waiting_count_) + (waiting_count_ == 1 ? " thread waits" : " threads wait");
-    launch_->findings.add(std::move(finding));
 }
 
 }  // namespace cudasim::execution

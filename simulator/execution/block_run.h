@@ -28,12 +28,14 @@ class Worker;
 
 class BlockRun {
   public:
-    enum class State { over, spinning };
+    enum class State { over, spinning, at_grid };
 
     /// Takes its place: fresh context, fresh shared memory.
     /// @param turn number of the block in the order in which blocks start
     void start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn, std::byte* shared);
     [[nodiscard]] State advance();
+    /// All its threads that have not ended wait at a grid barrier, and all blocks have come: they go on in advance().
+    void pass_grid_barrier();
     /// From now on this worker runs it.
     void move_to(Worker& worker) { worker_ = &worker; }
     /// Forgets every thread that is not over; `state` says why in the finding's groups.
@@ -41,6 +43,11 @@ class BlockRun {
     /// Where its threads are now, in groups by place.
     [[nodiscard]] std::vector<findings::WaitingGroup> places() const;
 
+    [[nodiscard]] bool is_at_grid() const { return at_grid_; }
+    /// GridBarrier::generation() when it came there.
+    [[nodiscard]] std::uint32_t grid_generation() const { return grid_generation_; }
+    /// A fault ended it or some of its threads.
+    [[nodiscard]] bool broken() const { return faulted_ != 0 || abandoned_; }
     [[nodiscard]] std::byte* shared() const { return context_.shared_base; }
     [[nodiscard]] std::uint64_t block() const { return block_; }
     [[nodiscard]] std::uint64_t turn() const { return turn_; }
@@ -55,13 +62,19 @@ class BlockRun {
 
   private:
     void start_phase();
+    [[nodiscard]] bool has_threads_to_start() const { return not_started_ != 0 || !lanes_to_run_.empty(); }
     void start_threads();
+    void start_lanes();
+    void look_at_warp(std::uint32_t thread);
     void resume(Runner* runner);
     void handle(Runner* runner, std::uint32_t first);
     void cut(Runner* runner);
     [[nodiscard]] bool print(Runner& runner);
     [[nodiscard]] bool readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const;
-    bool complete_barrier();
+    enum class Completion { goes_on, at_grid, over };
+    Completion complete_barrier();
+    [[nodiscard]] bool first_thread_is_over() const;
+    void report_missing_first_thread();
     void ended(std::uint32_t first, std::uint32_t last);
     void arrive_in_warp(Runner* runner);
     void refuse_mask(Runner* runner);
@@ -71,6 +84,7 @@ class BlockRun {
     void arrive(Runner* runner);
     [[nodiscard]] std::uint32_t thread_of_turn(std::uint32_t turn) const;
     bool all_wait();
+    [[nodiscard]] std::uint32_t lanes_waiting() const { return coroutines_.active() ? coroutine_lanes_waiting_ : warps_.waiting_count(); }
     [[nodiscard]] std::vector<Waiter> waiters() const;
     [[nodiscard]] std::uint32_t place(std::uint32_t site) const;
     [[nodiscard]] bool same_barrier() const;
@@ -88,11 +102,16 @@ class BlockRun {
     std::uint32_t faulted_ = 0;
     std::uint32_t idle_rounds_ = 0;
     bool progress_ = false;
+    bool at_grid_ = false, abandoned_ = false;
+    std::uint32_t grid_generation_ = 0;
     bool mixed_sites_ = false;       ///< the waiting threads do not all name the site of the first
     std::uint32_t votes_ = 0;        ///< waiting threads whose predicate holds
-    std::uint32_t waiting_count_ = 0;  ///< when all wait
+    std::uint32_t waiting_count_ = 0;  ///< when all wait: at barriers
+    std::uint32_t coroutine_lanes_waiting_ = 0;  ///< when all wait: in warp operations
     jit::BarrierKind barrier_kind_{};  ///< of the first waiting thread
     std::vector<Runner*> ready_, waiting_, spinning_;
+    /// Coroutines whose lanes meet: where runners are to start, each for the rest of its warp; the next one is the last.
+    std::vector<std::uint32_t> lanes_to_run_;
     CoroutineThreads coroutines_;
     WarpOperations warps_;
     RandomNumbers random_{0};

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "simulator/execution/fault_report.h"
 #include "simulator/execution/fault_signals.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/launch_limits.h"
@@ -208,7 +209,11 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.arena = &state.memory->arena;
     launch.arena_mutex = &state.memory->mutex;
     launch.block_count = launch.configuration.grid.volume();
-    launch.resident_blocks = std::max(1U, resident_blocks(state.profile, launch) / workers);
+    launch.grid.start(launch.block_count);
+    const unsigned most = resident_blocks(state.profile, launch);
+    launch.all_resident = launch.cooperative && launch.block_count <= most;
+    launch.resident_blocks = launch.all_resident ? static_cast<std::uint32_t>(launch.block_count) : std::max(1U, most / workers);
+    launch.blocks_per_worker = (launch.block_count + workers - 1) / workers;
     const LaunchTurns::Turn turn(state.turns, launch);
     if (!turn) return {};
     launch.start = Clock::now();
@@ -220,6 +225,7 @@ LaunchResult run(Device::State& state, Launch& launch) {
         HostKernelScope scope(launch.host_kernel);
         state.pool.run(launch, workers);
     }
+    if (launch.stop.load() == Stop::deadlock) launch.findings.add(describe_deadlock(launch));
     if (launch.output && !launch.output->write_rest()) launch.request_stop(Stop::interrupted);
     LaunchResult result;
     result.findings = launch.findings.take();
@@ -252,6 +258,8 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const L
     launch.shared_bytes = prepared.kernel->dynamic_shared_offset + configuration.dynamic_shared_bytes;
     launch.shared_layout = (prepared.shared_layout_seed << 20) + configuration.dynamic_shared_bytes + 1;
     launch.barrier_place = prepared.barrier_place;
+    launch.cooperative = prepared.kernel->cooperative;
+    if (launch.cooperative) check_cooperative(state_->profile, configuration, occupancy(state_->profile, configuration.block.volume(), launch.shared_bytes));
     if (prepared.kernel->prints) launch.output = std::make_unique<PrintedOutput>(options.write_output);
     if (prepared.kernel->waits) {
         launch.early_exit_block = std::vector<std::atomic<std::uint64_t>>(prepared.barrier_place.size());
@@ -272,6 +280,8 @@ LaunchResult Device::launch(HostKernel& kernel, const LaunchConfiguration& confi
     launch.options = options;
     launch.shared_bytes = configuration.dynamic_shared_bytes;
     launch.shared_layout = configuration.dynamic_shared_bytes + 1;
+    launch.cooperative = true;  // what it does shows when it runs
+    if (options.cooperative) check_cooperative(state_->profile, configuration, resident_blocks(state_->profile, launch));
     return run(*state_, launch);
 }
 

@@ -84,6 +84,7 @@ struct LaunchOptions {
     unsigned workers = 0;              ///< host threads; 0: as many as the machine has cores (E7)
     double time_limit_seconds = 0;     ///< 0: none
     bool raise_float_division = false; ///< C3
+    bool cooperative = false;          ///< a host kernel's: it meets at grid barriers. Of compiled ones it is known
     bool strict = false;               ///< C4: early exits at barriers are errors
     std::uint64_t max_faults = 1000;   ///< threads that may fault before the launch ends
     jit::CompileOptions compile;       ///< compile_options() are those in force
@@ -96,6 +97,8 @@ struct LaunchOptions {
     [[nodiscard]] jit::CompileOptions compile_options() const {
         jit::CompileOptions chosen = compile;
         chosen.coroutines = chosen.coroutines && carrier == Carrier::automatic;
+        // Their lanes take turns in one order only.
+        chosen.lane_coroutines = chosen.lane_coroutines && chosen.coroutines && policy == Policy::forward;
         return chosen;
     }
 };

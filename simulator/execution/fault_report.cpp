@@ -131,6 +131,44 @@ std::optional<Finding> describe_stop(const Launch& launch, const BlockRun& block
     return finding;
 }
 
+Finding describe_deadlock(Launch& launch) {
+    Finding finding;
+    finding.kind = FindingKind::deadlock;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch.kernel_name;
+    finding.waiting = launch.grid.take_waiting();
+    const auto ended = launch.grid.ended();
+    const std::string blocks = std::to_string(launch.block_count) + " blocks";
+    if (ended.empty()) {
+        finding.message = "only " + std::to_string(launch.resident_blocks) + " of " + blocks +
+                          " can be resident at once, so those that wait at a grid barrier wait for ever: ";
+    } else {
+        const bool one = ended.size() == 1 && ended[0].first == ended[0].second;
+        finding.message = std::string("block") + (one ? " " : "s ") + findings::ranges(ended) + " of " + blocks +
+                          " ended without reaching the grid barrier at which the others wait: ";
+    }
+    if (!finding.waiting.empty()) {
+        const WaitingGroup& lowest = finding.waiting.front();
+        const std::uint32_t thread = lowest.threads.front().first;
+        const Dim3& block = launch.configuration.block;
+        finding.thread = {lowest.block, thread, lowest.ctaid,
+                          {thread % block.x, thread / block.x % block.y, thread / block.x / block.y}};
+        finding.location = lowest.location;
+    }
+    finding.threads = finding.count = 0;
+    for (const WaitingGroup& group : finding.waiting)
+        for (const auto& [first, last] : group.threads) finding.count += last - first + 1;
+    finding.threads = finding.count;
+    constexpr std::size_t most_groups = 16;
+    if (finding.waiting.size() > most_groups) finding.waiting.resize(most_groups);
+    const std::uint64_t lowest = finding.thread.block;
+    std::vector<WaitingGroup> of_lowest;
+    for (const WaitingGroup& group : finding.waiting)
+        if (group.block == lowest) of_lowest.push_back(group);
+    finding.message += "in block " + std::to_string(lowest) + " " + describe_groups(of_lowest);
+    return finding;
+}
+
 std::string describe_groups(const std::vector<WaitingGroup>& groups) {
     std::string text;
     for (const WaitingGroup& group : groups) {

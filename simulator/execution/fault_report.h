@@ -27,4 +27,7 @@ namespace cudasim::execution {
 /// Kind, message and object for an access to `address` that is not allowed.
 void describe_access(const Launch& launch, const BlockRun& block, const Runner& runner, findings::Finding& finding);
 
+/// Blocks wait at a grid barrier for others that never come. After the launch.
+[[nodiscard]] findings::Finding describe_deadlock(Launch& launch);
+
 }  // namespace cudasim::execution

@@ -51,6 +51,11 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     runner.fiber.suspend();
 }
 
+void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) {
+    runner_of(context).slices = slices_per_turn;
+    cudasim_hook_yield(context, site);
+}
+
 void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
                               std::uint32_t site) {
     Fault fault;

@@ -13,12 +13,16 @@
 #include <functional>
 #include <string>
 
+#include "simulator/fiber/stack_slab.h"
 #include "simulator/findings/finding.h"
 #include "simulator/jit/abi.h"
 
 namespace cudasim::execution {
 
 using findings::Dim3;
+
+/// That can be resident at once with guarded_stacks().
+inline constexpr std::size_t most_guarded_threads = fiber::most_guarded_stacks;
 
 /// What a host kernel sees of its thread; valid during HostKernel::run().
 class ThreadHandle {

@@ -9,6 +9,7 @@
 
 #include "simulator/execution/device.h"
 #include "simulator/execution/finding_collector.h"
+#include "simulator/execution/grid_barrier.h"
 #include "simulator/execution/printed_output.h"
 #include "simulator/execution/random_order.h"
 
@@ -18,7 +19,7 @@ class Arena;
 
 namespace cudasim::execution {
 
-enum class Stop : std::uint8_t { none, interrupted, time_limit, livelock };
+enum class Stop : std::uint8_t { none, interrupted, time_limit, livelock, deadlock };
 
 class BlockRun;
 
@@ -44,6 +45,10 @@ struct Launch {
     std::uint64_t shared_bytes = 0;        ///< static + padding + dynamic
     std::uint64_t shared_layout = 0;       ///< equal for launches whose shared memory has the same shadow
     std::uint32_t resident_blocks = 1;     ///< that one worker may hold at a time (occupancy / workers)
+    bool cooperative = false;              ///< its blocks may meet at grid barriers; of host kernels nobody knows before
+    bool all_resident = false;             ///< a cooperative launch whose blocks all fit on the device at once
+    GridBarrier grid;
+    std::uint64_t blocks_per_worker = 0;   ///< a fair share
     std::span<const std::uint32_t> barrier_place;  ///< site → lowest site at the same source place
 
     std::vector<std::atomic<std::uint64_t>> early_exit_block;  ///< by place: lowest block reported for C4's warning
@@ -57,7 +62,8 @@ struct Launch {
     bool helpers_woken = false;
     std::atomic<unsigned> helpers{0};    ///< running this launch now
     std::mutex orphans_mutex;
-    std::vector<std::unique_ptr<BlockRun>> orphans;  ///< spinning blocks handed over to worker 0
+    std::vector<std::unique_ptr<BlockRun>> orphans;  ///< blocks handed over to worker 0: spinning ones, or at a grid barrier
+    std::atomic<bool> gather{false};     ///< worker 0 wants the others' blocks that wait at a grid barrier, too
 
     std::unique_ptr<PrintedOutput> output;  ///< null when the kernel does not print
 
@@ -89,6 +95,16 @@ struct Launch {
             case Policy::random: block = RandomOrder(options.seed, block_count)(turn); break;
         }
         return true;
+    }
+    /// Blocks wait for worker 0, so it needs those that they may wait for, too.
+    void gather_for_orphans() {
+        std::lock_guard lock(orphans_mutex);
+        if (!orphans.empty()) gather.store(true, std::memory_order_relaxed);
+    }
+    /// None starts any more; how many have not.
+    [[nodiscard]] std::uint64_t give_up_blocks() {
+        const std::uint64_t next = next_block.exchange(block_count, std::memory_order_relaxed);
+        return next < block_count ? block_count - next : 0;
     }
     /// Time for the host: signals, progress, its wish to stop. On the launching thread.
     void poll_host(Clock::time_point now) {

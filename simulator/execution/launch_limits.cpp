@@ -39,6 +39,15 @@ void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_byte
         refuse("shared memory per block in bytes", static_bytes + dynamic_bytes, profile, limit);
 }
 
+void check_cooperative(const DeviceProfile& profile, const LaunchConfiguration& configuration, unsigned resident) {
+    const std::uint64_t blocks = configuration.grid.volume();
+    if (blocks <= resident) return;
+    throw CudaError(720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+                    "a cooperative launch of " + std::to_string(blocks) + " blocks of " +
+                        std::to_string(configuration.block.volume()) + " threads, but only " + std::to_string(resident) +
+                        " such blocks can be resident on " + profile.name + " at once, and grid synchronisation needs all of them");
+}
+
 unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes) {
     const std::uint64_t rounded = (block_threads + profile.warp_size - 1) / profile.warp_size * profile.warp_size;
     std::uint64_t blocks = std::min<std::uint64_t>(profile.max_threads_per_multiprocessor / rounded,

@@ -17,4 +17,7 @@ void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_byte
 /// Multithreading": limited by warps, blocks and shared memory of a multiprocessor; registers are not modelled.)
 [[nodiscard]] unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes);
 
+/// @param resident blocks that can be on the device at once. @throws CudaError 720 for a grid of more
+void check_cooperative(const DeviceProfile& profile, const LaunchConfiguration& configuration, unsigned resident);
+
 }  // namespace cudasim::execution

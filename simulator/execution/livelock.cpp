@@ -52,6 +52,8 @@ std::uint64_t Worker::state_hash(const Launch& launch) const {
         const CoroutineThreads& coroutines = block->coroutines();
         hash.add(coroutines.states().data(), coroutines.states().size() * sizeof(std::uint32_t));
         hash.add(coroutines.frames().data(), coroutines.frames().size());
+        const auto& lanes = coroutines.lane_operations();
+        hash.add(lanes.data(), lanes.size() * sizeof lanes[0]);
         if (launch.shared_bytes != 0) hash.add(block->shared(), launch.shared_bytes);
     }
     std::lock_guard lock(*launch.arena_mutex);
@@ -70,9 +72,11 @@ void Worker::detect_livelock(Launch& launch) {
     }
     if (now < next_look_) return;
     if (index_ != 0) {
-        hand_over(launch);
+        hand_over(launch, resident_);
+        hand_over(launch, at_grid_);
         return;
     }
+    launch.gather.store(true, std::memory_order_relaxed);
     adopt_orphans(launch);
     if (launch.helpers.load() != 0) return;
     const std::uint64_t hash = state_hash(launch);
@@ -98,6 +102,9 @@ void Worker::report_livelock(Launch& launch) {
         for (auto& group : block->places())
             if (finding.waiting.size() < most_groups) finding.waiting.push_back(std::move(group));
     }
+    for (const auto& block : at_grid_)
+        for (auto& group : block->places())
+            if (finding.waiting.size() < most_groups) finding.waiting.push_back(std::move(group));
     const Runner* spinner = lowest->spinning().front();
     finding.thread = lowest->coordinate(spinner->thread);
     finding.location = launch.location(spinner->site);
@@ -107,13 +114,13 @@ void Worker::report_livelock(Launch& launch) {
     launch.request_stop(Stop::livelock);
 }
 
-void Worker::hand_over(Launch& launch) {
+void Worker::hand_over(Launch& launch, std::vector<std::unique_ptr<BlockRun>>& blocks) {
     std::lock_guard lock(launch.orphans_mutex);
-    for (auto& block : resident_) {
+    for (auto& block : blocks) {
         if (launch.shared_bytes != 0) slot_layouts_.erase(block->shared());
         launch.orphans.push_back(std::move(block));
     }
-    resident_.clear();
+    blocks.clear();
 }
 
 void Worker::adopt_orphans(Launch& launch) {
@@ -121,8 +128,13 @@ void Worker::adopt_orphans(Launch& launch) {
     for (auto& block : launch.orphans) {
         if (launch.shared_bytes != 0) slot_layouts_[block->shared()] = launch.shared_layout;
         block->move_to(*this);
-        resident_.push_back(std::move(block));
         spinning_ = false;
+        if (block->is_at_grid() && block->grid_generation() == grid_generation_) {
+            at_grid_.push_back(std::move(block));
+            continue;
+        }
+        if (block->is_at_grid()) block->pass_grid_barrier();
+        resident_.push_back(std::move(block));
     }
     launch.orphans.clear();
 }

@@ -40,7 +40,7 @@ LoadedImage::~LoadedImage() {
 
 const PreparedKernel& LoadedImage::prepare(std::string_view kernel, const jit::CompileOptions& options) {
     Variant variant{std::string(kernel), options.memory_checks, options.fma_contraction, options.optimisation,
-                    options.coroutines};
+                    options.coroutines, options.lane_coroutines};
     std::lock_guard lock(mutex_);
     auto it = kernels_.find(variant);
     if (it != kernels_.end()) return it->second;

@@ -47,7 +47,7 @@ class LoadedImage {
   private:
     void place_globals(const jit::GlobalsLayout& layout);
 
-    using Variant = std::tuple<std::string, bool, bool, unsigned, bool>;  // kernel and compile options
+    using Variant = std::tuple<std::string, bool, bool, unsigned, bool, bool>;  // kernel and compile options
     image::KernelImage image_;
     std::shared_ptr<DeviceMemory> memory_;
     std::mutex mutex_;

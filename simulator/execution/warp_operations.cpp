@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "simulator/memory/arena.h"
+#include "simulator/execution/warp_exchange.h"
 
 namespace cudasim::execution {
 
@@ -12,82 +12,7 @@ using jit::WarpKind;
 
 namespace {
 
-/// Of a lane outside of the operation: PTX leaves it open, so it is recognisable (V3).
-constexpr std::uint32_t no_value = memory::poison_pattern << 16 | memory::poison_pattern;
-
 std::uint32_t bit(std::uint32_t lane) { return std::uint32_t{1} << lane; }
-
-/// Calls visit(lane) for each bit that is set.
-template <typename Visit>
-void for_each_lane(std::uint32_t lanes, Visit&& visit) {
-    for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<std::uint32_t>(std::countr_zero(lanes)));
-}
-
-struct Source {
-    std::uint32_t lane;
-    bool in_range;
-};
-
-/// PTX ISA, shfl.sync: the source lane from operands b and c.
-Source shuffle_source(WarpKind kind, std::uint32_t lane, std::uint32_t operand) {
-    const std::uint32_t b = operand & 0x1F, c = operand >> jit::shuffle_clamp_shift;
-    const std::uint32_t clamp = c & 0x1F, segment = c >> 8 & 0x1F;
-    const std::uint32_t first = lane & segment, last = first | (clamp & ~segment);
-    std::uint32_t source = 0;
-    bool in_range = false;
-    switch (kind) {
-        case WarpKind::shuffle_up:
-            source = lane - b;
-            in_range = static_cast<std::int32_t>(source) >= static_cast<std::int32_t>(last);
-            break;
-        case WarpKind::shuffle_down:
-            source = lane + b;
-            in_range = source <= last;
-            break;
-        case WarpKind::shuffle_xor:
-            source = lane ^ b;
-            in_range = source <= last;
-            break;
-        default:
-            source = first | (b & ~segment);
-            in_range = source <= last;
-            break;
-    }
-    return {in_range ? source : lane, in_range};
-}
-
-std::uint64_t with_predicate(std::uint32_t word, bool predicate) { return word | (predicate ? jit::warp_predicate : 0); }
-
-using Lanes = std::array<Runner*, jit::warp_size>;
-
-std::uint32_t lanes_where(std::uint32_t lanes, auto&& holds) {
-    std::uint32_t result = 0;
-    for_each_lane(lanes, [&](std::uint32_t lane) { result |= holds(lane) ? bit(lane) : 0; });
-    return result;
-}
-
-/// What `lane` gets when `present` take part.
-std::uint64_t result_of(const Lanes& lanes, std::uint32_t present, std::uint32_t lane) {
-    const auto& own = lanes[lane]->warp;
-    const auto votes = [&] { return lanes_where(present, [&](std::uint32_t other) { return lanes[other]->warp.value != 0; }); };
-    const auto equals = [&] {
-        return lanes_where(present, [&](std::uint32_t other) { return lanes[other]->warp.value == own.value; });
-    };
-    switch (own.kind) {
-        case WarpKind::sync: return 0;
-        case WarpKind::active: return present;
-        case WarpKind::all: return with_predicate(0, votes() == present);
-        case WarpKind::any: return with_predicate(0, votes() != 0);
-        case WarpKind::uniform: return with_predicate(0, votes() == present || votes() == 0);
-        case WarpKind::ballot: return votes();
-        case WarpKind::match_any: return equals();
-        case WarpKind::match_all: return equals() == present ? with_predicate(present, true) : 0;
-        default: break;
-    }
-    const Source source = shuffle_source(own.kind, lane, own.operand);
-    const bool takes_part = (present & bit(source.lane)) != 0;
-    return with_predicate(takes_part ? static_cast<std::uint32_t>(lanes[source.lane]->warp.value) : no_value, source.in_range);
-}
 
 }  // namespace
 
@@ -107,14 +32,21 @@ std::uint32_t WarpOperations::companions(const Warp& warp, const Runner& runner)
     });
 }
 
-std::uint32_t WarpOperations::missing_lanes(const Runner& runner) const {
+WaitingLane WarpOperations::first_waiting() const {
+    const Runner& runner = *waiting().front();
     const Warp& warp = warps_[runner.thread / jit::warp_size];
-    return runner.warp.mask & ~warp.over & ~companions(warp, runner);
+    return {runner.thread, runner.site, runner.warp.mask, runner.warp.mask & ~warp.over & ~companions(warp, runner)};
 }
 
 void WarpOperations::release(Warp& warp, std::uint32_t lanes, std::vector<Runner*>& ready) {
+    std::array<jit::LaneOperation, jit::warp_size> given;
     for_each_lane(lanes, [&](std::uint32_t lane) {
-        warp.lanes[lane]->warp.result = result_of(warp.lanes, lanes, lane);
+        const auto& own = warp.lanes[lane]->warp;
+        given[lane] = {own.value, own.mask, own.operand};
+    });
+    exchange(warp.lanes[static_cast<std::uint32_t>(std::countr_zero(lanes))]->warp.kind, given.data(), lanes);
+    for_each_lane(lanes, [&](std::uint32_t lane) {
+        warp.lanes[lane]->warp.result = given[lane].value;
         ready.push_back(warp.lanes[lane]);
     });
     warp.waiting &= ~lanes;

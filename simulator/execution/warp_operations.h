@@ -14,6 +14,12 @@
 
 namespace cudasim::execution {
 
+/// A lane that waits in a warp operation. missing: those that it waits for, that have not come and have not ended.
+struct WaitingLane {
+    std::uint32_t thread = 0, site = 0;
+    std::uint32_t mask = 0, missing = 0;
+};
+
 class WarpOperations {
   public:
     /// Forgets everything. @param tracks whether threads of this block may come to warp operations at all
@@ -45,8 +51,8 @@ class WarpOperations {
     [[nodiscard]] std::uint32_t waiting_count() const { return waiting_count_; }
     /// Ascending by thread.
     [[nodiscard]] std::vector<Runner*> waiting() const;
-    /// Of the lanes that the runner waits for, those that have not come and have not ended.
-    [[nodiscard]] std::uint32_t missing_lanes(const Runner& runner) const;
+    /// The lowest; there is one.
+    [[nodiscard]] WaitingLane first_waiting() const;
     /// Forgets the waiting lanes and returns them.
     [[nodiscard]] std::vector<Runner*> take_waiting();
 

@@ -121,22 +121,29 @@ void Worker::prepare(Launch& launch) {
     blocks_per_look_ = 1;
     blocks_since_look_ = 0;
     spinning_ = false;
+    grid_generation_ = launch.grid.generation();
+    left_to_helpers_ = {};
 }
 
 void Worker::run(Launch& launch) {
     prepare(launch);
     adopt_orphans(launch);
     while (!launch.stopped()) {
+        pass_grid_barrier(launch);
         run_resident(launch);
         wake_helpers(launch);
         const bool all_idle = std::all_of(resident_.begin(), resident_.end(), [](const auto& block) {
             return block->idle_rounds() >= idle_rounds_before_new_block;
         });
-        if (all_idle && resident_.size() < launch.resident_blocks && start_block(launch)) {
+        if (all_idle && may_start_block(launch) && start_block(launch)) {
             poll_between_blocks(launch);
             continue;
         }
-        if (resident_.empty()) break;
+        if (resident_.empty()) {
+            if (at_grid_.empty()) break;
+            wait_for_grid(launch);
+            continue;
+        }
         if (all_idle && launch.shows_its_state()) detect_livelock(launch);
         poll(launch);
     }
@@ -164,24 +171,34 @@ bool Worker::start_block(Launch& launch) {
 }
 
 void Worker::run_resident(Launch& launch) {
-    std::uint64_t over = 0;
-    for (std::size_t i = 0; i < resident_.size() && !launch.stopped();) {
-        if (resident_[i]->advance() == BlockRun::State::spinning) {
-            ++i;
-            continue;
+    std::uint64_t over = 0, arrived = 0;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < resident_.size(); ++i) {
+        std::unique_ptr<BlockRun>& block = resident_[i];
+        const BlockRun::State state = launch.stopped() ? BlockRun::State::spinning : block->advance();
+        if (state == BlockRun::State::spinning) {
+            if (kept != i) resident_[kept] = std::move(block);
+            ++kept;
+        } else if (state == BlockRun::State::at_grid) {
+            at_grid_.push_back(std::move(block));
+            ++arrived;
+        } else {
+            finish(launch, std::move(block));
+            ++over;
         }
-        if (launch.shared_bytes != 0) free_slots_.push_back(resident_[i]->shared());
-        if (launch.output) launch.output->finish(resident_[i]->turn());
-        if (launch.host_kernel && !launch.host_kernel->block_over(resident_[i]->block()))
-            launch.request_stop(Stop::interrupted);
-        spare_.push_back(std::move(resident_[i]));
-        resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
-        ++over;
     }
-    if (over != 0) {
-        launch.blocks_run.fetch_add(over, std::memory_order_relaxed);
-        spinning_ = false;
-    }
+    resident_.resize(kept);
+    if (over != 0) launch.blocks_run.fetch_add(over, std::memory_order_relaxed);
+    if (over + arrived != 0) spinning_ = false;
+    if (arrived != 0) launch.grid.arrive(arrived);
+}
+
+void Worker::finish(Launch& launch, std::unique_ptr<BlockRun> block) {
+    if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
+    if (launch.output) launch.output->finish(block->turn());
+    if (launch.host_kernel && !launch.host_kernel->block_over(block->block())) launch.request_stop(Stop::interrupted);
+    if (launch.cooperative) launch.grid.leave(block->block(), block->broken());
+    spare_.push_back(std::move(block));
 }
 
 std::byte* Worker::shared_slot(Launch& launch) {
@@ -236,6 +253,11 @@ void Worker::print(Launch& launch, std::uint64_t turn, std::string_view text) {
 
 /// The launch is over before its threads are: says where they stand, then forgets them.
 void Worker::stop_all(Launch& launch) {
+    for (auto& block : at_grid_) {
+        if (launch.stop.load() == Stop::deadlock) launch.grid.note_waiting(block->places());
+        resident_.push_back(std::move(block));
+    }
+    at_grid_.clear();
     for (auto& block : resident_) {
         if (auto finding = describe_stop(launch, *block)) launch.findings.add(std::move(*finding));
         block->abandon();

@@ -67,10 +67,14 @@ class Worker {
     void wake_helpers(Launch& launch);
     [[nodiscard]] bool start_block(Launch& launch);
     void run_resident(Launch& launch);
+    void finish(Launch& launch, std::unique_ptr<BlockRun> block);
+    [[nodiscard]] bool may_start_block(const Launch& launch);
+    void pass_grid_barrier(Launch& launch);
+    void wait_for_grid(Launch& launch);
     void poll_between_blocks(Launch& launch);
     void detect_livelock(Launch& launch);
     void report_livelock(Launch& launch);
-    void hand_over(Launch& launch);
+    void hand_over(Launch& launch, std::vector<std::unique_ptr<BlockRun>>& blocks);
     void adopt_orphans(Launch& launch);
     [[nodiscard]] std::uint64_t state_hash(const Launch& launch) const;
     void stop_all(Launch& launch);
@@ -85,6 +89,9 @@ class Worker {
     std::vector<Runner*>* idle_ = nullptr;
     std::vector<Runner*> scratch_;
     std::vector<std::unique_ptr<BlockRun>> resident_, spare_;
+    std::vector<std::unique_ptr<BlockRun>> at_grid_;  ///< blocks that wait at a grid barrier
+    std::uint32_t grid_generation_ = 0;               ///< that the blocks in at_grid_ wait to change
+    Clock::time_point left_to_helpers_;               ///< since when blocks are left for them; epoch: never
     std::vector<std::byte*> free_slots_;
     std::map<std::byte*, std::uint64_t> slot_layouts_;
     std::vector<DivisionCount> divisions_;

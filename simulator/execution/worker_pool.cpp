@@ -91,6 +91,7 @@ struct WorkerPool::Crew {
         while (active != 0) {
             if (done.wait_for(lock, join_interval) == std::cv_status::no_timeout) continue;
             lock.unlock();
+            current.gather_for_orphans();
             workers.front()->poll(current);
             lock.lock();
         }

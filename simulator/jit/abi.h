@@ -15,6 +15,13 @@
 
 namespace cudasim::jit {
 
+/// What a lane gives to a warp operation, and then, in `value`, what it gets. Coroutine kernels: one per thread.
+struct LaneOperation {
+    std::uint64_t value;    // 0
+    std::uint32_t mask;     // 8
+    std::uint32_t operand;  // 12  shuffles, see below
+};
+
 /// Constant while its block runs: compiled code may treat loads from it as invariant.
 struct BlockContext {
     std::uint32_t ctaid[3];              // 0
@@ -30,11 +37,17 @@ struct BlockContext {
     std::uint32_t* thread_states;        // 80  coroutine kernels: one per thread, see below
     std::byte* thread_frames;            // 88  coroutine kernels: CompiledKernel::coroutine_frame_bytes per thread
     std::uint8_t* thread_votes;          // 96  coroutine kernels: 0 or 1, written at barriers that vote
+    LaneOperation* lane_operations;      // 104 coroutine kernels with warp operations
 };
 
 /// States of a coroutine's thread; in between, k + 1 for a thread that waits at CompiledKernel::resume_points[k].
 inline constexpr std::uint32_t thread_fresh = 0;
 inline constexpr std::uint32_t thread_over = ~std::uint32_t{0};
+/// In kernels with warp operations a thread that waits has this bit set besides, and stays where it is until the engine
+/// clears it. Then some may go on while others of the block wait.
+inline constexpr std::uint32_t thread_waits = std::uint32_t{1} << 31;
+/// There too: it runs, or spins, on a fiber of its own until its next wait.
+inline constexpr std::uint32_t thread_carried = ~std::uint32_t{1};
 
 /// One per runner: the thread it is running now. Parameter 0 of every compiled function (E2).
 struct ThreadContext {
@@ -51,7 +64,8 @@ using EntryFunction = void (*)(ThreadContext*);
 static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext, parameters) == 56 &&
               offsetof(BlockContext, globals_base) == 64 && offsetof(BlockContext, shadow_base) == 72 &&
               offsetof(BlockContext, barrier_result) == 52 && offsetof(BlockContext, thread_states) == 80 &&
-              offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96);
+              offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96 &&
+              offsetof(BlockContext, lane_operations) == 104 && sizeof(LaneOperation) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
               offsetof(ThreadContext, stack_limit) == 32);
@@ -72,7 +86,8 @@ inline constexpr std::int32_t fuel_per_spin = 1 << 9;
 /// Function pointers in device memory are handles: function_handle_base + 16 * index (E2b).
 inline constexpr std::uint64_t function_handle_base = 0x0000'00F0'0000'0000ULL;
 
-enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3 };
+/// Of a block, except grid: that one waits for all threads of all blocks.
+enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3, grid = 4 };
 
 /// Operations of the lanes that a mask names (E4; PTX ISA: bar.warp.sync, shfl.sync, vote.sync, match.sync, activemask).
 enum class WarpKind : std::uint8_t {

@@ -58,6 +58,7 @@ struct Compilation {
     std::vector<ResumePoint> resume_points;
     std::uint64_t coroutine_frame_bytes = 0;
     bool waits = false;
+    bool cooperative = false;
     bool reads_clock = false;
     bool prints = false;  ///< calls vprintf
     bool uses_shadow = false;

@@ -62,6 +62,7 @@ KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uin
     KernelFacts facts;
     facts.name = std::string(kernel);
     facts.waits = compilation.waits;
+    facts.cooperative = compilation.cooperative;
     facts.reads_clock = compilation.reads_clock;
     facts.prints = compilation.prints;
     facts.uses_shadow = compilation.uses_shadow;

@@ -69,20 +69,24 @@ struct CompileOptions {
     bool memory_checks = true;   ///< shadow lookups on accesses that are not index-checked already
     bool fma_contraction = false;  ///< fuse where the IR carries `contract` (V5)
     unsigned optimisation = 2;   ///< 0 or 2
-    bool coroutines = true;      ///< kernels whose barriers all lie in the kernel itself become coroutines (E1)
+    bool coroutines = true;      ///< kernels whose waits all lie in the kernel itself become coroutines (E1)
+    bool lane_coroutines = true; ///< those with warp operations, too
     bool operator==(const CompileOptions&) const = default;
 };
 
-/// A barrier at which a coroutine's thread can be left and resumed.
+/// A barrier or warp operation at which a coroutine's thread can be left and resumed.
 struct ResumePoint {
     std::uint32_t site = 0;
     BarrierKind kind = BarrierKind::plain;
+    bool in_warp = false;
+    WarpKind warp_kind = WarpKind::sync;  ///< in_warp
 };
 
 /// What is known about a compiled kernel besides its code.
 struct KernelFacts {
     std::string name;
-    bool waits = false;      ///< contains a barrier
+    bool waits = false;        ///< contains a barrier
+    bool cooperative = false;  ///< asks for the group of the grid: all its blocks have to be resident at once
     bool prints = false;       ///< calls vprintf
     bool reads_clock = false;  ///< contains clock, clock64 or globaltimer: its future depends on more than its state
     bool uses_shadow = false;  ///< looks accesses up in shadow memory; cannot run where there is none

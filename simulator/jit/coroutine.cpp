@@ -22,13 +22,14 @@ using namespace llvm;
 constexpr std::uint64_t largest_frame = 16384;
 constexpr std::uint64_t frame_alignment = 16;
 
-/// A barrier: `before` ends in the call's place, `resume` leads to what follows it.
+/// A barrier or warp operation: `before` ends in the call's place, `resume` leads to what follows it.
 struct Barrier {
     CallInst* call;
     BasicBlock* before = nullptr;
     BasicBlock* after = nullptr;
     BasicBlock* resume = nullptr;
     ResumePoint point;
+    LoadInst* result = nullptr;  ///< stands for the call's
     std::uint64_t frequency = 1;
 };
 
@@ -40,10 +41,12 @@ struct Saved {
     bool where_computed = false;  ///< saved there, not at each barrier
 };
 
+/// Warp operations included: a thread can be left at any of them.
 std::vector<CallInst*> barrier_calls(Function& function) {
     std::vector<CallInst*> calls;
     for (Instruction& instruction : instructions(function)) {
-        if (hook_called_by(instruction) == Hook::barrier) calls.push_back(cast<CallInst>(&instruction));
+        const auto hook = hook_called_by(instruction);
+        if (hook == Hook::barrier || hook == Hook::warp) calls.push_back(cast<CallInst>(&instruction));
     }
     return calls;
 }
@@ -79,7 +82,14 @@ class Splitter {
         estimate_frequencies();
         cut();
         find_saved_values();
-        if (!lay_out_frame()) return;  // the barrier calls stay: fibers carry this kernel
+        if (!lay_out_frame()) {  // the calls stay: fibers carry this kernel
+            for (const Barrier& barrier : barriers_) {
+                if (!barrier.result) continue;
+                barrier.result->replaceAllUsesWith(barrier.call);
+                barrier.result->eraseFromParent();
+            }
+            return;
+        }
         dispatch();
         for (const Saved& saved : saved_) save(saved);
         for (const Barrier& barrier : barriers_) compilation_.resume_points.push_back(barrier.point);
@@ -99,6 +109,7 @@ class Splitter {
     }
 
     void cut() {
+        find_operations();
         for (CallInst* call : barrier_calls(entry_)) {
             Barrier barrier;
             barrier.call = call;
@@ -106,16 +117,47 @@ class Splitter {
             barrier.frequency = frequency_[barrier.before];
             barrier.after = barrier.before->splitBasicBlock(std::next(call->getIterator()), "after.barrier");
             frequency_[barrier.after] = barrier.frequency;
-            barrier.point.kind = static_cast<BarrierKind>(cast<ConstantInt>(call->getArgOperand(1))->getZExtValue());
-            barrier.point.site =
-                static_cast<std::uint32_t>(cast<ConstantInt>(call->getArgOperand(3))->getZExtValue());
+            barrier.point = resume_point(*call);
+            if (!call->use_empty()) {
+                barrier.result = barrier.point.in_warp ? lane_result_behind(barrier) : result_behind(barrier);
+                call->replaceAllUsesWith(barrier.result);
+            }
             barriers_.push_back(barrier);
-            if (!call->use_empty()) call->replaceAllUsesWith(result_behind(barrier));
         }
     }
 
+    static std::uint64_t constant(const CallInst& call, unsigned argument) {
+        return cast<ConstantInt>(call.getArgOperand(argument))->getZExtValue();
+    }
+
+    static ResumePoint resume_point(const CallInst& call) {
+        ResumePoint point;
+        point.site = static_cast<std::uint32_t>(constant(call, call.arg_size() - 1));
+        point.in_warp = hook_called_by(call) == Hook::warp;
+        if (point.in_warp) point.warp_kind = static_cast<WarpKind>(constant(call, 1));
+        else point.kind = static_cast<BarrierKind>(constant(call, 1));
+        return point;
+    }
+
+    /// The thread's LaneOperation, where any lane meets others.
+    void find_operations() {
+        const auto calls = barrier_calls(entry_);
+        lanes_meet_ = any_of(calls, [](const CallInst* call) { return hook_called_by(*call) == Hook::warp; });
+        if (!lanes_meet_) return;
+        Value* operations = fields_.block_field(offsetof(BlockContext, lane_operations), builder_.getPtrTy());
+        builder_.SetInsertPoint(loop_.head->getTerminator());
+        Value* distance = builder_.CreateMul(builder_.CreateZExt(loop_.thread, builder_.getInt64Ty()),
+                                             builder_.getInt64(sizeof(LaneOperation)));
+        operation_ = builder_.CreateGEP(builder_.getInt8Ty(), operations, distance, "operation");
+    }
+
+    LoadInst* lane_result_behind(const Barrier& barrier) {
+        builder_.SetInsertPoint(barrier.after, barrier.after->getFirstInsertionPt());
+        return builder_.CreateLoad(builder_.getInt64Ty(), operation_);
+    }
+
     /// What the scheduler left there before any thread goes on; the same for all of them.
-    Value* result_behind(const Barrier& barrier) {
+    LoadInst* result_behind(const Barrier& barrier) {
         Value* block = fields_.block();
         builder_.SetInsertPoint(barrier.after, barrier.after->getFirstInsertionPt());
         return builder_.CreateLoad(
@@ -241,16 +283,46 @@ class Splitter {
     void leave(Barrier& barrier, std::uint32_t number, Value* state, Value* vote, BasicBlock* onward) {
         barrier.resume = BasicBlock::Create(*compilation_.context, "resume", &entry_, barrier.after);
         builder_.SetInsertPoint(barrier.before->getTerminator());
+        if (barrier.point.in_warp) give(barrier);
         if (barrier.point.kind != BarrierKind::plain) {
             Value* holds = builder_.CreateICmpNE(barrier.call->getArgOperand(2), builder_.getInt32(0));
             builder_.CreateStore(builder_.CreateZExt(holds, builder_.getInt8Ty()), vote);
         }
-        builder_.CreateStore(builder_.getInt32(number), state);
-        builder_.CreateBr(onward);
-        barrier.before->getTerminator()->eraseFromParent();
+        builder_.CreateStore(builder_.getInt32(lanes_meet_ ? number | thread_waits : number), state);
+        end_with(barrier, onward);
         barrier.call->eraseFromParent();
         builder_.SetInsertPoint(barrier.resume);
         builder_.CreateBr(barrier.after);
+    }
+
+    void give(const Barrier& barrier) {
+        const auto field = [&](std::size_t offset) {
+            return builder_.CreateConstGEP1_64(builder_.getInt8Ty(), operation_, offset);
+        };
+        builder_.CreateStore(barrier.call->getArgOperand(3), field(offsetof(LaneOperation, value)));
+        builder_.CreateStore(barrier.call->getArgOperand(2), field(offsetof(LaneOperation, mask)));
+        builder_.CreateStore(barrier.call->getArgOperand(4), field(offsetof(LaneOperation, operand)));
+    }
+
+    /// Leaves for `onward`, unless the lane's own mask does not name it, which has no meaning.
+    void end_with(const Barrier& barrier, BasicBlock* onward) {
+        Instruction* end = barrier.before->getTerminator();
+        Value* mask = barrier.point.in_warp ? barrier.call->getArgOperand(2) : nullptr;
+        const auto* known = dyn_cast_or_null<ConstantInt>(mask);
+        if (!mask || (known && known->isMinusOne())) {
+            builder_.CreateBr(onward);
+        } else {
+            Value* lane = builder_.CreateAnd(loop_.thread, builder_.getInt32(warp_size - 1));
+            Value* own = builder_.CreateAnd(builder_.CreateLShr(mask, lane), builder_.getInt32(1));
+            auto* stranger = BasicBlock::Create(*compilation_.context, "stranger", &entry_);
+            builder_.CreateCondBr(builder_.CreateICmpNE(own, builder_.getInt32(0)), onward, stranger);
+            builder_.SetInsertPoint(stranger);
+            CallInst* fault = call_hook(builder_, Hook::fault,
+                                        {builder_.getInt32(static_cast<std::uint32_t>(findings::FindingKind::missing_lane))});
+            fault->setArgOperand(fault->arg_size() - 1, builder_.getInt32(barrier.point.site));
+            builder_.CreateUnreachable();
+        }
+        end->eraseFromParent();
     }
 
     // ---------------------------------------------------------------------------------------------- values
@@ -288,7 +360,8 @@ class Splitter {
     ThreadLoop loop_;
     IRBuilder<> builder_;
     FunctionContext fields_{entry_};
-    Value* frame_ = nullptr;
+    Value *frame_ = nullptr, *operation_ = nullptr;
+    bool lanes_meet_ = false;
     std::uint64_t frame_bytes_ = 0;
     std::map<const BasicBlock*, std::uint64_t> frequency_;
     SmallPtrSet<BasicBlock*, 32> body_;  ///< the kernel's own blocks
@@ -308,12 +381,24 @@ bool calls_barrier(const Module& module) {
     });
 }
 
+namespace {
+
+/// Not activemask: who is at its call shows only when nothing else of the block can run.
+bool can_be_left(const CallInst& operation, const Compilation& compilation) {
+    const auto* kind = dyn_cast<ConstantInt>(operation.getArgOperand(1));
+    return compilation.options.lane_coroutines && kind &&
+           static_cast<WarpKind>(kind->getZExtValue()) != WarpKind::active;
+}
+
+}  // namespace
+
 bool can_be_coroutine(const Compilation& compilation) {
     for (const Function& function : *compilation.module) {
         for (const Instruction& instruction : instructions(function)) {
             const auto hook = hook_called_by(instruction);
-            if (hook == Hook::local_begin || hook == Hook::warp) return false;
-            if (hook == Hook::barrier && &function != compilation.kernel) return false;
+            if (hook == Hook::local_begin) return false;
+            if (hook == Hook::warp && !can_be_left(cast<CallInst>(instruction), compilation)) return false;
+            if ((hook == Hook::barrier || hook == Hook::warp) && &function != compilation.kernel) return false;
             const auto* array = dyn_cast<AllocaInst>(&instruction);
             if (array && &function == compilation.kernel && !fits_in_frame(*array)) return false;
         }

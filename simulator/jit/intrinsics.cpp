@@ -208,7 +208,7 @@ Value* unsigned_high_product(Site& at) {
 
 Value* barrier(Site& at, BarrierKind kind) {
     Value* value = at.builder.getInt32(0);
-    if (at.call.arg_size() == 1) {
+    if (at.call.arg_size() == 1) {  // it votes
         Value* holds = at.builder.CreateICmpNE(at.argument(0), at.builder.getInt32(0));
         value = at.builder.CreateZExt(holds, at.builder.getInt32Ty());
     }
@@ -236,6 +236,20 @@ Value* barrier_numbered(Site& at) {
     auto* call = call_hook(at.builder, Hook::barrier, {at.builder.getInt32(0), at.builder.getInt32(0)});
     call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {}));
     return nullptr;
+}
+
+/// Scope 1 is the grid (cudaCGScope of CUDA's device runtime), and there are no groups of several devices.
+Value* group_handle(Site& at) {
+    const auto* scope = dyn_cast<ConstantInt>(at.argument(0));
+    if (!scope || !scope->isOne()) refuse(at.call, "the only cooperative group here is that of the grid");
+    at.compilation.cooperative = true;
+    return at.builder.getInt64(1);
+}
+/// Gives cudaSuccess.
+Value* barrier_group(Site& at) {
+    at.compilation.cooperative = true;
+    barrier(at, BarrierKind::grid);
+    return at.builder.getInt32(0);
 }
 
 // Warps ----------------------------------------------------------------------------------------------------
@@ -292,7 +306,7 @@ Value* fence_everywhere(Site& at) {
     return nullptr;
 }
 Value* let_others_run(Site& at) {
-    return call_hook(at.builder, Hook::yield, {}), nullptr;
+    return call_hook(at.builder, Hook::sleep, {}), nullptr;
 }
 
 /// CUDA's system call (PTX writer's guide to interoperability, "System Calls").

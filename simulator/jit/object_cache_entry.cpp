@@ -55,16 +55,16 @@ void members(Stream& stream, ExceptionText& text) {
 
 template <class Stream>
 void members(Stream& stream, ResumePoint& point) {
-    auto& [site, kind] = point;
-    stream(site, kind);
+    auto& [site, kind, in_warp, warp_kind] = point;
+    stream(site, kind, in_warp, warp_kind);
 }
 
 template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
-    auto& [name, waits, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
+    auto& [name, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
            parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
            globals] = facts;
-    stream(name, waits, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
+    stream(name, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
            parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
            globals);
 }

@@ -42,6 +42,7 @@ def check(code):
             "between_processes: the other process squared 500 of 1000 elements where they are",
         ),
         ("prefix_sum", "prefix_sum: 100000 values in three levels, equal to NumPy's"),
+        ("heat_equation", "heat_equation: 500 steps of 2000 points in one launch, close to NumPy's"),
         ("interop", "interop: 1000 elements of another library scaled in place"),
         ("black_scholes", "black_scholes: 100000 options, calls minus puts equal stocks minus strikes"),
         ("normalise_vectors", "normalise_vectors: 10000 vectors of length 1, about 90 degrees from an axis on average"),
@@ -263,3 +264,15 @@ def test_the_off_by_one_is_reported_at_its_line(tmp_path):
     )
     assert expected in done.stderr
     assert not (tmp_path / "out.png").exists()
+
+
+def test_heat_equation_equals_numpy():
+    check("""
+        from heat_equation import heat_equation
+        for size, steps in ((2, 3), (3, 1), (128, 50), (1001, 51)):
+            rod = np.random.default_rng(size).random(size)
+            expected = rod.copy()
+            for _ in range(steps):
+                expected[1:-1] = expected[1:-1] + 0.3 * (expected[:-2] - 2.0 * expected[1:-1] + expected[2:])
+            assert np.allclose(heat_equation(rod, steps, 0.3), expected), size
+    """)

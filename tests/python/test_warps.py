@@ -254,3 +254,55 @@ def test_types_that_numba_refuses(call):
     exec(source, namespace)
     with options.override(mode="native"), pytest.raises(errors.TypingError, match="No implementation"):
         cuda.jit(namespace["kernel"])[1, 1](np.zeros(1))
+
+
+laneid, warpsize = cuda.laneid, cuda.warpsize  # as `from numba.cuda import laneid, warpsize` binds them
+
+
+def test_lane_and_warp_size_under_names_of_their_own():
+    def kernel(out):
+        i = cuda.threadIdx.x
+        out[i] = laneid * 1000 + warpsize + cuda.laneid
+
+    assert np.array_equal(run(kernel, threads=40), np.arange(40) % 32 * 1001 + 32)
+
+
+def test_shuffles_by_keyword():
+    def kernel(out):
+        i = cuda.threadIdx.x
+        out[0, i] = cuda.shfl_sync(mask=FULL, value=i, src_lane=4)
+        out[1, i] = cuda.shfl_up_sync(FULL, i, delta=1)
+        out[2, i] = cuda.shfl_down_sync(FULL, value=i, delta=1)
+        out[3, i] = cuda.shfl_xor_sync(FULL, lane_mask=1, value=i)
+
+    out = run(kernel, shape=(4, 32))
+    assert set(out[0]) == {4} and list(out[1]) == [0, *range(31)]
+    assert list(out[2]) == [*range(1, 32), 31] and np.array_equal(out[3], LANES ^ 1)
+
+
+def test_masks_of_every_form():
+    def kernel(out, narrow, wide):
+        i = cuda.threadIdx.x
+        cuda.syncwarp(wide[0])
+        cuda.syncwarp(-1)
+        out[0, i] = cuda.ballot_sync(-1, i < 3)
+        out[1, i] = cuda.ballot_sync(narrow[0], 1)
+        out[2, i] = cuda.ballot_sync(wide[0], i)
+        out[3, i] = cuda.match_any_sync(-1, i < 4)
+
+    out = run(kernel, np.array([0xFFFFFFFF], np.uint32), np.array([-1]), shape=(4, 32))
+    assert set(out[0]) == {7} and set(out[1]) == {-1} and set(out[2]) == {-2}
+    assert set(out[3][:4]) == {15} and set(out[3][4:]) == {-16}
+
+
+def test_nanosleep_lets_others_run():
+    def kernel(out, flag):
+        i = cuda.threadIdx.x
+        if i == 0:
+            while cuda.atomic.add(flag, 0, 0) == 0:
+                cuda.nanosleep(np.uint32(50))
+        elif i == 40:
+            flag[0] = 1
+        out[i] = i
+
+    assert np.array_equal(run(kernel, np.zeros(1, np.int64), threads=64), np.arange(64))

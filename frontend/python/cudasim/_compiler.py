@@ -16,13 +16,15 @@ from cudasim._tracebacks import name_in_debug_info
 class CompiledPythonKernel:
     """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
     argument_types: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
-    result_types: (function, argument types) → result type, of all functions that it reaches."""
+    result_types: (function, argument types) → result type, of all functions that it reaches.
+    cooperative: whether its launches are, so that their blocks can meet at grid barriers."""
 
-    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "constants", "result_types")
+    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "constants", "result_types", "cooperative")
 
-    def __init__(self, image, kernel_name, typed_ir, argument_types, constants, result_types):
+    def __init__(self, image, kernel_name, typed_ir, argument_types, constants, result_types, cooperative):
         self.image, self.kernel_name, self.typed_ir = image, kernel_name, typed_ir
         self.argument_types, self.constants, self.result_types = argument_types, constants, result_types
+        self.cooperative = cooperative
 
 
 def compile_kernel(
@@ -53,7 +55,8 @@ def compile_kernel(
             keep(result["image"], pyfunc.__name__, options.get("keep_images"))
         return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types),
                                     constants, {(order[number], arguments): returned
-                                                for number, arguments, returned in result["overloads"]})
+                                                for number, arguments, returned in result["overloads"]},
+                                    result["cooperative"])
     raise refusal
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from cudasim import cuda, errors, types
+from cudasim import cuda, errors, options, types
 from kernel_checks import evaluate
 
 SIZE, SHAPE = 8, (2, 4)
@@ -136,11 +136,11 @@ def test_barriers_that_count_and_combine():
     @cuda.jit
     def kernel(out):
         i = cuda.threadIdx.x
-        out[i, 0] = cuda.syncthreads_count(i < 5)
-        out[i, 1] = cuda.syncthreads_and(i >= 0)
+        out[i, 0] = cuda.syncthreads_count(int(i < 5))
+        out[i, 1] = cuda.syncthreads_and(int(i >= 0))
         out[i, 2] = cuda.syncthreads_and(i)
-        out[i, 3] = cuda.syncthreads_or(i == 7)
-        out[i, 4] = cuda.syncthreads_or(i > 100)
+        out[i, 3] = cuda.syncthreads_or(int(i == 7))
+        out[i, 4] = cuda.syncthreads_or(int(i > 100))
         cuda.threadfence()
         cuda.threadfence_block()
         cuda.threadfence_system()
@@ -285,3 +285,27 @@ def test_selp_fma_cbrt_and_nanosleep():
     once_rounded = float(Fraction(0.1) ** 2 - Fraction(0.1 * 0.1))
     assert out[0] == 7 and out[1] == once_rounded != 0
     assert out[2] == pytest.approx(np.cbrt(0.1))
+
+
+def test_bit_operations_of_floats_and_bools_as_numba_converts_them():
+    @cuda.jit
+    def kernel(x, narrow, flags, out):
+        out[0] = cuda.popc(x[0])
+        out[1] = cuda.clz(narrow[0])
+        out[2] = cuda.brev(x[0])
+        out[3] = cuda.popc(flags[0])
+        out[4] = cuda.brev(flags[0])
+        cuda.nanosleep(x[0])
+        cuda.syncwarp(1)
+
+    out = np.zeros(5, np.int64)
+    kernel[1, 1](np.array([7.9]), np.array([16.5], np.float32), np.array([True]), out)
+    assert list(out) == [3, 3, 0xE0000000, 1, 0x80000000]
+
+
+def test_counting_barriers_refuse_bools_as_numba_does():
+    def kernel(x):
+        x[0] = cuda.syncthreads_count(x[0] > 0)
+
+    with options.override(mode="native"), pytest.raises(errors.TypingError, match="has to be an integer"):
+        cuda.jit(kernel)[1, 1](np.zeros(1))

@@ -1,5 +1,6 @@
 // Kernels that wait in the kernel itself are coroutines (E1): the same results and findings as on fibers, also when a
 // thread faults, spins, ends or goes elsewhere between two barriers.
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
@@ -339,7 +340,30 @@ class RandomKernel {
              old + ", " + operand);
         store(target, result);
     }
+    /// All lanes of both warps come here.
+    void warp_operation() {
+        const std::string result = name();
+        const std::string value = load(static_cast<int>(below(4)));
+        switch (below(3)) {
+            case 0:
+                line(result + " = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 " + value + ", i32 " +
+                     std::to_string(1 + below(31)) + ", i32 31)");
+                break;
+            case 1:
+                line(result + " = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 " + value + ", i32 " +
+                     load(static_cast<int>(below(4))) + ", i32 31)");
+                break;
+            default: {
+                const std::string odd = name(), bit = name();
+                line(odd + " = and i32 " + value + ", 1");
+                line(bit + " = icmp eq i32 " + odd + ", 0");
+                line(result + " = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 " + bit + ")");
+            }
+        }
+        store(static_cast<int>(below(4)), result);
+    }
     void barrier() {
+        if (below(3) == 0) return warp_operation();
         if (below(4) == 0) {
             const std::string bit = name(), count = name();
             line(bit + " = and i32 " + load(static_cast<int>(below(4))) + ", 1");
@@ -409,11 +433,13 @@ class RandomKernel {
 TEST(CoroutineKernels, random_kernels_compute_what_they_compute_on_fibers) {
     const char* const wished = std::getenv("CUDASIM_RANDOM_KERNELS");
     const unsigned kernels = wished ? static_cast<unsigned>(std::atoi(wished)) : 60;
-    unsigned coroutines = 0;
+    unsigned coroutines = 0, lanes_meet = 0;
     for (unsigned seed = 0; seed < kernels; ++seed) {
         const image::KernelImage image = RandomKernel(seed).image();
         auto loaded = device().load(image);
-        coroutines += !device().compile(*loaded, "k", {})->resume_points.empty();
+        const auto points = device().compile(*loaded, "k", {})->resume_points;
+        coroutines += !points.empty();
+        lanes_meet += std::ranges::any_of(points, &jit::ResumePoint::in_warp);
         std::vector<std::vector<int>> results;
         for (const Mode mode : {Mode{Carrier::fiber, Policy::forward, 1}, Mode{Carrier::automatic, Policy::forward, 1},
                                 Mode{Carrier::automatic, Policy::reverse, 1}}) {
@@ -431,6 +457,7 @@ TEST(CoroutineKernels, random_kernels_compute_what_they_compute_on_fibers) {
         EXPECT_EQ(results[2], results[0]) << "reverse, seed " << seed;
     }
     EXPECT_GT(coroutines, kernels / 2);
+    EXPECT_GT(lanes_meet, kernels / 4);
 }
 
 }  // namespace

@@ -218,6 +218,8 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     record("yield", context, {}, site);
     if (++yields >= running->yields_before_stopping) end_thread();
 }
+void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) { cudasim_hook_yield(context, site); }
+
 void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size,
                               std::int32_t axis, std::uint32_t site) {
     record("index_fault", context, {index, size, axis}, site);

@@ -5,7 +5,7 @@ Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .
 """
 
 from cudasim._cuda_errors import CudaSupportError
-from cudasim.cuda import cudadrv, libdevice
+from cudasim.cuda import cg, cudadrv, libdevice
 from cudasim.cuda.arguments import In, InOut, Out
 from cudasim.cuda.array_functions import (
     device_array,
@@ -44,6 +44,8 @@ from cudasim.cuda.decorators import declare_device, jit
 from cudasim.cuda.event import Event, event, event_elapsed_time
 from cudasim.cuda.ipc import IpcHandle, open_ipc_array
 from cudasim.cuda.intrinsics import TOP_LEVEL as _INTRINSICS
+from cudasim.cuda.kernels import reduction
+from cudasim.cuda.kernels.reduction import Reduce
 from cudasim.cuda.memory_manager import (
     BaseCUDAMemoryManager,
     GetIpcHandleMixin,
@@ -62,6 +64,7 @@ from cudasim.cuda.stream import (
     stream,
 )
 
+reduce = Reduce
 implementation = "cudasim"
 HAS_NUMBA = True
 
@@ -82,7 +85,9 @@ __all__ = [
     "Stream",
     "Out",
     "PinnedMemory",
+    "Reduce",
     "as_cuda_array",
+    "cg",
     "close",
     "cuda_error",
     "cudadrv",
@@ -122,6 +127,7 @@ __all__ = [
     "profile_start",
     "profile_stop",
     "profiling",
+    "reduce",
     "require_context",
     "reset",
     "select_device",

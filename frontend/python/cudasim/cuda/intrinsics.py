@@ -129,6 +129,7 @@ _GROUPS = {
 }
 
 
+_IN_MODULES = {"cuda.cg.this_grid": "The group of all threads of a cooperative launch; its sync() waits for all of them."}
 _BASES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 #: CUDA's vector types: "float32x4" → ("float32", 4)
 VECTOR_TYPES = {f"{base}x{count}": (base, count) for base in _BASES for count in (1, 2, 3, 4)}
@@ -140,7 +141,7 @@ VECTOR_ALIASES = {f"{c_name}{count}": f"{base}x{count}" for c_name, base in _C_N
 
 
 def _make():
-    made = {}
+    made = {name: Intrinsic(name, description) for name, description in _IN_MODULES.items()}
     for name, description in _FUNCTIONS.items():
         made["cuda." + name] = Intrinsic("cuda." + name, description)
     for name, description in _VALUES.items():

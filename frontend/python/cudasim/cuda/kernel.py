@@ -5,13 +5,19 @@ CompiledKernel.entry() works out once what does not change from launch to launch
 packs its arguments and calls the engine.
 """
 
+import math
 import threading
 
 from cudasim import _progress, _reporting, options
 from cudasim._frozen_constants import warn_of_changes
 from cudasim.cuda.arguments import HostCopies, Packer
 from cudasim.cuda.context import current_device
-from cudasim.cuda.launch_configuration import best_block_size, check_extents, check_launch_bounds
+from cudasim.cuda.launch_configuration import (
+    best_block_size,
+    blocks_per_multiprocessor,
+    check_extents,
+    check_launch_bounds,
+)
 
 
 def make_kernel(dispatcher, argument_types, converts=False):
@@ -121,6 +127,20 @@ class Launchable:
         limit = current_device().MAX_THREADS_PER_BLOCK
         return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
 
+    def max_cooperative_grid_blocks(self, blockdim, dynsmemsize=0):
+        """The blocks that a cooperative launch of this kernel may have on the current device.
+
+        :param blockdim: threads per block, a number or a tuple of them
+        :param dynsmemsize: bytes of dynamic shared memory of a block
+        """
+        profile = current_device().profile
+        threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
+        if not 0 < threads <= profile["max_threads_per_block"]:
+            return 0
+        # Dynamic shared memory begins at a multiple of 16 bytes.
+        shared = (self.shared_mem_per_block + 15) // 16 * 16 + dynsmemsize
+        return blocks_per_multiprocessor(profile, threads, shared) * profile["multiprocessors"]
+
     def launch_options(self):
         """The options in force that mean the same in both modes, as _native's plans take them."""
         return {
@@ -169,6 +189,8 @@ class CompiledKernel(Launchable):
         self.kernel_name = self._compiled.kernel_name
         self.typed_ir = self._compiled.typed_ir
         self.constants = self._compiled.constants
+        #: whether all its blocks are resident at once, to meet at grid barriers
+        self.cooperative = self._compiled.cooperative
         code = py_func.__code__
         self.packer = Packer(argument_types, code.co_varnames[: code.co_argcount], converts)
         self._parameter_bytes = next(

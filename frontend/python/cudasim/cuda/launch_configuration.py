@@ -116,6 +116,21 @@ def parse_brackets(items, kernel_name):
     )
 
 
+def blocks_per_multiprocessor(profile, threads, shared_bytes):
+    """How many blocks of so many threads are resident on a multiprocessor at once; the engine's rule
+    (simulator/execution/launch_limits.cpp).
+
+    :param shared_bytes: shared memory of a block, static and dynamic
+    """
+    warp = profile["warp_size"]
+    rounded = (threads + warp - 1) // warp * warp
+    blocks = min(profile["max_threads_per_multiprocessor"] // rounded, profile["max_blocks_per_multiprocessor"])
+    if shared_bytes:
+        needed = shared_bytes + profile["shared_reserved_per_block"]
+        blocks = min(blocks, profile["shared_per_multiprocessor"] // needed)
+    return blocks
+
+
 def best_block_size(profile, shared_bytes, limit):
     """The largest block with which most threads are resident, as cuOccupancyMaxPotentialBlockSize finds it.
     (Registers are not modelled.)
@@ -124,12 +139,7 @@ def best_block_size(profile, shared_bytes, limit):
     """
     warp, best, best_threads = profile["warp_size"], 1, 0
     for threads in range(limit // warp * warp or limit, 0, -warp):
-        blocks = min(
-            profile["max_threads_per_multiprocessor"] // threads, profile["max_blocks_per_multiprocessor"]
-        )
-        if shared_bytes:
-            needed = shared_bytes + profile["shared_reserved_per_block"]
-            blocks = min(blocks, profile["shared_per_multiprocessor"] // needed)
+        blocks = blocks_per_multiprocessor(profile, threads, shared_bytes)
         if blocks * threads > best_threads:
             best, best_threads = threads, blocks * threads
     return best

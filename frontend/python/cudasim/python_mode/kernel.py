@@ -1,5 +1,6 @@
 """A kernel in Python mode for one tuple of argument types: what CompiledKernel is for native mode."""
 
+import math
 import sys
 
 from cudasim import _native, _pyfiber, _reporting, errors, options
@@ -10,7 +11,7 @@ from cudasim.cuda.kernel import Launchable
 from cudasim.cuda.launch_configuration import best_block_size
 from cudasim.python_mode import debuggers, slowness, tracers
 from cudasim.python_mode.kernel_globals import KernelFunctions
-from cudasim.python_mode.reach import reachable_functions
+from cudasim.python_mode.reach import names_in, reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
 
 
@@ -33,6 +34,9 @@ class PythonKernel(Launchable):
         self.builder = ArgumentBuilder(argument_types, _parameter_names(py_func, len(argument_types)), converts)
         #: what a compiled kernel would have frozen (cudasim._frozen_constants), where it could be compiled
         self.constants = ()
+        #: as far as its names tell; the engine sees grid barriers when threads come to them
+        self.cooperative = any("this_grid" in names_in(known.__code__) for known in reachable_functions(py_func)
+                               if hasattr(known, "__code__"))  # fmt: skip
         self.warned_of_slowness = False
         self._sources = None
 
@@ -61,6 +65,12 @@ class PythonKernel(Launchable):
     def best_block_size(self, dynamic_shared_bytes):
         """Threads per block with which most threads are resident on the current device."""
         return best_block_size(current_device().profile, dynamic_shared_bytes, self.max_threads_per_block)
+
+    def max_cooperative_grid_blocks(self, blockdim, dynsmemsize=0):
+        """As of compiled kernels, and as many threads as Python mode can hold at once."""
+        blocks = super().max_cooperative_grid_blocks(blockdim, dynsmemsize)
+        threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
+        return min(blocks, _pyfiber.most_threads // threads) if blocks else 0
 
     def _not_compiled(self):
         why = f": {self.reason}" if self.reason else ""
@@ -99,6 +109,7 @@ class PythonEntry:
             block,
             shared_bytes,
             kernel.sources,
+            cooperative=kernel.cooperative,
             **kernel.launch_options(),
         )
         profile = device.profile

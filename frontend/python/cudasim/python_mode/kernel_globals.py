@@ -47,6 +47,18 @@ class _CudaWithLane(python_types.ModuleType):
     laneid = property(_pyfiber.intrinsics["cuda.laneid"], doc="The thread's lane in its warp.")
 
 
+class _GlobalsWithLane(dict):
+    """Globals of a function that has `laneid` under a name of its own: looking that up asks the simulated thread. CPython
+    uses __getitem__ of globals that are no plain dict."""
+
+    def __init__(self, known, names):
+        super().__init__(known)
+        self._lane_names = names
+
+    def __getitem__(self, name):
+        return _pyfiber.intrinsics["cuda.laneid"](None) if name in self._lane_names else super().__getitem__(name)
+
+
 def _module(source, replaced, kind=python_types.ModuleType):
     """A module as kernels see it: some names replaced."""
     made = kind(source.__name__, source.__doc__)
@@ -208,10 +220,13 @@ class KernelFunctions:
         code = _with_kernel_floats(function.__code__)
         if is_package_code(code):  # cuda.random, kernels around ufuncs: reports do not show them
             code = code.replace(co_filename=name_in_debug_info(code.co_filename))
-        copy = self._functions[function] = _copy(function, code, own_globals, function.__closure__)
         names = names_in(function.__code__)
+        lane_names = {name for name in names if own_globals.get(name) is ALL["cuda.laneid"]}
+        if lane_names:
+            own_globals = _GlobalsWithLane(own_globals, lane_names)
+        copy = self._functions[function] = _copy(function, code, own_globals, function.__closure__)
         for name in names:
-            if name in own_globals:
+            if name in own_globals and name not in lane_names:
                 own_globals[name] = _replacements.of(own_globals[name], self._clone, names)
         if function.__closure__:
             closure = tuple([self._cell(cell, names) for cell in function.__closure__])

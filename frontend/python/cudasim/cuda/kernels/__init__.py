@@ -1,0 +1,1 @@
+"""What numba.cuda does with kernels of its own: numba.cuda.kernels."""

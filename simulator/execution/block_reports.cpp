@@ -1,0 +1,192 @@
+// What the scheduler of a block says about its threads: where they are, and what is wrong with that.
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <map>
+
+#include "simulator/execution/block_run.h"
+#include "simulator/execution/fault_report.h"
+
+namespace cudasim::execution {
+
+using findings::Dim3;
+using findings::Finding;
+using findings::FindingKind;
+using findings::Severity;
+using findings::WaitingGroup;
+
+namespace {
+
+void add_waiters(std::vector<Waiter>& result, const std::vector<Runner*>& runners) {
+    for (const Runner* runner : runners) result.push_back({runner->thread, runner->site, runner->barrier_kind});
+}
+
+void sort_by_thread(std::vector<Waiter>& threads) {
+    std::sort(threads.begin(), threads.end(), [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
+}
+
+}  // namespace
+
+std::uint32_t BlockRun::place(std::uint32_t site) const {
+    return site < launch_->barrier_place.size() ? launch_->barrier_place[site] : site;
+}
+
+/// Ascending by thread.
+std::vector<Waiter> BlockRun::waiters() const {
+    if (coroutines_.active()) return coroutines_.waiters();
+    std::vector<Waiter> result;
+    add_waiters(result, waiting_);
+    sort_by_thread(result);
+    return result;
+}
+
+WaitingGroup BlockRun::group(std::string state, std::uint32_t site) const {
+    WaitingGroup group;
+    group.state = std::move(state);
+    group.location = launch_->location(site);
+    group.block = block_;
+    group.ctaid = Dim3{context_.ctaid[0], context_.ctaid[1], context_.ctaid[2]};
+    return group;
+}
+
+namespace {
+
+void add_thread(WaitingGroup& group, std::uint32_t thread) {
+    if (!group.threads.empty() && group.threads.back().second + 1 == thread) group.threads.back().second = thread;
+    else group.threads.emplace_back(thread, thread);
+}
+
+}  // namespace
+
+void BlockRun::add_groups(std::vector<WaitingGroup>& groups, const std::vector<Waiter>& threads,
+                          const char* state) const {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> by_place;
+    for (const Waiter& thread : threads) by_place[place(thread.site)].push_back(thread.thread);
+    for (auto& [site, members] : by_place) {
+        groups.push_back(group(state, site));
+        for (std::uint32_t thread : members) add_thread(groups.back(), thread);
+    }
+}
+
+std::vector<WaitingGroup> BlockRun::places() const {
+    std::vector<Waiter> waiting, running;
+    add_waiters(waiting, waiting_);
+    add_waiters(running, spinning_);
+    add_waiters(running, ready_);
+    std::vector<Waiter> in_warps;
+    add_waiters(in_warps, warps_.waiting());
+    if (coroutines_.active()) {
+        std::vector<bool> turn_to_come(context_.thread_count), spins(context_.thread_count);
+        for (std::uint32_t turn = context_.thread_count - not_started_; turn < context_.thread_count; ++turn)
+            turn_to_come[thread_of_turn(turn)] = true;
+        for (const Waiter& thread : running) spins[thread.thread] = true;
+        for (const Waiter& thread : coroutines_.waiters()) {
+            if (spins[thread.thread]) continue;
+            const bool runs = turn_to_come[thread.thread] || thread.may_go_on;
+            (runs ? running : thread.in_warp ? in_warps : waiting).push_back(thread);
+        }
+    }
+    sort_by_thread(waiting);
+    sort_by_thread(running);
+    std::vector<WaitingGroup> groups;
+    const auto at_block = std::stable_partition(waiting.begin(), waiting.end(), [](const Waiter& thread) {
+        return thread.kind == jit::BarrierKind::grid;
+    });
+    add_groups(groups, {at_block, waiting.end()}, "waiting at barrier");
+    add_groups(groups, {waiting.begin(), at_block}, "waiting at grid barrier");
+    add_groups(groups, in_warps, "waiting in a warp operation");
+    add_groups(groups, running, "running");
+    return groups;
+}
+
+namespace {
+
+std::string lane_list(std::uint32_t lanes) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
+    for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
+        if ((lanes >> lane & 1) == 0) continue;
+        if (!ranges.empty() && ranges.back().second + 1 == lane) ranges.back().second = lane;
+        else ranges.emplace_back(lane, lane);
+    }
+    return findings::ranges(ranges);
+}
+
+}  // namespace
+
+/// Nobody can go on, and lanes wait for others of their warp that are elsewhere.
+void BlockRun::report_missing_lanes() {
+    const WaitingLane lowest = coroutines_.active() ? coroutines_.first_waiting_lane() : warps_.first_waiting();
+    char mask[16];
+    std::snprintf(mask, sizeof mask, "0x%08x", lowest.mask);
+    Finding finding;
+    finding.kind = FindingKind::missing_lane;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch_->kernel_name;
+    finding.thread = coordinate(lowest.thread);
+    finding.location = launch_->location(lowest.site);
+    finding.waiting = places();
+    finding.threads = finding.count = lanes_waiting();
+    const std::uint32_t missing = lowest.missing;
+    finding.message = std::string("a warp operation with mask ") + mask + " waits for lane" +
+                      (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing) + ", which never come" +
+                      (std::has_single_bit(missing) ? "s: " : ": ") + describe_groups(finding.waiting);
+    launch_->findings.add(std::move(finding));
+}
+
+void BlockRun::report_divergence() {
+    Finding finding;
+    finding.kind = FindingKind::barrier_divergence;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch_->kernel_name;
+    const Waiter lowest = waiters().front();
+    finding.thread = coordinate(lowest.thread);
+    finding.location = launch_->location(lowest.site);
+    finding.waiting = places();
+    finding.threads = finding.count = waiting_count_;
+    finding.message = "threads of the block wait at different barriers: " + describe_groups(finding.waiting);
+    launch_->findings.add(std::move(finding));
+}
+
+/// CUDA lets other threads end early; the grid waits for this one.
+void BlockRun::report_missing_first_thread() {
+    Finding finding;
+    finding.kind = FindingKind::deadlock;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch_->kernel_name;
+    const Waiter lowest = waiters().front();
+    finding.thread = coordinate(lowest.thread);
+    finding.location = launch_->location(lowest.site);
+    finding.waiting = places();
+    finding.threads = finding.count = waiting_count_;
+    finding.message = "thread 0 of the block, which signals at grid barriers that its block has come, ended without "
+                      "reaching the one where others wait: " + describe_groups(finding.waiting);
+    launch_->findings.add(std::move(finding));
+}
+
+/// Once per place (C4): for the lowest block, whatever the number of workers.
+void BlockRun::report_early_exit() {
+    const Waiter lowest = waiters().front();
+    const std::uint32_t here = place(lowest.site);
+    if (here < launch_->early_exit_block.size()) {
+        std::atomic<std::uint64_t>& known = launch_->early_exit_block[here];
+        std::uint64_t lowest = known.load(std::memory_order_relaxed);
+        while (block_ < lowest && !known.compare_exchange_weak(lowest, block_)) {}
+        if (block_ >= lowest) return;
+    }
+    Finding finding;
+    finding.kind = FindingKind::barrier_early_exit;
+    finding.severity = launch_->options.strict ? Severity::error : Severity::warning;
+    finding.exception_type = findings::info(finding.kind).python_exception;
+    finding.kernel = launch_->kernel_name;
+    finding.thread = coordinate(lowest.thread);
+    finding.location = launch_->location(lowest.site);
+    finding.count = 1;
+    finding.threads = over_;
+    finding.message = std::to_string(over_) + (over_ == 1 ? " thread" : " threads") + " of " +
+                      std::to_string(context_.thread_count) + (barrier_kind_ == jit::BarrierKind::grid ? " ended without reaching the grid barrier at which "
+                                                               : " ended without reaching the barrier at which ") +
+                      std::to_string(waiting_count_) + (waiting_count_ == 1 ? " thread waits" : " threads wait");
+    launch_->findings.add(std::move(finding));
+}
+
+}  // namespace cudasim::execution
