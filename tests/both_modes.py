@@ -102,6 +102,8 @@ def _bits(array):
     """One NaN is like another; what lies between the fields of records does not count."""
     if array.dtype.names is not None:
         return b"".join(_bits(array[name]) for name in array.dtype.names)
+    if array.dtype.kind == "c":
+        array = np.ascontiguousarray(array).view(array.real.dtype)
     if array.dtype.kind != "f":
         return array.tobytes()
     return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array).tobytes()

@@ -19,29 +19,15 @@ class Colour(enum.Enum):
 
 #: What users read, the body of kernel(a, b), the argument b (a is an array of four float64).
 PROBES = [
-    ("complex constants, `complex()`", "a[0] = (b * 1j).imag", 1.0),
-    ("`complex()`", "a[0] = complex(b, 1.0).imag", 1.0),
-    ("complex numbers and arrays as arguments", "a[0] = b[0].real", np.ones(2, np.complex128)),
-    ("complex constants from outside", "a[0] = COMPLEX.real", 1.0),
-    ("float16", "b[0] = 2.0", np.ones(2, np.float16)),
     ("characters in records", "b[0].s = b[1].s", np.zeros(2, [("s", "S4")])),
-    ("`datetime64` and `timedelta64`", "a[0] = b[0] < b[1]", np.array(["2020", "2021"], "M8[D]")),
     ("arrays of characters", "a[0] = len(b)", np.array([b"ab", b"c"])),
     ("members of enumerations as arguments", "a[0] = b == Colour.RED", Colour.RED),
     ("enumerations", "a[0] = Colour.RED.value", 1.0),
     ("bytes constants", "a[0] = b'a'[0]", 1.0),
-    ("operators on strings", "print('a' + 'b')", 1.0),
-    ("characters of strings", "print('abc'[0])", 1.0),
-    ("`ord()`", "a[0] = ord('a')", 1.0),
     ("`reshape()` of column-major arrays", "a[0] = b.reshape(4)[0]", np.asfortranarray(np.ones((2, 2)))),
     ("iterators as arguments of device functions", "first(a, iter(b))", np.ones(2)),
     ("`min()` and `max()` of what gives tuples", "a[0] = min(enumerate(b))[0]", np.ones(2)),
-    ("ufuncs with an output array", "np.sin(b, a)", np.ones(4)),
     ("`np.nditer`", "for x in np.nditer(b):\n        a[0] += x.item()", np.ones(2)),
-    *[(f"`np.{name}`", f"a[0] = np.{name}({call})", np.ones(4)) for name, call in (
-        ("nanvar", "b"), ("nanstd", "b"), ("average", "b"), ("searchsorted", "b, 0.5"), ("sinc", "b[0]"),
-        ("angle", "b[0]"), ("real", "b[0]"), ("imag", "b[0]"))],
-    ("`np.trace`", "a[0] = np.trace(b)", np.ones((2, 2))),
     ("`.ctypes` of arrays", "b.ctypes", np.ones(2)),
     ("exceptions made before they are raised", "e = ValueError('late')\n    if b < 0:\n        raise e", 1.0),
     ("exceptions made and not raised", "e = ValueError('late')", 1.0),
@@ -69,7 +55,7 @@ def kernel_of(body):
     )
     file = f"<not yet {abs(hash(body))}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    namespace = {"np": np, "cuda": cuda, "Colour": Colour, "COMPLEX": 1 + 2j}
+    namespace = {"np": np, "cuda": cuda, "Colour": Colour}
     exec(compile(source, file, "exec"), namespace)
     return namespace["kernel"]
 

@@ -1,5 +1,6 @@
 // The Python kernel compiler in Python: compile_python(), and SourceError for what it refuses.
 // The Python side (_compiler.py) prepares a dictionary for each function; see function_source().
+#include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
 #include <stdexcept>
@@ -30,6 +31,12 @@ GlobalValue global_value(py::handle description) {
         return {.kind = GlobalKind::integer, .type_name = text(2), .integer = wrapped_integer(fields[1])};
     if (kind == "real")
         return {.kind = GlobalKind::real, .type_name = text(2), .real = py::cast<double>(fields[1])};
+    if (kind == "complex") {
+        const auto value = py::cast<std::complex<double>>(fields[1]);
+        return {.kind = GlobalKind::complex, .type_name = text(2), .real = value.real(), .imaginary = value.imag()};
+    }
+    if (kind == "date")
+        return {.kind = GlobalKind::date, .type_name = text(2), .integer = wrapped_integer(fields[1])};
     if (kind == "boolean") return {.kind = GlobalKind::boolean, .integer = py::cast<bool>(fields[1])};
     if (kind == "none") return {.kind = GlobalKind::none};
     if (kind == "text") return {.kind = GlobalKind::text, .text = text(1)};
@@ -75,6 +82,8 @@ FunctionSource function_source(const py::dict& function) {
         auto [arguments, result] = py::cast<std::pair<std::vector<std::string>, std::string>>(item);
         source.signatures.push_back({std::move(arguments), std::move(result)});
     }
+    source.library_name = py::cast<std::string>(function["library_name"]);
+    source.exact_signatures = py::cast<bool>(function["exact_signatures"]);
     return source;
 }
 
@@ -91,6 +100,10 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     for (py::handle function : functions)
         request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function)));
     if (request.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
+    for (std::uint32_t i = 0; i < request.functions.size(); ++i) {
+        const std::string& name = request.functions[i].library_name;
+        if (!name.empty()) request.library.emplace(name, i);
+    }
     request.argument_types = std::move(argument_types);
     request.fastmath = fastmath;
     request.fma = fma;
@@ -129,6 +142,7 @@ py::list libdevice_functions() {
 }
 
 PyObject* source_error_class = nullptr;
+PyObject* missing_library_class = nullptr;
 
 void raise_source_error(const SourceError& error) {
     py::object exception = py::reinterpret_borrow<py::object>(source_error_class)(error.text());
@@ -149,11 +163,18 @@ void bind_pykernel(py::module_& module) {
         "A Python kernel cannot be compiled; _compiler.py turns it into numba's class.", PyExc_ValueError,
         nullptr);
     module.add_object("SourceError", py::reinterpret_borrow<py::object>(source_error_class));
+    missing_library_class = PyErr_NewExceptionWithDoc(
+        "cudasim._native.MissingLibraryFunction",
+        "A kernel needs a function of cudasim.kernel_library, whose name this is; compile again with it.", nullptr,
+        nullptr);
+    module.add_object("MissingLibraryFunction", py::reinterpret_borrow<py::object>(missing_library_class));
     py::register_local_exception_translator([](std::exception_ptr pointer) {
         try {
             if (pointer) std::rethrow_exception(pointer);
         } catch (const SourceError& error) {
             raise_source_error(error);
+        } catch (const MissingLibraryFunction& missing) {
+            PyErr_SetString(missing_library_class, missing.name.c_str());
         }
     });
     module.def("libdevice_functions", &libdevice_functions,

@@ -342,6 +342,9 @@ class Converter {
         } else if (PyFloat_Check(value.ptr())) {
             result.kind = ExpressionKind::real;
             result.real = PyFloat_AS_DOUBLE(value.ptr());
+        } else if (PyComplex_Check(value.ptr())) {  // a literal: its real part is 0
+            result.kind = ExpressionKind::imaginary;
+            result.real = PyComplex_ImagAsDouble(value.ptr());
         } else if (PyUnicode_Check(value.ptr())) {
             result.kind = ExpressionKind::text;
             result.text = py::cast<std::string>(value);

@@ -5,7 +5,9 @@
 #include <type_traits>
 
 #include "frontend/pyfiber/kernel_array.h"
+#include "frontend/pyfiber/kernel_complex.h"
 #include "frontend/pyfiber/kernel_float.h"
+#include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
 
@@ -48,7 +50,7 @@ bool store_integer(char* address, PyObject* value) {
     }
     const Number number = read_number(value);
     if (number.type != Element::other) {
-        write(address, is_float(number.type) ? from_float<T>(number.real, number.type == Element::float32)
+        write(address, is_float(number.type) ? from_float<T>(number.real, number.type != Element::float64)
                                              : static_cast<T>(number.whole));
         return true;
     }
@@ -78,6 +80,28 @@ bool store_float(char* address, PyObject* value) {
     return true;
 }
 
+bool store_half(char* address, PyObject* value) {
+    const Number number = read_number(value);
+    if (number.type == Element::other) {
+        PyErr_Format(PyExc_TypeError, "an element of a float16 array is a real number, not %.100s", Py_TYPE(value)->tp_name);
+        return false;
+    }
+    write(address, to_half_bits(number.as_double()));
+    return true;
+}
+
+template <typename T>
+bool store_complex(char* address, PyObject* value) {
+    const ComplexNumber number = read_complex(value);
+    if (number.type == Element::other) {
+        PyErr_Format(PyExc_TypeError, "an element of a complex array is a number, not %.100s", Py_TYPE(value)->tp_name);
+        return false;
+    }
+    write(address, static_cast<T>(number.real));
+    write(address + sizeof(T), static_cast<T>(number.imaginary));
+    return true;
+}
+
 }  // namespace
 
 PyObject* load(Element element, const char* address) {
@@ -91,8 +115,11 @@ PyObject* load(Element element, const char* address) {
         case Element::uint16: return make_integer(element, static_cast<std::int64_t>(read<std::uint16_t>(address)));
         case Element::uint32: return make_integer(element, static_cast<std::int64_t>(read<std::uint32_t>(address)));
         case Element::uint64: return make_integer(element, static_cast<std::int64_t>(read<std::uint64_t>(address)));
+        case Element::float16: return make_float16(from_half_bits(read<std::uint16_t>(address)));
         case Element::float32: return make_float32(read<float>(address));
         case Element::float64: return make_float64(read<double>(address));
+        case Element::complex64: return make_complex(element, read<float>(address), read<float>(address + 4));
+        case Element::complex128: return make_complex(element, read<double>(address), read<double>(address + 8));
         case Element::record:
         case Element::other: break;
     }
@@ -115,8 +142,11 @@ bool store(Element element, char* address, PyObject* value) {
         case Element::uint16: return store_integer<std::uint16_t>(address, value);
         case Element::uint32: return store_integer<std::uint32_t>(address, value);
         case Element::uint64: return store_integer<std::uint64_t>(address, value);
+        case Element::float16: return store_half(address, value);
         case Element::float32: return store_float<float>(address, value);
         case Element::float64: return store_float<double>(address, value);
+        case Element::complex64: return store_complex<float>(address, value);
+        case Element::complex128: return store_complex<double>(address, value);
         case Element::record:
         case Element::other: break;
     }

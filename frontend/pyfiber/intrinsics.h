@@ -23,7 +23,8 @@ bool add_math(PyObject* table);
 /// name ("min") → what kernels have for a built-in function or type
 bool add_builtins(PyObject* table);
 /// NumPy's ufunc as kernels call it. @param math the function of the math module that computes the same, or None
-[[nodiscard]] PyObject* make_ufunc(PyObject* original, PyObject* math);
+[[nodiscard]] PyObject* make_ufunc(PyObject* original, PyObject* math, PyObject* complex_function,
+                                   PyObject* array_function);
 
 /// Adds the functions of a method table under a prefix.
 bool add_functions(PyObject* table, const char* prefix, PyMethodDef* methods);

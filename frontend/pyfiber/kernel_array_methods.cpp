@@ -94,8 +94,10 @@ PyObject* view(PyObject* self, PyObject* arguments, PyObject* keywords) {
     PyObject* result = call_view(self, view_name, arguments, keywords);
     if (result == nullptr || Py_TYPE(result) != kernel_array_type) return result;
     const KernelArray* array = as_array(result);
+    const bool is_complex = array->element == Element::complex64 || array->element == Element::complex128;
+    const Py_ssize_t alignment = is_complex ? array->itemsize / 2 : array->itemsize;
     const bool number = array->element < Element::record && array->itemsize > 0;
-    if (!number || reinterpret_cast<std::uintptr_t>(array->data) % static_cast<std::uintptr_t>(array->itemsize) == 0)
+    if (!number || reinterpret_cast<std::uintptr_t>(array->data) % static_cast<std::uintptr_t>(alignment) == 0)
         return result;
     Py_DECREF(result);
     PyErr_SetString(PyExc_ValueError, "the elements of this view would be misaligned");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/pyfiber/intrinsics.h"
+#include "frontend/pyfiber/kernel_complex.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
@@ -72,7 +73,8 @@ PyObject* round_to_digits(const Number& number, double digits) {
     const double value = number.as_double(), scale = std::pow(10.0, std::fabs(digits));
     const double scaled = digits >= 0 ? value * scale : value / scale;
     const double whole = std::rint(scaled), back = digits >= 0 ? whole / scale : whole * scale;
-    const Element type = is_float(number.type) ? number.type : arithmetic_type(number.type, Element::float32);
+    const bool keeps = is_float(number.type) && number.type != Element::float16;
+    const Element type = keeps ? number.type : arithmetic_type(number.type, Element::float32);
     return make_number(type, {Element::float64, 0, std::fabs(scaled) < HUGE_VAL ? back : value});
 }
 
@@ -104,7 +106,7 @@ PyObject* numpy_round(PyObject*, PyObject* const* arguments, Py_ssize_t count, P
     return make_number(Element::int64, read_number(rounded.get()));
 }
 
-// -- int, float, bool: the names stand for types too
+// -- int, float, bool, complex: the names stand for types too
 // ------------------------------------------------------------
 
 struct TypeName {
@@ -122,7 +124,14 @@ PyObject* convert(PyTypeObject* type, PyObject* value) {
 
 PyObject* call_type(PyObject* self, PyObject* arguments, PyObject* keywords) {
     PyTypeObject* type = reinterpret_cast<TypeName*>(self)->type;
+    if (type == &PyComplex_Type) return call_complex(arguments, keywords);
     if (PyTuple_GET_SIZE(arguments) == 1 && keywords == nullptr) {
+        PyObject* value = PyTuple_GET_ITEM(arguments, 0);
+        if (type == &PyLong_Type && std::string_view(Py_TYPE(value)->tp_name) == "numpy.timedelta64") {
+            // The number of units, where NumPy goes by way of datetime.timedelta.
+            Reference count(PyObject_CallMethod(value, "view", "s", "i8"));
+            return count ? make_number(Element::int64, read_number(count.get())) : nullptr;
+        }
         if (PyObject* converted = convert(type, PyTuple_GET_ITEM(arguments, 0))) return converted;
         if (PyErr_Occurred()) return nullptr;
     }
@@ -170,7 +179,7 @@ bool add_type_names(PyObject* table) {
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
     Reference type(PyType_FromSpec(&specification));
     const std::pair<const char*, PyTypeObject*> names[] = {
-        {"int", &PyLong_Type}, {"float", &PyFloat_Type}, {"bool", &PyBool_Type}};
+        {"int", &PyLong_Type}, {"float", &PyFloat_Type}, {"bool", &PyBool_Type}, {"complex", &PyComplex_Type}};
     for (const auto& [name, original] : names) {
         if (!type) return false;
         Reference made(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(type.get()), 0));
@@ -187,6 +196,8 @@ bool add_type_names(PyObject* table) {
 struct Ufunc {
     PyObject_HEAD PyObject* original;
     PyObject* math;  ///< the function of the math module that computes the same; or null
+    PyObject* complex_function;  ///< what computes it for complex numbers; or null
+    PyObject* array_function;    ///< callable(ufunc, *arguments) for arrays
 };
 
 /// The type that floats and integers of a call meet in; other when there are only integers.
@@ -203,7 +214,7 @@ Element float_loop(const std::vector<Number>& numbers, bool always) {
 
 PyObject* numpy_scalar(Element type, const Number& number) {
     static constexpr const char* names[] = {"bool_",  "int8",   "int16",  "int32",   "int64",  "uint8",
-                                            "uint16", "uint32", "uint64", "float32", "float64"};
+                                            "uint16", "uint32", "uint64", "float16", "float32", "float64"};
     Reference numpy(PyImport_ImportModule("numpy")), value(make_number(type, number));
     Reference scalar_type(numpy ? PyObject_GetAttrString(numpy.get(), names[static_cast<int>(type)])
                                 : nullptr);
@@ -235,9 +246,46 @@ bool is_division(const Ufunc* ufunc) {
     return name && PyUnicode_CompareWithASCIIString(name.get(), "divide") == 0;
 }
 
+PyObject* call_array_ufunc(PyObject* self, PyObject* arguments) {
+    Reference own(PyTuple_Pack(1, self));
+    Reference all(own ? PySequence_Concat(own.get(), arguments) : nullptr);
+    return all ? PyObject_CallObject(reinterpret_cast<Ufunc*>(self)->array_function, all.get()) : nullptr;
+}
+
+/// The library's function, or NumPy's, of the type that the compiler computes in.
+PyObject* call_complex_ufunc(const Ufunc* ufunc, PyObject* arguments) {
+    if (ufunc->complex_function != nullptr) return PyObject_CallObject(ufunc->complex_function, arguments);
+    Element loop = Element::complex64;
+    std::vector<ComplexNumber> numbers;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+        numbers.push_back(read_complex(PyTuple_GET_ITEM(arguments, i)));
+        if (numbers.back().type == Element::other) return PyObject_Call(ufunc->original, arguments, nullptr);
+        if (numbers.back().type == Element::float64 || numbers.back().type == Element::complex128)
+            loop = Element::complex128;
+    }
+    Reference values(PyTuple_New(PyTuple_GET_SIZE(arguments)));
+    for (std::size_t i = 0; values && i < numbers.size(); ++i) {
+        Reference own(make_complex(loop, numbers[i].real, numbers[i].imaginary));
+        Reference plain(own ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(own.get())->tp_base), own.get())
+                            : nullptr);
+        if (!plain) return nullptr;
+        PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), plain.release());
+    }
+    Reference result(values ? PyObject_CallObject(ufunc->original, values.get()) : nullptr);
+    if (!result) return nullptr;
+    const ComplexNumber number = read_complex(result.get());
+    if (is_complex(result.get())) return make_complex(number.type, number.real, number.imaginary);
+    const Number real = read_number(result.get());
+    return real.type == Element::other ? result.release() : make_number(real.type, real);
+}
+
 PyObject* call_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
     auto* ufunc = reinterpret_cast<Ufunc*>(self);
     std::vector<Number> numbers;
+    for (Py_ssize_t i = 0; keywords == nullptr && i < PyTuple_GET_SIZE(arguments); ++i)
+        if (Py_TYPE(PyTuple_GET_ITEM(arguments, i)) == kernel_array_type) return call_array_ufunc(self, arguments);
+    for (Py_ssize_t i = 0; keywords == nullptr && i < PyTuple_GET_SIZE(arguments); ++i)
+        if (is_complex(PyTuple_GET_ITEM(arguments, i))) return call_complex_ufunc(ufunc, arguments);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
         numbers.push_back(read_number(PyTuple_GET_ITEM(arguments, i)));
         if (numbers.back().type == Element::other || keywords != nullptr)
@@ -277,6 +325,8 @@ void deallocate_ufunc(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
     Py_XDECREF(reinterpret_cast<Ufunc*>(self)->original);
     Py_XDECREF(reinterpret_cast<Ufunc*>(self)->math);
+    Py_XDECREF(reinterpret_cast<Ufunc*>(self)->complex_function);
+    Py_XDECREF(reinterpret_cast<Ufunc*>(self)->array_function);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -306,12 +356,14 @@ bool add_builtins(PyObject* table) {
     return add_functions(table, "", functions) && add_type_names(table);
 }
 
-PyObject* make_ufunc(PyObject* original, PyObject* math) {
+PyObject* make_ufunc(PyObject* original, PyObject* math, PyObject* complex_function, PyObject* array_function) {
     PyTypeObject* type = ufunc_type();
     auto* ufunc = type == nullptr ? nullptr : reinterpret_cast<Ufunc*>(PyType_GenericAlloc(type, 0));
     if (ufunc == nullptr) return nullptr;
     ufunc->original = Py_NewRef(original);
     ufunc->math = math == Py_None ? nullptr : Py_NewRef(math);
+    ufunc->array_function = Py_NewRef(array_function);
+    ufunc->complex_function = complex_function == Py_None ? nullptr : Py_NewRef(complex_function);
     return reinterpret_cast<PyObject*>(ufunc);
 }
 

@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "frontend/pyfiber/kernel_complex.h"
+#include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
@@ -104,6 +106,7 @@ PyObject* binary(PyObject* left, PyObject* right) {
     if (Py_TYPE(left) == TypeOf<double>::type && Py_TYPE(right) == TypeOf<double>::type) [[likely]]
         return compute<double>(op, PyFloat_AS_DOUBLE(left), PyFloat_AS_DOUBLE(right));
     const Number a = read_number(left), b = read_number(right);
+    if (is_complex(left) || is_complex(right)) Py_RETURN_NOTIMPLEMENTED;  // kernel_complex.cpp has it
     if (a.type == Element::other || b.type == Element::other) return base_slot(op)(left, right);
     return float_operation(op, left, a, right, b);
 }
@@ -139,6 +142,7 @@ PyObject* raise_power(T base, PyObject* exponent_object, const Number& exponent)
 
 PyObject* power(PyObject* left, PyObject* right, PyObject* modulus) {
     const Number a = read_number(left), b = read_number(right);
+    if (is_complex(left) || is_complex(right)) Py_RETURN_NOTIMPLEMENTED;
     if (modulus != Py_None || a.type == Element::other || b.type == Element::other)
         return TypeOf<double>::base->tp_as_number->nb_power(left, right, modulus);
     return float_operation(Op::power, left, a, right, b);
@@ -249,12 +253,17 @@ PyObject* float_operation(Operation operation, PyObject* left, const Number& a, 
     }
     if (operation == Operation::power) {
         // A float to a whole power stays what it is.
-        const bool narrow = is_whole(b.type) ? a.type == Element::float32
-                                             : arithmetic_type(a.type, b.type) == Element::float32;
+        const bool narrow = is_whole(b.type) ? a.type == Element::float16 || a.type == Element::float32
+                                             : arithmetic_type(a.type, b.type) != Element::float64;
         return narrow ? raise_power<float>(static_cast<float>(a.as_double()), right, b)
                       : raise_power<double>(a.as_double(), right, b);
     }
-    if (arithmetic_type(a.type, b.type) == Element::float32)
+    const Element type = arithmetic_type(a.type, b.type);
+    if (type == Element::float16 && operation <= Operation::true_divide) {
+        Reference wide(compute<double>(operation, a.as_double(), b.as_double()));  // rounding twice is rounding once: so many bits
+        return wide ? make_float16(PyFloat_AS_DOUBLE(wide.get())) : nullptr;
+    }
+    if (type != Element::float64)
         return compute<float>(operation, static_cast<float>(a.as_double()), static_cast<float>(b.as_double()));
     return compute<double>(operation, a.as_double(), b.as_double());
 }
@@ -270,6 +279,10 @@ NumberKind number_of(PyObject* object, double& value) {
     }
     if (type == TypeOf<float>::type || type == TypeOf<float>::base) {
         value = value_of<float>(object);
+        return NumberKind::float32;
+    }
+    if (is_float16(object)) {
+        value = value_of_float16(object);
         return NumberKind::float32;
     }
     if (PyLong_Check(object)) {

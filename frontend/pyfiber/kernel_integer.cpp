@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/pyfiber/kernel_float.h"
+#include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
@@ -278,6 +279,7 @@ Number read_numpy(PyObject* object) {
         return number;
     }
     PyErr_Clear();
+    if (is_float16(object)) return {Element::float16, 0, value_of_float16(object)};
     double real = 0;
     const NumberKind kind = number_of(object, real);
     if (kind == NumberKind::float32 || kind == NumberKind::float64)
@@ -329,6 +331,7 @@ Element unified_type(Element left, Element right) {
         if (from == to || from == Element::boolean) return true;
         if (to == Element::boolean) return false;
         if (is_float(from)) return is_float(to) && width(to) >= width(from);
+        if (to == Element::float16) return from == Element::int8;
         if (is_float(to)) return to == Element::float64 || width(from) == 1 || from == Element::int16;
         if (width(to) <= width(from)) return false;
         return is_unsigned(from) || !is_unsigned(to);
@@ -337,6 +340,7 @@ Element unified_type(Element left, Element right) {
     if (fits(right, left)) return left;
     if (is_float(left) || is_float(right)) {
         const Element other = is_float(left) ? right : left;
+        if (other == Element::uint8) return other == left ? right : left;
         return width(other) <= 2 ? Element::float32 : Element::float64;
     }
     const int bytes = 2 * (width(left) > width(right) ? width(left) : width(right));
@@ -397,11 +401,12 @@ PyObject* make_number(Element type, const Number& value) {
                                 ? static_cast<float>(static_cast<std::uint64_t>(value.whole))
                                 : static_cast<float>(value.whole));
     }
+    if (type == Element::float16) return make_float16(value.as_double());
     if (type == Element::float64) return make_float64(value.as_double());
     if (type == Element::boolean)
         return PyBool_FromLong(is_float(value.type) ? value.real != 0 : value.whole != 0);
     if (is_float(value.type))
-        return make_integer(type, saturated(type, value.real, value.type == Element::float32));
+        return make_integer(type, saturated(type, value.real, value.type != Element::float64));
     return make_integer(type, wrapped(type, value.whole));
 }
 

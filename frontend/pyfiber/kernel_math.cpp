@@ -5,6 +5,7 @@
 
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_float.h"
+#include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "simulator/libdevice/special_functions.h"
 
@@ -18,11 +19,13 @@ PyObject* call_python(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
     return function ? PyObject_Vectorcall(function.get(), arguments, static_cast<std::size_t>(count), nullptr) : nullptr;
 }
 
-template <double (*wide)(double), float (*narrow)(float)>
+/// @tparam keeps_half whether float16 gives float16 (frontend/pykernel/math_functions.def: halves)
+template <double (*wide)(double), float (*narrow)(float), bool keeps_half = false>
 PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     double x = 0;
     const NumberKind kind = count == 1 ? number_of(arguments[0], x) : NumberKind::none;
     if (kind == NumberKind::none) return call_python(self, arguments, count);
+    if (keeps_half && is_float16(arguments[0])) return make_float16(narrow(static_cast<float>(x)));
     if (kind == NumberKind::float32) return make_float32(narrow(static_cast<float>(x)));
     return make_float64(wide(x));
 }
@@ -49,8 +52,13 @@ T to_radians(T x) {
 
 #define MATH_UNARY(name, function) \
     {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<::function, ::function##f>)), METH_FASTCALL, nullptr}
+#define MATH_HALVES(name, function) \
+    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<::function, ::function##f, true>)), METH_FASTCALL, nullptr}
 #define MATH_OWN(name, function)                                                                                      \
     {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<libdevice::function, libdevice::function>)), \
+     METH_FASTCALL, nullptr}
+#define MATH_OWN_HALVES(name, function)                                                                               \
+    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<libdevice::function, libdevice::function, true>)), \
      METH_FASTCALL, nullptr}
 #define MATH_BINARY(name, function) \
     {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&binary<::function, ::function##f>)), METH_FASTCALL, nullptr}
@@ -58,14 +66,14 @@ T to_radians(T x) {
 PyMethodDef functions[] = {
     MATH_UNARY(acos, acos),       MATH_UNARY(acosh, acosh),         MATH_UNARY(asin, asin),
     MATH_UNARY(asinh, asinh),     MATH_UNARY(atan, atan),           MATH_UNARY(atanh, atanh),
-    MATH_OWN(cbrt, cube_root),       MATH_UNARY(ceil, ceil),           MATH_UNARY(cos, cos),
+    MATH_OWN(cbrt, cube_root),       MATH_HALVES(ceil, ceil),           MATH_HALVES(cos, cos),
     MATH_OWN(cosh, hyperbolic_cosine),       MATH_UNARY(erf, erf),             MATH_UNARY(erfc, erfc),
-    MATH_UNARY(exp, exp),         MATH_UNARY(exp2, exp2),           MATH_UNARY(expm1, expm1),
-    MATH_UNARY(fabs, fabs),       MATH_UNARY(floor, floor),         MATH_OWN(gamma, gamma_function),
-    MATH_UNARY(log, log),
-    MATH_OWN(log10, base_10_logarithm),     MATH_UNARY(log1p, log1p),         MATH_UNARY(log2, log2),
-    MATH_UNARY(sin, sin),         MATH_UNARY(sinh, sinh),           MATH_UNARY(sqrt, sqrt),
-    MATH_UNARY(tan, tan),         MATH_OWN(tanh, hyperbolic_tangent),           MATH_UNARY(trunc, trunc),
+    MATH_HALVES(exp, exp),         MATH_HALVES(exp2, exp2),           MATH_UNARY(expm1, expm1),
+    MATH_HALVES(fabs, fabs),       MATH_HALVES(floor, floor),         MATH_OWN(gamma, gamma_function),
+    MATH_HALVES(log, log),
+    MATH_OWN_HALVES(log10, base_10_logarithm),     MATH_UNARY(log1p, log1p),         MATH_HALVES(log2, log2),
+    MATH_HALVES(sin, sin),         MATH_UNARY(sinh, sinh),           MATH_HALVES(sqrt, sqrt),
+    MATH_UNARY(tan, tan),         MATH_OWN_HALVES(tanh, hyperbolic_tangent),           MATH_HALVES(trunc, trunc),
     MATH_BINARY(atan2, atan2),    MATH_BINARY(copysign, copysign),  MATH_BINARY(fmod, fmod),
     MATH_BINARY(hypot, hypot),    MATH_BINARY(nextafter, nextafter), MATH_BINARY(pow, pow),
     MATH_BINARY(remainder, remainder),

@@ -13,8 +13,10 @@
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
+#include "frontend/pyfiber/kernel_complex.h"
 #include "frontend/pyfiber/kernel_record.h"
 #include "frontend/pyfiber/kernel_float.h"
+#include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
 
@@ -77,8 +79,10 @@ PyObject* array(PyObject*, PyObject* arguments) {
 
 /// ufunc(numpy.ufunc, function of the math module or None) → what kernels call
 PyObject* ufunc(PyObject*, PyObject* arguments) {
-    PyObject *original = nullptr, *math = nullptr;
-    return PyArg_ParseTuple(arguments, "OO", &original, &math) ? make_ufunc(original, math) : nullptr;
+    PyObject *original = nullptr, *math = nullptr, *complex_function = nullptr, *array_function = nullptr;
+    return PyArg_ParseTuple(arguments, "OOOO", &original, &math, &complex_function, &array_function)
+               ? make_ufunc(original, math, complex_function, array_function)
+               : nullptr;
 }
 
 /// set_helpers(view_maker, dtype_of, excess, constant)
@@ -193,8 +197,13 @@ bool add_types(PyObject* module) {
     Reference numpy(PyImport_ImportModule("numpy"));
     Reference narrow(numpy ? PyObject_GetAttrString(numpy.get(), "float32") : nullptr);
     Reference wide(numpy ? PyObject_GetAttrString(numpy.get(), "float64") : nullptr);
-    return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && initialise_kernel_integers(module) && initialise_kernel_arrays(module) &&
-           initialise_kernel_records(module);
+    Reference half(numpy ? PyObject_GetAttrString(numpy.get(), "float16") : nullptr);
+    if (!half || !initialise_kernel_halves(module, half.get())) return false;
+    Reference narrow_complex(numpy ? PyObject_GetAttrString(numpy.get(), "complex64") : nullptr);
+    Reference wide_complex(numpy ? PyObject_GetAttrString(numpy.get(), "complex128") : nullptr);
+    return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && narrow_complex && wide_complex &&
+           initialise_kernel_complexes(module, narrow_complex.get(), wide_complex.get()) && initialise_kernel_integers(module) &&
+           initialise_kernel_arrays(module) && initialise_kernel_records(module);
 }
 
 bool add_tables(PyObject* module) {

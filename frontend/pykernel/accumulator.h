@@ -7,27 +7,35 @@ namespace cudasim::pykernel {
 
 class Accumulator {
   public:
-    Accumulator(FunctionEmitter& emitter, const Emitted& first)
-        : emitter_(emitter),
-          type_(first.type),
-          place_(emitter.entry_alloca(emitter.module.memory_type(first.type), "accumulated")) {
+    Accumulator(FunctionEmitter& emitter, const Emitted& first) : emitter_(emitter), type_(first.type) {
+        for (llvm::Value* part : first.parts)
+            places_.push_back(emitter.entry_alloca(stored(part->getType()), "accumulated"));
         set(first);
     }
 
     [[nodiscard]] Emitted get() const {
-        llvm::Value* loaded = emitter_.builder.CreateLoad(place_->getAllocatedType(), place_);
-        return emitter_.number(emitter_.from_memory(loaded, type_), type_);
+        Emitted result{type_, {}};
+        for (llvm::AllocaInst* place : places_) {
+            llvm::Value* loaded = emitter_.builder.CreateLoad(place->getAllocatedType(), place);
+            result.parts.push_back(emitter_.from_memory(loaded, type_));
+        }
+        return result;
     }
     /// Converts to the type of the first value.
     void set(const Emitted& value) {
-        llvm::Value* converted = emitter_.convert(value, type_).value();
-        emitter_.builder.CreateStore(emitter_.to_memory(converted, type_), place_);
+        const Emitted converted = emitter_.convert(value, type_);
+        for (std::size_t i = 0; i < places_.size(); ++i)
+            emitter_.builder.CreateStore(emitter_.to_memory(converted.parts[i], type_), places_[i]);
     }
 
   private:
+    [[nodiscard]] llvm::Type* stored(llvm::Type* part) const {
+        return part->isIntegerTy(1) ? emitter_.builder.getInt8Ty() : part;
+    }
+
     FunctionEmitter& emitter_;
     TypeRef type_;
-    llvm::AllocaInst* place_;
+    llvm::SmallVector<llvm::AllocaInst*, 2> places_;
 };
 
 /// A whole number as a number of the type.

@@ -85,7 +85,7 @@ Emitted emit_nothing(CallEmission& call) {
 }
 
 TypeRef type_fill(const CallTyping& call) {
-    if (!call[1]->is_number()) call.no_match();
+    if (!call[1]->is_scalar() || conversion(call[1], call[0]->element()) == Conversion::none) call.no_match();
     if (call[0]->read_only) call.refuse("the array is constant");
     return call.types().none;
 }
@@ -130,7 +130,8 @@ Emitted emit_view(CallEmission& call) {
               "To change to a dtype of a different size, the last axis must be contiguous");
     if (to->bits > from->bits) {
         llvm::Value* place = e.builder.CreatePtrToInt(result.parts[0], e.builder.getInt64Ty());
-        e.require(e.builder.CreateICmpEQ(e.builder.CreateURem(place, width), e.int64(0)), "ValueError",
+        llvm::Value* alignment = to->is(TypeKind::complex) ? e.int64(to->bits / 16) : width;
+        e.require(e.builder.CreateICmpEQ(e.builder.CreateURem(place, alignment), e.int64(0)), "ValueError",
                   "the elements of this view would be misaligned");
     }
     llvm::Value* bytes = e.builder.CreateMul(extent, old_width);

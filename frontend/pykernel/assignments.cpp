@@ -12,7 +12,7 @@ namespace {
 /// Whether one element in memory can be given the value.
 bool fits_element(TypeRef element, TypeRef value) {
     if (element->is(TypeKind::record)) return value->is(TypeKind::record) && holds_fields_of(value, element);
-    return value->is_number();
+    return value->is_scalar() && conversion(value, element) != Conversion::none;
 }
 
 /// One element goes everywhere, a tuple of numbers into a row. An array would need a copy in case the two
@@ -27,8 +27,8 @@ bool can_assign(const Instruction& in, TypeRef target, TypeRef value) {
                               "neither; write a loop over the elements",
                           in.location);
     }
-    return value->is(TypeKind::tuple) && target->dimensions == 1 && target->element()->is_number() &&
-           std::ranges::all_of(value->elements, [](TypeRef element) { return element->is_number(); });
+    return value->is(TypeKind::tuple) && target->dimensions == 1 && target->element()->is_scalar() &&
+           std::ranges::all_of(value->elements, [&](TypeRef one) { return fits_element(target->element(), one); });
 }
 
 void check_set_field(TypeTable& types, const Instruction& in, TypeRef record, const RecordField& field,

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/dates.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -18,6 +19,8 @@ bool all_numbers(const CallTyping& call) {
 }
 
 TypeRef type_abs(const CallTyping& call) {
+    if (call[0]->is(TypeKind::complex)) return call.types().component(call[0]);
+    if (call[0]->is(TypeKind::duration)) return call[0];
     if (!call[0]->is_number()) call.no_match();
     return call[0]->is(TypeKind::boolean) ? call.types().int8 : call.types().without_literal(call[0]);
 }
@@ -25,6 +28,8 @@ TypeRef type_abs(const CallTyping& call) {
 Emitted emit_abs(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
+    if (call[0].type->is(TypeKind::complex)) return e.number(e.complex_magnitude(call[0]), type);
+    if (call[0].type->is_date()) return absolute_duration(e, call[0]);
     llvm::Value* value = e.convert(call[0], type).value();
     if (type->is(TypeKind::floating))
         return e.number(e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value), type);
@@ -53,7 +58,9 @@ TypeRef type_conversion(const CallTyping& call) {
             call.refuse("could not convert string to float: '" + call[0]->text() + "'");
         return t.float64;
     }
-    if (call.callable.name == "bool" && call[0]->is(TypeKind::tuple)) return t.boolean;
+    if (call.callable.name == "int" && call[0]->is(TypeKind::duration)) return t.int64;
+    const bool other = call[0]->is(TypeKind::tuple) || call[0]->is(TypeKind::complex);
+    if (call.callable.name == "bool" && other) return t.boolean;
     const bool refused = to_float && call[0]->is(TypeKind::boolean);  // a fact about Numba
     if (!call[0]->is_number() || refused) call.no_match();
     const TypeRef from = call.types().without_literal(call[0]);
@@ -71,12 +78,34 @@ Emitted emit_conversion(CallEmission& call) {
     return e.convert(call[0], to);
 }
 
+/// complex(x), complex(x, y): of float32 alone a complex64. Facts about Numba: complex(z) is always a complex128,
+/// and complex(True) is refused.
+TypeRef type_complex(const CallTyping& call) {
+    const TypeTable& t = call.types();
+    if (!call[0]) call.refuse("needs at least one number");
+    if (!call[1] && call[0]->is(TypeKind::complex)) return t.complex128;
+    bool narrow = true;
+    for (TypeRef type : call.arguments) {
+        if (type && (!type->is_number() || type->is(TypeKind::boolean) || type == t.float16)) call.no_match();
+        narrow &= !type || type == t.float32;
+    }
+    return narrow ? t.complex64 : t.complex128;
+}
+
+Emitted emit_complex(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    const TypeRef type = call.call.type;
+    Emitted result = e.convert(call[0], type);
+    if (call.has(1)) result.parts[1] = e.convert(call[1], e.types().component(type)).value();
+    return result;
+}
+
 /// round(x) is an int64; round(x, n) stays a float, and a small or 16-bit integer becomes a float32.
 TypeRef type_round(const CallTyping& call) {
     if (!all_numbers(call)) call.no_match();
     if (!call[1]) return call.types().int64;
     const TypeRef x = call[0];
-    if (x->is(TypeKind::floating)) return x;
+    if (x->is(TypeKind::floating) && x->bits >= 32) return x;
     return conversion(x, call.types().float32) <= Conversion::safe ? call.types().float32
                                                                    : call.types().float64;
 }
@@ -86,10 +115,11 @@ Emitted emit_round(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     if (!call.has(1)) {
         if (!call[0].type->is(TypeKind::floating)) return e.convert(call[0], e.types().int64);
-        llvm::Value* x = call[0].value();
+        const TypeRef type = call[0].type->bits == 16 ? e.types().float32 : call[0].type;
+        llvm::Value* x = e.convert(call[0], type).value();
         llvm::Value* rounded =
             e.call(x->getType()->isFloatTy() ? "__nv_rintf" : "__nv_rint", x->getType(), {x});
-        return e.convert(e.number(rounded, call[0].type), e.types().int64);
+        return e.convert(e.number(rounded, type), e.types().int64);
     }
     const TypeRef result = call.call.type;
     llvm::Type* real = e.builder.getDoubleTy();
@@ -165,6 +195,7 @@ constexpr Callable rows[] = {
     {"int", "x", type_conversion, emit_conversion},
     {"float", "x", type_conversion, emit_conversion},
     {"bool", "x", type_conversion, emit_conversion},
+    {"complex", "real= imag=", type_complex, emit_complex},
     {"round", "number ndigits=", type_round, emit_round},
     {"pow", "base exp", type_pow, emit_pow},
     {"divmod", "a b", type_divmod, emit_divmod},

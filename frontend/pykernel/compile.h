@@ -36,10 +36,18 @@ struct FunctionSource {
     std::map<std::string, GlobalValue> globals;  ///< dotted name, such as "cuda.shared.array" → meaning
     std::vector<GlobalValue> defaults;           ///< of the last parameters
     std::vector<DeclaredSignature> signatures;   ///< of a device function that declares any
+    std::string library_name;     ///< "cmath.exp": one of cudasim.kernel_library, which refusals name; else empty
+    bool exact_signatures = false;  ///< of numbers only promotions fit
+};
+
+/// What the kernel needs of cudasim.kernel_library and did not name: the caller adds the function and compiles again.
+struct MissingLibraryFunction {
+    std::string name;
 };
 
 struct Request {
     std::vector<FunctionSource> functions;    ///< [0] is the kernel
+    std::map<std::string, std::uint32_t, std::less<>> library;  ///< name → its number among the functions
     std::vector<std::string> argument_types;  ///< Numba's type names
     bool fastmath = false;
     bool fma = false;  ///< mark floating-point operations `contract` (V5)
@@ -71,7 +79,7 @@ struct Result {
     std::vector<Overload> overloads;  ///< of all functions that the kernel reaches, itself first
 };
 
-/// @throws SourceError
+/// @throws SourceError, MissingLibraryFunction
 [[nodiscard]] Result compile(const Request& request);
 
 }  // namespace cudasim::pykernel

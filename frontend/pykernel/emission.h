@@ -1,6 +1,6 @@
 // Typed IR → NVVM IR.
 //
-// A value of the typed IR becomes a list of LLVM values, its parts: a number has one, an array its data
+// A value of the typed IR becomes a list of LLVM values, its parts: a real number has one, a complex one two, an array its data
 // pointer, shape and strides, a tuple the parts of its elements, a function none. Each variable and type
 // has one alloca, described to debuggers by dbg.declare; where versions of different types meet, the
 // predecessor converts into the phi's alloca. LLVM's own SSA construction (SROA) comes later.
@@ -46,7 +46,7 @@ class ModuleEmitter {
 
     /// As an SSA value: booleans are i1.
     [[nodiscard]] llvm::Type* value_type(TypeRef scalar);
-    /// As stored: booleans are i8.
+    /// As stored: booleans are i8, complex numbers a pair.
     [[nodiscard]] llvm::Type* memory_type(TypeRef scalar);
     /// One LLVM type for each part.
     void part_types(TypeRef type, bool in_memory, llvm::SmallVectorImpl<llvm::Type*>& types);
@@ -114,6 +114,10 @@ class FunctionEmitter {
     [[nodiscard]] Emitted unary(Operator op, const Emitted& operand, TypeRef result);
     void check_float_divisor(llvm::Value* divisor);
 
+    // Complex numbers (emit_complex.cpp).
+    [[nodiscard]] Emitted complex_binary(Operator op, const Emitted& left, const Emitted& right);
+    [[nodiscard]] llvm::Value* complex_magnitude(const Emitted& value);
+
     // Tuples (emit_tuples.cpp).
     [[nodiscard]] Emitted element_of(const Emitted& tuple, std::size_t index);
 
@@ -137,6 +141,9 @@ class FunctionEmitter {
     /// @param aligned whether the place is a multiple of the element's size
     [[nodiscard]] Emitted load_element(llvm::Value* place, TypeRef element, bool aligned);
     void store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned);
+    /// Each part of a value at its place: {place, type of the part}.
+    [[nodiscard]] llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> element_parts(llvm::Value* place,
+                                                                                       TypeRef element);
 
     // Records (emit_records.cpp).
     /// A field of a record, or the array of the fields of an array of records.
@@ -153,6 +160,9 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* has_next(TypeRef iterator);
     [[nodiscard]] llvm::Value* range_length(const Emitted& range);
     [[nodiscard]] Emitted take_next(TypeRef iterator);
+
+    /// The value that another function returns for these arguments, converted to its types.
+    [[nodiscard]] Emitted call_function(Specialisation& callee, std::span<const Emitted> arguments);
 
     // Calls into libdevice and the engine's checks.
     llvm::Value* call(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
@@ -189,8 +199,10 @@ class FunctionEmitter {
     [[nodiscard]] Emitted emit_function_call(const Instruction& instruction, std::uint32_t function);
 
     // emit_values.cpp
+    [[nodiscard]] Emitted convert_to_complex(const Emitted& value, TypeRef from, TypeRef type);
     [[nodiscard]] Emitted make_optional(const Emitted& value, TypeRef type);
     [[nodiscard]] llvm::Value* convert_number(llvm::Value* value, TypeRef from, TypeRef to);
+    [[nodiscard]] llvm::Value* narrow_to_half(llvm::Value* value, TypeRef from);
     [[nodiscard]] llvm::Value* convert_constant(llvm::Value* value, TypeRef from, TypeRef to);
 
     // emit_arithmetic.cpp
@@ -199,6 +211,10 @@ class FunctionEmitter {
                                               bool is_signed);
     [[nodiscard]] llvm::Value* float_binary(Operator op, llvm::Value* left, llvm::Value* right);
     [[nodiscard]] llvm::Value* floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder);
+
+    // emit_complex.cpp
+    [[nodiscard]] Emitted complex_quotient(const Emitted& left, const Emitted& right);
+    [[nodiscard]] Emitted complex_power(const Emitted& base, const Emitted& exponent);
 
     // emit_power.cpp
     [[nodiscard]] llvm::Value* integer_power(llvm::Value* base, llvm::Value* exponent, bool signed_exponent);

@@ -4,6 +4,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include "frontend/pykernel/dates.h"
 #include "frontend/pykernel/emission.h"
 
 namespace cudasim::pykernel {
@@ -28,9 +29,18 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
         result.parts.append(right.parts);
         return result;
     }
+    if (left.type->is_date() || right.type->is_date()) return emit_date_operation(*this, op, left, right);
     if (op == Operator::is || op == Operator::is_not)
         op = op == Operator::is ? Operator::equal : Operator::not_equal;
     const Signature& signature = *module.program.promotion.binary(op, left.type, right.type);
+    if (signature.parameters[0]->is(TypeKind::complex)) {
+        const TypeRef type = signature.parameters[0];
+        // A constant square multiplies (Numba asks for an exponent of 2 while the kernel runs, with the same result).
+        const bool square = op == Operator::power && right.type->literal && *right.type->literal == 2;
+        const Emitted base = convert(left, type);
+        if (square) return complex_binary(Operator::multiply, base, base);
+        return complex_binary(op, base, convert(right, type));
+    }
     if (op == Operator::power) return power(left, right, signature);
     if (is_comparison(op)) {
         const TypeRef type = signature.parameters[0];
@@ -155,6 +165,9 @@ Emitted FunctionEmitter::unary(Operator op, const Emitted& operand, TypeRef resu
         return number(builder.CreateNot(value), result);
     }
     if (op == Operator::plus) return convert(operand, result);
+    if (result->is_date()) return negated_duration(*this, operand);
+    if (result->is(TypeKind::complex))
+        return {result, {builder.CreateFNeg(operand.parts[0]), builder.CreateFNeg(operand.parts[1])}};
     // Integers are negated and inverted in their own width and widened afterwards: -uint8(3) is 253 (a fact
     // about Numba).
     const TypeRef own = operand.type->is(TypeKind::integer) ? types().without_literal(operand.type) : result;

@@ -34,6 +34,7 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     if (object.type->is(TypeKind::limits)) return emit_limit(*this, object.type, name, in.type);
     if (in.type->is(TypeKind::method)) return {in.type, object.parts};
     if (is_field(object.type, name)) return get_field(object, *named_field(object.type, name, in.location), in.type);
+    if (object.type->is(TypeKind::complex)) return number(object.parts[name == "real" ? 0 : 1], in.type);
     if (object.type->is_number()) {
         if (name == "real") return convert(object, in.type);
         return number(llvm::Constant::getNullValue(module.value_type(in.type)), in.type);
@@ -41,6 +42,12 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     if (object.type->is(TypeKind::data_type)) return object;
     if (object.type->is(TypeKind::range) || object.type->is(TypeKind::slice))
         return number(object.parts[name == "start" ? 0 : name == "stop" ? 1 : 2], in.type);
+    if (object.type->is(TypeKind::array) && object.type->element()->is(TypeKind::complex) && (name == "real" || name == "imag")) {
+        Emitted components{in.type, object.parts};
+        llvm::Type* component = module.value_type(in.type->element());
+        if (name == "imag") components.parts[0] = builder.CreateConstInBoundsGEP1_64(component, object.parts[0], 1);
+        return components;
+    }
     const bool same_parts = in.type->is(TypeKind::flat) || name == "real";
     if (same_parts) return {in.type, object.parts};
     const unsigned n = object.type->dimensions;

@@ -30,11 +30,18 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
             result = debug.createBasicType(program.types.without_literal(type)->name, type->bits,
                                            type->is_signed ? DW_ATE_signed : DW_ATE_unsigned);
             break;
+        case TypeKind::moment:
+        case TypeKind::duration:
+            result = debug.createBasicType(type->name, type->bits, DW_ATE_signed);
+            break;
         case TypeKind::floating:
             result = debug.createBasicType(type->name, type->bits, DW_ATE_float);
             break;
         case TypeKind::record:
             result = debug.createPointerType(debug_record(type), 64);
+            break;
+        case TypeKind::complex:
+            result = debug.createBasicType(type->name, type->bits, DW_ATE_complex_float);
             break;
         case TypeKind::array:
         case TypeKind::tuple:

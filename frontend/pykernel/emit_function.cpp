@@ -136,10 +136,12 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             return unary(in.op, in.op == Operator::logical_not ? raw(0) : operand(0), in.type);
         case Opcode::binary:
             if (in.type->literal) return number(builder.getInt1(*in.type->literal != 0), in.type);
+            if (in.type->is(TypeKind::text)) return {in.type, {}};
             return binary(in.op, raw(0), raw(1));
         case Opcode::get_attribute:
             return get_attribute(operand(0), in);
         case Opcode::get_item:
+            if (in.type->is(TypeKind::text)) return {in.type, {}};
             return get_item(operand(0), operand(1), in.type);
         case Opcode::set_item:
             set_item(operand(0), operand(1), operand(2));
@@ -359,7 +361,10 @@ Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t
         argument_types.push_back(types().without_literal(argument.type));
         arguments.push_back(std::move(argument));
     }
-    Specialisation& callee = module.program.specialise(function, argument_types, in.location);
+    return call_function(module.program.specialise(function, argument_types, in.location), arguments);
+}
+
+Emitted FunctionEmitter::call_function(Specialisation& callee, std::span<const Emitted> arguments) {
     llvm::SmallVector<llvm::Value*> flat;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const Emitted converted = convert(arguments[i], callee.arguments[i]);

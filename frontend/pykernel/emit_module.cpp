@@ -58,8 +58,15 @@ llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
         case TypeKind::boolean:
             return llvm::Type::getInt1Ty(context);
         case TypeKind::integer:
+        case TypeKind::moment:
+        case TypeKind::duration:
             return llvm::Type::getIntNTy(context, scalar->bits);
+        case TypeKind::complex: {
+            llvm::Type* component = value_type(program.types.component(scalar));
+            return llvm::StructType::get(component, component);
+        }
         default:
+            if (scalar->bits == 16) return llvm::Type::getHalfTy(context);
             return scalar->bits == 32 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context);
     }
 }
@@ -73,7 +80,8 @@ llvm::Type* ModuleEmitter::memory_type(TypeRef scalar) {
 void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorImpl<llvm::Type*>& types) {
     llvm::Type* int64 = llvm::Type::getInt64Ty(context);
     if (type->is(TypeKind::record)) types.push_back(value_type(type));
-    if (type->is_number()) types.push_back(in_memory ? memory_type(type) : value_type(type));
+    if (type->is(TypeKind::complex)) types.append(2, value_type(program.types.component(type)));
+    if (type->is_number() || type->is_date()) types.push_back(in_memory ? memory_type(type) : value_type(type));
     if (type->is(TypeKind::array)) {
         types.push_back(llvm::PointerType::get(context, type->pointer_space()));
         types.append(2 * type->dimensions, int64);
@@ -145,7 +153,8 @@ llvm::Constant* ModuleEmitter::text_constant(const std::string& text) {
 llvm::GlobalVariable* ModuleEmitter::constant_array(const GlobalValue& array, TypeRef element) {
     llvm::GlobalVariable*& variable = constants_[&array];
     if (variable) return variable;
-    llvm::Type* type = element->is(TypeKind::record) ? llvm::Type::getInt8Ty(context) : memory_type(element);
+    const TypeRef plain = element->is(TypeKind::complex) ? program.types.component(element) : element;
+    llvm::Type* type = element->is(TypeKind::record) ? llvm::Type::getInt8Ty(context) : memory_type(plain);
     const std::uint64_t count = array.bytes.size() / module.getDataLayout().getTypeAllocSize(type);
     llvm::Constant* data = count ? llvm::ConstantDataArray::getRaw(array.bytes, count, type)
                                  : llvm::ConstantAggregateZero::get(llvm::ArrayType::get(type, 0));

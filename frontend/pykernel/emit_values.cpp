@@ -6,17 +6,30 @@
 #include "frontend/pykernel/emission.h"
 
 namespace cudasim::pykernel {
+namespace {
+
+const llvm::fltSemantics& semantics(TypeRef type) {
+    if (type->bits == 16) return llvm::APFloat::IEEEhalf();
+    return type->bits == 32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble();
+}
+
+}  // namespace
 
 Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
     Emitted result{type, {}};
     switch (value.kind) {
         case GlobalKind::integer:
+        case GlobalKind::date:
         case GlobalKind::boolean:
             result.parts.push_back(
                 llvm::ConstantInt::get(module.value_type(type), static_cast<std::uint64_t>(value.integer)));
             break;
         case GlobalKind::real:
             result.parts.push_back(llvm::ConstantFP::get(module.value_type(type), value.real));
+            break;
+        case GlobalKind::complex:
+            for (double part : {value.real, value.imaginary})
+                result.parts.push_back(llvm::ConstantFP::get(module.value_type(types().component(type)), part));
             break;
         case GlobalKind::tuple:
             for (std::size_t i = 0; i < value.elements.size(); ++i) {
@@ -64,6 +77,11 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
         return builder.CreateICmpNE(value.value(), llvm::ConstantInt::get(value.value()->getType(), 0));
     if (type->is(TypeKind::floating))
         return builder.CreateFCmpUNE(value.value(), llvm::ConstantFP::get(value.value()->getType(), 0.0));
+    if (type->is(TypeKind::complex)) {
+        llvm::Value* zero = llvm::ConstantFP::get(value.value()->getType(), 0.0);
+        return builder.CreateOr(builder.CreateFCmpUNE(value.parts[0], zero),
+                                builder.CreateFCmpUNE(value.parts[1], zero));
+    }
     if (type->is(TypeKind::optional)) {
         const Emitted inside{type->element(), Parts(value.parts.begin() + 1, value.parts.end())};
         return builder.CreateAnd(value.value(), truth(inside));
@@ -78,7 +96,11 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
     if (type->is(TypeKind::none)) return {type, {}};
     if (type->is(TypeKind::optional)) return make_optional(value, type);
     if (from->is(TypeKind::optional)) return convert(present(value), type);
-    if (from->is_number()) {
+    if (type->is(TypeKind::complex)) return convert_to_complex(value, from, type);
+    // The count of units: the compiler's own business, and int(duration).
+    if (type->is_date()) return {type, {convert(value, types().int64).value()}};
+    if (from->is_date()) return convert(number(value.value(), types().int64), type);
+    if (from->is_numeric()) {
         if (type->is(TypeKind::boolean)) return number(truth(value), type);
         return number(convert_number(value.value(), from, type), type);
     }
@@ -96,6 +118,18 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
             value.parts[0], llvm::PointerType::get(module.context, type->pointer_space()));
     }
     return result;
+}
+
+Emitted FunctionEmitter::convert_to_complex(const Emitted& value, TypeRef from, TypeRef type) {
+    const TypeRef component = types().component(type);
+    if (from->is(TypeKind::complex)) {
+        const TypeRef narrow = types().component(from);
+        return {type,
+                {convert_number(value.parts[0], narrow, component),
+                 convert_number(value.parts[1], narrow, component)}};
+    }
+    llvm::Value* zero = llvm::ConstantFP::get(module.value_type(component), 0.0);
+    return {type, {convert(value, component).value(), zero}};
 }
 
 /// From None, from another optional, or from a value. Its parts: whether there is a value, the value's parts.
@@ -129,6 +163,9 @@ Emitted FunctionEmitter::present(const Emitted& value) {
 llvm::Value* FunctionEmitter::convert_number(llvm::Value* value, TypeRef from, TypeRef to) {
     if (llvm::Value* folded = convert_constant(value, from, to)) return folded;
     llvm::Type* type = module.value_type(to);
+    if (from == types().float16 && to->is(TypeKind::integer))
+        return convert_number(builder.CreateFPExt(value, builder.getFloatTy()), types().float32, to);
+    if (to == types().float16 && type != value->getType()) return narrow_to_half(value, from);
     if (from->is(TypeKind::floating)) {
         if (to->is(TypeKind::floating)) return builder.CreateFPCast(value, type);
         return to->is_signed ? builder.CreateFPToSI(value, type) : builder.CreateFPToUI(value, type);
@@ -137,6 +174,23 @@ llvm::Value* FunctionEmitter::convert_number(llvm::Value* value, TypeRef from, T
     if (to->is(TypeKind::floating))
         return is_signed ? builder.CreateSIToFP(value, type) : builder.CreateUIToFP(value, type);
     return builder.CreateIntCast(value, type, is_signed);
+}
+
+/// With one rounding: what float32 cannot hold is brought there with an odd last bit first, which no tie has.
+llvm::Value* FunctionEmitter::narrow_to_half(llvm::Value* value, TypeRef from) {
+    llvm::Type *half = builder.getHalfTy(), *single = builder.getFloatTy(), *bits = builder.getInt32Ty();
+    if (from == types().float32) return builder.CreateFPTrunc(value, half);
+    llvm::Value* wide = convert_number(value, from, types().float64);
+    llvm::Value* narrow = builder.CreateFPTrunc(wide, single);
+    llvm::Value* back = builder.CreateFPExt(narrow, builder.getDoubleTy());
+    auto size = [&](llvm::Value* x) { return builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); };
+    llvm::Value* pattern = builder.CreateBitCast(narrow, bits);
+    llvm::Value* even = builder.CreateICmpEQ(builder.CreateAnd(pattern, builder.getInt32(1)), builder.getInt32(0));
+    llvm::Value* inexact = builder.CreateAnd(even, builder.CreateFCmpONE(back, wide));
+    llvm::Value* step = builder.CreateSelect(builder.CreateFCmpOGT(size(back), size(wide)), builder.getInt32(~0U),
+                                             builder.getInt32(1));
+    llvm::Value* odd = builder.CreateBitCast(builder.CreateAdd(pattern, step), single);
+    return builder.CreateFPTrunc(builder.CreateSelect(inexact, odd, narrow), half);
 }
 
 /// Constants convert here, because the builder folds nothing; null for what is not one (or has no exact
@@ -149,8 +203,7 @@ llvm::Value* FunctionEmitter::convert_constant(llvm::Value* value, TypeRef from,
             return llvm::ConstantInt::get(
                 module.context, is_signed ? bits.sextOrTrunc(to->bits) : bits.zextOrTrunc(to->bits));
         }
-        const bool to_float = to->bits == 32;
-        llvm::APFloat real(to_float ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble());
+        llvm::APFloat real(semantics(to));
         real.convertFromAPInt(integer->getValue(), is_signed, llvm::APFloat::rmNearestTiesToEven);
         return llvm::ConstantFP::get(module.context, real);
     }
@@ -158,8 +211,7 @@ llvm::Value* FunctionEmitter::convert_constant(llvm::Value* value, TypeRef from,
     if (!real || !to->is(TypeKind::floating)) return nullptr;
     llvm::APFloat converted = real->getValueAPF();
     bool loses = false;
-    converted.convert(to->bits == 32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
-                      llvm::APFloat::rmNearestTiesToEven, &loses);
+    converted.convert(semantics(to), llvm::APFloat::rmNearestTiesToEven, &loses);
     return llvm::ConstantFP::get(module.context, converted);
 }
 

@@ -147,16 +147,32 @@ Emitted FunctionEmitter::select(const Emitted& array, const Emitted& index, Type
 
 Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element, bool aligned) {
     if (element->is(TypeKind::record)) return {element, {place}};
-    auto* loaded = builder.CreateAlignedLoad(module.memory_type(element), place,
-                                             llvm::Align(aligned ? element->bytes() : 1));
-    checked(loaded);
-    return number(from_memory(loaded, element), element);
+    Emitted result{element, {}};
+    for (const auto& [part, type] : element_parts(place, element)) {
+        auto* loaded = builder.CreateAlignedLoad(module.memory_type(type), part,
+                                                 llvm::Align(aligned ? type->bytes() : 1));
+        checked(loaded);
+        result.parts.push_back(from_memory(loaded, type));
+    }
+    return result;
+}
+
+llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> FunctionEmitter::element_parts(llvm::Value* place,
+                                                                                      TypeRef element) {
+    if (!element->is(TypeKind::complex)) return {{place, element}};
+    const TypeRef component = types().component(element);
+    return {{place, component},
+            {builder.CreateConstInBoundsGEP1_64(module.value_type(component), place, 1), component}};
 }
 
 void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned) {
     if (element->is(TypeKind::record)) return copy_record(place, value, element);
-    llvm::Value* stored = to_memory(convert(value, element).value(), element);
-    checked(builder.CreateAlignedStore(stored, place, llvm::Align(aligned ? element->bytes() : 1)));
+    const Emitted converted = convert(value, element);
+    std::size_t i = 0;
+    for (const auto& [part, type] : element_parts(place, element)) {
+        llvm::Value* stored = to_memory(converted.parts[i++], type);
+        checked(builder.CreateAlignedStore(stored, part, llvm::Align(aligned ? type->bytes() : 1)));
+    }
 }
 
 /// Runs `body` with the address of every element of the view, in C order: one loop for each axis.

@@ -11,7 +11,9 @@ namespace cudasim::pykernel {
 enum class GlobalKind {
     integer,  ///< `integer`; type_name "int64" or "uint64" for Python ints, else the NumPy scalar's type
     real,     ///< `real`; type_name "float64" or "float32"
+    complex,  ///< `real` and `imaginary`; type_name "complex128" or "complex64"
     boolean,  ///< `integer`
+    date,     ///< `integer`; type_name "datetime64[D]" or "timedelta64[h]"
     none,
     ellipsis,
     text,         ///< `text`
@@ -33,6 +35,7 @@ struct GlobalValue {
     std::string type_name;
     std::int64_t integer = 0;
     double real = 0;
+    double imaginary = 0;
     std::vector<GlobalValue> elements;
     std::vector<std::int64_t> shape;
     std::string bytes;

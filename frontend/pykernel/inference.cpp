@@ -269,9 +269,20 @@ class Inference {
     }
 
     TypeRef conversion_call(const Instruction& in, TypeRef target) {
+        if (in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_date() &&
+            (target->is(TypeKind::integer) || target == type(in.operands[1])->present()))
+            return target;
         const bool one_number =
-            in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_number();
-        if (!one_number || !target->is_number()) {
+            in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_numeric();
+        const bool loses_a_part = one_number && target->is_number() && !target->is(TypeKind::boolean) &&
+                                  type(in.operands[1])->present()->is(TypeKind::complex);
+        if (loses_a_part) {
+            throw SourceError(ErrorClass::not_implemented,
+                              "Cannot cast " + type(in.operands[1])->name + " to " + target->name +
+                                  ": take its .real or its abs()",
+                              in.location);
+        }
+        if (!one_number || !target->is_numeric()) {
             refuse_typing(
                 "No implementation of " + target->name + "() for these arguments: it converts one number",
                 in.location);
@@ -283,7 +294,7 @@ class Inference {
         const Callable* callable = find_callable(name);
         if (!callable) {
             // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
-            static constexpr std::string_view missing[] = {"complex", "iter", "next", "ord", "slice"};
+            static constexpr std::string_view missing[] = {"iter", "next", "slice"};
             if (name.starts_with("numpy.")) {
                 const std::string instead(instead_of_ufunc(name));
                 refuse_unsupported(name + "() is not supported in kernels, by Numba's CUDA target neither" +
@@ -319,6 +330,8 @@ class Inference {
         try {
             return program_.specialise(function, arguments, in.location).result;
         } catch (SourceError& error) {
+            if (!callee.library_name.empty() && graph_.source->library_name.empty())
+                refuse_library_call(callee, arguments, error, in.location);
             const FunctionSource& caller = *graph_.source;
             if (!error.file.empty()) {
                 error.callers.push_back("File \"" + caller.file + "\", line " +
@@ -326,6 +339,17 @@ class Inference {
             }
             throw;
         }
+    }
+
+    /// What a function of cudasim.kernel_library does not take, in words about the call.
+    [[noreturn]] static void refuse_library_call(const FunctionSource& callee, const std::vector<TypeRef>& arguments,
+                                                 const SourceError& error, Location place) {
+        std::string given;
+        for (TypeRef argument : arguments) given += (given.empty() ? "" : ", ") + argument->name;
+        SourceError refusal(ErrorClass::typing,
+                            "No implementation of " + callee.library_name + " for argument types (" + given + ")", place);
+        refusal.standing = error.standing;
+        throw refusal;
     }
 
     /// Whether a value is one of the function's arguments, whatever variables it went through.

@@ -16,7 +16,12 @@ std::string libdevice(std::string_view name, TypeRef type) {
 /// The float type in which a function of one argument computes.
 TypeRef type_unary(const CallTyping& call) {
     if (!call[0]->is_number()) call.no_match();
-    return call[0] == call.types().float32 ? call.types().float32 : call.types().float64;
+    const bool narrow = call[0]->is(TypeKind::floating) && call[0]->bits <= 32;
+    return narrow ? call.types().float32 : call.types().float64;
+}
+
+TypeRef type_halves(const CallTyping& call) {
+    return call[0] == call.types().float16 ? call[0] : type_unary(call);
 }
 
 TypeRef type_overloads(const CallTyping& call, std::span<const Signature> overloads) {
@@ -74,6 +79,12 @@ std::string_view libdevice_name(std::string_view callable) {
 Emitted emit_libdevice(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
+    if (type == e.types().float16) {  // computed in float32 and rounded
+        Instruction wide = call.call;
+        wide.type = e.types().float32;
+        CallEmission inner{e, call.callable, wide, call.arguments};
+        return e.convert(emit_libdevice(inner), type);
+    }
     llvm::SmallVector<llvm::Value*> values;
     for (const Emitted& argument : call.arguments) values.push_back(e.convert(argument, type).value());
     const std::string_view name = libdevice_name(call.callable.name);
@@ -134,7 +145,7 @@ TypeRef type_frexp(const CallTyping& call) {
 
 /// math.modf: (fraction, whole), both floats.
 TypeRef type_modf(const CallTyping& call) {
-    const TypeRef type = type_unary(call);
+    const TypeRef type = call[0] == call.types().float16 ? call.types().float64 : type_unary(call);
     return call.types().tuple({type, type});
 }
 
@@ -151,6 +162,7 @@ Emitted emit_split(CallEmission& call) {
 }
 
 constexpr const char* unary_parameters = "x";
+constexpr const char* halves_parameters = "x";
 constexpr const char* binary_parameters = "x y";
 constexpr const char* reals_parameters = "x y";
 constexpr const char* power_parameters = "x y";

@@ -42,7 +42,7 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
             name.remove_prefix(1);
         if (name != "boolean" && name != "none") type = call.types().scalar_named(name);
     }
-    if (!type || !type->lies_in_memory())
+    if (!type || !type->lies_in_memory() || type->is_date())
         call.refuse("the dtype must be a type of numbers or of records that kernels know");
     return type;
 }

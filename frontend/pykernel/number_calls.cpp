@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/dates.h"
 #include "frontend/pykernel/number_limits.h"
 
 namespace cudasim::pykernel {
@@ -15,9 +16,10 @@ namespace {
 /// np.finfo(np.float32), np.finfo(x), np.finfo(a.dtype).
 TypeRef type_limits(const CallTyping& call) {
     const TypeRef given = call[0]->is(TypeKind::data_type) ? call[0]->element() : call[0];
-    const TypeRef type = call.types().without_literal(given);
+    TypeRef type = call.types().without_literal(given);
+    if (type->is(TypeKind::complex)) type = call.types().component(type);
     const TypeKind wanted = call.callable.name == "numpy.finfo" ? TypeKind::floating : TypeKind::integer;
-    if (!type->is(wanted)) call.no_match();
+    if (!type->is(wanted) || type == call.types().float16) call.no_match();
     return call.types().wrapped(TypeKind::limits, type);
 }
 
@@ -71,6 +73,35 @@ Emitted emit_itself(CallEmission& call) {
     return call.emitter.convert(call[0], call.call.type);
 }
 
+Emitted emit_conjugate(CallEmission& call) {
+    FunctionEmitter& e = call.emitter;
+    return {call.call.type, {call[0].parts[0], e.builder.CreateFNeg(call[0].parts[1])}};
+}
+
+/// np.isscalar, np.iscomplexobj, np.isrealobj: of the type alone.
+TypeRef type_of_object(const CallTyping& call) {
+    const bool array = call[0]->is(TypeKind::array);
+    const TypeRef element = array ? call[0]->element() : call[0];
+    const std::string_view name = call.callable.name;
+    const bool holds = name == "numpy.isscalar"       ? !array && (element->is_scalar() || element->is(TypeKind::text))
+                       : name == "numpy.iscomplexobj" ? element->is(TypeKind::complex)
+                                                      : !element->is(TypeKind::complex);
+    return call.types().literal(call.types().boolean, holds);
+}
+
+Emitted emit_of_object(CallEmission& call) {
+    return call.emitter.number(call.emitter.builder.getInt1(*call.call.type->literal != 0), call.call.type);
+}
+
+TypeRef type_is_nat(const CallTyping& call) {
+    if (!call[0]->is_date()) call.no_match();
+    return call.types().boolean;
+}
+
+Emitted emit_is_nat(CallEmission& call) {
+    return call.emitter.number(is_nat(call.emitter, call[0]), call.call.type);
+}
+
 TypeRef type_bit_count(const CallTyping& call) {
     if (!call[0]->is(TypeKind::integer)) call.no_match();
     return call.types().int64;
@@ -95,6 +126,12 @@ constexpr Callable rows[] = {
     {"number.view", "self dtype", type_view, emit_view},
     {"number.item", "self", type_itself, emit_itself},
     {"number.conjugate", "self", type_itself, emit_itself},
+    {"complex.item", "self", type_itself, emit_itself},
+    {"complex.conjugate", "self", type_itself, emit_conjugate},
+    {"numpy.isscalar", "element", type_of_object, emit_of_object},
+    {"numpy.iscomplexobj", "x", type_of_object, emit_of_object},
+    {"numpy.isrealobj", "x", type_of_object, emit_of_object},
+    {"numpy.isnat", "x", type_is_nat, emit_is_nat},
     {"number.bit_count", "self", type_bit_count, emit_bit_count},
 };
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "frontend/pykernel/dates.h"
+
 namespace cudasim::pykernel {
 namespace {
 
-bool comparable(const Program& program, Operator op, TypeRef left, TypeRef right) {
+bool comparable(Program& program, Operator op, TypeRef left, TypeRef right) {
     if (left->is(TypeKind::tuple) && right->is(TypeKind::tuple)) {
         const std::size_t shared = std::min(left->elements.size(), right->elements.size());
         for (std::size_t i = 0; i < shared; ++i) {
@@ -15,6 +17,7 @@ bool comparable(const Program& program, Operator op, TypeRef left, TypeRef right
         }
         return true;
     }
+    if (left->is_date() || right->is_date()) return date_operation_type(program.types, op, left, right) != nullptr;
     return program.promotion.binary(op, left, right) != nullptr;
 }
 
@@ -37,7 +40,7 @@ TypeRef comparison_with_none(TypeTable& types, Operator op, TypeRef left, TypeRe
 TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (container->is(TypeKind::array) || container->is(TypeKind::range)) {
         const bool defined =
-            value->is_number() && comparable(program, Operator::equal, value, container->element());
+            value->is_scalar() && comparable(program, Operator::equal, value, container->element());
         return defined ? program.types.boolean : nullptr;
     }
     if (!container->is(TypeKind::tuple)) return nullptr;
@@ -57,6 +60,40 @@ TypeRef comparison_of_names(TypeTable& types, Operator op, TypeRef left, TypeRef
     return types.literal(types.boolean, (left == right) == (op == Operator::equal));
 }
 
+/// Strings are known while compiling, and so is what operators make of them; comparison is by code points, which UTF-8
+/// keeps. Null: not defined.
+TypeRef text_operation(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
+    const bool repeated = op == Operator::multiply && left->is(TypeKind::text) != right->is(TypeKind::text);
+    if (repeated) {
+        const TypeRef text = left->is(TypeKind::text) ? left : right, count = text == left ? right : left;
+        const bool sensible = count->is(TypeKind::integer) && count->literal && *count->literal < 10000;
+        if (!sensible) return nullptr;
+        std::string result;
+        for (std::int64_t i = 0; i < *count->literal; ++i) result += text->text();
+        return types.text(result);
+    }
+    if (!left->is(TypeKind::text) || !right->is(TypeKind::text)) return nullptr;
+    const std::string a = left->text(), b = right->text();
+    auto known = [&](bool value) { return types.literal(types.boolean, value); };
+    switch (op) {
+        case Operator::add:
+            return types.text(a + b);
+        case Operator::less:
+            return known(a < b);
+        case Operator::less_equal:
+            return known(a <= b);
+        case Operator::greater:
+            return known(a > b);
+        case Operator::greater_equal:
+            return known(a >= b);
+        case Operator::in:
+        case Operator::not_in:
+            return known((b.find(a) != std::string::npos) == (op == Operator::in));
+        default:
+            return nullptr;
+    }
+}
+
 TypeRef tuple_operation(Program& program, Operator op, TypeRef left, TypeRef right) {
     if (op == Operator::add) {
         std::vector<TypeRef> elements = left->elements;
@@ -71,6 +108,7 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     TypeTable& types = program.types;
     if (const TypeRef known = comparison_with_none(types, op, left, right)) return known;
     if (const TypeRef known = comparison_of_names(types, op, left, right)) return known;
+    if (const TypeRef known = text_operation(types, op, left, right)) return known;
     left = left->present();
     right = right->present();
     if (op == Operator::in || op == Operator::not_in) {
@@ -79,6 +117,7 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     }
     if (left->is(TypeKind::tuple) && right->is(TypeKind::tuple))
         return tuple_operation(program, op, left, right);
+    if (left->is_date() || right->is_date()) return date_operation_type(types, op, left, right);
     const Signature* signature = program.promotion.binary(op, left, right);
     return signature ? signature->result : nullptr;
 }
@@ -88,10 +127,9 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
 TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, Location place) {
     if (const TypeRef result = find_binary(program, op, left, right)) return result;
     TypeTable& types = program.types;
-    const bool text = left->is(TypeKind::text) && right->is(TypeKind::text);
     refuse_typing(std::string("No implementation of the operator ") + spelling(op) + " for " +
                       types.without_literal(left)->name + " and " + types.without_literal(right)->name,
-                  place, text ? Standing::not_yet : Standing::not_gpu_code);
+                  place);
 }
 
 TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location place) {
@@ -99,6 +137,8 @@ TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location plac
         check_condition(operand, place);
         return program.types.boolean;
     }
+    const bool sign = op == Operator::negate || op == Operator::plus;
+    if (sign && operand->present()->is(TypeKind::duration)) return operand->present();
     const Signature* signature =
         op == Operator::logical_not ? nullptr : program.promotion.unary(op, operand->present());
     if (signature) return signature->result;
@@ -108,7 +148,7 @@ TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location plac
 
 void check_condition(TypeRef type, Location place) {
     const TypeRef value = type->present();
-    if (value->is_number() || value->is(TypeKind::none) || value->is(TypeKind::tuple)) return;
+    if (value->is_numeric() || value->is(TypeKind::none) || value->is(TypeKind::tuple)) return;
     refuse_typing("a value of type " + type->name + " cannot be a condition", place);
 }
 

@@ -65,6 +65,12 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
     return specialisation;
 }
 
+Specialisation& Program::library(std::string_view name, const std::vector<TypeRef>& arguments, Location call) {
+    const auto found = request.library.find(name);
+    if (found == request.library.end()) throw MissingLibraryFunction{std::string(name)};
+    return specialise(found->second, arguments, call);
+}
+
 /// Recursion: a call of a function that is being inferred gets the type of its returns so far; the function
 /// that began the cycle is inferred again until nothing changes, and its members with it.
 void Program::infer(Specialisation& specialisation, Location call) {
@@ -141,7 +147,7 @@ std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource&
         shown += ")";
         for (std::size_t i = 0; total && i < given.size(); ++i) {
             const auto one = i < wanted.size() ? misfit(given[i], wanted[i]) : std::nullopt;
-            total = one ? std::optional(*total + *one) : std::nullopt;
+            total = one && (*one <= 1 || !source.exact_signatures) ? std::optional(*total + *one) : std::nullopt;
             // A declared array or record may lie in any memory.
             if (one && given[i]->is(TypeKind::record))
                 wanted[i] = types.record_in(wanted[i], given[i]->address_space, given[i]->read_only);
@@ -169,9 +175,13 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             return types.literal(type, value.integer);
         }
         case GlobalKind::real:
+        case GlobalKind::complex:
             return types.scalar_named(value.type_name);
         case GlobalKind::boolean:
             return types.literal(types.boolean, value.integer);
+        case GlobalKind::date:
+            if (const TypeRef type = types.parse(value.type_name)) return type;
+            refuse_unsupported(value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::none:
             return types.none;
         case GlobalKind::ellipsis:

@@ -54,6 +54,8 @@ class Program {
     static constexpr std::uint32_t default_base = 1U << 16;
     [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee,
                                                   const Instruction& call) const;
+    /// A function of cudasim.kernel_library for these types. @throws MissingLibraryFunction, SourceError
+    [[nodiscard]] Specialisation& library(std::string_view name, const std::vector<TypeRef>& arguments, Location call);
     [[nodiscard]] const std::deque<Specialisation>& specialisations() const { return specialisations_; }
 
     const Request& request;

@@ -7,11 +7,24 @@
 
 namespace cudasim::pykernel {
 
+namespace {
+
+Conversion conversion_to_complex(TypeRef from, TypeRef to) {
+    if (from->is(TypeKind::complex)) return from->bits < to->bits ? Conversion::promote : Conversion::unsafe;
+    if (to->bits == 128 || from->is(TypeKind::boolean)) return Conversion::safe;
+    const bool fits = from->is(TypeKind::floating) ? from->bits <= 32
+                                                   : from->bits == 8 || (from->bits == 16 && from->is_signed);
+    return fits ? Conversion::safe : Conversion::unsafe;
+}
+
+}  // namespace
+
 Conversion conversion(TypeRef from, TypeRef to) {
     if (from->kind == to->kind && from->bits == to->bits && from->is_signed == to->is_signed &&
-        from->is_number()) {
+        from->is_numeric()) {
         return Conversion::exact;
     }
+    if (to->is(TypeKind::complex) && from->is_numeric()) return conversion_to_complex(from, to);
     if (!from->is_number() || !to->is_number()) return from == to ? Conversion::exact : Conversion::none;
     if (from->is(TypeKind::boolean)) return Conversion::safe;
     if (to->is(TypeKind::boolean)) return Conversion::unsafe;
@@ -20,6 +33,7 @@ Conversion conversion(TypeRef from, TypeRef to) {
     }
     if (to->is(TypeKind::floating)) {
         if (to->bits == 64) return Conversion::safe;
+        if (to->bits == 16) return from->bits == 8 && from->is_signed ? Conversion::safe : Conversion::unsafe;
         const bool fits = from->bits == 8 || (from->bits == 16 && from->is_signed);
         return fits ? Conversion::safe : Conversion::unsafe;
     }
@@ -62,7 +76,11 @@ Promotion::Promotion(TypeTable& types) : types_(types) {
         a.insert(a.end(), b.begin(), b.end());
         return a;
     };
-    arithmetic_ = join(integers, floats);
+    const std::vector<Signature> complexes = {{{t.complex64, t.complex64}, t.complex64},
+                                              {{t.complex128, t.complex128}, t.complex128}};
+    floored_ = join(integers, floats);
+    const std::vector<Signature> halves = {{{t.float16, t.float16}, t.float16}};
+    arithmetic_ = join(join(join(integers, halves), floats), complexes);
     division_ = arithmetic_;
     for (Signature& signature : division_) {
         if (signature.result->is(TypeKind::integer)) signature.result = t.float64;
@@ -71,30 +89,34 @@ Promotion::Promotion(TypeTable& types) : types_(types) {
     for (TypeRef base : {t.float32, t.float64}) {
         for (TypeRef exponent : {t.int32, t.int64, t.uint64}) power_.push_back({{base, exponent}, base});
     }
-    power_ = join(power_, floats);
+    power_ = join(join(power_, floats), complexes);
     bitwise_ = join({{{t.boolean, t.boolean}, t.boolean}}, integers);
     for (TypeRef type : {t.boolean, t.int8, t.int16, t.int32, t.int64, t.uint8, t.uint16, t.uint32, t.uint64,
-                         t.float32, t.float64}) {
+                         t.float16, t.float32, t.float64}) {
         comparison_.push_back({{type, type}, t.boolean});
     }
+    equality_ = comparison_;
+    for (TypeRef type : {t.complex64, t.complex128}) equality_.push_back({{type, type}, t.boolean});
     for (TypeRef left : {t.int64, t.uint64}) {
         for (TypeRef right : {t.int64, t.uint64}) shift_.push_back({{left, right}, left});
     }
     sign_ = {
-        {{t.int64}, t.int64}, {{t.uint64}, t.uint64}, {{t.float32}, t.float32}, {{t.float64}, t.float64}};
+        {{t.int64}, t.int64}, {{t.uint64}, t.uint64}, {{t.float32}, t.float32}, {{t.float64}, t.float64},
+        {{t.float16}, t.float16}, {{t.complex64}, t.complex64}, {{t.complex128}, t.complex128}};
     invert_ = {{{t.boolean}, t.boolean}, {{t.int64}, t.int64}, {{t.uint64}, t.uint64}};
 }
 
 const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) const {
-    if (!left->is_number() || !right->is_number()) return nullptr;
+    if (!left->is_numeric() || !right->is_numeric()) return nullptr;
     const std::array arguments{left, right};
     switch (op) {
         case Operator::add:
         case Operator::subtract:
         case Operator::multiply:
+            return best_signature(arithmetic_, arguments);
         case Operator::floor_divide:
         case Operator::modulo:
-            return best_signature(arithmetic_, arguments);
+            return best_signature(floored_, arguments);
         case Operator::true_divide:
             return best_signature(division_, arguments);
         case Operator::power:
@@ -108,13 +130,18 @@ const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) con
             const bool shift = op == Operator::left_shift || op == Operator::right_shift;
             return best_signature(shift ? shift_ : bitwise_, arguments);
         }
+        case Operator::equal:
+        case Operator::not_equal:
+        case Operator::is:
+        case Operator::is_not:
+            return best_signature(equality_, arguments);
         default:
             return is_comparison(op) ? best_signature(comparison_, arguments) : nullptr;
     }
 }
 
 const Signature* Promotion::unary(Operator op, TypeRef operand) const {
-    if (!operand->is_number()) return nullptr;
+    if (!operand->is_numeric()) return nullptr;
     const std::array arguments{operand};
     if (op != Operator::invert) return best_signature(sign_, arguments);
     return operand->is_integral() ? best_signature(invert_, arguments) : nullptr;
@@ -133,8 +160,12 @@ TypeRef Promotion::unify_numbers(TypeRef a, TypeRef b) const {
     if (conversion(a, b) <= Conversion::safe) return b;
     if (conversion(b, a) <= Conversion::safe) return a;
     // Neither holds the other: NumPy's promotion.
+    if (a->is(TypeKind::complex)) return b->bits <= 16 ? a : types_.complex128;
+    if (b->is(TypeKind::complex)) return a->bits <= 16 ? b : types_.complex128;
     if (a->is(TypeKind::floating) || b->is(TypeKind::floating)) {
         const TypeRef other = a->is(TypeKind::floating) ? b : a;
+        const TypeRef real = other == a ? b : a;
+        if (real->bits == 16 && other->bits == 8) return real;
         return other->bits <= 16 ? types_.float32 : types_.float64;
     }
     const unsigned bits = 2 * std::max(a->bits, b->bits);
@@ -156,7 +187,7 @@ TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
     a = types_.without_literal(a);
     b = types_.without_literal(b);
     if (a == b) return a;
-    if (a->is_number() && b->is_number()) return unify_numbers(a, b);
+    if (a->is_numeric() && b->is_numeric()) return unify_numbers(a, b);
     if (a->is(TypeKind::none) || b->is(TypeKind::none) || a->is(TypeKind::optional) ||
         b->is(TypeKind::optional)) {
         return unify_optional(a, b);

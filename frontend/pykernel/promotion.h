@@ -43,7 +43,8 @@ class Promotion {
     [[nodiscard]] TypeRef unify_optional(TypeRef a, TypeRef b) const;
 
     TypeTable& types_;
-    std::vector<Signature> arithmetic_, division_, power_, bitwise_, comparison_, shift_, sign_, invert_;
+    std::vector<Signature> arithmetic_, floored_, division_, power_, bitwise_, comparison_, equality_, shift_,
+        sign_, invert_;
 };
 
 /// Of two values of one type; `is` compares numbers as == does.

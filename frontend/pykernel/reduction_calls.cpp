@@ -29,24 +29,33 @@ void for_each(FunctionEmitter& e, const Emitted& array, const std::function<void
 }
 
 void require_array(const CallTyping& call) {
-    if (!call[0]->is(TypeKind::array)) call.no_match();
+    const bool numbers = call[0]->is(TypeKind::array) && call[0]->element()->is_numeric();
+    if (!numbers || call[0]->element() == call.types().float16) call.no_match();
+}
+
+/// Of durations: their sum and mean are all that there is.
+bool of_durations(const CallTyping& call) {
+    return call[0]->is(TypeKind::array) && call[0]->element()->is(TypeKind::duration);
 }
 
 /// Of sums and products: integers grow to 64 bits.
 TypeRef accumulating(TypeTable& types, TypeRef element) {
-    if (element->is(TypeKind::floating)) return element;
+    if (element->is(TypeKind::floating) || element->is(TypeKind::complex)) return element;
     return element->is(TypeKind::integer) && !element->is_signed ? types.uint64 : types.int64;
 }
 
 /// sum(axis=None, dtype=None): a sum along an axis would be an array.
 TypeRef type_sum(const CallTyping& call) {
+    if (of_durations(call) && !call[1] && !call[2]) return call[0]->element();
     require_array(call);
     if (call[1] && !call[1]->is(TypeKind::none))
         call.refuse(
             "a sum along an axis would allocate memory, which kernels cannot, by Numba's CUDA target "
             "neither; write a loop");
     if (!call[2] || call[2]->is(TypeKind::none)) return accumulating(call.types(), call[0]->element());
-    if (!call[2]->is(TypeKind::data_type) || !call[2]->element()->is_number()) call.no_match();
+    if (!call[2]->is(TypeKind::data_type) || !call[2]->element()->is_numeric() ||
+        conversion(call[0]->element(), call[2]->element()) == Conversion::none)
+        call.no_match();
     return call[2]->element();
 }
 
@@ -59,7 +68,20 @@ TypeRef type_product(const CallTyping& call) {
 TypeRef type_nan_fold(const CallTyping& call) {
     require_array(call);
     const TypeRef element = call[0]->element();
-    return element->is(TypeKind::floating) ? element : call.types().int64;
+    return element->is_integral() ? call.types().int64 : element;
+}
+
+/// Whether a float, or a component of a complex number, is NaN; null for other types.
+llvm::Value* is_missing(FunctionEmitter& e, const Emitted& value) {
+    if (value.type->is_integral()) return nullptr;
+    return e.builder.CreateFCmpUNO(value.parts.front(), value.parts.back());
+}
+
+Emitted select(FunctionEmitter& e, llvm::Value* condition, const Emitted& yes, const Emitted& no) {
+    Emitted result{yes.type, {}};
+    for (std::size_t i = 0; i < yes.parts.size(); ++i)
+        result.parts.push_back(e.builder.CreateSelect(condition, yes.parts[i], no.parts[i]));
+    return result;
 }
 
 /// sum, prod, nansum, nanprod.
@@ -69,15 +91,13 @@ Emitted emit_fold(CallEmission& call) {
     std::string_view name = own_name(call.callable);
     const bool skips_nan = name.starts_with("nan");
     if (skips_nan) name.remove_prefix(3);
-    const Operator op = name == "sum" ? Operator::add : Operator::multiply;
+    const Operator op = name == "sum" || name == "mean" ? Operator::add : Operator::multiply;
     Accumulator total(e, known(e, type, op == Operator::add ? 0 : 1));
     for_each(e, call[0], [&](const Emitted& element) {
         const Emitted before = total.get();
         Emitted after = e.convert(e.binary(op, before, e.convert(element, type)), type);
-        if (skips_nan && element.type->is(TypeKind::floating)) {
-            llvm::Value* missing = e.builder.CreateFCmpUNO(element.value(), element.value());
-            after = e.number(e.builder.CreateSelect(missing, before.value(), after.value()), type);
-        }
+        llvm::Value* missing = skips_nan ? is_missing(e, element) : nullptr;
+        if (missing) after = select(e, missing, before, after);
         total.set(after);
     });
     return total.get();
@@ -88,51 +108,82 @@ TypeRef type_float64(const CallTyping& call) {
     return call.types().float64;
 }
 
-llvm::Value* quotient(FunctionEmitter& e, const Emitted& total, const Emitted& count) {
-    return e.builder.CreateFDiv(e.convert(total, e.types().float64).value(),
-                                e.convert(count, e.types().float64).value());
+TypeRef type_mean(const CallTyping& call) {
+    if (of_durations(call)) return call[0]->element();
+    require_array(call);
+    return call[0]->element()->is(TypeKind::complex) ? call.types().complex128 : call.types().float64;
+}
+
+/// In float64 or complex128; nothing by nothing is NaN, without a finding.
+Emitted quotient(FunctionEmitter& e, const Emitted& total, const Emitted& count) {
+    const bool is_complex = total.type->is(TypeKind::complex);
+    const TypeRef wide = is_complex ? e.types().complex128 : e.types().float64;
+    llvm::Value* divisor = e.convert(count, e.types().float64).value();
+    Emitted result{wide, {}};
+    for (llvm::Value* part : e.convert(total, wide).parts)
+        result.parts.push_back(e.builder.CreateFDiv(part, divisor));
+    return result;
 }
 
 /// Floats are added up in their own type, integers as float64.
 Emitted mean(FunctionEmitter& e, const Emitted& array, bool skips_nan) {
     const TypeRef element = array.type->element();
-    const TypeRef type = element->is(TypeKind::floating) && !skips_nan ? element : e.types().float64;
+    const TypeRef wide = element->is(TypeKind::complex) ? e.types().complex128 : e.types().float64;
+    const TypeRef type = element->is_integral() || skips_nan ? wide : element;
     Accumulator total(e, known(e, type, 0)), count(e, known(e, e.types().int64, 0));
     for_each(e, array, [&](const Emitted& value) {
         const Emitted before = total.get();
         Emitted after = e.binary(Operator::add, before, e.convert(value, type));
         llvm::Value* one = e.int64(1);
-        if (skips_nan && element->is(TypeKind::floating)) {
-            llvm::Value* missing = e.builder.CreateFCmpUNO(value.value(), value.value());
-            after.parts[0] = e.builder.CreateSelect(missing, before.value(), after.value());
+        if (llvm::Value* missing = skips_nan ? is_missing(e, value) : nullptr) {
+            after = select(e, missing, before, after);
             one = e.builder.CreateSelect(missing, e.int64(0), one);
         }
         total.set(after);
         count.set(e.number(e.builder.CreateAdd(count.get().value(), one), e.types().int64));
     });
-    return e.number(quotient(e, total.get(), count.get()), e.types().float64);
+    return quotient(e, total.get(), count.get());
 }
 
 Emitted emit_mean(CallEmission& call) {
+    if (call.call.type->is_date()) {
+        FunctionEmitter& e = call.emitter;
+        return e.binary(Operator::true_divide, emit_fold(call), e.number(e.array_size(call[0]), e.types().int64));
+    }
     return mean(call.emitter, call[0], own_name(call.callable) == "nanmean");
 }
 
-/// var, std: the mean square of the distances from the mean, and its root.
+/// var, std, nanvar, nanstd: the mean square of the distances from the mean, and its root.
 Emitted emit_variance(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
-    const TypeRef real = e.types().float64;
-    const Emitted middle = mean(e, call[0], false);
-    Accumulator total(e, known(e, real, 0));
+    const TypeRef real = e.types().float64, whole = e.types().int64;
+    std::string_view name = own_name(call.callable);
+    const bool skips_nan = name.starts_with("nan");
+    if (skips_nan) name.remove_prefix(3);
+    const Emitted middle = mean(e, call[0], skips_nan);
+    Accumulator total(e, known(e, real, 0)), count(e, known(e, whole, 0));
     for_each(e, call[0], [&](const Emitted& element) {
-        llvm::Value* distance = e.builder.CreateFSub(e.convert(element, real).value(), middle.value());
-        llvm::Value* square = e.builder.CreateFMul(distance, distance);
-        total.set(e.number(e.builder.CreateFAdd(total.get().value(), square), real));
+        const Emitted before = total.get();
+        llvm::Value* square = nullptr;
+        const Emitted wide = e.convert(element, middle.type);
+        for (std::size_t i = 0; i < wide.parts.size(); ++i) {
+            llvm::Value* distance = e.builder.CreateFSub(wide.parts[i], middle.parts[i]);
+            llvm::Value* part = e.builder.CreateFMul(distance, distance);
+            square = square ? e.builder.CreateFAdd(square, part) : part;
+        }
+        llvm::Value* after = e.builder.CreateFAdd(before.value(), square);
+        llvm::Value* one = e.int64(1);
+        if (llvm::Value* missing = skips_nan ? is_missing(e, element) : nullptr) {
+            after = e.builder.CreateSelect(missing, before.value(), after);
+            one = e.builder.CreateSelect(missing, e.int64(0), one);
+        }
+        total.set(e.number(after, real));
+        count.set(e.number(e.builder.CreateAdd(count.get().value(), one), whole));
     });
-    const Emitted count = e.number(e.array_size(call[0]), e.types().int64);
-    llvm::Value* variance = quotient(e, total.get(), count);
-    if (own_name(call.callable) == "var") return e.number(variance, real);
-    llvm::Value* half = llvm::ConstantFP::get(variance->getType(), 0.5);
-    return e.number(e.call("__nv_pow", variance->getType(), {variance, half}), real);
+    const Emitted variance = quotient(e, total.get(), count.get());
+    if (name == "var") return variance;
+    llvm::Type* type = variance.value()->getType();
+    return e.number(e.call("__nv_pow", type, {variance.value(), llvm::ConstantFP::get(type, 0.5)}), real);
 }
 
 TypeRef type_truth(const CallTyping& call) {
@@ -155,6 +206,7 @@ Emitted emit_truth(CallEmission& call) {
 /// argmin(axis=None); axis 0 of one dimension is the same.
 TypeRef type_position(const CallTyping& call) {
     require_array(call);
+    if (call[0]->element()->is(TypeKind::complex)) call.no_match();
     const bool whole = !call[1] || call[1]->is(TypeKind::none) ||
                        (call[0]->dimensions == 1 && call[1]->literal && *call[1]->literal == 0);
     if (!whole)
@@ -218,7 +270,7 @@ Emitted emit_nothing(CallEmission& call) {
 constexpr Callable rows[] = {
     {"array.sum", "self axis= dtype=", type_sum, emit_fold},
     {"array.prod", "self", type_product, emit_fold},
-    {"array.mean", "self", type_float64, emit_mean},
+    {"array.mean", "self", type_mean, emit_mean},
     {"array.var", "self", type_float64, emit_variance},
     {"array.std", "self", type_float64, emit_variance},
     {"array.all", "self", type_truth, emit_truth},
@@ -231,9 +283,11 @@ constexpr Callable rows[] = {
     {"numpy.prod", "a", type_product, emit_fold},
     {"numpy.nansum", "a", type_nan_fold, emit_fold},
     {"numpy.nanprod", "a", type_nan_fold, emit_fold},
-    {"numpy.mean", "a", type_float64, emit_mean},
-    {"numpy.nanmean", "a", type_float64, emit_mean},
+    {"numpy.mean", "a", type_mean, emit_mean},
+    {"numpy.nanmean", "a", type_mean, emit_mean},
     {"numpy.var", "a", type_float64, emit_variance},
+    {"numpy.nanvar", "a", type_float64, emit_variance},
+    {"numpy.nanstd", "a", type_float64, emit_variance},
     {"numpy.std", "a", type_float64, emit_variance},
     {"numpy.all", "a", type_truth, emit_truth},
     {"numpy.any", "a", type_truth, emit_truth},

@@ -5,6 +5,7 @@
 
 #include "frontend/pykernel/accumulator.h"
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/dates.h"
 #include "frontend/pykernel/subscripts.h"
 
 namespace cudasim::pykernel {
@@ -54,7 +55,7 @@ void for_each_of(CallEmission& call, const Emitted& over, const std::function<vo
 TypeRef type_iterable_extremum(const CallTyping& call) {
     const TypeRef element = element_type(call.types(), call[0]);
     if (!element) call.refuse("needs numbers, or something to loop over");
-    if (!element->is_number())
+    if (!element->is_number() && !element->is_date())
         refuse_unsupported(
             std::string(call.callable.name) + "() of " + call[0]->name + " is not supported in kernels yet",
             call.call.location);
@@ -71,7 +72,7 @@ Emitted iterable_extremum(CallEmission& call) {
         const Emitted value = e.convert(element, type), before = best.get();
         llvm::Value* first = e.builder.CreateNot(any.get().value());
         llvm::Value* better = e.builder.CreateOr(first, e.binary(op, value, before).value());
-        best.set(e.number(e.builder.CreateSelect(better, value.value(), before.value()), type));
+        best.set({type, {e.builder.CreateSelect(better, value.value(), before.value())}});
         any.set(known(e, e.types().boolean, 1));
     });
     e.require(any.get().value(), "StopIteration", "");
@@ -84,6 +85,10 @@ TypeRef type_extremum(const CallTyping& call) {
     const bool one_tuple = call.size() == 1 && call[0]->is(TypeKind::tuple);
     const std::vector<TypeRef> numbers = one_tuple ? call[0]->elements : call.arguments;
     if (numbers.empty()) call.refuse("needs at least one number");
+    if (numbers[0]->is_date()) {
+        if (std::ranges::any_of(numbers, [&](TypeRef type) { return type != numbers[0]; })) call.no_match();
+        return numbers[0];
+    }
     TypeRef result = nullptr;
     for (TypeRef number : numbers) {
         if (!number->is_number()) call.no_match();
@@ -94,6 +99,11 @@ TypeRef type_extremum(const CallTyping& call) {
 
 /// A NaN loses against a number, as in PTX's min and max (V2).
 llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
+    if (type == e.types().float16) {
+        auto wide = [&](llvm::Value* x) { return e.convert(e.number(x, type), e.types().float32).value(); };
+        llvm::Value* chosen = extremum(e, wide(a), wide(b), e.types().float32, want_max);
+        return e.convert(e.number(chosen, e.types().float32), type).value();
+    }
     if (type->is(TypeKind::floating)) {
         const std::string name =
             std::string(want_max ? "__nv_fmax" : "__nv_fmin") + (type->bits == 32 ? "f" : "");
@@ -117,6 +127,11 @@ Emitted emit_extremum(CallEmission& call) {
         return e.convert(one_tuple ? e.element_of(call[0], i) : call[i], type).value();
     };
     llvm::Value* result = number(0);
+    if (type->is_date()) {
+        for (std::size_t i = 1; i < count; ++i)
+            result = date_extremum(e, {type, {result}}, {type, {number(i)}}, want_max).value();
+        return {type, {result}};
+    }
     for (std::size_t i = 1; i < count; ++i) result = extremum(e, result, number(i), type, want_max);
     return e.number(result, type);
 }
@@ -156,7 +171,7 @@ Emitted emit_sum(CallEmission& call) {
 /// t.index(value), of a tuple of one type.
 TypeRef type_index(const CallTyping& call) {
     const TypeRef element = element_type(call.types(), call[0]);
-    const bool defined = element && element->is_number() && call[1]->is_number();
+    const bool defined = element && element->is_scalar() && call[1]->is_scalar();
     if (!defined) call.no_match();
     return call.types().int64;
 }
@@ -170,6 +185,20 @@ Emitted emit_index(CallEmission& call) {
     }
     e.require(e.builder.CreateICmpSGE(position, e.int64(0)), "ValueError", "tuple.index(x): x not in tuple");
     return e.number(position, call.call.type);
+}
+
+/// ord("a"): of a string that is known while compiling.
+TypeRef type_ord(const CallTyping& call) {
+    if (!call[0]->is(TypeKind::text) || characters(call[0]->text()) != 1) call.no_match();
+    return call.types().int64;
+}
+
+Emitted emit_ord(CallEmission& call) {
+    const std::string bytes = call[0].type->text();
+    const auto first = static_cast<unsigned char>(bytes[0]);
+    std::int64_t point = first < 0x80 ? first : first & (0xFF >> (bytes.size() + 1));
+    for (std::size_t i = 1; i < bytes.size(); ++i) point = point << 6 | (static_cast<unsigned char>(bytes[i]) & 0x3F);
+    return call.emitter.number(call.emitter.int64(point), call.call.type);
 }
 
 TypeRef type_tuple(const CallTyping& call) {
@@ -194,6 +223,7 @@ bool is_instance(const CallTyping& call, TypeRef value, TypeRef wanted) {
     if (name == "int") return value == call.types().int64;  // as in Numba: no other width is an int
     if (name == "float") return value == call.types().float64;
     if (name == "bool") return value->is(TypeKind::boolean);
+    if (name == "complex") return value == call.types().complex128;
     if (name == "tuple") return value->is(TypeKind::tuple);
     if (name == "str") return value->is(TypeKind::text);
     call.refuse("the second argument must be a type that kernels know, or a tuple of them");
@@ -208,7 +238,7 @@ Emitted emit_isinstance(CallEmission& call) {
 }
 
 TypeRef type_type(const CallTyping& call) {
-    if (!call[0]->is_number()) call.no_match();
+    if (!call[0]->is_numeric()) call.no_match();
     return call.types().data_type(call.types().without_literal(call[0]));
 }
 
@@ -222,6 +252,7 @@ constexpr Callable rows[] = {
     {"max", "*", type_extremum, emit_extremum},
     {"tuple.index", "self value", type_index, emit_index},
     {"sum", "iterable start=", type_sum, emit_sum},
+    {"ord", "c", type_ord, emit_ord},
     {"tuple", "iterable=", type_tuple, emit_tuple},
     {"isinstance", "obj class_or_tuple", type_isinstance, emit_isinstance},
     {"type", "object", type_type, emit_type},

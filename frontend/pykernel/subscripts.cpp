@@ -24,7 +24,10 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
             return types.tuple(std::vector<TypeRef>(dimensions, types.int64));
         if (name == "size" || name == "itemsize" || name == "nbytes") return types.int64;
         if (name == "ndim") return types.literal(types.int64, dimensions);
-        if (name == "real") return object;
+        const bool is_complex = object->element()->is(TypeKind::complex);
+        if (is_complex && (name == "real" || name == "imag"))
+            return types.array_like(object, types.component(object->element()), dimensions, 'A');
+        if (name == "real" && !object->element()->is(TypeKind::boolean)) return object;
         if (name == "flat") return types.wrapped(TypeKind::flat, object);
         if (name == "dtype") return types.data_type(object->element());
         if (name == "T") {
@@ -40,6 +43,7 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
     const std::string_view owner = object->is(TypeKind::array)   ? "array."
                                    : object->is(TypeKind::tuple) ? "tuple."
                                    : number                      ? "number."
+                                   : object->is(TypeKind::complex) ? "complex."
                                    : is_grid_group(object)       ? "GridGroup."
                                                                  : "";
     const std::string method = std::string(owner) + std::string(name);
@@ -54,6 +58,7 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
         return types.int64;
     if (object->is(TypeKind::range) && (name == "start" || name == "stop" || name == "step"))
         return object->element();
+    if (object->is(TypeKind::complex) && (name == "real" || name == "imag")) return types.component(object);
     if (number && (name == "real" || name == "imag")) return types.without_literal(object);
     refuse_typing("Unknown attribute '" + std::string(name) + "' of type " + object->name, place);
 }
@@ -86,7 +91,28 @@ std::vector<std::size_t> sliced_positions(TypeRef tuple, TypeRef slice, Location
     return positions;
 }
 
+namespace {
+
+/// A character of a string, by a constant index. @throws SourceError
+TypeRef character(TypeTable& types, TypeRef text, TypeRef index, Location place) {
+    const std::string bytes = text->text();
+    std::vector<std::string> characters;  // of UTF-8: bytes 10xxxxxx continue one
+    for (char c : bytes) {
+        if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) characters.emplace_back();
+        characters.back() += c;
+    }
+    const auto count = static_cast<std::int64_t>(characters.size());
+    if (!index->is(TypeKind::integer) || !index->literal)
+        refuse_typing("a string is indexed with constants only in kernels", place);
+    const std::int64_t i = *index->literal < 0 ? *index->literal + count : *index->literal;
+    if (i < 0 || i >= count) refuse_typing("string index out of range", place);
+    return types.text(characters[static_cast<std::size_t>(i)]);
+}
+
+}  // namespace
+
 TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place) {
+    if (container->is(TypeKind::text)) return character(types, container, index, place);
     if (container->is(TypeKind::tuple)) {
         const auto count = static_cast<std::int64_t>(container->elements.size());
         if (index->is(TypeKind::slice)) {
@@ -125,8 +151,7 @@ TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location p
     if (const RecordField* field = indexed_field(container, index, place))
         return field_value(types, container, *field, place);
     if (!container->is(TypeKind::array)) {
-        refuse_typing("a value of type " + container->name + " cannot be indexed", place,
-                      container->is(TypeKind::text) ? Standing::not_yet : Standing::not_gpu_code);
+        refuse_typing("a value of type " + container->name + " cannot be indexed", place);
     }
     if (index->is(TypeKind::ellipsis) || index->is(TypeKind::none)) {
         throw SourceError(

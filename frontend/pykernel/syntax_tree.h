@@ -52,6 +52,7 @@ enum class ExpressionKind {
     name,
     integer,
     real,
+    imaginary,  ///< 2.5j: `real` is 2.5
     boolean,
     none,
     text,

@@ -73,6 +73,8 @@ class Printer {
                 return in.global->integer ? "True" : "False";
             case GlobalKind::real:
                 return std::to_string(in.global->real);
+            case GlobalKind::complex:
+                return "(" + std::to_string(in.global->real) + " + " + std::to_string(in.global->imaginary) + "j)";
             case GlobalKind::none:
                 return "None";
             case GlobalKind::ellipsis:

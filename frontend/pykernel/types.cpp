@@ -20,8 +20,11 @@ TypeTable::TypeTable() {
     int32 = make_integer(32, true), int64 = make_integer(64, true);
     uint8 = make_integer(8, false), uint16 = make_integer(16, false);
     uint32 = make_integer(32, false), uint64 = make_integer(64, false);
+    float16 = intern({.kind = TypeKind::floating, .bits = 16, .name = "float16"});
     float32 = intern({.kind = TypeKind::floating, .bits = 32, .name = "float32"});
     float64 = intern({.kind = TypeKind::floating, .bits = 64, .name = "float64"});
+    complex64 = intern({.kind = TypeKind::complex, .bits = 64, .name = "complex64"});
+    complex128 = intern({.kind = TypeKind::complex, .bits = 128, .name = "complex128"});
 }
 
 TypeRef TypeTable::intern(Type type, std::string_view key_suffix) {
@@ -44,6 +47,11 @@ TypeRef TypeTable::integer(unsigned bits, bool is_signed) const {
         default:
             return is_signed ? int64 : uint64;
     }
+}
+
+TypeRef TypeTable::date(TypeKind kind, std::string_view unit) {
+    const std::string prefix = kind == TypeKind::moment ? "datetime64[" : "timedelta64[";
+    return intern({.kind = kind, .is_signed = true, .bits = 64, .name = prefix + std::string(unit) + "]"});
 }
 
 TypeRef TypeTable::literal(TypeRef base, std::int64_t value) {
@@ -212,6 +220,10 @@ TypeRef TypeTable::scalar_named(std::string_view name) const {
         {"ulonglong", uint64}, {"float32", float32}, {"f4", float32},    {"f", float32},
         {"single", float32},   {"float64", float64}, {"f8", float64},    {"d", float64},
         {"double", float64},   {"float", float64},   {"none", none},
+        {"float16", float16},  {"f2", float16},    {"e", float16},       {"half", float16},
+        {"complex64", complex64}, {"c8", complex64}, {"F", complex64}, {"csingle", complex64},
+        {"complex128", complex128}, {"c16", complex128}, {"D", complex128}, {"cdouble", complex128},
+        {"complex", complex128},
     };
     for (const auto& [text, type] : rows) {
         if (text == name) return type;
@@ -254,6 +266,17 @@ unsigned parse_count(std::string_view text) {
 
 }  // namespace
 
+TypeRef TypeTable::parse_scalar(std::string_view name) {
+    for (TypeKind kind : {TypeKind::moment, TypeKind::duration}) {
+        const std::string_view prefix = kind == TypeKind::moment ? "datetime64[" : "timedelta64[";
+        if (!name.starts_with(prefix) || !name.ends_with(']')) continue;
+        const std::string_view unit = name.substr(prefix.size(), name.size() - prefix.size() - 1);
+        static constexpr std::string_view units[] = {"", "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"};
+        return std::ranges::find(units, unit) != std::end(units) ? date(kind, unit) : nullptr;
+    }
+    return scalar_named(name);
+}
+
 TypeRef TypeTable::parse_array(std::string_view name) {
     const bool unaligned = name.starts_with("unaligned ");
     if (unaligned) name = trim(name.substr(10));
@@ -263,7 +286,7 @@ TypeRef TypeTable::parse_array(std::string_view name) {
     if (!array_name || !name.ends_with(')')) return nullptr;
     const auto parts = split_arguments(name.substr(6, name.size() - 7));
     if (parts.size() < 3 || !parts[1].ends_with('d') || parts[2].size() != 1) return nullptr;
-    const TypeRef element = parts[0].starts_with("Record(") ? parse_record(parts[0]) : scalar_named(parts[0]);
+    const TypeRef element = parts[0].starts_with("Record(") ? parse_record(parts[0]) : parse_scalar(parts[0]);
     const unsigned dimensions = parse_count(parts[1].substr(0, parts[1].size() - 1));
     const char layout = parts[2].front();
     const bool known = layout == 'C' || layout == 'F' || layout == 'A';
@@ -276,7 +299,7 @@ TypeRef TypeTable::parse(std::string_view name) {
     if (name.starts_with("Record(")) return parse_record(name);
     if (const TypeRef parsed = parse_array(name)) return parsed;
     const auto open = name.find('(');
-    if (open == std::string_view::npos) return scalar_named(name);
+    if (open == std::string_view::npos) return parse_scalar(name);
     if (!name.ends_with(')')) return nullptr;
     const std::string_view head = name.substr(0, open);
     const std::string_view inside = name.substr(open + 1, name.size() - open - 2);

@@ -19,6 +19,9 @@ enum class TypeKind {
     boolean,
     integer,
     floating,
+    complex,  ///< bits of both components together
+    moment,    ///< datetime64: 64 bits; its name has the unit
+    duration,  ///< timedelta64, likewise
     text,
     tuple,     ///< elements
     optional,  ///< elements[0], or None: what a function returns that returns nothing on some paths
@@ -79,12 +82,17 @@ struct Type {
     std::string name;  ///< Numba's
 
     [[nodiscard]] bool is(TypeKind other) const { return kind == other; }
-    /// Booleans count: they take part in arithmetic.
+    /// A real number. Booleans count: they take part in arithmetic.
     [[nodiscard]] bool is_number() const {
         return kind == TypeKind::boolean || kind == TypeKind::integer || kind == TypeKind::floating;
     }
+    /// What operators of numbers take: real or complex.
+    [[nodiscard]] bool is_numeric() const { return is_number() || is(TypeKind::complex); }
+    [[nodiscard]] bool is_date() const { return kind == TypeKind::moment || kind == TypeKind::duration; }
+    /// One value of its own, where a record is a place in memory.
+    [[nodiscard]] bool is_scalar() const { return is_numeric() || is_date(); }
     /// Can be an element of an array.
-    [[nodiscard]] bool lies_in_memory() const { return is_number() || kind == TypeKind::record; }
+    [[nodiscard]] bool lies_in_memory() const { return is_scalar() || kind == TypeKind::record; }
     [[nodiscard]] bool is_integral() const { return kind == TypeKind::boolean || kind == TypeKind::integer; }
     /// Its state lives at the place that made it (TypeTable::iterator).
     [[nodiscard]] bool is_iterator() const {
@@ -110,10 +118,19 @@ using TypeRef = const Type*;
 class TypeTable {
   public:
     TypeTable();
-    TypeRef none, boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64;
+    TypeRef none, boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, complex64,
+        complex128;
 
     [[nodiscard]] TypeRef integer(unsigned bits, bool is_signed) const;
-    [[nodiscard]] TypeRef floating(unsigned bits) const { return bits == 32 ? float32 : float64; }
+    [[nodiscard]] TypeRef floating(unsigned bits) const {
+        return bits == 16 ? float16 : bits == 32 ? float32 : float64;
+    }
+    /// Of 64 or 128 bits.
+    [[nodiscard]] TypeRef complex(unsigned bits) const { return bits == 64 ? complex64 : complex128; }
+    /// The type of a complex number's components.
+    [[nodiscard]] TypeRef component(TypeRef complex) const { return floating(complex->bits / 2); }
+    /// datetime64 (moment) or timedelta64 (duration) of a unit: "D", "ns".
+    [[nodiscard]] TypeRef date(TypeKind kind, std::string_view unit);
     [[nodiscard]] TypeRef literal(TypeRef base, std::int64_t value);
     [[nodiscard]] TypeRef text(std::string_view value);
     [[nodiscard]] TypeRef tuple(std::vector<TypeRef> elements);
@@ -158,6 +175,7 @@ class TypeTable {
     [[nodiscard]] TypeRef parse_record(std::string_view name);
     [[nodiscard]] TypeRef parse_array(std::string_view name);
     [[nodiscard]] bool parse_field(std::string_view text, RecordField& field);
+    [[nodiscard]] TypeRef parse_scalar(std::string_view name);
     TypeRef intern_by_identity(Type type, std::uint32_t site, std::size_t position);
     TypeRef intern(Type type, std::string_view key_suffix = {});
     std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;

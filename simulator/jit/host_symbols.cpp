@@ -12,6 +12,10 @@ __int128 __divti3(__int128, __int128);
 __int128 __modti3(__int128, __int128);
 unsigned __int128 __udivti3(unsigned __int128, unsigned __int128);
 unsigned __int128 __umodti3(unsigned __int128, unsigned __int128);
+// Of float16, which this compiler's C++ has no type for: only their addresses are of use.
+void __extendhfsf2();
+void __truncsfhf2();
+void __truncdfhf2();
 }
 
 namespace cudasim::jit {
@@ -57,6 +61,9 @@ const std::vector<std::pair<std::string_view, void*>>& host_symbols() {
         {"__modti3", address(&__modti3)},
         {"__udivti3", address(&__udivti3)},
         {"__umodti3", address(&__umodti3)},
+        {"__extendhfsf2", address(&__extendhfsf2)},
+        {"__truncsfhf2", address(&__truncsfhf2)},
+        {"__truncdfhf2", address(&__truncdfhf2)},
     };
     return symbols;
 }

@@ -230,6 +230,22 @@ def test_mandelbrot_equals_numpy():
     """)
 
 
+def test_julia_set_equals_numpy():
+    check("""
+        from julia_set import julia_set
+        c, limit, rows, columns = -0.8 + 0.156j, 60, 30, 50
+        step = 3.0 / columns
+        z = (-1.5 - 1.0j) + (np.arange(columns)[None, :] * step + 1j * (np.arange(rows)[:, None] * step))
+        expected = np.full((rows, columns), limit)
+        for i in range(limit):
+            out = (expected == limit) & (z.real * z.real + z.imag * z.imag > 4.0)
+            expected[out] = i
+            z = np.where(expected < limit, z, z * z + c)
+        assert np.array_equal(julia_set(c, rows, columns, limit), expected)
+        assert len(np.unique(expected)) > 10
+    """)
+
+
 def test_convolution_is_close_to_numpy():
     pytest.importorskip("matplotlib")
     check("""

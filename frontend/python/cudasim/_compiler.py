@@ -11,6 +11,7 @@ from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
 from cudasim._resolve import describe, globals_of
 from cudasim._tracebacks import name_in_debug_info
+from cudasim.kernel_library import LibraryFunction, named
 
 
 class CompiledPythonKernel:
@@ -40,10 +41,9 @@ def compile_kernel(
     :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
     """
     del debug, device_functions
-    functions, sources, constants, order = _gather(pyfunc, without_debuggers)
     try:
-        result = _native.compile_python(functions, list(map(str, argument_types)), sorted(sources.items()),
-                                        fastmath=bool(fastmath), fma=fma)
+        result, constants, order = _with_library(pyfunc, without_debuggers, list(map(str, argument_types)),
+                                          fastmath=bool(fastmath), fma=fma)  # fmt: skip
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
     else:
@@ -60,20 +60,39 @@ def compile_kernel(
     raise refusal
 
 
-def _gather(pyfunc, without_debuggers):
+def _with_library(pyfunc, without_debuggers, argument_types, **flags):
+    """The compiler's result, constants, and the functions. Operations on some types are functions of the library: which
+    ones it takes is known only when the types are."""
+    library = []
+    while True:
+        functions, sources, constants, order = _gather(pyfunc, without_debuggers, library)
+        try:
+            result = _native.compile_python(functions, argument_types, sorted(sources.items()), **flags)
+            return result, constants, order
+        except _native.MissingLibraryFunction as missing:
+            library.append(str(missing))
+
+
+def _gather(pyfunc, without_debuggers, library=()):
     """The kernel and, transitively, every function that it names, in the form of compile_python(); source files;
-    constants; the functions themselves."""
-    order, numbers, functions, sources, constants = [(pyfunc, ())], {}, [], {}, []
+    constants; the functions themselves.
+
+    :param library: names of functions of the library that it needs without naming them
+    """
+    order, numbers, functions, sources, constants = [(pyfunc, (), "", False)], {}, [], {}, []
 
     def register(dispatcher):
         signatures = getattr(dispatcher, "device_signatures", ())
-        key = (dispatcher.py_func, signatures)
+        in_library = isinstance(dispatcher, LibraryFunction)
+        key = (dispatcher.py_func, signatures, *((dispatcher.name, dispatcher.exact) if in_library else ("", False)))
         if key not in numbers:
             numbers[key] = len(order)
             order.append(key)
         return numbers[key]
 
-    for function, signatures in order:  # grows while it runs
+    for name in library:
+        register(named(name))
+    for function, signatures, library_name, exact in order:  # grows while it runs
         try:
             source = source_of(function)
         except SourceNotAvailable as error:
@@ -81,15 +100,17 @@ def _gather(pyfunc, without_debuggers):
         file = name_in_debug_info(source.file)
         sources[file] = source.file_text
         outer = globals_of(function, source.node, register)
-        constants += frozen_constants(function, source, outer)
+        if not library_name:
+            constants += frozen_constants(function, source, outer)
         functions.append({
             "node": _stripped(source.node) if without_debuggers else source.node, "line_offset": source.line_offset, "file": file,
             "first_line": source.first_line, "lines": source.lines,
             "globals": outer,
             "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
             "signatures": [(list(arguments), result or "") for arguments, result in signatures],
+            "library_name": library_name, "exact_signatures": exact,
         })
-    return functions, sources, constants, [function for function, _ in order]
+    return functions, sources, constants, [function for function, *_ in order]
 
 
 #: Functions by which code stops in a debugger, and the modules of debuggers.

@@ -12,16 +12,17 @@ import types as python_types
 
 import numpy as np
 
+from cudasim.kernel_library import function_for
 from cudasim.types import Type, name_of
 
 # NumPy's names that kernels may call and that are no ufuncs.
 _NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + kernel_name for name, kernel_name in (
     *((name, name) for name in (
         "ndindex", "ndenumerate", "shape", "size", "asarray", "sum", "prod", "mean", "var", "std", "all", "any", "argmin",
-        "argmax", "nansum", "nanprod", "nanmean", "count_nonzero", "min", "max", "round", "finfo", "iinfo")),
+        "argmax", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "count_nonzero", "min", "max", "round", "finfo", "iinfo", "isscalar", "iscomplexobj", "isrealobj")),
     ("amin", "min"), ("amax", "max"), ("around", "round"))}
 #: What Numba's CUDA target compiles (numba-cuda 0.30).
-_NUMPY_NOT_YET = ("nditer", "nanvar", "nanstd", "searchsorted", "trace", "average", "sinc", "angle", "real", "imag")
+_NUMPY_NOT_YET = ("nditer",)
 _NUMPY_ALLOCATES = ("array", "arange", "empty", "empty_like", "full", "full_like", "linspace", "ones", "ones_like",
                     "zeros", "zeros_like")
 _UNDEFINED = object()
@@ -124,12 +125,14 @@ def describe(value, name, register_function):
         return ("none",)
     if isinstance(value, (bool, np.bool_)):
         return ("boolean", bool(value))
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return ("date", int(value.view(np.int64)), name_of(value.dtype))
     if isinstance(value, (int, np.integer)):
         return _integer(value)
     if isinstance(value, (float, np.floating)):
         return _real(value)
     if isinstance(value, (complex, np.complexfloating)):
-        return ("not_yet", "complex numbers are not supported in kernels yet")
+        return _complex(value)
     if isinstance(value, str):
         return ("text", value)
     if isinstance(value, tuple):
@@ -158,11 +161,16 @@ def _integer(value):
 
 def _real(value):
     if isinstance(value, np.floating):
-        if value.dtype.itemsize in (4, 8):
+        if value.dtype.itemsize in (2, 4, 8):
             return ("real", float(value), value.dtype.name)
-        kind = "not_yet" if value.dtype.itemsize == 2 else "unsupported"
-        return (kind, f"{value.dtype.name} is not supported in kernels")
+        return ("unsupported", f"{value.dtype.name} is not supported in kernels")
     return ("real", float(value), "float64")
+
+
+def _complex(value):
+    if isinstance(value, np.complexfloating) and value.dtype.itemsize not in (8, 16):
+        return ("unsupported", f"{value.dtype.name} is not supported in kernels")
+    return ("complex", complex(value), value.dtype.name if isinstance(value, np.complexfloating) else "complex128")
 
 
 def _tuple(value, name, register_function):
@@ -176,11 +184,12 @@ def _tuple(value, name, register_function):
 def _array(value, name):
     if value.dtype.names is not None:
         return _record_array(value, name)
-    if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8 or value.dtype.name == "float16":
-        kind = "unsupported" if value.dtype.kind in "OSU" or value.dtype.name == "longdouble" else "not_yet"
+    largest = 16 if value.dtype.kind == "c" else 8
+    if value.dtype.kind not in "biufcmM" or value.dtype.itemsize > largest:
+        kind = "unsupported" if value.dtype.kind in "OSU" or value.dtype.itemsize > largest else "not_yet"
         return (kind, f"an array of {value.dtype} is not supported in kernels")
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
-    return ("array", name, native.dtype.name, list(value.shape), native.tobytes())
+    return ("array", name, name_of(native.dtype), list(value.shape), native.tobytes())
 
 
 def _record(value, name):
@@ -203,7 +212,7 @@ def _callable_or_type(value, name, register_function):
         if issubclass(value, Exception):
             return ("exception", value.__name__)
         if issubclass(value, np.generic):
-            return ("data_type", np.dtype(value).name)
+            return ("data_type", name_of(value) if np.dtype(value).kind in "Mm" else np.dtype(value).name)
     if isinstance(value, np.dtype):
         return ("data_type", name_of(value) if value.names is not None else value.name)
     py_func = getattr(value, "py_func", None)
@@ -219,10 +228,15 @@ def _callable_or_type(value, name, register_function):
             return ("intrinsic", _NUMPY_FUNCTIONS[value])
     except TypeError:  # not hashable
         pass
+    in_library = function_for(value)
+    if in_library is not None:
+        return ("function", register_function(in_library), in_library.name)
+    if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "cmath":
+        return ("unsupported", f"cmath.{value.__name__}() is not supported in kernels, by Numba's CUDA target neither")
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "math":
         return ("intrinsic", "math." + value.__name__)
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "_operator":
-        return ("not_yet", "the functions of Python's module operator are not supported in kernels yet")
+        return ("intrinsic", "operator." + value.__name__)
     if isinstance(value, np.ufunc):
         return ("intrinsic", "numpy." + value.__name__)
     type_name = _numba_type_name(value)

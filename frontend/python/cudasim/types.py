@@ -12,6 +12,7 @@ import numpy as np
 from cudasim import _record_names
 
 _ARRAY_NAME = re.compile(r"(?:unaligned )?(?:readonly )?array\((.+), (\d+)d, ([CFA])\)")
+_DATE_NAME = re.compile(r"(datetime|timedelta)64\[(\w*)\]")
 _UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((.+) x (\d+)\)")
 _TUPLE_NAME = re.compile(r"Tuple\(([^(].*)?\)")
 
@@ -68,6 +69,23 @@ class Number(Type):
         if len(args) == 1 and not _is_type_like(args[0]):
             return self.dtype.type(args[0])
         return super().__call__(*args)
+
+
+class NPDatetime(Number):
+    """datetime64 of a unit."""
+
+    _prefix = "datetime64"
+
+    def __init__(self, unit):
+        self.unit = unit
+        Type.__init__(self, f"{self._prefix}[{unit}]")
+        self.dtype = np.dtype(self.name if unit else self._prefix)
+
+
+class NPTimedelta(NPDatetime):
+    """timedelta64 of a unit."""
+
+    _prefix = "timedelta64"
 
 
 class Array(Type):
@@ -205,6 +223,8 @@ def name_of(value):
         return _numba_type_name(value)
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         dtype = np.dtype(value)
+        if dtype.kind in "Mm" and _DATE_NAME.fullmatch(dtype.name + ("" if "[" in dtype.name else "[]")):
+            return dtype.name + ("" if "[" in dtype.name else "[]")
         if dtype.name in ALIASES:
             return ALIASES[dtype.name].name
         if dtype.names is not None and dtype.isnative:
@@ -230,6 +250,8 @@ def parse_type(text):
         return ALIASES[text]
     if match := _ARRAY_NAME.fullmatch(text):
         return Array(parse_type(match[1]), int(match[2]), match[3])
+    if match := _DATE_NAME.fullmatch(text):
+        return (NPDatetime if match[1] == "datetime" else NPTimedelta)(match[2])
     if match := _UNIFORM_TUPLE_NAME.fullmatch(text):
         return UniTuple(parse_type(match[1]), int(match[2]))
     if match := _TUPLE_NAME.fullmatch(text):

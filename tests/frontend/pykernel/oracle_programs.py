@@ -31,7 +31,7 @@ class Program:
 
 
 class Writer:
-    """Draws one program. kinds: variable → "i" (integer), "f" (float) or "b" (bool)."""
+    """Draws one program. kinds: variable → "i" (integer), "f" (float) or "b" (bool). Expressions of kind "z" are complex."""
 
     def __init__(self, draw, kinds, unsigned):
         self.draw, self.kinds, self.unsigned = draw, dict(kinds), unsigned
@@ -71,6 +71,8 @@ class Writer:
             return self.pick(*known)
         if kind == "i":
             return self.literal(0, 1, 2, 3, 7, 10, 255, -1, -5, 1000003, 2**31, -(2**40))
+        if kind == "z":
+            return self.pick("1j", "(-2.5j)", "(1.5 - 0.25j)", "np.complex64(3 - 1j)")
         if kind == "f":
             return self.pick("0.0", "1.0", "-1.0", "0.5", "2.5", "-3.25", "1e10", "1e-7", "0.1")
         return self.pick("True", "False")
@@ -119,6 +121,20 @@ class Writer:
             return f"np.{self.pick(*_INTEGER_UFUNCS)}({e('i', depth)}, {e('i', depth)})"
         return self.tuple_element("i", depth)
 
+    def expression_z(self, depth):
+        """Complex: only as part of what gives a float."""
+        e = self.expression
+        form = self.number(0, 6)
+        if form <= 2:
+            return f"({e('z', depth)} {self.pick('+', '-', '*')} {e(self.pick('z', 'z', 'f', 'i'), depth)})"
+        if form == 3:
+            return f"complex({e('f', depth)}, {e('f', depth)})"
+        if form == 4:
+            return f"(-{e('z', depth)}).conjugate()"
+        if form == 5:
+            return f"({e('z', depth)} if {e('b', depth)} else {e(self.pick('z', 'f'), depth)})"
+        return f"({e('z', depth)} if {e('z', depth)} {self.pick('==', '!=')} {e('z', depth)} else {e('z', depth)})"
+
     def masked(self, value, grows=True):
         """Below 2**40: Numba tells LLVM that signed integers do not overflow, so that what follows is undefined."""
         return value if self.unsigned or not grows else f"({value} & 1099511627775)"
@@ -129,7 +145,9 @@ class Writer:
 
     def expression_f(self, depth):
         e = self.expression
-        form = self.number(0, 13)
+        form = self.number(0, 14)
+        if form == 14:
+            return f"({e('z', depth)}).{self.pick('real', 'imag')}"
         if form <= 3:
             return f"({e('f', depth)} {self.pick('+', '-', '*', '/')} {e(self.pick('f', 'f', 'i'), depth)})"
         if form == 4:

@@ -147,10 +147,6 @@ def ufunc_of_bits_of_floats(a):
     a[0] = np.bitwise_and(a[0], 1)  # «np.bitwise_and(a[0], 1)»
 
 
-def ufunc_into_an_array(a):
-    np.sin(a, a)  # «np.sin(a, a)»
-
-
 def ufunc_that_cuda_does_not_have(a):
     a[0] = np.sqrt(a[0])  # «np.sqrt(a[0])»
 
@@ -213,7 +209,7 @@ REFUSALS = {
                     sums_along_an_axis, largest_along_an_axis, largest_by_its_method, smallest_by_numpy,
                     ufunc_of_an_array, ufunc_of_bits_of_floats, searches_for_a_tuple, view_of_another_width,
                     view_as_a_string, index_in_a_mixed_tuple],
-    "UnsupportedError": [ufunc_into_an_array, ufunc_that_cuda_does_not_have],
+    "UnsupportedError": [ufunc_that_cuda_does_not_have],
     "NumbaRuntimeError": [array_into_a_row],
     "CompilerError": [deletes_a_name],
     "UnsupportedBytecodeError": [imports, defines_a_class, assigns_a_global, starred_target],

@@ -37,6 +37,8 @@ _FORMATS = {
     "float16": "e",
     "float32": "f",
     "float64": "d",
+    "complex64": "ff",
+    "complex128": "dd",
 }
 _INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
 
@@ -138,6 +140,8 @@ class HostCopies:
             )
 
 
+_DATES = (np.datetime64, np.timedelta64)
+_COMPLEX = (complex, np.complex64, np.complex128)
 #: Numba has types for these, but launches cannot pass them: NotImplementedError, as with a GPU.
 _NOT_PASSED = (
     type(None), str, bytes, bytearray, memoryview, array.array, list, set, slice, type(...), np.dtype, enum.Enum
@@ -197,6 +201,8 @@ def _numpy_scalar_type(value):
     if value.dtype.names is not None and value.dtype.isnative:
         return types.name_of(value.dtype)
     if value.dtype.name not in types.ALIASES:
+        if value.dtype.kind in "Mm" and value.dtype.isnative:
+            return types.name_of(value.dtype)
         if value.dtype.kind in "SU":
             raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; {_PASSED}")
         if _only_in_python_mode(value.dtype):
@@ -206,7 +212,7 @@ def _numpy_scalar_type(value):
 
 
 def _only_in_python_mode(dtype):
-    """Whether Numba has a type for it, and the compiler does not yet: dates and times, characters."""
+    """Whether Numba has a type for it, and the compiler does not yet: characters, units such as 25 seconds."""
     return dtype.isnative and dtype.kind in "MmSU"
 
 
@@ -217,7 +223,7 @@ def _unsupported_dtype(what, dtype):
             f"Unsupported {what} dtype: {dtype.str}; kernels take this machine's byte order: convert it with "
             ".astype(a.dtype.newbyteorder('='))"
         )
-    if dtype.kind in "SUVMm":
+    if dtype.kind in "SUV":
         return errors.UnsupportedError(f"a kernel argument of dtype {dtype} is not supported yet")
     return errors.NumbaValueError(f"Unsupported {what} dtype: {dtype}")
 
@@ -257,6 +263,8 @@ def _format_of(name):
     if name in _FORMATS:
         return _FORMATS[name]
     parsed = types.parse_type(name)
+    if isinstance(parsed, types.NPDatetime):
+        return "q"
     if isinstance(parsed, types.Array):
         return "Q" + "q" * (2 * parsed.ndim)
     if isinstance(parsed, types.Record):
@@ -264,6 +272,12 @@ def _format_of(name):
     if isinstance(parsed, types.Tuple):
         return struct_format([types.name_of(element) for element in parsed.types])
     raise ValueError(f"a kernel cannot take an argument of type {name}")
+
+
+def _rounded_to_float16(value):
+    """struct refuses what becomes infinite."""
+    with np.errstate(over="ignore"):
+        return float(np.float16(value))
 
 
 def converter(name):
@@ -277,8 +291,12 @@ def converter(name):
             return value - (1 << bits) if signed and value & sign else value
 
         return wrap
+    if name == "float16":
+        return _rounded_to_float16
     if name.startswith("float"):
         return float
+    if name.startswith("complex"):
+        return complex
     return bool if name == "bool" else None
 
 
@@ -339,7 +357,13 @@ class Flattener:
             self._flatten_one(as_cuda_array(value), index, copies, values)
         else:
             convert = self._converters[index]
-            values.append(value if convert is None else convert(value))
+            value = value if convert is None else convert(value)
+            if isinstance(value, _COMPLEX):
+                values += (value.real, value.imag)
+            elif isinstance(value, _DATES):
+                values.append(int(value.view(np.int64)))
+            else:
+                values.append(value)
 
     def _check_memory(self, array, index, device):
         """A kernel reaches its own device's memory only, unless peer access is enabled; a GPU would fault."""

@@ -8,6 +8,7 @@ its types, as the compiler freezes them (design.md, section 6).
 """
 
 import builtins
+import cmath
 import dis
 import math
 import sys
@@ -18,6 +19,8 @@ import numpy as np
 from cudasim import _native, _pyfiber, types
 from cudasim._tracebacks import is_package_code, name_in_debug_info
 from cudasim.cuda.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
+from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
+from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
 from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
 from cudasim.python_mode.vectors import constructors
@@ -35,7 +38,7 @@ _MATH_NAMES = {
 } | {"arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
      "arctanh": "atanh", "deg2rad": "radians", "rad2deg": "degrees"}  # fmt: skip
 
-_TYPE_NAMES = ("int", "float", "bool")
+_TYPE_NAMES = ("int", "float", "bool", "complex")
 _BUILTINS = {**vars(builtins), **_pyfiber.builtins}
 #: For kernels that match classes (`case int():`), which have to be classes.
 _BUILTINS_WITH_TYPES = {**_BUILTINS, **{name: getattr(builtins, name) for name in _TYPE_NAMES}}
@@ -94,6 +97,26 @@ def _group(name, intrinsic):
     return group
 
 
+_library_calls = {}
+
+
+def _library_call(function):
+    """A function of the library as simulated threads call it. Its own globals are replaced when it is first called, for
+    they may name functions of the library that are being replaced."""
+    if function not in _library_calls:
+        _library_calls[function] = typed_call(function, lambda: function_of(function))
+    return _library_calls[function]
+
+
+def _ufunc(ufunc):
+    math_name = _MATH_NAMES.get(ufunc.__name__, "")
+    for_complex = named("cmath.log2") if math_name == "log2" else function_for(getattr(cmath, math_name, None))
+    complex_function = None if for_complex is None else _library_call(for_complex)
+    if ufunc is np.divide:
+        complex_function = complex_divide
+    return _pyfiber.ufunc(ufunc, _pyfiber.math.get(math_name), complex_function, array_ufunc)
+
+
 class _Replacements:
     """What stands for an object in kernels; made when the first kernel runs in Python mode."""
 
@@ -110,7 +133,11 @@ class _Replacements:
         by_identity[id(np.round)] = by_identity[id(np.around)] = _pyfiber.builtins["numpy.round"]
         for name, value in vars(np).items():
             if isinstance(value, np.ufunc) and id(value) not in by_identity:
-                by_identity[id(value)] = _pyfiber.ufunc(value, _pyfiber.math.get(_MATH_NAMES.get(value.__name__, "")))
+                by_identity[id(value)] = _ufunc(value)
+        for name in NUMPY_NAMES:
+            by_identity[id(getattr(np, name))] = _library_call(named("numpy." + name))
+        cmath_members = {name: _library_call(named("cmath." + name)) for name in CMATH_NAMES}
+        by_identity |= {id(getattr(cmath, name)): function for name, function in cmath_members.items()}
         numpy_members = {name: by_identity[id(value)] for name, value in vars(np).items() if id(value) in by_identity}
         for dtype, kind in kernel_types.items():
             by_identity[id(getattr(types, dtype.name))] = kind
@@ -118,6 +145,7 @@ class _Replacements:
             **by_identity,
             id(cuda): _module(cuda, self._members),
             id(math): _module(math, _pyfiber.math),
+            id(cmath): _module(cmath, cmath_members),
             id(np): _module(np, numpy_members),
             **{id(getattr(cuda, name)): self._members[name] for name in _MODULES},
         }
@@ -142,9 +170,11 @@ class _Replacements:
             return _pyfiber.intrinsics.get(name) or self._members.get(name.partition(".")[2], value)
         if isinstance(value, np.ndarray) and value.dtype.kind in "biufcMmSUV":
             return constant(value)
+        if isinstance(value, LibraryFunction):
+            return _library_call(value)
         if isinstance(value, np.void) and value.dtype.names is not None:
             return constant(np.asarray(value))[()]
-        if isinstance(value, np.generic) or type(value) is float:
+        if isinstance(value, np.generic) or type(value) in (float, complex):
             return scalar(np.asarray(value).dtype, value)
         if isinstance(value, tuple) and type(value) is tuple:
             return tuple([self.of(element, clone, names) for element in value])
@@ -175,6 +205,8 @@ def _with_kernel_floats(code):
     def typed(value):
         if type(value) is float:
             return _pyfiber.float64(value)
+        if type(value) is complex:
+            return _pyfiber.complex128(value)
         if type(value) is tuple:
             return tuple(map(typed, value))
         return _with_kernel_floats(value) if isinstance(value, python_types.CodeType) else value

@@ -47,7 +47,8 @@ def _uncompiled_value(value, numbers, owner):
 #: numpy.dtype → the type that a kernel's values of it have
 kernel_types = {
     np.dtype(name): getattr(_pyfiber, name)
-    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+                 "complex64", "complex128")
 }
 _dtypes = {kind: dtype for dtype, kind in kernel_types.items()}
 
@@ -61,6 +62,10 @@ def _value(kind, numbers, owner):
         return _pyfiber.array(next(numbers), (), (), kind.dtype, True, owner)[()]
     if isinstance(kind, types.Tuple):
         return tuple([_value(types.parse_type(types.name_of(element)), numbers, owner) for element in kind.types])
+    if kind.dtype.kind in "Mm":
+        return np.int64(next(numbers)).view(kind.dtype)
+    if kind.dtype.kind == "c":
+        return scalar(kind.dtype, complex(next(numbers), next(numbers)))
     return scalar(kind.dtype, next(numbers))
 
 

@@ -1,0 +1,35 @@
+"""Strings that are known while compiling: operators, characters, ord(). Numba's CUDA target has these and no more."""
+
+import numpy as np
+import pytest
+from cudasim import cuda, errors
+from kernel_checks import evaluate, refusal
+
+GREETING = "grüß"
+
+
+def test_operators_and_characters(capsys):
+    def kernel(out):
+        print("a" + "b" * 3, GREETING[2], "abc"[-1])
+        out[0] = ord("a")
+        out[1] = ord(GREETING[-1])
+        out[2] = ("a" < "b") + 2 * ("ab" in "cab") + 4 * ("x" in "cab") + 8 * ("x" not in "cab") + 16 * ("b" <= "a")
+        out[3] = len(GREETING + "!")
+        out[4] = ord("🜁")
+        if "a" + "b" == "ab":
+            out[5] = 1
+
+    assert evaluate(kernel, size=6).tolist() == [97, ord("ß"), 11, 5, ord("🜁"), 1]
+    assert capsys.readouterr().out.splitlines()[-1] == "abbb ü c"
+
+
+@pytest.mark.parametrize("expression", ["'ab'[n]", "'ab'[2]", "ord('ab')", "'a' - 'b'", "'a' * n"])
+def test_what_is_only_known_when_the_kernel_runs_is_refused(expression):
+    import linecache
+
+    source = f"def kernel(out, n):\n    x = {expression}\n"
+    file = f"<strings {expression}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    namespace = {"np": np, "cuda": cuda}
+    exec(compile(source, file, "exec"), namespace)
+    assert refusal(errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", "int64")
