@@ -24,9 +24,10 @@ ALLOWED = {
     "simulator/streams": set(),
     "gpu_backend": {"simulator/image", "simulator/findings"},
     "frontend/pykernel": {"simulator/image", "simulator/findings", "simulator/libdevice"},
+    "frontend/ptx": {"simulator/image"},
     "frontend/bindings": {
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",
-        "gpu_backend", "frontend/pykernel", "simulator/libdevice",
+        "gpu_backend", "frontend/ptx", "frontend/pykernel", "simulator/libdevice",
     },
     # Another shared object than the engine's: interfaces and plain data only.
     "frontend/pyfiber": {

@@ -1,0 +1,104 @@
+// mov and cvt (PTX ISA, "Data Movement and Conversion Instructions", cvt with its rounding and saturation modifiers).
+#include <llvm/IR/Intrinsics.h>
+
+#include "frontend/ptx/translation.h"
+
+namespace cudasim::ptx {
+namespace {
+
+using llvm::Value;
+namespace Intrinsic = llvm::Intrinsic;
+
+/// {a, b} to or from one register of all their bits, the first one lowest.
+void translate_vector_move(At& at, const Operand& target, const Operand& from) {
+    auto& b = at.b;
+    const Type whole = at.type();
+    const Operand& group = target.kind == Operand::vector ? target : from;
+    const auto count = static_cast<unsigned>(group.elements.size());
+    if (count == 0 || whole.width % count != 0) at.refuse();
+    const Type part{Type::bits, whole.width / count};
+    if (target.kind == Operand::vector) {
+        Value* bits = at.function.read(from, {Type::bits, whole.width});
+        for (unsigned i = 0; i < count; ++i)
+            at.function.write(group.elements[i], b.CreateTrunc(b.CreateLShr(bits, i * part.width), at.function.module.type(part)));
+        return;
+    }
+    Value* bits = b.getIntN(whole.width, 0);
+    for (unsigned i = 0; i < count; ++i) {
+        Value* piece = b.CreateZExt(at.function.read(group.elements[i], part), bits->getType());
+        bits = b.CreateOr(bits, b.CreateShl(piece, i * part.width));
+    }
+    at.function.write(target, bits);
+}
+
+void translate_mov(At& at) {
+    if (at.operand(0).kind == Operand::vector || at.operand(1).kind == Operand::vector)
+        return translate_vector_move(at, at.operand(0), at.operand(1));
+    at.write(at.read(1));
+}
+
+/// To an integral value: .rni to nearest even, .rzi, .rmi, .rpi.
+Value* rounded_to_integer(At& at, Value* value) {
+    const Intrinsic::ID id = at.has("rni")   ? Intrinsic::rint
+                             : at.has("rmi") ? Intrinsic::floor
+                             : at.has("rpi") ? Intrinsic::ceil
+                             : at.has("rzi") ? Intrinsic::trunc
+                                             : Intrinsic::not_intrinsic;
+    return id == Intrinsic::not_intrinsic ? value : at.b.CreateUnaryIntrinsic(id, value);
+}
+
+/// What does not fit becomes the nearest that does; NaN becomes 0.
+Value* real_to_integer(At& at, Value* value, Type to) {
+    value = rounded_to_integer(at, value);
+    const Intrinsic::ID id = to.kind == Type::signed_ ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat;
+    return at.b.CreateIntrinsic(id, {at.function.module.type(to), value->getType()}, {value});
+}
+
+Value* real_to_real(At& at, Value* value, Type from, Type to) {
+    if (from.width == to.width) value = rounded_to_integer(at, value);
+    if (to.width < from.width && !directed_rounding(at).empty()) at.refuse();
+    value = at.b.CreateFPCast(value, at.function.module.type(to));
+    if (!at.has("sat")) return value;
+    if (to.width != 32) at.refuse();
+    return at.call("__nv_saturatef", value->getType(), {value});
+}
+
+Value* integer_to_integer(At& at, Value* value, Type from, Type to) {
+    auto& b = at.b;
+    const bool from_signed = from.kind == Type::signed_, to_signed = to.kind == Type::signed_;
+    llvm::Type* wide = b.getIntNTy(2 * std::max(from.width, to.width));
+    if (!at.has("sat")) return b.CreateIntCast(value, at.function.module.type(to), from_signed);
+    Value* exact = b.CreateIntCast(value, wide, from_signed);
+    const unsigned bits = wide->getIntegerBitWidth();
+    const llvm::APInt low = to_signed ? llvm::APInt::getSignedMinValue(to.width).sext(bits) : llvm::APInt(bits, 0);
+    const llvm::APInt high = to_signed ? llvm::APInt::getSignedMaxValue(to.width).sext(bits) : llvm::APInt::getMaxValue(to.width).zext(bits);
+    exact = b.CreateBinaryIntrinsic(Intrinsic::smax, exact, llvm::ConstantInt::get(wide, low));
+    exact = b.CreateBinaryIntrinsic(Intrinsic::smin, exact, llvm::ConstantInt::get(wide, high));
+    return b.CreateTrunc(exact, at.function.module.type(to));
+}
+
+void translate_cvt(At& at) {
+    const Type from = at.type(), to = at.type(1);
+    if (from.kind == Type::half_pair || to.kind == Type::half_pair || at.has("pack")) at.refuse();
+    Value* value = at.read(1, from);
+    const bool from_real = from.kind == Type::real, to_real = to.kind == Type::real;
+    if (from_real && to_real) return at.write(real_to_real(at, value, from, to));
+    if (from_real) return at.write(real_to_integer(at, value, to), to.kind == Type::signed_);
+    if (!to_real) return at.write(integer_to_integer(at, value, from, to), to.kind == Type::signed_);
+    if (!directed_rounding(at).empty()) at.refuse();
+    llvm::Type* type = at.function.module.type(to);
+    at.write(from.kind == Type::signed_ ? at.b.CreateSIToFP(value, type) : at.b.CreateUIToFP(value, type));
+}
+
+constexpr Row rows[] = {
+    {"mov", translate_mov},
+    {"cvt", translate_cvt},
+};
+
+}  // namespace
+
+std::span<const Row> conversion_rows() {
+    return rows;
+}
+
+}  // namespace cudasim::ptx

@@ -1,0 +1,147 @@
+// Loads, stores, addresses and atomic operations (PTX ISA, "Data Movement and Conversion Instructions", "Parallel
+// Synchronization and Communication Instructions": atom, red).
+#include "frontend/ptx/translation.h"
+
+namespace cudasim::ptx {
+namespace {
+
+using llvm::AtomicOrdering;
+using llvm::AtomicRMWInst;
+using llvm::Value;
+
+/// The state space among the modifiers, which may say a part of it (.shared::cta).
+Space space_of(const At& at) {
+    for (std::size_t i = 1; i < at.instruction.opcode.size(); ++i) {
+        const std::string& name = at.instruction.opcode[i];
+        if (name == "global") return Space::global;
+        if (name.starts_with("shared")) return Space::shared;
+        if (name == "const") return Space::constant;
+        if (name == "local") return Space::local;
+        if (name.starts_with("param")) return Space::parameter;
+    }
+    return Space::generic;
+}
+
+AtomicOrdering ordering_of(const At& at) {
+    if (at.has("acq_rel")) return AtomicOrdering::AcquireRelease;
+    if (at.has("acquire")) return AtomicOrdering::Acquire;
+    if (at.has("release")) return AtomicOrdering::Release;
+    return at.has("relaxed") ? AtomicOrdering::Monotonic : AtomicOrdering::NotAtomic;
+}
+
+/// The registers that take part: {a, b, c, d}, or one.
+std::vector<Operand> parts_of(const Operand& operand) {
+    return operand.kind == Operand::vector ? operand.elements : std::vector<Operand>{operand};
+}
+
+/// A vector's address has to be a multiple of the whole vector's size; its parts are accessed one after another.
+llvm::Align alignment_of(Type type, std::size_t count, std::size_t index) {
+    const std::uint64_t bytes = std::max(1U, type.width / 8);
+    return index == 0 ? llvm::Align(bytes * count) : llvm::Align(bytes);
+}
+
+void translate_ld(At& at) {
+    auto& b = at.b;
+    const Type type = at.type();
+    Value* place = at.function.pointer(at.operand(1), space_of(at));
+    const std::vector<Operand> parts = parts_of(at.operand(0));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        Value* address = i == 0 ? place : b.CreateConstGEP1_64(at.function.module.type(type), place, i);
+        auto* load = b.CreateAlignedLoad(at.function.module.type(type), address, alignment_of(type, parts.size(), i), at.has("volatile"));
+        if (ordering_of(at) != AtomicOrdering::NotAtomic) load->setAtomic(ordering_of(at));
+        at.function.write(parts[i], load, type.kind == Type::signed_);
+    }
+}
+
+void translate_st(At& at) {
+    auto& b = at.b;
+    const Type type = at.type();
+    Value* place = at.function.pointer(at.operand(0), space_of(at));
+    const std::vector<Operand> parts = parts_of(at.operand(1));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        Value* address = i == 0 ? place : b.CreateConstGEP1_64(at.function.module.type(type), place, i);
+        auto* store = b.CreateAlignedStore(at.function.read(parts[i], type), address, alignment_of(type, parts.size(), i), at.has("volatile"));
+        if (ordering_of(at) != AtomicOrdering::NotAtomic) store->setAtomic(ordering_of(at));
+    }
+}
+
+/// Between an address in a space and a generic one.
+void translate_cvta(At& at) {
+    auto& b = at.b;
+    const Space space = space_of(at);
+    if (space == Space::local || space == Space::parameter) return at.write(at.read(1));
+    const bool to_space = at.has("to");
+    Value* address = at.read(1, u64);
+    llvm::Type* generic = llvm::PointerType::get(at.function.module.context, 0);
+    Value* pointer = at.function.pointer_of(address, to_space ? Space::generic : space);
+    llvm::Type* target = generic;
+    if (to_space) target = at.function.pointer_of(address, space)->getType();
+    at.write(b.CreatePtrToInt(b.CreateAddrSpaceCast(pointer, target), b.getInt64Ty()));
+}
+
+/// Whether a generic address lies in the space; the simulator answers for shared memory.
+void translate_isspacep(At& at) {
+    if (space_of(at) != Space::shared) at.refuse();
+    Value* pointer = at.function.pointer_of(at.read(1, u64), Space::generic);
+    at.write(at.call("llvm.nvvm.isspacep.shared", at.b.getInt1Ty(), {pointer}));
+}
+
+void translate_nothing(At&) {}
+
+AtomicRMWInst::BinOp operation_of(const At& at) {
+    const Type type = at.type();
+    const bool real = type.kind == Type::real, with_sign = type.kind == Type::signed_;
+    if (at.has("add")) return real ? AtomicRMWInst::FAdd : AtomicRMWInst::Add;
+    if (at.has("exch")) return AtomicRMWInst::Xchg;
+    if (at.has("and")) return AtomicRMWInst::And;
+    if (at.has("or")) return AtomicRMWInst::Or;
+    if (at.has("xor")) return AtomicRMWInst::Xor;
+    if (at.has("inc")) return AtomicRMWInst::UIncWrap;
+    if (at.has("dec")) return AtomicRMWInst::UDecWrap;
+    if (at.has("min") && !real) return with_sign ? AtomicRMWInst::Min : AtomicRMWInst::UMin;
+    if (at.has("max") && !real) return with_sign ? AtomicRMWInst::Max : AtomicRMWInst::UMax;
+    at.refuse();
+}
+
+AtomicOrdering atomic_ordering(const At& at) {
+    const AtomicOrdering ordering = ordering_of(at);
+    return ordering == AtomicOrdering::NotAtomic ? AtomicOrdering::Monotonic : ordering;
+}
+
+/// @param first operand number of the address: atom has a result before it, red has none
+Value* atomic(At& at, std::size_t first) {
+    auto& b = at.b;
+    const Type type = at.type();
+    if (type.width < 32) at.refuse();
+    Value* place = at.function.pointer(at.operand(first), space_of(at));
+    Value* operand = at.read(first + 1);
+    const llvm::MaybeAlign alignment(type.width / 8);
+    if (!at.has("cas")) return b.CreateAtomicRMW(operation_of(at), place, operand, alignment, atomic_ordering(at));
+    AtomicOrdering failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(atomic_ordering(at));
+    Value* pair = b.CreateAtomicCmpXchg(place, operand, at.read(first + 2), alignment, atomic_ordering(at), failure);
+    return b.CreateExtractValue(pair, 0);
+}
+
+void translate_atom(At& at) {
+    at.write(atomic(at, 1));
+}
+
+void translate_red(At& at) {
+    (void)atomic(at, 0);
+}
+
+constexpr Row rows[] = {
+    {"ld", translate_ld},           {"ldu", translate_ld},
+    {"st", translate_st},           {"cvta", translate_cvta},
+    {"isspacep", translate_isspacep}, {"prefetch", translate_nothing},
+    {"prefetchu", translate_nothing}, {"discard", translate_nothing},
+    {"atom", translate_atom},       {"red", translate_red},
+};
+
+}  // namespace
+
+std::span<const Row> memory_rows() {
+    return rows;
+}
+
+}  // namespace cudasim::ptx

@@ -1,0 +1,122 @@
+// Real arithmetic (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions"). Subnormal numbers are
+// kept where .ftz would flush them, and .approx is as exact as the rest.
+#include <llvm/IR/Intrinsics.h>
+
+#include <array>
+
+#include "frontend/ptx/translation.h"
+
+namespace cudasim::ptx {
+namespace {
+
+using llvm::Value;
+namespace Intrinsic = llvm::Intrinsic;
+
+bool is_double(const At& at) {
+    return at.type().width == 64;
+}
+
+/// The result between 0 and 1; NaN becomes 0.
+Value* saturated(At& at, Value* value) {
+    if (!at.has("sat")) return value;
+    if (!value->getType()->isFloatTy()) at.refuse();
+    return at.call("__nv_saturatef", value->getType(), {value});
+}
+
+/// libdevice's function with a rounding of its own: __nv_fadd_rz, __nv_dadd_rz.
+Value* rounded_call(At& at, const std::string& name, llvm::ArrayRef<Value*> arguments) {
+    if (at.type().kind != Type::real || at.type().width == 16) at.refuse();
+    const std::string symbol = "__nv_" + name + "_" + std::string(directed_rounding(at));
+    return at.call(symbol.c_str(), arguments[0]->getType(), arguments);
+}
+
+void translate_fma(At& at) {
+    Value* a = at.read(1);
+    Value* b = at.read(2);
+    Value* c = at.read(3);
+    if (at.has("relu")) at.refuse();
+    if (!directed_rounding(at).empty()) return at.write(saturated(at, rounded_call(at, is_double(at) ? "fma" : "fmaf", {a, b, c})));
+    at.write(saturated(at, at.b.CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c})));
+}
+
+void translate_sqrt(At& at) {
+    Value* value = at.read(1);
+    if (!directed_rounding(at).empty()) return at.write(rounded_call(at, is_double(at) ? "dsqrt" : "fsqrt", {value}));
+    at.write(at.b.CreateUnaryIntrinsic(Intrinsic::sqrt, value));
+}
+
+void translate_rcp(At& at) {
+    Value* value = at.read(1);
+    if (!directed_rounding(at).empty()) return at.write(rounded_call(at, is_double(at) ? "drcp" : "frcp", {value}));
+    at.write(at.b.CreateFDiv(llvm::ConstantFP::get(value->getType(), 1.0), value));
+}
+
+struct MathFunction {
+    std::string_view opcode;
+    const char* single;
+    const char* twice;
+};
+
+constexpr MathFunction math_functions[] = {
+    {"rsqrt", "__nv_rsqrtf", "__nv_rsqrt"}, {"sin", "__nv_sinf", "__nv_sin"},   {"cos", "__nv_cosf", "__nv_cos"},
+    {"lg2", "__nv_log2f", "__nv_log2"},     {"ex2", "__nv_exp2f", "__nv_exp2"}, {"tanh", "__nv_tanhf", "__nv_tanh"},
+};
+
+void translate_math(At& at) {
+    Value* value = at.read(1);
+    for (const MathFunction& function : math_functions) {
+        if (function.opcode != at.instruction.opcode[0]) continue;
+        if (at.type().width < 32 || at.type().kind != Type::real) at.refuse();
+        return at.write(at.call(is_double(at) ? function.twice : function.single, value->getType(), {value}));
+    }
+}
+
+/// The sign of a on the magnitude of b.
+void translate_copysign(At& at) {
+    at.write(at.b.CreateBinaryIntrinsic(Intrinsic::copysign, at.read(2), at.read(1)));
+}
+
+struct NumberClass {
+    std::string_view name;
+    llvm::FPClassTest test;
+};
+
+constexpr NumberClass number_classes[] = {
+    {"finite", llvm::fcFinite}, {"infinite", llvm::fcInf},   {"number", static_cast<llvm::FPClassTest>(llvm::fcAllFlags & ~llvm::fcNan)},
+    {"notanumber", llvm::fcNan}, {"normal", llvm::fcNormal}, {"subnormal", llvm::fcSubnormal},
+};
+
+void translate_testp(At& at) {
+    for (const NumberClass& known : number_classes) {
+        if (!at.has(known.name)) continue;
+        llvm::FPClassTest test = known.test;
+        return at.write(at.b.createIsFPClass(at.read(1), test));
+    }
+    at.refuse();
+}
+
+constexpr Row rows[] = {
+    {"fma", translate_fma},     {"sqrt", translate_sqrt}, {"rcp", translate_rcp},           {"rsqrt", translate_math},
+    {"sin", translate_math},    {"cos", translate_math},  {"lg2", translate_math},          {"ex2", translate_math},
+    {"tanh", translate_math},   {"testp", translate_testp}, {"copysign", translate_copysign},
+};
+
+}  // namespace
+
+std::string_view directed_rounding(const At& at) {
+    return at.has("rz") ? "rz" : at.has("rm") ? "rd" : at.has("rp") ? "ru" : "";
+}
+
+void translate_real(At& at, llvm::Instruction::BinaryOps operation, const char* name) {
+    Value* left = at.read(1);
+    Value* right = at.read(2);
+    if (!directed_rounding(at).empty())
+        return at.write(saturated(at, rounded_call(at, (is_double(at) ? "d" : "f") + std::string(name), {left, right})));
+    at.write(saturated(at, at.b.CreateBinOp(operation, left, right)));
+}
+
+std::span<const Row> real_arithmetic_rows() {
+    return rows;
+}
+
+}  // namespace cudasim::ptx

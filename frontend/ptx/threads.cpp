@@ -1,0 +1,111 @@
+// Barriers, fences and what the lanes of a warp do together (PTX ISA, "Parallel Synchronization and Communication
+// Instructions").
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "frontend/ptx/translation.h"
+
+namespace cudasim::ptx {
+namespace {
+
+using llvm::Value;
+namespace Intrinsic = llvm::Intrinsic;
+
+bool is_number(const Operand& operand, std::uint64_t value) {
+    return operand.kind == Operand::integer && operand.value == value;
+}
+
+/// Barrier 0 of the whole block, alone or with a vote; other barriers of the whole block.
+void translate_barrier(At& at) {
+    auto& b = at.b;
+    const bool votes = at.has("red");
+    if (at.has("arrive")) at.refuse();
+    if (at.has("warp")) return (void)b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {}, {at.read(0, u32)});
+    const std::size_t number = votes ? 1 : 0;
+    if (at.instruction.operands.size() != (votes ? 3U : 1U)) at.refuse();  // some threads of the block only
+    if (!votes) {
+        if (is_number(at.operand(0), 0)) return (void)b.CreateIntrinsic(Intrinsic::nvvm_barrier0, {}, {});
+        return (void)b.CreateIntrinsic(Intrinsic::nvvm_bar_sync, {}, {at.read(0, u32)});
+    }
+    if (!is_number(at.operand(number), 0)) at.refuse();
+    const Intrinsic::ID id = at.has("popc")  ? Intrinsic::nvvm_barrier0_popc
+                             : at.has("and") ? Intrinsic::nvvm_barrier0_and
+                                             : Intrinsic::nvvm_barrier0_or;
+    Value* result = b.CreateIntrinsic(id, {}, {b.CreateZExt(at.read(2, predicate), b.getInt32Ty())});
+    at.write(at.has("popc") ? result : b.CreateIsNotNull(result));
+}
+
+void translate_fence(At& at) {
+    const Intrinsic::ID id = at.has("cta")                    ? Intrinsic::nvvm_membar_cta
+                             : at.has("gl") || at.has("gpu") ? Intrinsic::nvvm_membar_gl
+                                                              : Intrinsic::nvvm_membar_sys;
+    at.b.CreateIntrinsic(id, {}, {});
+}
+
+/// The deprecated forms without .sync have no mask; hardware since Volta does not have them.
+void require_sync(const At& at) {
+    if (!at.has("sync")) at.refuse();
+}
+
+void translate_vote(At& at) {
+    require_sync(at);
+    const Intrinsic::ID id = at.has("all")   ? Intrinsic::nvvm_vote_all_sync
+                             : at.has("any") ? Intrinsic::nvvm_vote_any_sync
+                             : at.has("uni") ? Intrinsic::nvvm_vote_uni_sync
+                                             : Intrinsic::nvvm_vote_ballot_sync;
+    at.write(at.b.CreateIntrinsic(id, {}, {at.read(2, u32), at.read(1, predicate)}));
+}
+
+void translate_shfl(At& at) {
+    require_sync(at);
+    const Operand& target = at.operand(0);
+    llvm::SmallVector<Value*> arguments = {at.read(4, u32), at.read(1, u32), at.read(2, u32), at.read(3, u32)};
+    const bool paired = target.kind == Operand::list;
+    const Intrinsic::ID id = at.has("up")     ? (paired ? Intrinsic::nvvm_shfl_sync_up_i32p : Intrinsic::nvvm_shfl_sync_up_i32)
+                             : at.has("down") ? (paired ? Intrinsic::nvvm_shfl_sync_down_i32p : Intrinsic::nvvm_shfl_sync_down_i32)
+                             : at.has("bfly") ? (paired ? Intrinsic::nvvm_shfl_sync_bfly_i32p : Intrinsic::nvvm_shfl_sync_bfly_i32)
+                                              : (paired ? Intrinsic::nvvm_shfl_sync_idx_i32p : Intrinsic::nvvm_shfl_sync_idx_i32);
+    Value* result = at.b.CreateIntrinsic(id, {}, arguments);
+    if (!paired) return at.write(result);
+    at.function.write(target.elements[0], at.b.CreateExtractValue(result, 0));
+    at.function.write(target.elements[1], at.b.CreateExtractValue(result, 1));
+}
+
+void translate_match(At& at) {
+    require_sync(at);
+    const bool wide = at.type().width == 64;
+    const Type type{Type::bits, at.type().width};
+    llvm::SmallVector<Value*> arguments = {at.read(2, u32), at.read(1, type)};
+    if (at.has("any")) {
+        const Intrinsic::ID id = wide ? Intrinsic::nvvm_match_any_sync_i64 : Intrinsic::nvvm_match_any_sync_i32;
+        return at.write(at.b.CreateIntrinsic(id, {}, arguments));
+    }
+    const Intrinsic::ID id = wide ? Intrinsic::nvvm_match_all_sync_i64p : Intrinsic::nvvm_match_all_sync_i32p;
+    Value* result = at.b.CreateIntrinsic(id, {}, arguments);
+    const Operand& target = at.operand(0);
+    if (target.kind != Operand::list) return at.write(at.b.CreateExtractValue(result, 0));
+    at.function.write(target.elements[0], at.b.CreateExtractValue(result, 0));
+    at.function.write(target.elements[1], at.b.CreateExtractValue(result, 1));
+}
+
+void translate_activemask(At& at) {
+    at.write(at.b.CreateIntrinsic(Intrinsic::nvvm_activemask, {}, {}));
+}
+
+void translate_nanosleep(At& at) {
+    at.b.CreateIntrinsic(Intrinsic::nvvm_nanosleep, {}, {at.read(0, u32)});
+}
+
+constexpr Row rows[] = {
+    {"bar", translate_barrier},   {"barrier", translate_barrier},       {"membar", translate_fence},
+    {"fence", translate_fence},   {"vote", translate_vote},             {"shfl", translate_shfl},
+    {"match", translate_match},   {"activemask", translate_activemask}, {"nanosleep", translate_nanosleep},
+};
+
+}  // namespace
+
+std::span<const Row> thread_rows() {
+    return rows;
+}
+
+}  // namespace cudasim::ptx

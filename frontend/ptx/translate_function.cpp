@@ -1,0 +1,306 @@
+// A function's registers, values and blocks, and the way from an instruction to its row.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <array>
+#include <optional>
+
+#include "frontend/ptx/reader.h"
+#include "frontend/ptx/translation.h"
+
+namespace cudasim::ptx {
+namespace {
+
+const Row* find_row(std::string_view opcode) {
+    for (const auto rows : {arithmetic_rows(), real_arithmetic_rows(), bit_rows(), comparison_rows(), conversion_rows(),
+                            memory_rows(), thread_rows(), control_rows()}) {
+        for (const Row& row : rows)
+            if (row.opcode == opcode) return &row;
+    }
+    return nullptr;
+}
+
+bool lies_in_module(Space space) {
+    return space == Space::shared || space == Space::global || space == Space::constant;
+}
+
+struct SpecialRegister {
+    std::string_view name;
+    llvm::Intrinsic::ID id;
+};
+
+/// PTX ISA, "Special Registers"; those that NVVM has intrinsics for and the simulator answers.
+constexpr SpecialRegister special_registers[] = {
+    {"%tid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x},       {"%tid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y},
+    {"%tid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z},       {"%ntid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x},
+    {"%ntid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y},     {"%ntid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z},
+    {"%ctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x},   {"%ctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y},
+    {"%ctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z},   {"%nctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
+    {"%nctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y}, {"%nctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z},
+    {"%laneid", llvm::Intrinsic::nvvm_read_ptx_sreg_laneid},     {"%warpid", llvm::Intrinsic::nvvm_read_ptx_sreg_warpid},
+    {"%lanemask_lt", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt},
+    {"%lanemask_le", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_le},
+    {"%lanemask_gt", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_gt},
+    {"%lanemask_ge", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_ge},
+    {"%lanemask_eq", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_eq},
+};
+
+}  // namespace
+
+FunctionTranslation::FunctionTranslation(ModuleTranslation& module_translation, const Function& function, llvm::Function* target)
+    : module(module_translation), source(function), builder(module_translation.context), target_(target) {}
+
+void FunctionTranslation::refuse(const std::string& reason) const {
+    throw PtxError(reason, current_ ? current_->place.line : source.place.line);
+}
+
+void FunctionTranslation::run() {
+    Place first = source.place;
+    for (const auto& item : source.body) {
+        if (const auto* instruction = std::get_if<Instruction>(&item)) {
+            first = instruction->place;
+            break;
+        }
+    }
+    auto* type = module.debug.createSubroutineType(module.debug.getOrCreateTypeArray({}));
+    const unsigned line = first.file ? first.file_line : static_cast<unsigned>(source.place.line);
+    target_->setSubprogram(module.debug.createFunction(module.file(first.file), source.name, source.name, module.file(first.file),
+                                                       line, type, line, llvm::DINode::FlagZero,
+                                                       llvm::DISubprogram::SPFlagDefinition));
+    builder.SetInsertPoint(llvm::BasicBlock::Create(module.context, "entry", target_));
+    set_place(first);
+    add_variables();
+    for (const auto& item : source.body) {
+        if (const auto* own = std::get_if<Label>(&item)) {
+            llvm::BasicBlock* block = label(own->name);
+            if (!defined_.insert(own->name).second) refuse("the label '" + own->name + "' is there twice");
+            block->moveAfter(&target_->back());
+            builder.CreateBr(block);
+            builder.SetInsertPoint(block);
+        } else {
+            translate(std::get<Instruction>(item));
+        }
+    }
+    emit_return();
+    for (const auto& [name, block] : labels_)
+        if (!defined_.contains(name)) refuse("there is no label '" + name + "'");
+}
+
+void FunctionTranslation::add_variables() {
+    for (const Variable& own : source.variables) {
+        if (lies_in_module(own.space)) continue;
+        auto* place = builder.CreateAlloca(module.storage(own), nullptr, own.name);
+        if (own.alignment) place->setAlignment(llvm::Align(own.alignment));
+        variables_[own.name] = place;
+    }
+    for (std::size_t i = 0; i < source.parameters.size(); ++i) {
+        if (llvm::AllocaInst* place = variable(source.parameters[i].name)) builder.CreateStore(target_->getArg(static_cast<unsigned>(i)), place);
+    }
+}
+
+llvm::AllocaInst* FunctionTranslation::variable(const std::string& name) const {
+    const auto found = variables_.find(name);
+    return found == variables_.end() ? nullptr : found->second;
+}
+
+llvm::AllocaInst* FunctionTranslation::carry() {
+    if (!carry_) {
+        llvm::IRBuilder<> entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+        carry_ = entry.CreateAlloca(builder.getInt1Ty(), nullptr, "carry");
+        entry.CreateStore(builder.getFalse(), carry_);
+    }
+    return carry_;
+}
+
+llvm::BasicBlock* FunctionTranslation::label(const std::string& name) {
+    llvm::BasicBlock*& block = labels_[name];
+    if (!block) block = llvm::BasicBlock::Create(module.context, name, target_);
+    return block;
+}
+
+void FunctionTranslation::end_block() {
+    builder.SetInsertPoint(llvm::BasicBlock::Create(module.context, "after", target_));
+}
+
+void FunctionTranslation::emit_return() {
+    if (source.results.empty()) {
+        builder.CreateRetVoid();
+        return;
+    }
+    llvm::Type* type = module.storage(source.results[0]);
+    llvm::AllocaInst* place = variable(source.results[0].name);
+    builder.CreateRet(place ? builder.CreateLoad(type, place) : static_cast<llvm::Value*>(llvm::PoisonValue::get(type)));
+}
+
+void FunctionTranslation::set_place(const Place& place) {
+    llvm::DISubprogram* function = target_->getSubprogram();
+    llvm::DIFile* file = module.file(place.file);
+    llvm::DIScope* scope = function;
+    if (file != function->getFile()) scope = module.debug.createLexicalBlockFile(function, file);
+    const unsigned line = place.file ? place.file_line : static_cast<unsigned>(place.line);
+    builder.SetCurrentDebugLocation(llvm::DILocation::get(module.context, line, place.file_column, scope));
+}
+
+/// @%p: the instruction in a block of its own.
+void FunctionTranslation::translate(const Instruction& instruction) {
+    current_ = &instruction;
+    set_place(instruction.place);
+    const Row* row = find_row(instruction.opcode[0]);
+    At at{*this, instruction, builder};
+    if (!row) refuse("the instruction '" + at.shown() + "' is not supported");
+    llvm::BasicBlock* behind = nullptr;
+    if (!instruction.guard.empty()) {
+        Operand guard;
+        guard.text = instruction.guard;
+        guard.negated = instruction.guard_negated;
+        auto* guarded = llvm::BasicBlock::Create(module.context, "guarded", target_);
+        behind = llvm::BasicBlock::Create(module.context, "behind", target_);
+        builder.CreateCondBr(read(guard, predicate), guarded, behind);
+        builder.SetInsertPoint(guarded);
+    }
+    row->translate(at);
+    if (behind) {
+        builder.CreateBr(behind);
+        builder.SetInsertPoint(behind);
+    }
+}
+
+llvm::Value* FunctionTranslation::bits_of(llvm::Value* value) {
+    return builder.CreateBitCast(value, builder.getIntNTy(value->getType()->getPrimitiveSizeInBits().getFixedValue()));
+}
+
+llvm::Value* FunctionTranslation::special_register(const std::string& name) {
+    for (const SpecialRegister& known : special_registers)
+        if (known.name == name) return builder.CreateIntrinsic(known.id, {}, {});
+    if (name == "WARP_SZ") return builder.getInt32(32);
+    return nullptr;
+}
+
+llvm::Value* FunctionTranslation::value_named(const Operand& operand, Type type) {
+    if (llvm::Value* special = special_register(operand.text)) return special;
+    llvm::Value* place = module.variable(operand.text);
+    if (!place) place = module.variable(source.name + "$" + operand.text);
+    if (llvm::AllocaInst* own = variable(operand.text)) {
+        for (const Variable& declared : source.variables)
+            if (declared.name == operand.text && declared.space == Space::registers) return builder.CreateLoad(own->getAllocatedType(), own);
+        place = own;
+    }
+    if (!place) {
+        if (module.find_function(operand.text)) refuse("addresses of functions ('" + operand.text + "') are not supported");
+        refuse("'" + operand.text + "' is not declared");
+    }
+    llvm::Value* address = builder.CreatePtrToInt(place, builder.getInt64Ty());
+    (void)type;
+    return builder.CreateAdd(address, builder.getInt64(static_cast<std::uint64_t>(operand.offset)));
+}
+
+llvm::Value* FunctionTranslation::read(const Operand& operand, Type type) {
+    llvm::Type* wanted = module.type(type);
+    if (operand.kind == Operand::integer || operand.kind == Operand::real) {
+        llvm::APInt bits(64, operand.value);
+        if (operand.kind == Operand::real && operand.width != type.width) {  // a decimal number, or 0d.. for .f32
+            llvm::APFloat number(operand.width == 32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
+                                 llvm::APInt(operand.width, operand.value));
+            bool loses = false;
+            number.convert(wanted->getScalarType()->isFloatingPointTy() ? wanted->getScalarType()->getFltSemantics() : llvm::APFloat::IEEEdouble(),
+                           llvm::APFloat::rmNearestTiesToEven, &loses);
+            bits = number.bitcastToAPInt();
+        }
+        llvm::Constant* integer = llvm::ConstantInt::get(module.context, bits.zextOrTrunc(type.width));
+        return type.kind == Type::predicate ? builder.CreateIsNotNull(integer) : builder.CreateBitCast(integer, wanted);
+    }
+    if (operand.kind != Operand::name) refuse("an operand is neither a register nor a number");
+    llvm::Value* bits = bits_of(value_named(operand, type));
+    if (type.kind == Type::predicate && !bits->getType()->isIntegerTy(1)) refuse("'" + operand.text + "' is no predicate");
+    bits = builder.CreateZExtOrTrunc(bits, builder.getIntNTy(type.width));
+    if (operand.negated) bits = builder.CreateNot(bits);
+    return builder.CreateBitCast(bits, wanted);
+}
+
+void FunctionTranslation::write(const Operand& operand, llvm::Value* value, bool is_signed) {
+    if (operand.kind == Operand::discarded) return;
+    llvm::AllocaInst* place = operand.kind == Operand::name ? variable(operand.text) : nullptr;
+    if (!place) refuse("a result goes to '" + operand.text + "', which is no register");
+    llvm::Type* type = place->getAllocatedType();
+    const unsigned width = type->getPrimitiveSizeInBits().getFixedValue();
+    if (width == 0) refuse("'" + operand.text + "' is no register");
+    llvm::Value* bits = bits_of(value);
+    bits = is_signed ? builder.CreateSExtOrTrunc(bits, builder.getIntNTy(width)) : builder.CreateZExtOrTrunc(bits, builder.getIntNTy(width));
+    builder.CreateStore(builder.CreateBitCast(bits, type), place);
+}
+
+/// Shared addresses may be 32 bits wide, or were once: what counts is the distance to a variable whose address is known.
+llvm::Value* FunctionTranslation::near_shared(llvm::Value* address) {
+    llvm::GlobalVariable* known = module.some_shared_variable();
+    if (!known) {
+        if (address->getType()->isIntegerTy(64)) return address;
+        refuse("a 32-bit shared address in a module without shared variables is not supported");
+    }
+    llvm::Value* base = builder.CreatePtrToInt(known, builder.getInt64Ty());
+    llvm::Value* low = builder.CreateZExtOrTrunc(address, builder.getInt32Ty());
+    llvm::Value* distance = builder.CreateSub(low, builder.CreateTrunc(base, builder.getInt32Ty()));
+    return builder.CreateAdd(base, builder.CreateSExt(distance, builder.getInt64Ty()));
+}
+
+llvm::Value* FunctionTranslation::pointer_of(llvm::Value* address, Space space) {
+    const unsigned number = space == Space::global ? 1 : space == Space::shared ? 3 : space == Space::constant ? 4 : 0;
+    if (space == Space::shared) address = near_shared(address);
+    return builder.CreateIntToPtr(address, llvm::PointerType::get(module.context, number));
+}
+
+llvm::Value* FunctionTranslation::pointer(const Operand& address, Space space) {
+    if (address.kind != Operand::address) refuse("an address in [brackets] is missing");
+    const Operand& base = address.elements[0];
+    llvm::Value* offset = builder.getInt64(static_cast<std::uint64_t>(address.offset));
+    if (base.kind == Operand::name) {
+        llvm::Value* place = module.variable(base.text);
+        if (!place) place = module.variable(source.name + "$" + base.text);
+        llvm::AllocaInst* own = variable(base.text);
+        bool is_register = false;
+        for (const Variable& declared : source.variables) is_register |= declared.name == base.text && declared.space == Space::registers;
+        if (own && !is_register) place = own;
+        if (place) return builder.CreateGEP(builder.getInt8Ty(), place, offset);
+        if (own && own->getAllocatedType()->isIntegerTy(32)) {
+            llvm::Value* low = builder.CreateAdd(read(base, u32), builder.getInt32(static_cast<std::uint32_t>(address.offset)));
+            return pointer_of(low, space);
+        }
+    }
+    return pointer_of(builder.CreateAdd(read(base, u64), offset), space);
+}
+
+bool At::has(std::string_view modifier) const {
+    for (std::size_t i = 1; i < instruction.opcode.size(); ++i)
+        if (instruction.opcode[i] == modifier) return true;
+    return false;
+}
+
+Type At::type(unsigned skip) const {
+    for (std::size_t i = instruction.opcode.size(); i-- > 1;) {
+        const auto type = type_named(instruction.opcode[i]);
+        if (type && skip-- == 0) return *type;
+    }
+    function.refuse("'" + shown() + "' lacks a type");
+}
+
+const Operand& At::operand(std::size_t i) const {
+    if (i >= instruction.operands.size()) function.refuse("'" + shown() + "' lacks an operand");
+    return instruction.operands[i];
+}
+
+std::string At::shown() const {
+    std::string text;
+    for (const std::string& part : instruction.opcode) text += (text.empty() ? "" : ".") + part;
+    return text;
+}
+
+void At::refuse() const {
+    function.refuse("'" + shown() + "' is not supported");
+}
+
+llvm::CallInst* At::call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) const {
+    llvm::SmallVector<llvm::Type*> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    return b.CreateCall(function.module.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)), arguments);
+}
+
+}  // namespace cudasim::ptx

@@ -1,0 +1,140 @@
+// From syntax.h to NVVM IR. Every register is a variable of its width; LLVM makes values of them. A 64-bit register that
+// holds an address is an integer, made a pointer where an instruction uses it.
+//
+// What instructions mean stands in tables, one row for each, by family: arithmetic.cpp, real_arithmetic.cpp, bits.cpp,
+// comparisons.cpp, conversions.cpp, memory.cpp, threads.cpp, control.cpp.
+#pragma once
+
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "frontend/ptx/syntax.h"
+#include "simulator/image/kernel_image.h"
+
+namespace cudasim::ptx {
+
+class ModuleTranslation {
+  public:
+    ModuleTranslation(const Module& source, const std::string& file);
+    /// @throws PtxError
+    [[nodiscard]] image::KernelImage run(const std::string& text);
+
+    /// Of a register or an element: integers for .b, .u and .s.
+    [[nodiscard]] llvm::Type* type(Type type);
+    /// Of a variable or parameter as a whole; arrays are bytes.
+    [[nodiscard]] llvm::Type* storage(const Variable& variable);
+    [[nodiscard]] const Function* find_function(const std::string& name) const;
+    [[nodiscard]] llvm::Function* declare(const Function& function);
+    /// Null when the module has no such variable.
+    [[nodiscard]] llvm::GlobalVariable* variable(const std::string& name) const;
+    llvm::GlobalVariable* add_variable(const Variable& variable, const std::string& name);
+    /// Some variable in shared memory, null when there is none: 32-bit shared addresses are distances to it.
+    [[nodiscard]] llvm::GlobalVariable* some_shared_variable() const { return shared_; }
+    /// @param number of a .file directive; 0: the PTX itself
+    [[nodiscard]] llvm::DIFile* file(unsigned number);
+
+    llvm::LLVMContext context;
+    llvm::Module module;
+    llvm::DIBuilder debug;
+
+  private:
+    [[nodiscard]] llvm::Constant* initial_value(const Variable& variable);
+    void add_shared_of_functions();
+
+    const Module& source_;
+    std::string path_;
+    std::map<std::string, llvm::GlobalVariable*> variables_;
+    llvm::GlobalVariable* shared_ = nullptr;
+};
+
+class FunctionTranslation {
+  public:
+    FunctionTranslation(ModuleTranslation& module, const Function& source, llvm::Function* target);
+    void run();
+
+    /// The operand as a value of the type: registers are cut or filled with zeros to its width.
+    [[nodiscard]] llvm::Value* read(const Operand& operand, Type type);
+    /// Into a register of any width; a narrower value is filled with zeros, or with its sign.
+    void write(const Operand& operand, llvm::Value* value, bool is_signed = false);
+    /// The address operand [base + offset] as a pointer into the space.
+    [[nodiscard]] llvm::Value* pointer(const Operand& address, Space space);
+    /// A 64-bit address in a space as a pointer.
+    [[nodiscard]] llvm::Value* pointer_of(llvm::Value* address, Space space);
+    /// The carry flag of add.cc and its kind.
+    [[nodiscard]] llvm::AllocaInst* carry();
+    [[nodiscard]] llvm::AllocaInst* variable(const std::string& name) const;
+    [[nodiscard]] llvm::BasicBlock* label(const std::string& name);
+    /// Ends the block; what follows is reached by a label only.
+    void end_block();
+    void emit_return();
+    [[noreturn]] void refuse(const std::string& reason) const;
+
+    ModuleTranslation& module;
+    const Function& source;
+    llvm::IRBuilder<> builder;
+
+  private:
+    void add_variables();
+    void translate(const Instruction& instruction);
+    void set_place(const Place& place);
+    [[nodiscard]] llvm::Value* bits_of(llvm::Value* value);
+    [[nodiscard]] llvm::Value* value_named(const Operand& operand, Type type);
+    [[nodiscard]] llvm::Value* special_register(const std::string& name);
+    [[nodiscard]] llvm::Value* near_shared(llvm::Value* address);
+
+    llvm::Function* target_;
+    std::map<std::string, llvm::AllocaInst*> variables_;
+    std::map<std::string, llvm::BasicBlock*> labels_;
+    std::set<std::string> defined_;  ///< labels whose place was reached
+    llvm::AllocaInst* carry_ = nullptr;
+    const Instruction* current_ = nullptr;
+};
+
+/// One instruction being translated.
+struct At {
+    FunctionTranslation& function;
+    const Instruction& instruction;
+    llvm::IRBuilder<>& b;
+
+    [[nodiscard]] bool has(std::string_view modifier) const;
+    /// The last type among the modifiers. @param skip how many from the end to pass over
+    [[nodiscard]] Type type(unsigned skip = 0) const;
+    [[nodiscard]] const Operand& operand(std::size_t i) const;
+    [[nodiscard]] llvm::Value* read(std::size_t i) const { return read(i, type()); }
+    [[nodiscard]] llvm::Value* read(std::size_t i, Type as) const { return function.read(operand(i), as); }
+    /// Into operand 0.
+    void write(llvm::Value* value, bool is_signed = false) const { function.write(operand(0), value, is_signed); }
+    [[nodiscard]] std::string shown() const;  ///< "add.rn.f32"
+    [[noreturn]] void refuse() const;         ///< this form is not supported
+    [[nodiscard]] llvm::CallInst* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) const;
+};
+
+struct Row {
+    std::string_view opcode;
+    void (*translate)(At&);
+};
+
+std::span<const Row> arithmetic_rows();
+std::span<const Row> real_arithmetic_rows();
+std::span<const Row> bit_rows();
+std::span<const Row> comparison_rows();
+std::span<const Row> conversion_rows();
+std::span<const Row> memory_rows();
+std::span<const Row> thread_rows();
+std::span<const Row> control_rows();
+
+/// Rounding of real arithmetic as a suffix of libdevice's names, "rd", "ru" or "rz"; empty: to nearest.
+[[nodiscard]] std::string_view directed_rounding(const At& at);
+/// add, sub and mul of real numbers, which rows of both kinds of arithmetic share.
+void translate_real(At& at, llvm::Instruction::BinaryOps operation, const char* name);
+
+inline constexpr Type u32{Type::unsigned_, 32}, u64{Type::unsigned_, 64}, predicate{Type::predicate, 1};
+
+}  // namespace cudasim::ptx

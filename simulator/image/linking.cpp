@@ -1,0 +1,126 @@
+// See linking.h.
+#include "simulator/image/linking.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <set>
+
+#include "simulator/image/recording_handler.h"
+
+namespace cudasim::image {
+namespace {
+
+using namespace llvm;
+
+/// What the simulator, the CUDA toolkit or LLVM itself brings.
+bool comes_with_the_system(StringRef name) {
+    return name.starts_with("llvm.") || name.starts_with("__nv_") || name.starts_with("__cudasim_") || name == "vprintf";
+}
+
+std::string shown(Type* type) {
+    std::string text;
+    raw_string_ostream(text) << *type;
+    return text;
+}
+
+/// `value` as `type`, which has the same bits, or more (zeros) or fewer where both are integers; null when it cannot be.
+Value* adapted(IRBuilder<>& builder, Value* value, Type* type) {
+    Type* from = value->getType();
+    if (from == type) return value;
+    if (from->isPointerTy() && type->isIntegerTy(64)) return builder.CreatePtrToInt(value, type);
+    if (from->isIntegerTy(64) && type->isPointerTy()) return builder.CreateIntToPtr(value, type);
+    if (from->isIntegerTy() && type->isIntegerTy()) return builder.CreateZExtOrTrunc(value, type);
+    const bool plain = !from->isAggregateType() && !type->isAggregateType() && !from->isVoidTy() && !type->isVoidTy();
+    if (plain && from->getPrimitiveSizeInBits() == type->getPrimitiveSizeInBits() && from->getPrimitiveSizeInBits() != 0)
+        return builder.CreateBitCast(value, type);
+    return nullptr;
+}
+
+[[noreturn]] void refuse_type(const Function& declared, const Function& defined) {
+    throw LinkError("'" + defined.getName().str() + "' is declared as " + shown(declared.getFunctionType()) +
+                    ", but the linked code has it as " + shown(defined.getFunctionType()));
+}
+
+/// The caller's declaration becomes a function that calls the library's with its own types.
+void bridge(Function& declared, const Function& defined) {
+    const std::string name = declared.getName().str();
+    FunctionType* type = FunctionType::get(defined.getReturnType(), defined.getFunctionType()->params(), false);
+    if (declared.arg_size() != defined.arg_size()) refuse_type(declared, defined);
+    declared.setName(name + "$declared");
+    Function* target = Function::Create(type, GlobalValue::ExternalLinkage, name, *declared.getParent());
+    IRBuilder<> builder(BasicBlock::Create(declared.getContext(), "", &declared));
+    SmallVector<Value*> arguments;
+    for (Argument& argument : declared.args()) {
+        Value* value = adapted(builder, &argument, type->getParamType(argument.getArgNo()));
+        if (!value) refuse_type(declared, defined);
+        arguments.push_back(value);
+    }
+    Value* result = builder.CreateCall(target, arguments);
+    if (declared.getReturnType()->isVoidTy()) {
+        builder.CreateRetVoid();
+    } else {
+        Value* value = adapted(builder, result, declared.getReturnType());
+        if (!value) refuse_type(declared, defined);
+        builder.CreateRet(value);
+    }
+    declared.setLinkage(GlobalValue::InternalLinkage);
+    declared.addFnAttr(Attribute::AlwaysInline);
+}
+
+void bridge_declarations(Module& module, const Module& library) {
+    SmallVector<Function*> declarations;
+    for (Function& function : module)
+        if (function.isDeclaration() && !function.isIntrinsic()) declarations.push_back(&function);
+    for (Function* declared : declarations) {
+        const Function* defined = library.getFunction(declared->getName());
+        if (defined && !defined->isDeclaration() && defined->getFunctionType() != declared->getFunctionType()) bridge(*declared, *defined);
+    }
+}
+
+std::unique_ptr<Module> parsed(const KernelImage& library, LLVMContext& context) {
+    Expected<std::unique_ptr<Module>> module = parseBitcodeFile(MemoryBufferRef(library.bitcode(), "library"), context);
+    if (!module) throw LinkError(toString(module.takeError()));
+    return std::move(*module);
+}
+
+/// Calls in the module may have been made for a declaration that a library has with other types, and in libraries for one in
+/// another library: both sides are bridged.
+void add(Module& module, std::unique_ptr<Module> library, const std::string& problem) {
+    bridge_declarations(module, *library);
+    bridge_declarations(*library, module);
+    const std::string name = library->getSourceFileName();
+    for (const Function& function : *library) {
+        const Function* known = module.getFunction(function.getName());
+        if (known && !known->isDeclaration() && !function.isDeclaration() && !function.hasLocalLinkage() && !function.hasWeakLinkage())
+            throw LinkError("'" + function.getName().str() + "' of " + name + " is defined in other linked code too");
+    }
+    if (Linker::linkModules(module, std::move(library))) throw LinkError(name + " cannot be linked: " + problem);
+}
+
+}  // namespace
+
+void link(Module& module, std::span<const KernelImage> libraries) {
+    if (libraries.empty()) return;
+    std::set<const GlobalValue*> own;
+    for (const GlobalValue& value : module.global_values())
+        if (!value.isDeclaration()) own.insert(&value);
+    LLVMContext& context = module.getContext();
+    std::string problem;
+    std::unique_ptr<DiagnosticHandler> previous = context.getDiagnosticHandler();
+    context.setDiagnosticHandler(std::make_unique<RecordingHandler>(problem));
+    for (const KernelImage& library : libraries) add(module, parsed(library, context), problem);
+    context.setDiagnosticHandler(std::move(previous));
+    for (const Function& function : module.functions()) {
+        const bool missing = function.isDeclaration() && !function.use_empty() && !comes_with_the_system(function.getName());
+        if (missing) throw LinkError("Undefined reference to '" + function.getName().str() + "'");
+    }
+    for (GlobalValue& value : module.global_values())
+        if (!value.isDeclaration() && !own.contains(&value)) value.setLinkage(GlobalValue::InternalLinkage);
+}
+
+}  // namespace cudasim::image
