@@ -22,7 +22,6 @@ STATES = ("there", "in kernels", "differs", "not yet", "internal")
 #: (section, name) → how it differs from numba-cuda on a GPU. Small differences of behaviour are in docs/differences.md.
 DIFFERS = {
     ("numba.cuda", "implementation"): "reads `cudasim`, so that programs can ask",
-    ("numba.cuda", "declare_device"): "refuses: device code of other languages cannot be linked in yet",
     ("numba.cuda", "cuda_error"): "a function, as in Numba's own numba.cuda; gives None",
 }
 

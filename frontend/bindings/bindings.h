@@ -8,6 +8,7 @@
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
 //   cache_bindings.cpp     the object cache: where it lies, what is in it
 //   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
+//   ptx_bindings.cpp       PTX text to images
 //   streams_bindings.cpp   streams: what is enqueued, and running it
 //   pykernel_bindings.cpp  the Python kernel compiler; python_syntax.cpp: ast nodes to its syntax tree
 #pragma once
@@ -34,6 +35,7 @@ void bind_findings(pybind11::module_& module);
 void bind_frameless_call(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_pykernel(pybind11::module_& module);
+void bind_ptx(pybind11::module_& module);
 
 /// An engine error together with the driver call that a CUDA program would have seen it from.
 struct CudaCallError {

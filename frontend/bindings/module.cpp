@@ -16,4 +16,5 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_frameless_call(module);
     cudasim::bindings::bind_streams(module);
     cudasim::bindings::bind_pykernel(module);
+    cudasim::bindings::bind_ptx(module);
 }

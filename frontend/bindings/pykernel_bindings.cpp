@@ -44,6 +44,12 @@ GlobalValue global_value(py::handle description) {
     if (kind == "intrinsic") return {.kind = GlobalKind::intrinsic, .text = text(1)};
     if (kind == "function")
         return {.kind = GlobalKind::function, .text = text(2), .integer = py::cast<std::int64_t>(fields[1])};
+    if (kind == "foreign") {
+        GlobalValue result{.kind = GlobalKind::foreign, .text = text(1), .integer = py::cast<bool>(fields[4])};
+        for (py::handle type : fields[2]) result.elements.push_back({.kind = GlobalKind::data_type, .type_name = py::cast<std::string>(type)});
+        result.elements.push_back({.kind = GlobalKind::data_type, .type_name = text(3)});
+        return result;
+    }
     if (kind == "exception") return {.kind = GlobalKind::exception, .text = text(1)};
     if (kind == "module") return {.kind = GlobalKind::module, .text = text(1)};
     if (kind == "undefined") return {.kind = GlobalKind::undefined};
@@ -94,8 +100,8 @@ bool names_the_grid(const image::KernelImage& image) {
 }
 
 py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
-                        const std::vector<std::pair<std::string, std::string>>& sources, bool fastmath,
-                        bool fma) {
+                        const std::vector<std::pair<std::string, std::string>>& sources,
+                        std::vector<image::KernelImage> libraries, bool fastmath, bool fma) {
     Request request;
     for (py::handle function : functions)
         request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function)));
@@ -107,6 +113,7 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     request.argument_types = std::move(argument_types);
     request.fastmath = fastmath;
     request.fma = fma;
+    request.libraries = std::move(libraries);
     for (const auto& [path, text] : sources) request.sources.push_back({path, text});
     Result result = pykernel::compile(request);
     py::dict answer;
@@ -180,8 +187,8 @@ void bind_pykernel(py::module_& module) {
     module.def("libdevice_functions", &libdevice_functions,
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
-               py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
-               "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, cooperative, notes: "
+               py::arg("sources"), py::arg("libraries"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
+               "Compiles functions[0] for the argument types, linked with the functions of the libraries: {image, kernel_name, typed_ir, cooperative, notes: "
                "[(message, file, line)], overloads: [(index of the function, argument types, result type)]}. Raises "
                "SourceError.");
 }

@@ -28,19 +28,24 @@ void translate_trap(At& at) {
 Value* argument(At& at, const Operand& given, const Variable& parameter) {
     llvm::Type* type = at.function.module.storage(parameter);
     llvm::AllocaInst* place = given.kind == Operand::name ? at.function.variable(given.text) : nullptr;
-    if (place && place->getAllocatedType()->isArrayTy()) {
-        if (place->getAllocatedType() != type) at.function.refuse("'" + given.text + "' has another size than the parameter");
-        return at.b.CreateLoad(type, place);
+    const llvm::DataLayout& layout = at.function.module.module.getDataLayout();
+    const bool is_register = place && !parameter.is_array && !place->getAllocatedType()->isArrayTy() &&
+                             layout.getTypeSizeInBits(place->getAllocatedType()) != layout.getTypeSizeInBits(type);
+    if (!place || is_register) return at.function.read(given, parameter.type);
+    if (place->getAllocatedType()->isArrayTy() != parameter.is_array ||
+        (parameter.is_array && place->getAllocatedType() != type)) {
+        at.function.refuse("'" + given.text + "' has another size than the parameter");
     }
-    if (parameter.is_array) at.function.refuse("'" + given.text + "' is no array, but the parameter is one");
-    return at.function.read(given, parameter.type);
+    return at.b.CreateLoad(type, place);
 }
 
 /// Functions of CUDA's device runtime that PTX only declares.
 bool translate_system_call(At& at, const std::string& name, const std::vector<Operand>& arguments, const Operand* result) {
     if (name == "vprintf") {
         if (arguments.size() != 2) at.function.refuse("vprintf takes a format and the address of its arguments");
-        const auto pointer = [&](const Operand& operand) { return at.function.pointer_of(at.function.read(operand, u64), Space::generic); };
+        const auto pointer = [&](const Operand& operand) {
+            return at.function.pointer_of(argument(at, operand, {.type = u64, .name = "vprintf's"}), Space::generic);
+        };
         Value* count = at.call("vprintf", at.b.getInt32Ty(), {pointer(arguments[0]), pointer(arguments[1])});
         if (result) at.function.write(*result, count);
         return true;

@@ -76,6 +76,7 @@ std::span<const Callable> number_callables();
 std::span<const Callable> operator_callables();
 std::span<const Callable> iteration_callables();
 std::span<const Callable> print_callables();
+std::span<const Callable> foreign_callables();
 
 /// What kernels write in place of a ufunc ("numpy.sqrt") that Numba's CUDA target does not have; empty when
 /// there is nothing to say.

@@ -57,7 +57,10 @@ std::set<Note> notes(const Program& program) {
         for (const Instruction& in : graph.instructions) {
             if (in.opcode != Opcode::call || !in.type) continue;
             const TypeRef callee = graph.instructions[in.operands[0]].type;
-            if (!callee || !callee->is(TypeKind::object) || callee->global->text != "reversed") continue;
+            if (!callee || !callee->is(TypeKind::object) || callee->global->kind != GlobalKind::intrinsic ||
+                callee->global->text != "reversed") {
+                continue;
+            }
             result.insert({"reversed() runs here but not on a GPU: Numba's CUDA target refuses it (Untyped global name "
                            "'reversed'); write range(n - 1, -1, -1), or a[::-1]",
                            graph.source->file, in.location.line});

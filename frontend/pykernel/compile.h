@@ -51,6 +51,7 @@ struct Request {
     std::vector<std::string> argument_types;  ///< Numba's type names
     bool fastmath = false;
     bool fma = false;  ///< mark floating-point operations `contract` (V5)
+    std::vector<image::KernelImage> libraries;  ///< with the functions that were declared (GlobalKind::foreign)
     std::vector<image::SourceFile> sources;  ///< what the image keeps for reports
 };
 

@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/foreign_calls.h"
 #include "frontend/pykernel/emission.h"
 #include "frontend/pykernel/subscripts.h"
 
@@ -335,6 +336,11 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
     const bool method = callee->is(TypeKind::method);
     if (!method && callee->global->kind == GlobalKind::function)
         return emit_function_call(in, static_cast<std::uint32_t>(callee->global->integer));
+    if (!method && callee->global->kind == GlobalKind::foreign) {
+        std::vector<Emitted> given;
+        for (std::size_t i = 1; i < in.operands.size(); ++i) given.push_back(present(values_[in.operands[i]]));
+        return emit_foreign_call(*this, *callee->global, in, given);
+    }
     const Callable& callable = *find_callable(method ? callee->name : callee->global->text);
     CallEmission emission{*this, callable, in, {}};
     for (std::uint32_t operand : bind_call(callable, in)) {

@@ -6,6 +6,7 @@
 
 #include "frontend/pykernel/emission.h"
 #include "simulator/image/kernel_image.h"
+#include "simulator/image/linking.h"
 
 namespace cudasim::pykernel {
 
@@ -34,6 +35,7 @@ image::KernelImage ModuleEmitter::run(Specialisation& kernel) {
         FunctionEmitter emitter(*this, *specialisation, target, specialisation == kernel_);
         emitter.run();
     }
+    image::link(module, program.request.libraries);
     debug.finalize();
     std::string problem;
     llvm::raw_string_ostream problem_stream(problem);
@@ -82,6 +84,7 @@ void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorIm
     if (type->is(TypeKind::record)) types.push_back(value_type(type));
     if (type->is(TypeKind::complex)) types.append(2, value_type(program.types.component(type)));
     if (type->is_number() || type->is_date()) types.push_back(in_memory ? memory_type(type) : value_type(type));
+    if (type->is(TypeKind::pointer)) types.push_back(llvm::PointerType::get(context, generic_space));
     if (type->is(TypeKind::array)) {
         types.push_back(llvm::PointerType::get(context, type->pointer_space()));
         types.append(2 * type->dimensions, int64);

@@ -22,6 +22,8 @@ enum class GlobalKind {
     intrinsic,    ///< `text` is "cuda.grid", "math.sqrt", "len": a row of the tables of callables
     function,     ///< `integer` indexes Request::functions
     record,       ///< NumPy structured scalar: type_name, bytes
+    foreign,      ///< a declared function: `text` is its symbol; `elements` its arguments' types and its result's
+                  ///< (data_type); `integer` 1: C's calling convention, 0: Numba's
     array,        ///< NumPy array: type_name of an element, shape, bytes in C order
     exception,    ///< `text` is the class name
     module,       ///< `text` is its name; only its attributes are of use

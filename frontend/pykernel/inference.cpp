@@ -5,6 +5,7 @@
 
 #include "frontend/pykernel/assignments.h"
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/foreign_calls.h"
 #include "frontend/pykernel/operators.h"
 #include "frontend/pykernel/program.h"
 #include "frontend/pykernel/spread_calls.h"
@@ -260,12 +261,19 @@ class Inference {
             const GlobalValue& global = *callee->global;
             if (global.kind == GlobalKind::function)
                 return function_call(in, static_cast<std::uint32_t>(global.integer));
+            if (global.kind == GlobalKind::foreign) return foreign_call(in, global);
             if (global.kind == GlobalKind::intrinsic) return table_call(in, global.text);
             if (global.kind == GlobalKind::exception) {
                 refuse_unsupported("exceptions can only be raised in kernels, not made", in.location);
             }
         }
         refuse_typing("a value of type " + callee->name + " cannot be called", in.location);
+    }
+
+    TypeRef foreign_call(const Instruction& in, const GlobalValue& callee) {
+        std::vector<TypeRef> given;
+        for (std::size_t i = 1; i < in.operands.size(); ++i) given.push_back(type(in.operands[i])->present());
+        return type_foreign_call(program_, callee, in, given);
     }
 
     TypeRef conversion_call(const Instruction& in, TypeRef target) {

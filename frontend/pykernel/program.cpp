@@ -214,6 +214,7 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             if (value.text == "cuda.laneid" || value.text == "cuda.warpsize") return types.int32;
             return types.object(value);
         case GlobalKind::function:
+        case GlobalKind::foreign:
         case GlobalKind::exception:
         case GlobalKind::module:
             return types.object(value);

@@ -171,6 +171,10 @@ TypeRef TypeTable::zipped(std::vector<TypeRef> iterators, std::uint32_t site) {
         {.kind = TypeKind::zipped, .elements = std::move(iterators), .name = name + ")"}, site, 0);
 }
 
+TypeRef TypeTable::pointer(TypeRef pointee) {
+    return intern({.kind = TypeKind::pointer, .elements = {pointee}, .name = (pointee->is(TypeKind::none) ? "void" : pointee->name) + "*"});
+}
+
 TypeRef TypeTable::method(TypeRef object, std::string_view name) {
     return intern_by_identity({.kind = TypeKind::method, .elements = {object}, .name = std::string(name)}, 0,
                               0);
@@ -298,6 +302,11 @@ TypeRef TypeTable::parse(std::string_view name) {
     name = trim(name);
     if (name.starts_with("Record(")) return parse_record(name);
     if (const TypeRef parsed = parse_array(name)) return parsed;
+    if (name == "void*") return pointer(none);
+    if (name.ends_with('*')) {
+        const TypeRef pointee = parse(name.substr(0, name.size() - 1));
+        return pointee ? pointer(pointee) : nullptr;
+    }
     const auto open = name.find('(');
     if (open == std::string_view::npos) return parse_scalar(name);
     if (!name.ends_with(')')) return nullptr;

@@ -37,6 +37,7 @@ enum class TypeKind {
     iterator,     ///< elements[0] is what it runs over
     enumerated,   ///< an iterator: elements[0] is the iterator that is counted
     zipped,       ///< an iterator: elements are the iterators
+    pointer,      ///< a C pointer: elements[0] is what it points to, none for void
     method,       ///< a.reshape, x.view, t.index: elements[0] is the object's type, `name` says which
     dim3,         ///< threadIdx and its kind
     data_type,    ///< a type used as a value: elements[0]
@@ -155,6 +156,7 @@ class TypeTable {
     [[nodiscard]] TypeRef iterator(TypeRef over, std::uint32_t site, std::size_t position = 0);
     [[nodiscard]] TypeRef enumerated(TypeRef iterator, std::uint32_t site);
     [[nodiscard]] TypeRef zipped(std::vector<TypeRef> iterators, std::uint32_t site);
+    [[nodiscard]] TypeRef pointer(TypeRef pointee);
     [[nodiscard]] TypeRef method(TypeRef object, std::string_view name);
     [[nodiscard]] TypeRef data_type(TypeRef type);
     [[nodiscard]] TypeRef object(const GlobalValue& global);

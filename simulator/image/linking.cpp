@@ -19,7 +19,8 @@ using namespace llvm;
 
 /// What the simulator, the CUDA toolkit or LLVM itself brings.
 bool comes_with_the_system(StringRef name) {
-    return name.starts_with("llvm.") || name.starts_with("__nv_") || name.starts_with("__cudasim_") || name == "vprintf";
+    return name.starts_with("llvm.") || name.starts_with("__nv_") || name.starts_with("__cudasim_") ||
+           name.starts_with("cudaCG") || name == "vprintf";
 }
 
 std::string shown(Type* type) {
@@ -105,7 +106,6 @@ void add(Module& module, std::unique_ptr<Module> library, const std::string& pro
 }  // namespace
 
 void link(Module& module, std::span<const KernelImage> libraries) {
-    if (libraries.empty()) return;
     std::set<const GlobalValue*> own;
     for (const GlobalValue& value : module.global_values())
         if (!value.isDeclaration()) own.insert(&value);

@@ -7,8 +7,10 @@ import copy
 import warnings
 
 from cudasim import _native, errors, findings, options
+from cudasim._cuda_errors import LinkerError
 from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
+from cudasim._linked_code import images_of
 from cudasim._resolve import describe, globals_of
 from cudasim._tracebacks import name_in_debug_info
 from cudasim.kernel_library import LibraryFunction, named
@@ -29,7 +31,7 @@ class CompiledPythonKernel:
 
 
 def compile_kernel(
-    pyfunc, argument_types, *, debug=False, fastmath=False, fma=True, device_functions=None, without_debuggers=False
+    pyfunc, argument_types, *, debug=False, fastmath=False, fma=True, device_functions=None, links=(), without_debuggers=False
 ):
     """Compiles a plain Python function as a kernel for the given types (Numba's names).
 
@@ -37,15 +39,18 @@ def compile_kernel(
     line with a caret, and the reason.
 
     :param debug: accepted for symmetry: checks are always compiled in, and raising is a launch option
+    :param links: files and LinkableCode with device functions that the kernel calls (cuda.declare_device)
     :param without_debuggers: leave calls of debuggers out, to know what the compiler says to the rest
     :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
     """
     del debug, device_functions
     try:
-        result, constants, order = _with_library(pyfunc, without_debuggers, list(map(str, argument_types)),
+        result, constants, order = _with_library(pyfunc, links, without_debuggers, list(map(str, argument_types)),
                                           fastmath=bool(fastmath), fma=fma)  # fmt: skip
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
+    except _native.LinkError as error:
+        raise LinkerError(str(error)) from None
     else:
         for message, file, line in result["notes"]:
             warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
@@ -60,28 +65,32 @@ def compile_kernel(
     raise refusal
 
 
-def _with_library(pyfunc, without_debuggers, argument_types, **flags):
+def _with_library(pyfunc, links, without_debuggers, argument_types, **flags):
     """The compiler's result, constants, and the functions. Operations on some types are functions of the library: which
     ones it takes is known only when the types are."""
     library = []
     while True:
-        functions, sources, constants, order = _gather(pyfunc, without_debuggers, library)
+        functions, sources, constants, libraries, order = _gather(pyfunc, links, without_debuggers, library)
         try:
-            result = _native.compile_python(functions, argument_types, sorted(sources.items()), **flags)
+            result = _native.compile_python(functions, argument_types, sorted(sources.items()), libraries, **flags)
             return result, constants, order
         except _native.MissingLibraryFunction as missing:
             library.append(str(missing))
 
 
-def _gather(pyfunc, without_debuggers, library=()):
+def _gather(pyfunc, links, without_debuggers, library=()):
     """The kernel and, transitively, every function that it names, in the form of compile_python(); source files;
-    constants; the functions themselves.
+    constants; images of the code that they link; the functions themselves.
 
     :param library: names of functions of the library that it needs without naming them
     """
     order, numbers, functions, sources, constants = [(pyfunc, (), "", False)], {}, [], {}, []
+    links = dict.fromkeys(links)
 
     def register(dispatcher):
+        links.update(dict.fromkeys(getattr(dispatcher, "links", ())))
+        if hasattr(dispatcher, "__cudasim_foreign__"):
+            return None
         signatures = getattr(dispatcher, "device_signatures", ())
         in_library = isinstance(dispatcher, LibraryFunction)
         key = (dispatcher.py_func, signatures, *((dispatcher.name, dispatcher.exact) if in_library else ("", False)))
@@ -110,7 +119,7 @@ def _gather(pyfunc, without_debuggers, library=()):
             "signatures": [(list(arguments), result or "") for arguments, result in signatures],
             "library_name": library_name, "exact_signatures": exact,
         })
-    return functions, sources, constants, [function for function, *_ in order]
+    return functions, sources, constants, images_of(links), [function for function, *_ in order]
 
 
 #: Functions by which code stops in a debugger, and the modules of debuggers.

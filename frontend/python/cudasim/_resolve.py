@@ -60,6 +60,15 @@ def globals_of(function, node, register_function):
 _STOPPED = object()
 
 
+class _FromBuffer:
+    """The method of cffi's FFI objects by which kernels get a pointer to an array."""
+
+    __cudasim_intrinsic__ = "cffi.from_buffer"
+
+
+_FROM_BUFFER = _FromBuffer()
+
+
 def _outer_names(function):
     """A function name → value, or _UNDEFINED."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
@@ -103,6 +112,8 @@ def _look_up(outer, parts):
                 return _UNDEFINED
         elif hasattr(value, "__cudasim_intrinsic__") and attribute in vars(value):
             value = vars(value)[attribute]
+        elif type(value).__module__ == "cffi.api" and attribute == "from_buffer":
+            value = _FROM_BUFFER
         elif _is_enumeration(value) and attribute in value.__members__:
             value = value.__members__[attribute]
         elif isinstance(value, tuple) and attribute in getattr(value, "_fields", ()):
@@ -141,6 +152,10 @@ def describe(value, name, register_function):
         return _array(value, name)
     if isinstance(value, np.void) and value.dtype.names is not None:
         return _record(value, name)
+    foreign = getattr(value, "__cudasim_foreign__", None)
+    if foreign is not None:
+        register_function(value)
+        return ("foreign", *foreign)
     intrinsic = getattr(value, "__cudasim_intrinsic__", None)
     if isinstance(intrinsic, str):
         return ("intrinsic", intrinsic)

@@ -126,6 +126,14 @@ class UniTuple(Tuple):
         super().__init__((dtype,) * count)
 
 
+class CPointer(Type):
+    """A C pointer, for declared device functions."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        super().__init__("void*" if name_of(dtype) == "none" else f"{name_of(dtype)}*")
+
+
 class Signature:
     """Return type (None: not said) and argument type names."""
 
@@ -183,6 +191,7 @@ uintp = size_t = uint64
 
 ALIASES = {name: value for name, value in list(globals().items()) if isinstance(value, Type)}
 ALIASES["bool"] = boolean
+voidptr = Type("void*")
 _PYTHON_TYPES = {int: "int64", float: "float64", bool: "bool", complex: "complex128", type(None): "none"}
 
 
@@ -235,7 +244,7 @@ def name_of(value):
 
 def _evaluate(text):
     # The text is the user's own source (a decorator argument); only type names can be reached from it.
-    names = {**ALIASES, "Tuple": Tuple, "UniTuple": UniTuple, "Array": Array}
+    names = {**ALIASES, "Tuple": Tuple, "UniTuple": UniTuple, "Array": Array, "CPointer": CPointer, "voidptr": voidptr}
     try:
         return eval(text, {"__builtins__": {}}, names)  # noqa: S307
     except NameError as error:
@@ -248,6 +257,8 @@ def parse_type(text):
     """The type that a string names: "float32", "float32[:, ::1]", or a type's own str()."""
     if text in ALIASES:
         return ALIASES[text]
+    if text.endswith("*"):
+        return voidptr if text == "void*" else CPointer(parse_type(text[:-1]))
     if match := _ARRAY_NAME.fullmatch(text):
         return Array(parse_type(match[1]), int(match[2]), match[3])
     if match := _DATE_NAME.fullmatch(text):

@@ -40,8 +40,9 @@ from cudasim.cuda.context import (
     select_device,
     synchronize,
 )
-from cudasim.cuda.decorators import declare_device, jit
+from cudasim.cuda.decorators import jit
 from cudasim.cuda.event import Event, event, event_elapsed_time
+from cudasim.cuda.foreign_function import declare_device
 from cudasim.cuda.ipc import IpcHandle, open_ipc_array
 from cudasim.cuda.intrinsics import TOP_LEVEL as _INTRINSICS
 from cudasim.cuda.kernels import reduction

@@ -4,6 +4,7 @@ import os
 import warnings
 
 from cudasim import errors, types
+from cudasim._linked_code import checked_links
 from cudasim.cuda.dispatcher import CUDADispatcher
 from cudasim.cuda.kernel_function import BoundKernel, function_of
 
@@ -21,7 +22,6 @@ _WITH_EFFECT = (
     "debug",
     "fastmath",
     "launch_bounds",
-    "link",
     "opt",
     "shared_memory_carveout",
 )
@@ -30,7 +30,6 @@ _REFUSED = {
         NotImplementedError,
         "bounds checking is not supported for CUDA as an option; cudasim checks every access without it",
     ),
-    "link": (NotImplementedError, "device code of other languages cannot be linked in yet"),
     "extensions": (
         NotImplementedError,
         "argument extensions are not there yet; convert the arguments before the launch",
@@ -69,9 +68,10 @@ def jit(
     :param opt: False compiles without optimisation
     :param fastmath: operations may be reassociated, divisions become multiplications by reciprocals, signed zeros
         do not count; the same flags go to both back ends
+    :param link: files and LinkableCode with device functions that were declared with cuda.declare_device()
     :param launch_bounds: threads per block that a launch may have at most, or a tuple that begins with it
     """
-    _check_options({**kws, "link": link})
+    _check_options(kws)
     _check_carveout(shared_memory_carveout)
     debug = os.environ.get("NUMBA_CUDA_DEBUGINFO", "0") not in ("", "0") if debug is None else bool(debug)
     opt = os.environ.get("NUMBA_OPT", "") != "0" if opt is None else bool(opt)
@@ -83,6 +83,7 @@ def jit(
         "lineinfo": lineinfo,
         "inline": inline,
         "launch_bounds": _checked_bounds(launch_bounds),
+        "link": checked_links(link),
     }
 
     def make(function, signatures=()):
@@ -172,7 +173,3 @@ def _warn_of_combinations(debug, opt, lineinfo):
             stacklevel=3,
         )
 
-
-def declare_device(name, sig):
-    """Device functions from other languages cannot be called yet."""
-    raise NotImplementedError("declare_device(): device code of other languages cannot be linked in yet")

@@ -167,6 +167,11 @@ class CUDADispatcher:
                 self._compile(argument_types, converts=True)
             self._can_compile = not signatures
 
+    @property
+    def links(self):
+        """What the kernel or function is linked with: paths and LinkableCode."""
+        return self.targetoptions.get("link", ())
+
     def __repr__(self):
         return f"CUDADispatcher({self.py_func!r})"
 

@@ -183,6 +183,7 @@ class CompiledKernel(Launchable):
             argument_types,
             debug=target_options.get("debug", False),
             fastmath=target_options.get("fastmath", False),
+            links=target_options.get("link", ()),
             without_debuggers=without_debuggers,
         )
         self.image = self._compiled.image

@@ -1,0 +1,104 @@
+"""Device code of other compilers, for kernels to call: PTX becomes an image of functions, CUDA C++ becomes PTX by nvcc
+where there is one. Files are read when a kernel that needs them is compiled, once for each state of the file.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+from cudasim import _native
+from cudasim._cuda_errors import LinkerError
+from cudasim.cuda.cudadrv.linkable_code import CUSource, LinkableCode, PTXSource
+
+_images = {}  # (name, text) → KernelImage
+
+
+def checked_links(links):
+    """The `link` argument of @cuda.jit and declare_device() as a tuple.
+
+    :raises TypeError: for what is neither a path nor linkable code
+    """
+    if links is None:
+        return ()
+    items = tuple(links) if isinstance(links, (list, tuple, set, frozenset)) else (links,)
+    for item in items:
+        if not isinstance(item, (str, os.PathLike, LinkableCode)):
+            raise TypeError(f"link: a path or linkable code (cuda.PTXSource, cuda.CUSource) is expected, got {item!r}")
+    return items
+
+
+def images_of(links):
+    """The images of the device functions in paths and LinkableCode objects; each named once.
+
+    :raises LinkerError: for files that are not there, kinds that cannot be simulated, and text that is wrong
+    """
+    found = {}
+    for link in links:
+        text, name = _ptx_of(link)
+        found[name, text] = _image(text, name)
+    return list(found.values())
+
+
+def _image(text, name):
+    if (name, text) not in _images:
+        try:
+            _images[name, text] = _native.read_ptx(text, name)
+        except _native.PtxError as error:
+            reason, line = error.args
+            raise LinkerError(f"{name}, line {line}: {reason}") from None
+    return _images[name, text]
+
+
+def _ptx_of(link):
+    """PTX text and the name that reports give it."""
+    name = link.name if isinstance(link, LinkableCode) else os.fspath(link)
+    try:
+        code = LinkableCode.from_path_or_obj(link)
+    except FileNotFoundError:
+        raise LinkerError(f"{name} not found") from None
+    text = code.data.decode() if isinstance(code.data, bytes) and isinstance(code, (PTXSource, CUSource)) else code.data
+    if isinstance(code, PTXSource):
+        return text.rstrip("\0"), name
+    if isinstance(code, CUSource):
+        return _compiled(text, name), name
+    raise LinkerError(
+        f"{name}: {code.kind} holds code for one kind of GPU, which cannot be simulated; link PTX instead (nvcc -ptx -rdc=true)"
+    )
+
+
+def _nvcc():
+    beside = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
+    for root in filter(None, beside):
+        if os.access(os.path.join(root, "bin", "nvcc"), os.X_OK):
+            return os.path.join(root, "bin", "nvcc")
+    return shutil.which("nvcc")
+
+
+_compilations = {}
+
+
+def _compiled(source, name):
+    """CUDA C++ as PTX, by nvcc."""
+    if (name, source) in _compilations:
+        return _compilations[name, source]
+    nvcc = _nvcc()
+    if nvcc is None:
+        raise LinkerError(
+            f"{name}: compiling CUDA C++ needs nvcc of a CUDA toolkit (CUDA_HOME, or on PATH), which is not here; "
+            "compile it elsewhere with nvcc -ptx -rdc=true and link the PTX"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path, output = os.path.join(folder, "source.cu"), os.path.join(folder, "code.ptx")
+        with open(path, "w") as file:
+            file.write(f'#line 1 "{name}"\n{source}')
+        beside = ["-I", os.path.dirname(os.path.abspath(name))] if os.path.exists(name) else []
+        done = subprocess.run(
+            [nvcc, "-ptx", "-rdc=true", "-lineinfo", "-arch=sm_75", *beside, path, "-o", output],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise LinkerError(f"{name}: nvcc says:\n{done.stdout}{done.stderr}")
+        with open(output) as file:
+            _compilations[name, source] = file.read()
+    return _compilations[name, source]
