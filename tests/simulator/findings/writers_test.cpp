@@ -45,6 +45,7 @@ TEST(Findings, the_table_gives_names_and_cuda_codes) {
     EXPECT_EQ(info(FindingKind::out_of_bounds_global).cuda_error_code, 700);
     EXPECT_EQ(info(FindingKind::float_division).severity, Severity::warning);
     EXPECT_EQ(info(FindingKind::kernel_exception).python_exception, "Exception");
+    EXPECT_EQ(info(FindingKind::not_guaranteed_complete).severity, Severity::warning);
 }
 
 TEST(TextReport, quotes_the_line_with_a_caret_and_the_call_chain) {
