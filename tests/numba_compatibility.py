@@ -22,7 +22,13 @@ STATES = ("there", "in kernels", "differs", "not yet", "internal")
 #: (section, name) → how it differs from numba-cuda on a GPU. Small differences of behaviour are in docs/differences.md.
 DIFFERS = {
     ("numba.cuda", "implementation"): "reads `cudasim`, so that programs can ask",
-    ("numba.cuda", "declare_device"): "refuses: device code of other languages cannot be linked in yet",
+    ("numba.cuda", "declare_device"): "declares; kernels that call it are refused, nothing can be linked in yet",
+    ("numba.cuda", "compile"): "PTX only (no LTO-IR); kernels' array parameters are address, extents, strides",
+    ("numba.cuda", "compile_all"): "with output='ptx'; there is no LTO-IR",
+    ("Dispatcher", "get_regs_per_thread"): "ptxas's number where a CUDA toolkit is found, else an estimate",
+    ("Dispatcher", "inspect_sass"): "where a CUDA toolkit is found",
+    ("Dispatcher", "inspect_sass_cfg"): "where a CUDA toolkit is found",
+    ("Dispatcher", "inspect_lto_ptx"): "the PTX: nothing is linked",
     ("numba.cuda", "cuda_error"): "a function, as in Numba's own numba.cuda; gives None",
 }
 
@@ -162,7 +168,17 @@ def state(section, name, owner):
         return "not yet"
     if (section, name) in DIFFERS:
         return "differs"
-    return "in kernels" if isinstance(value, Intrinsic) else "there"
+    if not isinstance(value, Intrinsic):
+        return "there"
+    return "in kernels" if _known_in_kernels(value) else "not yet"
+
+
+def _known_in_kernels(intrinsic):
+    from cudasim import _native
+    from cudasim.cuda.intrinsics import _GROUPS, _VALUES
+
+    name = intrinsic.__cudasim_intrinsic__
+    return name in _GROUPS or name in _VALUES or _native.kernel_knows(name)
 
 
 def states():

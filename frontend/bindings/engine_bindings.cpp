@@ -1,6 +1,7 @@
 // Images, devices and device memory. Every call that may take long or take an engine lock releases the GIL.
 #include <pybind11/stl.h>
 
+#include <array>
 #include <bit>
 
 #include "frontend/bindings/bindings.h"
@@ -320,13 +321,24 @@ void bind_stages(py::module_& module) {
     module.def(
         "ptx",
         [](const image::KernelImage& image, const std::string& kernel, const std::string& architecture,
-           bool fma_contraction) {
+           bool fma_contraction, bool optimise, const std::string& debug_info,
+           const std::array<unsigned, 3>& launch_bounds, unsigned max_registers) {
+            using gpu_backend::DebugInfo;
             const ReleasedGil release;
-            return gpu_backend::to_ptx(image, kernel,
-                                       {.architecture = architecture, .fma_contraction = fma_contraction});
+            return gpu_backend::to_ptx(
+                image, kernel,
+                {.architecture = architecture,
+                 .fma_contraction = fma_contraction,
+                 .optimise = optimise,
+                 .debug_info = debug_info == "full"    ? DebugInfo::full
+                               : debug_info == "lines" ? DebugInfo::lines
+                                                       : DebugInfo::none,
+                 .bounds = {launch_bounds[0], launch_bounds[1], launch_bounds[2], max_registers}});
         },
-        py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90",
-        py::arg("fma_contraction") = false, "The kernel as PTX for a GPU of the given architecture.");
+        py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90", py::arg("fma_contraction") = false,
+        py::arg("optimise") = true, py::arg("debug_info") = "full",
+        py::arg("launch_bounds") = std::array<unsigned, 3>{}, py::arg("max_registers") = 0,
+        "The kernel (or visible device function) as PTX for a GPU of the given architecture. debug_info: none, lines, full.");
 }
 
 /// Engine errors become the package's own exception classes (cudasim.errors.from_native_* build them).

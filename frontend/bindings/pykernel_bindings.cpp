@@ -86,8 +86,11 @@ bool names_the_grid(const image::KernelImage& image) {
 
 py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
                         const std::vector<std::pair<std::string, std::string>>& sources, bool fastmath,
-                        bool fma) {
+                        bool fma, const std::string& entry, std::string entry_name, std::string result_type) {
     Request request;
+    request.entry = entry == "c" ? Entry::c_function : entry == "numba" ? Entry::numba_function : Entry::kernel;
+    request.entry_name = std::move(entry_name);
+    request.result_type = std::move(result_type);
     for (py::handle function : functions)
         request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function)));
     if (request.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
@@ -160,9 +163,11 @@ void bind_pykernel(py::module_& module) {
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
                py::arg("sources"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
-               "Compiles functions[0] for the argument types: {image, kernel_name, typed_ir, cooperative, notes: "
-               "[(message, file, line)], overloads: [(index of the function, argument types, result type)]}. Raises "
-               "SourceError.");
+               py::arg("entry") = "kernel", py::arg("entry_name") = "", py::arg("result_type") = "",
+               "Compiles functions[0] for the argument types, as a kernel or as a device function with the ABI \"c\" or "
+               "\"numba\": {image, kernel_name, typed_ir, cooperative, notes: [(message, file, line)], overloads: [(index of the "
+               "function, argument types, result type)]}. Raises SourceError.");
+    module.def("kernel_knows", &knows_callable, "Whether kernels can call what has this name: \"cuda.grid\".");
 }
 
 }  // namespace cudasim::bindings

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -38,9 +39,19 @@ struct FunctionSource {
     std::vector<DeclaredSignature> signatures;   ///< of a device function that declares any
 };
 
+/// How others reach functions[0].
+enum class Entry {
+    kernel,
+    c_function,      ///< a device function as CUDA C++ would declare it (numba.cuda.compile, abi "c")
+    numba_function,  ///< a device function that stores its result through its first parameter and returns a status
+};
+
 struct Request {
-    std::vector<FunctionSource> functions;    ///< [0] is the kernel
+    std::vector<FunctionSource> functions;    ///< [0] is the kernel, or the device function to compile
     std::vector<std::string> argument_types;  ///< Numba's type names
+    Entry entry = Entry::kernel;
+    std::string entry_name;   ///< of a device function
+    std::string result_type;  ///< of a device function; empty: inferred
     bool fastmath = false;
     bool fma = false;  ///< mark floating-point operations `contract` (V5)
     std::vector<image::SourceFile> sources;  ///< what the image keeps for reports
@@ -73,5 +84,8 @@ struct Result {
 
 /// @throws SourceError
 [[nodiscard]] Result compile(const Request& request);
+
+/// Whether kernels can call what has this name in numba.cuda, NumPy or Python ("cuda.grid", "math.sin", "len").
+[[nodiscard]] bool knows_callable(std::string_view name);
 
 }  // namespace cudasim::pykernel

@@ -29,10 +29,11 @@ Specialisation& Program::make(std::uint32_t function, const std::vector<TypeRef>
     return specialisation;
 }
 
-Specialisation& Program::kernel(const std::vector<TypeRef>& arguments) {
-    Specialisation& kernel = make(0, arguments);
-    infer(kernel, request.functions.front().syntax.location);
-    return kernel;
+Specialisation& Program::root(const std::vector<TypeRef>& arguments, TypeRef result) {
+    Specialisation& root = make(0, arguments);
+    root.declared_result = result;
+    infer(root, request.functions.front().syntax.location);
+    return root;
 }
 
 Specialisation& Program::specialise(std::uint32_t function, const std::vector<TypeRef>& given,

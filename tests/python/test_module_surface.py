@@ -5,6 +5,7 @@ import pytest
 PROGRAM = """
     from numba import cuda, config, types
     from numba.core import errors
+    import numba.cuda.compiler
     import numba.cuda.dispatcher
     from numba.cuda.cudadrv import driver, devices, devicearray, drvapi, error, libs, linkable_code, nvrtc, nvvm, runtime
     from numba.cuda.cudadrv.error import CudaSupportError, NvvmError, NvvmSupportError, NvrtcError

@@ -4,6 +4,7 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 import ast
 import builtins
 import copy
+import re
 import warnings
 
 from cudasim import _native, errors, findings, options
@@ -15,16 +16,19 @@ from cudasim._tracebacks import name_in_debug_info
 
 class CompiledPythonKernel:
     """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
-    argument_types: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
+    argument_types, result_type: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
     result_types: (function, argument types) → result type, of all functions that it reaches.
     cooperative: whether its launches are, so that their blocks can meet at grid barriers."""
 
-    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "constants", "result_types", "cooperative")
+    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "result_types",
+                 "cooperative")
 
-    def __init__(self, image, kernel_name, typed_ir, argument_types, constants, result_types, cooperative):
-        self.image, self.kernel_name, self.typed_ir = image, kernel_name, typed_ir
-        self.argument_types, self.constants, self.result_types = argument_types, constants, result_types
-        self.cooperative = cooperative
+    def __init__(self, result, argument_types, constants, order):
+        self.image, self.kernel_name, self.typed_ir = (result[part] for part in ("image", "kernel_name", "typed_ir"))
+        self.cooperative = result["cooperative"]
+        self.argument_types, self.constants = argument_types, constants
+        self.result_types = {(order[number], given): found for number, given, found in result["overloads"]}
+        self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
 
 
 def compile_kernel(
@@ -40,35 +44,62 @@ def compile_kernel(
     :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
     """
     del debug, device_functions
-    functions, sources, constants, order = _gather(pyfunc, without_debuggers)
+    return _compile(pyfunc, argument_types, without_debuggers, fastmath=bool(fastmath), fma=fma)
+
+
+def compile_device_function(pyfunc, argument_types, *, abi, name=None, result_type=None, fastmath=False):
+    """Compiles a plain Python function as a device function that others can call. Errors as of compile_kernel().
+
+    :param abi: "c" or "numba"
+    :param name: its symbol, if not one made of its own name (and types, with abi "numba")
+    :param result_type: what its result is converted to; None: its own type
+    """
+    if name is None:
+        name = re.sub(r"\W", "_", pyfunc.__name__) if abi == "c" else _numba_symbol(pyfunc, argument_types)
+    elif not re.fullmatch(r"[A-Za-z_$][\w$]*", name, re.ASCII):
+        raise ValueError(f"abi_name is the name of a function in PTX (letters, digits, _ and $), not {name!r}")
+    return _compile(pyfunc, argument_types, False, fastmath=bool(fastmath), fma=True, entry=abi, entry_name=name,
+                    result_type=result_type or "")
+
+
+def _numba_symbol(pyfunc, argument_types):
+    parts = [*pyfunc.__module__.split("."), pyfunc.__name__]
+    mangled = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W", "_", part) for part in parts))
+    types = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W+", "_", str(part)) for part in argument_types))
+    return f"_ZN{mangled}E{types or 'v'}"
+
+
+def _compile(pyfunc, argument_types, without_debuggers, **options_of_compiler):
+    functions, sources, constants, order, dispatchers = _gather(pyfunc, without_debuggers)
     try:
         result = _native.compile_python(functions, list(map(str, argument_types)), sorted(sources.items()),
-                                        fastmath=bool(fastmath), fma=fma)
+                                        **options_of_compiler)
     except _native.SourceError as error:
         refusal = _as_numba_error(error)
     else:
         for message, file, line in result["notes"]:
             warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
-        if options.get("keep_images"):
+        for number, given, returned in result["overloads"]:
+            if hasattr(dispatchers.get(number), "note_overload"):
+                dispatchers[number].note_overload(given, returned)
+        if options.get("keep_images") and result["image"].kernels:
             from cudasim._kept_images import keep
 
             keep(result["image"], pyfunc.__name__, options.get("keep_images"))
-        return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types),
-                                    constants, {(order[number], arguments): returned
-                                                for number, arguments, returned in result["overloads"]},
-                                    result["cooperative"])
+        return CompiledPythonKernel(result, tuple(argument_types), constants, order)
     raise refusal
 
 
 def _gather(pyfunc, without_debuggers):
     """The kernel and, transitively, every function that it names, in the form of compile_python(); source files;
-    constants; the functions themselves."""
-    order, numbers, functions, sources, constants = [(pyfunc, ())], {}, [], {}, []
+    constants; the functions themselves, and their dispatchers by number."""
+    order, numbers, functions, sources, constants, dispatchers = [(pyfunc, ())], {}, [], {}, [], {}
 
     def register(dispatcher):
         signatures = getattr(dispatcher, "device_signatures", ())
         key = (dispatcher.py_func, signatures)
         if key not in numbers:
+            dispatchers[len(order)] = dispatcher
             numbers[key] = len(order)
             order.append(key)
         return numbers[key]
@@ -89,7 +120,7 @@ def _gather(pyfunc, without_debuggers):
             "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
             "signatures": [(list(arguments), result or "") for arguments, result in signatures],
         })
-    return functions, sources, constants, [function for function, _ in order]
+    return functions, sources, constants, [function for function, _ in order], dispatchers
 
 
 #: Functions by which code stops in a debugger, and the modules of debuggers.

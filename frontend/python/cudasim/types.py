@@ -275,7 +275,10 @@ def parse_signature(value):
         return tuple(map(name_of, value)), None
     if isinstance(value, Type):
         return (name_of(value),), None
-    raise TypeError(f'not a signature: {value!r}; write "void(float32[:], int32)" or (float32[:], int32)')
+    raise TypeError(
+        f"invalid signature: {value!r} (type: {type(value).__name__!r}) evaluates to {type(value).__name__!r} instead of "
+        'tuple or Signature; write "void(float32[:], int32)" or (float32[:], int32)'
+    )
 
 
 def real_numba_types():

@@ -14,14 +14,15 @@ _WITHOUT_EFFECT = {
     "inline": "the compiler decides",
     "lineinfo": "line information is always there",
     "lto": "there is nothing to link",
-    "max_registers": "there are no registers to run out of",
 }
 _WITH_EFFECT = (
     "device",
     "debug",
     "fastmath",
+    "extensions",
     "launch_bounds",
     "link",
+    "max_registers",
     "opt",
     "shared_memory_carveout",
 )
@@ -31,10 +32,6 @@ _REFUSED = {
         "bounds checking is not supported for CUDA as an option; cudasim checks every access without it",
     ),
     "link": (NotImplementedError, "device code of other languages cannot be linked in yet"),
-    "extensions": (
-        NotImplementedError,
-        "argument extensions are not there yet; convert the arguments before the launch",
-    ),
     "argtypes": ("DeprecationError", 'give a signature as the first argument: @cuda.jit("void(float32[:])")'),
     "restype": (
         "DeprecationError",
@@ -71,11 +68,13 @@ def jit(
         do not count; the same flags go to both back ends
     :param launch_bounds: threads per block that a launch may have at most, or a tuple that begins with it
     """
-    _check_options({**kws, "link": link})
+    if device and link:
+        raise ValueError("link keyword invalid for device function")
+    _check_options({**kws, "link": link}, device)
     _check_carveout(shared_memory_carveout)
     debug = os.environ.get("NUMBA_CUDA_DEBUGINFO", "0") not in ("", "0") if debug is None else bool(debug)
     opt = os.environ.get("NUMBA_OPT", "") != "0" if opt is None else bool(opt)
-    _warn_of_combinations(debug, opt, lineinfo)
+    warn_of_combinations(debug, opt, lineinfo)
     target_options = {
         "debug": debug,
         "opt": opt,
@@ -83,6 +82,10 @@ def jit(
         "lineinfo": lineinfo,
         "inline": inline,
         "launch_bounds": _checked_bounds(launch_bounds),
+        "max_registers": _checked_registers(kws.get("max_registers")),
+        "extensions": list(kws.get("extensions") or ()),
+        "link": tuple(link),
+        "device": device,
     }
 
     def make(function, signatures=()):
@@ -101,11 +104,17 @@ def jit(
             )
         else:
             return make(func_or_sig)
-    given = func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
-    signatures = [types.parse_signature(signature) for signature in given]
+    is_list = isinstance(func_or_sig, list)
+    signatures = [types.parse_signature(signature) for signature in (func_or_sig if is_list else [func_or_sig])]
     if not device:
         _check_void(signatures)
-    return lambda function: make(function, signatures)
+
+    def make_declared(function):
+        dispatcher = make(function, signatures)
+        dispatcher.specialized = not is_list and bool(dispatcher.overloads)
+        return dispatcher
+
+    return make_declared
 
 
 def _check_void(signatures):
@@ -116,7 +125,7 @@ def _check_void(signatures):
             )
 
 
-def _check_options(given):
+def _check_options(given, device):
     for name, value in given.items():
         if name in _REFUSED:
             kind, reason = _REFUSED[name]
@@ -124,7 +133,8 @@ def _check_options(given):
                 raise getattr(errors, kind)(f"Deprecated keyword argument `{name}` of @cuda.jit: {reason}")
             if value and not isinstance(kind, str):
                 raise kind(f"@cuda.jit({name}=…): {reason}")
-        if name not in _REFUSED and name not in _WITHOUT_EFFECT and name not in _WITH_EFFECT:
+        # Numba passes what it does not know on to what compiles kernels; device functions never get there.
+        if name not in _REFUSED and name not in _WITHOUT_EFFECT and name not in _WITH_EFFECT and not device:
             raise TypeError(f"@cuda.jit() got an unexpected keyword argument {name!r}")
 
 
@@ -154,7 +164,8 @@ def _checked_bounds(bounds):
     return bounds
 
 
-def _warn_of_combinations(debug, opt, lineinfo):
+def warn_of_combinations(debug, opt, lineinfo):
+    """Warns as Numba does of options that contradict each other on a GPU."""
     if debug and opt:
         warnings.warn(
             errors.NumbaInvalidConfigWarning(
@@ -173,6 +184,36 @@ def _warn_of_combinations(debug, opt, lineinfo):
         )
 
 
-def declare_device(name, sig):
-    """Device functions from other languages cannot be called yet."""
-    raise NotImplementedError("declare_device(): device code of other languages cannot be linked in yet")
+def _checked_registers(count):
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+        raise ValueError(f"max_registers is a number of registers per thread, got {count!r}")
+    return count
+
+
+class ExternFunction:
+    """A function of other device code that declare_device() declared."""
+
+    def __init__(self, name, sig):
+        self.name, self.sig = name, sig
+
+    def __repr__(self):
+        return f"ExternFunction({self.name}: {self.sig})"
+
+    def __call__(self, *args):
+        raise NotImplementedError(
+            f"{self.name}() was declared by declare_device(): device code of other languages cannot be linked in yet, so "
+            "it cannot be called; write the function in Python, @cuda.jit(device=True)"
+        )
+
+
+def declare_device(name, sig, link=None, use_cooperative=False, abi="numba"):
+    """Declares a function of other device code. It can be declared, not called yet: nothing can be linked in.
+
+    :raises TypeError: for a signature without a return type
+    """
+    if abi not in ("numba", "c"):
+        raise NotImplementedError(f"Unsupported ABI: {abi}")
+    arguments, result = types.parse_signature(sig)
+    if result is None:
+        raise TypeError("Return type must be provided for device declarations")
+    return ExternFunction(name, types.Signature(types.parse_type(result), arguments))

@@ -42,6 +42,12 @@ LAZY = {
     },
     **{name: f"cudasim.cuda.vectorizers:{name}" for name in ("guvectorize", "vectorize")},
     "prepare_shape_strides_dtype": "cudasim.cuda.array_functions:prepare_shape_strides_dtype",
+    **{
+        name: f"cudasim.cuda.compiler:{name}"
+        for name in (
+            "compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"
+        )
+    },
     "KernelRuntimeError": "cudasim.cuda.errors:KernelRuntimeError",
 }
 
