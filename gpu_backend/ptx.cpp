@@ -300,6 +300,18 @@ std::string ptx_name(std::string_view kernel) {
     return name;
 }
 
+std::string nvvm_ir(const image::KernelImage& image, DebugInfo debug_info) {
+    if (debug_info == DebugInfo::full) return image.ir_text();
+    llvm::LLVMContext context;
+    auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(image.bitcode(), "kernel image"), context);
+    if (!parsed) throw image::ImageError("kernel image: " + llvm::toString(parsed.takeError()));
+    keep_debug_info(**parsed, debug_info);
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    (*parsed)->print(stream, nullptr);
+    return text;
+}
+
 std::string to_ptx(const image::KernelImage& image, std::string_view kernel, const PtxOptions& options) {
     const auto machine = target_machine(options);
     std::string diagnostic;

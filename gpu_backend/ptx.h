@@ -45,6 +45,9 @@ struct PtxError : std::runtime_error {
 [[nodiscard]] std::string to_ptx(const image::KernelImage& image, std::string_view kernel,
                                  const PtxOptions& options = {});
 
+/// The image's NVVM IR as text, with as much debug information as is asked for. @throws image::ImageError
+[[nodiscard]] std::string nvvm_ir(const image::KernelImage& image, DebugInfo debug_info);
+
 /// The name of a kernel's entry: characters that PTX does not allow in an identifier (PTX ISA, section
 /// "Identifiers") become `_`.
 [[nodiscard]] std::string ptx_name(std::string_view kernel);

@@ -37,8 +37,9 @@ INTERNAL = {
     "numba.cuda": """
         alias api_util cext cgutils cloudpickle codegen config_default_cc contextlib core cpython cuda_paths datamodel
         debuginfo descriptor device_init ffi ffi_forced_object flags importlib itanium_mangler launchconfig locks
-        lowering mathimpl misc models numba_cuda_default_ptx_cc nvvmutils os serialize sys target typeconv
-        utils warnings np literal
+        lowering mathimpl misc models nvvmutils os serialize sys target typeconv
+        utils warnings np literal cudadecl cudaimpl deviceufunc tests memory_management simulator reduction
+        deferred_type vector_types numba_cuda_default_ptx_cc
     """,
     "numba.cuda.cudadrv.devicearray": """
         DeviceNDArrayBase NumbaPerformanceWarning array_core from_array_like from_record_like

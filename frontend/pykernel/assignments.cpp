@@ -40,9 +40,10 @@ void check_set_field(TypeTable& types, const Instruction& in, TypeRef record, co
                                                         value->element() == target->element()
                                                   : fits_element(target, value);
     if (!fits) {
-        refuse_typing("Cannot convert " + value->name + " to " + field.type_name + ", the type of the field '" +
-                          field.name + "'",
-                      in.location);
+        refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
+                                 in.location,
+                                 "Cannot convert " + value->name + " to " + array->element()->name +
+                                     ", the type of the array's elements");
     }
 }
 
@@ -61,7 +62,8 @@ void check_set_item(TypeTable& types, const Instruction& in, TypeRef container, 
     }
     const TypeRef array = container->is(TypeKind::flat) ? container->element() : container;
     if (!array->is(TypeKind::array)) {
-        refuse_typing("elements of " + container->name + " cannot be assigned to", in.location);
+        refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
+                                 in.location, "elements of " + container->name + " cannot be assigned to");
     }
     if (array->read_only) {
         refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")", in.location);

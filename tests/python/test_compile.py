@@ -257,6 +257,27 @@ def test_one_signature_specialises_and_gives_numbers():
         kernel.specialize(np.ones(1), 1.0)
 
 
+def test_ambiguous_declarations_are_refused_for_what_fits_them_equally():
+    def store(r, a, b):
+        r[0] = a + b
+
+    kernel = cuda.jit(["void(float64[::1], int64, float64)", "void(float64[::1], float64, int64)"])(store)
+    r = np.zeros(1)
+    kernel[1, 1](r, 1, 2.5)
+    assert r[0] == 3.5
+    expected = r"Ambiguous overloading for <function .*store.*> \(array\(float64, 1d, C\), int64, int64\):\n\(array"
+    with pytest.raises(TypeError, match=expected):
+        kernel[1, 1](r, 1, 2)
+
+
+def test_ir_has_the_debug_information_that_was_asked_for():
+    signature = "void(float32[::1], float32[::1], float32[::1])"
+    shown = [next(iter(cuda.jit(signature, **options)(add_arrays).inspect_llvm().values()))
+             for options in ({}, {"lineinfo": True}, {"debug": True, "opt": False})]  # fmt: skip
+    kinds = [re.findall(r"emissionKind: (\w+)", text) for text in shown]
+    assert kinds == [[], ["DebugDirectivesOnly"], ["FullDebug"]] and "!dbg" not in shown[0] and "!dbg" in shown[1]
+
+
 def test_specialisations_are_kept():
     x = np.ones(32)
     assert scale.specialize(x, 1.0) is scale.specialize(x, 2.0) is not scale.specialize(x, 1)

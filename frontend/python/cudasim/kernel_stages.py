@@ -24,7 +24,7 @@ def text_of(kernel, stage, architecture=None):
     if stage == "typed":
         return kernel.typed_ir
     if stage == "nvvm":
-        return kernel.inspect_llvm()
+        return kernel.image.ir_text()
     if stage == "instrumented":
         return _native.instrumented_ir(kernel.image, kernel.kernel_name, options.get("memory_checks"))
     from cudasim.cuda.gpu_code import ptx_of

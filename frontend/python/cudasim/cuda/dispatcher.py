@@ -19,7 +19,7 @@ from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.device_function import DeviceFunction
 from cudasim.cuda.function_state import function_from, state_of
-from cudasim.cuda.inspection import InspectedFunction
+from cudasim.cuda.inspection import InspectedFunction, public_types
 from cudasim.cuda.kernel import make_kernel
 from cudasim.cuda.launch_configuration import check_stream_device, fits, not_configured, parse_brackets
 from cudasim.cuda.performance_warnings import warn_of_small_grid
@@ -314,20 +314,25 @@ class CUDADispatcher(InspectedFunction):
         return make_kernel(self, kernel.argument_types, kernel.converts)
 
     def _best_overload(self, argument_types):
-        candidates = []
+        candidates = {}
         for declared, kernel in self._overloads.items():
             if len(declared) != len(argument_types):
                 continue
             costs = [convertible(given, wanted) for given, wanted in zip(argument_types, declared)]
             if None not in costs:
-                candidates.append((sum(costs), len(candidates), kernel))
+                candidates.setdefault(sum(costs), []).append(kernel)
         if not candidates:
             known = "; ".join(f"({', '.join(declared)})" for declared in self._overloads)
             raise TypeError(
                 f"No matching definition for argument type(s) {', '.join(argument_types)}: {self.__name__}() is "
                 f"declared for {known}"
             )
-        return min(candidates)[2]
+        best = candidates[min(candidates)]
+        if len(best) > 1:
+            given = ", ".join(map(repr, public_types(argument_types)))
+            fitting = "\n".join(repr(kernel.signature) for kernel in best)
+            raise TypeError(f"Ambiguous overloading for {self.py_func} ({given}):\n{fitting}")
+        return best[0]
 
     def compile(self, sig):
         """Compiles for a signature now and returns the compiled kernel."""

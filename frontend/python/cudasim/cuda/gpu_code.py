@@ -37,19 +37,25 @@ def launch_bounds(bounds):
     return (*(int(value or 0) for value in given), 0, 0, 0)[:3]
 
 
+def debug_info(target_options):
+    """How much of it @cuda.jit's options ask for: "none", "lines" or "full"."""
+    if target_options.get("debug", False):
+        return "full"
+    return "lines" if target_options.get("lineinfo", False) else "none"
+
+
 def ptx_of(image, name, capability, target_options):
     """The PTX of a kernel or device function, with what @cuda.jit's options ask for.
 
     :raises ValueError: for an architecture that LLVM has no code generator for
     """
-    debug, lines = target_options.get("debug", False), target_options.get("lineinfo", False)
     return _native.ptx(
         image,
         name,
         architecture(capability),
         options.get("fma") or bool(target_options.get("fastmath", False)),
         optimise=bool(target_options.get("opt", True)),
-        debug_info="full" if debug else "lines" if lines else "none",
+        debug_info=debug_info(target_options),
         launch_bounds=launch_bounds(target_options.get("launch_bounds")),
         max_registers=int(target_options.get("max_registers") or 0),
     )

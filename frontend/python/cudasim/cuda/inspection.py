@@ -56,8 +56,11 @@ class GpuCode:
         return self.kernel_name
 
     def inspect_llvm(self):
-        """The NVVM IR, as text."""
-        return self.image.ir_text()
+        """The NVVM IR as text; with debug information where debug or lineinfo ask for it."""
+        from cudasim import _native
+        from cudasim.cuda.gpu_code import debug_info
+
+        return _native.nvvm_ir(self.image, debug_info(self.target_options))
 
     def inspect_asm(self, cc=None):
         """PTX for a compute capability such as (9, 0) or an architecture such as "sm_90" (the current device's unless said)."""

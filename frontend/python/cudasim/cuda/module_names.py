@@ -58,7 +58,7 @@ def find(name):
         from cudasim._numba_config import config
 
         return config()
-    if name in types.ALIASES and name != "bool":
+    if name in types.ALIASES:
         # numba.cuda exports the types as well (cuda.float32): Numba's own, once numba has been imported.
         return types.public(types.ALIASES[name].name)
     where = LAZY.get(name)
