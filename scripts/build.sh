@@ -29,6 +29,8 @@ if [[ ! -f .venv/.cudasim || $(<.venv/.cudasim) != "$shape" ]]; then
     echo "build: .venv/bin/pip install --editable ."
     .venv/bin/python -m pip install -q --editable . "${packaging[@]}"
     printf '%s\n' "$shape" >.venv/.cudasim
+    # pytest warns of modules of a package with a plug-in that are imported before it, as this finder is.
+    sed -i '1i """PYTEST_DONT_REWRITE"""' "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["platlib"])')"/_editable_skbc_cudasim.py
 fi
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["platlib"])')
 rm -f "$site"/cudasim/_native*.so "$site"/cudasim/_pyfiber*.so  # unlinked, not overwritten: a process that runs keeps its own

@@ -7,6 +7,8 @@ Only a finder is put into sys.meta_path here; nothing is imported that the inter
 and the variables are read when numba is imported, because they may be set later. The finder's work is done in
 cudasim.switch. It comes first: numba-cuda installs a finder of its own for the same name (also from a .pth, and
 it may come later), so this one goes back to the front whenever numba itself is looked for.
+
+PYTEST_DONT_REWRITE: pytest warns of modules of packages with a plug-in that it finds imported before it started.
 """
 
 import os
