@@ -40,10 +40,9 @@ void check_set_field(TypeTable& types, const Instruction& in, TypeRef record, co
                                                         value->element() == target->element()
                                                   : fits_element(target, value);
     if (!fits) {
-        refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
-                                 in.location,
-                                 "Cannot convert " + value->name + " to " + array->element()->name +
-                                     ", the type of the array's elements");
+        refuse_typing("Cannot convert " + value->name + " to " + field.type_name + ", the type of the field '" +
+                          field.name + "'",
+                      in.location);
     }
 }
 
@@ -75,9 +74,10 @@ void check_set_item(TypeTable& types, const Instruction& in, TypeRef container, 
     const TypeRef target = container->is(TypeKind::flat) ? item_type(types, container, index, in.location)
                                                          : indexed_array(types, container, index, in.location);
     if (!can_assign(in, target, value)) {
-        refuse_typing("Cannot convert " + value->name + " to " + array->element()->name +
-                          ", the type of the array's elements",
-                      in.location);
+        refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
+                                 in.location,
+                                 "Cannot convert " + value->name + " to " + array->element()->name +
+                                     ", the type of the array's elements");
     }
 }
 
