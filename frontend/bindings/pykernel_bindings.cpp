@@ -75,6 +75,13 @@ FunctionSource function_source(const py::dict& function) {
         auto [arguments, result] = py::cast<std::pair<std::vector<std::string>, std::string>>(item);
         source.signatures.push_back({std::move(arguments), std::move(result)});
     }
+    source.is_overloaded = function.contains("choices");
+    if (source.is_overloaded) {
+        for (py::handle item : function["choices"]) {
+            auto [arguments, number] = py::cast<std::pair<std::vector<std::string>, std::uint32_t>>(item);
+            source.choices.push_back({std::move(arguments), number});
+        }
+    }
     return source;
 }
 
@@ -139,6 +146,8 @@ void raise_source_error(const SourceError& error) {
     exception.attr("reason") = error.what();
     exception.attr("standing") = standing_name(error.standing);
     exception.attr("file") = error.file;
+    exception.attr("wanted_overload") = error.wanted_overload;
+    exception.attr("wanted_types") = error.wanted_types;
     exception.attr("line") = error.location.line;
     exception.attr("column") = error.location.column;
     PyErr_SetObject(source_error_class, exception.ptr());

@@ -28,6 +28,12 @@ struct DeclaredSignature {
     std::string result;
 };
 
+/// Which function of the request a call with these argument types means.
+struct Choice {
+    std::vector<std::string> arguments;
+    std::uint32_t function = 0;
+};
+
 /// A Python function and everything its names mean.
 struct FunctionSource {
     FunctionSyntax syntax;
@@ -37,6 +43,10 @@ struct FunctionSource {
     std::map<std::string, GlobalValue> globals;  ///< dotted name, such as "cuda.shared.array" → meaning
     std::vector<GlobalValue> defaults;           ///< of the last parameters
     std::vector<DeclaredSignature> signatures;   ///< of a device function that declares any
+    /// Of what numba.cuda.extending.overload implements: `syntax` has its parameters and is not compiled itself. A call
+    /// for which there is no choice yet is refused with SourceError::wanted_overload.
+    bool is_overloaded = false;
+    std::vector<Choice> choices;
 };
 
 /// How others reach functions[0].

@@ -46,6 +46,7 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
                                    ") to a function is not supported in kernels yet; pass what it runs over",
                                call);
     }
+    if (source.is_overloaded) return specialise(chosen(function, given, call), given, call);
     TypeRef result = nullptr;
     std::vector<TypeRef> arguments = given;
     if (!source.signatures.empty()) std::tie(arguments, result) = declared(source, given, call);
@@ -64,6 +65,22 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
         infer(specialisation, call);
     }
     return specialisation;
+}
+
+std::uint32_t Program::chosen(std::uint32_t function, const std::vector<TypeRef>& arguments, Location call) const {
+    const FunctionSource& source = request.functions.at(function);
+    std::vector<std::string> names;
+    for (TypeRef argument : arguments) names.push_back(argument->name);
+    for (const Choice& choice : source.choices) {
+        if (choice.arguments == names) return choice.function;
+    }
+    try {
+        refuse_no_implementation("<function " + source.syntax.name + ">", source.syntax.name, names, call);
+    } catch (SourceError& error) {
+        error.wanted_overload = function;
+        error.wanted_types = names;
+        throw;
+    }
 }
 
 /// Recursion: a call of a function that is being inferred gets the type of its returns so far; the function

@@ -68,6 +68,9 @@ class Program {
     [[nodiscard]] std::pair<std::vector<TypeRef>, TypeRef> declared(const FunctionSource& source,
                                                                     const std::vector<TypeRef>& arguments,
                                                                     Location call);
+    /// The function that an overloaded one means for these types. @throws SourceError that asks for it
+    [[nodiscard]] std::uint32_t chosen(std::uint32_t function, const std::vector<TypeRef>& arguments,
+                                       Location call) const;
     Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
     void infer(Specialisation& specialisation, Location call);
     void finish_with_cycle(Specialisation& head, std::size_t depth);

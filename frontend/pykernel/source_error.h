@@ -1,6 +1,8 @@
 // The one way in which the compiler refuses a kernel: always the user's program, always with a place.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -48,6 +50,9 @@ struct SourceError : std::runtime_error {
     std::string file;  ///< filled in by the function whose compilation failed
     std::string function;
     std::string source_line;           ///< without the line's end
+    /// Index of the overloaded function of which a choice for `wanted_types` is missing.
+    std::optional<std::uint32_t> wanted_overload;
+    std::vector<std::string> wanted_types;
     std::vector<std::string> callers;  ///< from the innermost call outwards, one line each
 };
 

@@ -7,11 +7,12 @@ import copy
 import re
 import warnings
 
-from cudasim import _native, errors, findings, options
+from cudasim import _native, _overloads, errors, findings, options
 from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
 from cudasim._resolve import describe, globals_of
 from cudasim._tracebacks import name_in_debug_info
+from cudasim.types import public_types
 
 
 class CompiledPythonKernel:
@@ -70,57 +71,100 @@ def _numba_symbol(pyfunc, argument_types):
 
 
 def _compile(pyfunc, argument_types, without_debuggers, **options_of_compiler):
-    functions, sources, constants, order, dispatchers = _gather(pyfunc, without_debuggers)
-    try:
-        result = _native.compile_python(functions, list(map(str, argument_types)), sorted(sources.items()),
-                                        **options_of_compiler)
-    except _native.SourceError as error:
-        refusal = _as_numba_error(error)
-    else:
-        for message, file, line in result["notes"]:
-            warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
-        for number, given, returned in result["overloads"]:
-            if hasattr(dispatchers.get(number), "note_overload"):
-                dispatchers[number].note_overload(given, returned)
-        if options.get("keep_images") and result["image"].kernels:
-            from cudasim._kept_images import keep
+    program = _Program(pyfunc, without_debuggers)
+    while True:
+        try:
+            result = _native.compile_python(program.functions, list(map(str, argument_types)),
+                                            sorted(program.sources.items()), **options_of_compiler)
+            break
+        except _native.SourceError as error:
+            if error.wanted_overload is not None and program.implement(error.wanted_overload, error.wanted_types):
+                continue
+            refusal = _as_numba_error(error)
+        raise refusal
+    for message, file, line in result["notes"]:
+        warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
+    for number, given, returned in result["overloads"]:
+        if hasattr(program.dispatchers.get(number), "note_overload"):
+            program.dispatchers[number].note_overload(given, returned)
+    if options.get("keep_images") and result["image"].kernels:
+        from cudasim._kept_images import keep
 
-            keep(result["image"], pyfunc.__name__, options.get("keep_images"))
-        return CompiledPythonKernel(result, tuple(argument_types), constants, order)
-    raise refusal
+        keep(result["image"], pyfunc.__name__, options.get("keep_images"))
+    return CompiledPythonKernel(result, tuple(argument_types), program.constants, program.order)
 
 
-def _gather(pyfunc, without_debuggers):
-    """The kernel and, transitively, every function that it names, in the form of compile_python(); source files;
-    constants; the functions themselves, and their dispatchers by number."""
-    order, numbers, functions, sources, constants, dispatchers = [(pyfunc, ())], {}, [], {}, [], {}
+class _Program:
+    """The kernel and, transitively, every function that it names, in the form of compile_python().
 
-    def register(dispatcher):
-        signatures = getattr(dispatcher, "device_signatures", ())
-        key = (dispatcher.py_func, signatures)
-        if key not in numbers:
-            dispatchers[len(order)] = dispatcher
-            numbers[key] = len(order)
-            order.append(key)
-        return numbers[key]
+    functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
+    dispatchers: of the functions, by number.
+    """
 
-    for function, signatures in order:  # grows while it runs
+    def __init__(self, pyfunc, without_debuggers):
+        self.functions, self.order, self.sources, self.constants, self.dispatchers = [], [], {}, [], {}
+        self._without_debuggers = without_debuggers
+        self._numbers, self._overloaded = {}, {}
+        self._add(pyfunc, ())
+        self._describe_all()
+
+    def _add(self, function, signatures):
+        self.order.append(function)
+        self.functions.append({"signatures": [(list(arguments), result or "") for arguments, result in signatures]})
+        return len(self.order) - 1
+
+    def _register(self, callee):
+        """The number of a dispatcher's function, or of an Overloaded."""
+        if isinstance(callee, _overloads.Overloaded):
+            key = ("overloaded", callee.function)
+            if key not in self._numbers:
+                number = self._numbers[key] = self._add(callee.implementers[0], ())
+                self.functions[number]["choices"] = []
+                self._overloaded[number] = callee
+            return self._numbers[key]
+        signatures = getattr(callee, "device_signatures", ())
+        key = (callee.py_func, signatures)
+        if key not in self._numbers:
+            self._numbers[key] = self._add(callee.py_func, signatures)
+            self.dispatchers[self._numbers[key]] = callee
+        return self._numbers[key]
+
+    def implement(self, number, type_names):
+        """Finds the function that an overloaded one means for arguments of these types. False when there is none."""
+        function = self._overloaded[number].implementation(public_types(type_names))
+        if function is None:
+            return False
+        key = (function, ())
+        if key not in self._numbers:
+            self._numbers[key] = self._add(function, ())
+        self.functions[number]["choices"].append((list(type_names), self._numbers[key]))
+        self._describe_all()
+        return True
+
+    def _describe_all(self):
+        number = 0
+        while number < len(self.order):  # describing one may add others
+            if "node" not in self.functions[number]:
+                self._describe(self.order[number], self.functions[number])
+            number += 1
+
+    def _describe(self, function, described):
         try:
             source = source_of(function)
         except SourceNotAvailable as error:
             raise _without_source(error, function) from None
         file = name_in_debug_info(source.file)
-        sources[file] = source.file_text
-        outer = globals_of(function, source.node, register)
-        constants += frozen_constants(function, source, outer)
-        functions.append({
-            "node": _stripped(source.node) if without_debuggers else source.node, "line_offset": source.line_offset, "file": file,
-            "first_line": source.first_line, "lines": source.lines,
+        self.sources[file] = source.file_text
+        outer = {}
+        if "choices" not in described:
+            outer = globals_of(function, source.node, self._register)
+            self.constants += frozen_constants(function, source, outer)
+        described.update({
+            "node": _stripped(source.node) if self._without_debuggers else source.node,
+            "line_offset": source.line_offset, "file": file, "first_line": source.first_line, "lines": source.lines,
             "globals": outer,
-            "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
-            "signatures": [(list(arguments), result or "") for arguments, result in signatures],
-        })
-    return functions, sources, constants, [function for function, _ in order], dispatchers
+            "defaults": [describe(value, "default", self._register) for value in function.__defaults__ or ()],
+        })  # fmt: skip
 
 
 #: Functions by which code stops in a debugger, and the modules of debuggers.

@@ -297,6 +297,18 @@ def public(name):
     return _numba_type(numba_types, own) or own
 
 
+def public_types(names):
+    """Types as users see them, from their names; a name that no type object has stays a name."""
+    return tuple(map(_public_or_name, names))
+
+
+def _public_or_name(name):
+    try:
+        return public(name)
+    except TypeError:
+        return name
+
+
 def _numba_type(numba_types, own):
     if isinstance(own, Array):
         element = _numba_type(numba_types, own.dtype)

@@ -19,7 +19,7 @@ from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.device_function import DeviceFunction
 from cudasim.cuda.function_state import function_from, state_of
-from cudasim.cuda.inspection import InspectedFunction, public_types
+from cudasim.cuda.inspection import InspectedFunction
 from cudasim.cuda.kernel import make_kernel
 from cudasim.cuda.launch_configuration import check_stream_device, fits, not_configured, parse_brackets
 from cudasim.cuda.performance_warnings import warn_of_small_grid
@@ -329,7 +329,7 @@ class CUDADispatcher(InspectedFunction):
             )
         best = candidates[min(candidates)]
         if len(best) > 1:
-            given = ", ".join(map(repr, public_types(argument_types)))
+            given = ", ".join(map(repr, types.public_types(argument_types)))
             fitting = "\n".join(repr(kernel.signature) for kernel in best)
             raise TypeError(f"Ambiguous overloading for {self.py_func} ({given}):\n{fitting}")
         return best[0]

@@ -8,18 +8,7 @@ InspectedFunction  of a dispatcher: the same for all its overloads
 import sys
 
 from cudasim import types
-
-
-def public_types(names):
-    """Argument types as users see them, from their names; a name that no type object has stays a name."""
-    return tuple(map(_public, names))
-
-
-def _public(name):
-    try:
-        return types.public(name)
-    except TypeError:
-        return name
+from cudasim.types import public_types
 
 
 class BySignature(dict):
@@ -133,7 +122,7 @@ def signature_of(result, arguments):
     from cudasim.cuda.typing import signature
 
     try:
-        return signature(_public(result), *public_types(arguments))
+        return signature(*public_types((result, *arguments)))
     except TypeError:
         return types.Signature(result, ())
 
