@@ -334,7 +334,7 @@ def test_types_are_shown_beside_the_source(capsys):
 def test_machine_code_needs_a_toolkit():
     kernel = launched()
     for inspect in (kernel.inspect_sass, kernel.inspect_sass_cfg):
-        with pytest.raises(RuntimeError, match="ptxas and nvdisasm was not found.*CUDA toolkit"):
+        with pytest.raises(RuntimeError, match="ptxas and nvdisasm not found.*CUDA toolkit"):
             inspect()
 
 

@@ -35,11 +35,10 @@ class ConfiguredKernel(_native.FramelessCall):
     """A kernel with its launch configuration; calling it launches."""
 
     def __init__(self, dispatcher, griddim, blockdim, stream, sharedmem):
-        super().__init__(self._run)
+        super().__init__(self._run_prepared if dispatcher.extensions else self._run)
         self.dispatcher = dispatcher
         self.griddim, self.blockdim, self.stream, self.sharedmem = griddim, blockdim, stream, sharedmem
         self._entries = {}
-        self._extensions = dispatcher.extensions
 
     def __reduce__(self):
         return operator.getitem, (
@@ -53,23 +52,6 @@ class ConfiguredKernel(_native.FramelessCall):
     def _run(self, *args, **keywords):
         if keywords:
             raise _by_name(self.dispatcher, keywords)
-        if self._extensions:
-            return self._launch_prepared(args)
-        return self._launch(args)
-
-    def _launch_prepared(self, args):
-        """As numba.cuda documents argument extensions: each may change an argument, and asks for work afterwards."""
-        afterwards, prepared = [], []
-        for value in args:
-            kind = _public_type_or_none(value)
-            for extension in reversed(self._extensions):
-                kind, value = extension.prepare_args(kind, value, stream=self.stream, retr=afterwards)
-            prepared.append(value)
-        self._launch(tuple(prepared))
-        for work in afterwards:
-            work()
-
-    def _launch(self, args):
         # The hot path: device arrays, floats and ints are typed and flattened in one go.
         device = current_device()
         key, values, plain = [], [], True
@@ -122,6 +104,18 @@ class ConfiguredKernel(_native.FramelessCall):
             waits,
             lambda place: early_access.watches_of_launch(args, self.dispatcher.__name__, place),
         )
+
+    def _run_prepared(self, *args, **keywords):
+        """As numba.cuda documents argument extensions: each may change an argument, and asks for work afterwards."""
+        afterwards, prepared = [], []
+        for value in args:
+            kind = _public_type_or_none(value)
+            for extension in reversed(self.dispatcher.extensions):
+                kind, value = extension.prepare_args(kind, value, stream=self.stream, retr=afterwards)
+            prepared.append(value)
+        self._run(*prepared, **keywords)
+        for work in afterwards:
+            work()
 
     def _traced_entry(self, entry, device, key):
         """Debuggers and coverage see Python code only: the kernel in Python mode, where they want to see it."""

@@ -145,7 +145,7 @@ def sass_of(ptx, sm, flags=("-gi",)):
     if ptxas is None or nvdisasm is None:
         missing = " and ".join(tool for tool, path in (("ptxas", ptxas), ("nvdisasm", nvdisasm)) if path is None)
         raise RuntimeError(
-            f"{missing} was not found, which make machine code (SASS) of PTX and show it. They come with the CUDA toolkit: "
+            f"{missing} not found: ptxas makes machine code (SASS) of PTX, nvdisasm shows it. They come with the CUDA toolkit: "
             "install it and put its bin folder on PATH, or set CUDA_HOME. inspect_asm() shows the PTX without it"
         )
     with tempfile.TemporaryDirectory() as folder:
