@@ -32,6 +32,8 @@
 
 #include "gpu_backend/cache_hints.h"
 #include "gpu_backend/check_expansion.h"
+#include "gpu_backend/fast_math.h"
+#include "gpu_backend/function_attributes.h"
 #include "gpu_backend/grid_barrier.h"
 #include "gpu_backend/toolkit.h"
 #include "simulator/image/contraction.h"
@@ -77,7 +79,8 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const PtxOptions& options) {
     const bool up_to_hopper = options.architecture.size() == 5 && options.architecture <= "sm_90";
     return std::unique_ptr<llvm::TargetMachine>(
         target->createTargetMachine(ref(image::target_triple), options.architecture,
-                                    up_to_hopper ? "+ptx78" : "", llvm::TargetOptions(), std::nullopt));
+                                    up_to_hopper ? "+ptx78" : "", llvm::TargetOptions(), std::nullopt, std::nullopt,
+                                    options.optimise ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
 }
 
 /// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination.
@@ -235,9 +238,12 @@ void contract(llvm::Module& module, llvm::TargetMachine& machine) {
     image::contract_multiply_adds(module);
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wanted) {
     Passes passes(machine);
-    passes.run(passes.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), module);
+    auto& builder = passes.builder();
+    passes.run(wanted ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+                      : builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0),
+               module);
 }
 
 /// LLVM 19's NVPTX back end has no pattern for `fence`; PTX ISA, "membar": the level is the scope. A fence's ordering
@@ -267,7 +273,22 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
         throw PtxError(Code::unknown_architecture, "this LLVM cannot write PTX");
     }
     passes.run(module);
-    return text.str().str();
+    std::string ptx = text.str().str();
+    // With line directives only, LLVM writes this section all the same.
+    static constexpr std::string_view empty_section = "\t.section\t.debug_loc\t{\t}\n";
+    if (const auto at = ptx.find(empty_section); at != std::string::npos) ptx.erase(at, empty_section.size());
+    return ptx;
+}
+
+/// The kernel, or a device function that is visible outside. @throws PtxError
+llvm::Function& entry_of(const image::KernelImage& image, llvm::Module& module, std::string_view name) {
+    llvm::Function* function = module.getFunction(ref(name));
+    const bool is_visible = function && !function->isDeclaration() && function->hasExternalLinkage();
+    if (image.find(name) || is_visible) return *function;
+    std::string known;
+    for (const auto& other : image.kernels()) known += (known.empty() ? "" : ", ") + other.name;
+    throw PtxError(Code::unknown_kernel, "the image has no kernel '" + std::string(name) +
+                                             "'; it has: " + (known.empty() ? "none" : known));
 }
 
 }  // namespace
@@ -279,13 +300,19 @@ std::string ptx_name(std::string_view kernel) {
     return name;
 }
 
+std::string nvvm_ir(const image::KernelImage& image, DebugInfo debug_info) {
+    if (debug_info == DebugInfo::full) return image.ir_text();
+    llvm::LLVMContext context;
+    auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(image.bitcode(), "kernel image"), context);
+    if (!parsed) throw image::ImageError("kernel image: " + llvm::toString(parsed.takeError()));
+    keep_debug_info(**parsed, debug_info);
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    (*parsed)->print(stream, nullptr);
+    return text;
+}
+
 std::string to_ptx(const image::KernelImage& image, std::string_view kernel, const PtxOptions& options) {
-    if (!image.find(kernel)) {
-        std::string known;
-        for (const auto& other : image.kernels()) known += (known.empty() ? "" : ", ") + other.name;
-        throw PtxError(Code::unknown_kernel, "the image has no kernel '" + std::string(kernel) +
-                                                 "'; it has: " + (known.empty() ? "none" : known));
-    }
     const auto machine = target_machine(options);
     std::string diagnostic;
     llvm::LLVMContext context;
@@ -295,13 +322,16 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     llvm::Module& module = **parsed;
     module.setTargetTriple(ref(image::target_triple));
     module.setDataLayout(machine->createDataLayout());
+    llvm::Function& function = entry_of(image, module, kernel);
     expand_checks(module);
     lower_cache_hints(module);
+    expand_fast_math(module);
     strip_simulator_metadata(module);
+    keep_debug_info(module, options.debug_info);
     make_file_names_plain(module);
     define_grid_barrier(module);
-    llvm::Function& function = *module.getFunction(ref(kernel));
     keep_only(module, function);
+    if (image.find(kernel)) set_launch_bounds(function, options.bounds);
     if (options.fma_contraction) contract(module, *machine);
     else strip_contraction(module);
     refuse_unsupported(module);
@@ -310,7 +340,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     lower_fences(module);
     try {
         return image::read_in_child_process("LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {
-            optimise(module, *machine);
+            optimise(module, *machine, options.optimise);
             std::string ptx = generate(module, *machine);
             if (!diagnostic.empty()) throw image::ImageError(diagnostic);
             return ptx;

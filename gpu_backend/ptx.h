@@ -9,10 +9,27 @@
 
 namespace cudasim::gpu_backend {
 
+enum class DebugInfo {
+    none,
+    lines,  ///< .loc directives
+    full,   ///< and DWARF sections, for debuggers
+};
+
+/// CUDA C++ Programming Guide, "Launch Bounds" and "Maximum Number of Registers per Thread"; 0: not said.
+struct LaunchBounds {
+    unsigned max_threads = 0;           ///< per block
+    unsigned min_blocks = 0;            ///< per multiprocessor
+    unsigned max_cluster_blocks = 0;    ///< from sm_90 on
+    unsigned max_registers = 0;         ///< per thread
+};
+
 struct PtxOptions {
     std::string architecture = "sm_75";  ///< the oldest that CUDA 13's ptxas accepts
     bool fma_contraction = false;        ///< fuse where the IR carries `contract` (V5); the same as in jit
     bool link_libdevice = true;          ///< with CUDA's maths library, where a toolkit is found at run time
+    bool optimise = true;
+    DebugInfo debug_info = DebugInfo::full;
+    LaunchBounds bounds;
 };
 
 /// The user's error: what was asked for cannot be turned into PTX.
@@ -22,11 +39,14 @@ struct PtxError : std::runtime_error {
     Code code;
 };
 
-/// PTX with one entry, `ptx_name(kernel)`. Declared checks (simulator/image/checks.def) are replaced as their
+/// PTX with one entry, `ptx_name(kernel)`: a kernel, or a device function that is visible outside of its module. Declared checks (simulator/image/checks.def) are replaced as their
 /// table says. Calls of `__nv_*` stay external where no CUDA toolkit with a libdevice is found.
 /// @throws PtxError, image::ImageError
 [[nodiscard]] std::string to_ptx(const image::KernelImage& image, std::string_view kernel,
                                  const PtxOptions& options = {});
+
+/// The image's NVVM IR as text, with as much debug information as is asked for. @throws image::ImageError
+[[nodiscard]] std::string nvvm_ir(const image::KernelImage& image, DebugInfo debug_info);
 
 /// The name of a kernel's entry: characters that PTX does not allow in an identifier (PTX ISA, section
 /// "Identifiers") become `_`.

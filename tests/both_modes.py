@@ -164,9 +164,9 @@ def comparing():
         memory = _Memory(args)
         with options.override(mode="python"):
             python = _outcome(lambda: launch(self, *args))
-        for types, kernel in list(self.dispatcher.overloads.items()):
+        for types, kernel in list(self.dispatcher._overloads.items()):
             if kernel.mode == "python":
-                del self.dispatcher.overloads[types]
+                del self.dispatcher._overloads[types]
         after_python = memory.contents()
         memory.restore()
         native = None

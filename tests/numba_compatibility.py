@@ -22,6 +22,12 @@ STATES = ("there", "in kernels", "differs", "not yet", "internal")
 #: (section, name) → how it differs from numba-cuda on a GPU. Small differences of behaviour are in docs/differences.md.
 DIFFERS = {
     ("numba.cuda", "implementation"): "reads `cudasim`, so that programs can ask",
+    ("numba.cuda", "compile"): "PTX only (no LTO-IR); kernels' array parameters are address, extents, strides",
+    ("numba.cuda", "compile_all"): "with output='ptx'; there is no LTO-IR",
+    ("Dispatcher", "get_regs_per_thread"): "ptxas's number where a CUDA toolkit is found, else an estimate",
+    ("Dispatcher", "inspect_sass"): "where a CUDA toolkit is found",
+    ("Dispatcher", "inspect_sass_cfg"): "where a CUDA toolkit is found",
+    ("Dispatcher", "inspect_lto_ptx"): "the PTX: nothing is linked",
     ("numba.cuda", "cuda_error"): "a function, as in Numba's own numba.cuda; gives None",
 }
 
@@ -30,8 +36,9 @@ INTERNAL = {
     "numba.cuda": """
         alias api_util cext cgutils cloudpickle codegen config_default_cc contextlib core cpython cuda_paths datamodel
         debuginfo descriptor device_init ffi ffi_forced_object flags importlib itanium_mangler launchconfig locks
-        lowering mathimpl misc models numba_cuda_default_ptx_cc nvvmutils os serialize sys target typeconv
-        utils warnings np literal
+        lowering mathimpl misc models nvvmutils os serialize sys target typeconv
+        utils warnings np literal cudadecl cudaimpl deviceufunc tests memory_management simulator reduction
+        deferred_type vector_types numba_cuda_default_ptx_cc
     """,
     "numba.cuda.cudadrv.devicearray": """
         DeviceNDArrayBase NumbaPerformanceWarning array_core from_array_like from_record_like
@@ -161,7 +168,17 @@ def state(section, name, owner):
         return "not yet"
     if (section, name) in DIFFERS:
         return "differs"
-    return "in kernels" if isinstance(value, Intrinsic) else "there"
+    if not isinstance(value, Intrinsic):
+        return "there"
+    return "in kernels" if _known_in_kernels(value) else "not yet"
+
+
+def _known_in_kernels(intrinsic):
+    from cudasim import _native
+    from cudasim.cuda.intrinsics import _GROUPS, _VALUES
+
+    name = intrinsic.__cudasim_intrinsic__
+    return name in _GROUPS or name in _VALUES or _native.kernel_knows(name)
 
 
 def states():

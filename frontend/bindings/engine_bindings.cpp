@@ -1,6 +1,7 @@
 // Images, devices and device memory. Every call that may take long or take an engine lock releases the GIL.
 #include <pybind11/stl.h>
 
+#include <array>
 #include <bit>
 
 #include "frontend/bindings/bindings.h"
@@ -301,7 +302,20 @@ void bind_device(py::module_& module) {
         });
 }
 
+gpu_backend::DebugInfo debug_info_named(const std::string& name) {
+    using gpu_backend::DebugInfo;
+    if (name == "full") return DebugInfo::full;
+    return name == "lines" ? DebugInfo::lines : DebugInfo::none;
+}
+
 void bind_stages(py::module_& module) {
+    module.def(
+        "nvvm_ir",
+        [](const image::KernelImage& image, const std::string& debug_info) {
+            const ReleasedGil release;
+            return gpu_backend::nvvm_ir(image, debug_info_named(debug_info));
+        },
+        "The image's NVVM IR as text. debug_info: none, lines, full.");
     module.def(
         "find_toolkit_file",
         [](const std::string& below_root) {
@@ -320,13 +334,21 @@ void bind_stages(py::module_& module) {
     module.def(
         "ptx",
         [](const image::KernelImage& image, const std::string& kernel, const std::string& architecture,
-           bool fma_contraction) {
+           bool fma_contraction, bool optimise, const std::string& debug_info,
+           const std::array<unsigned, 3>& launch_bounds, unsigned max_registers) {
             const ReleasedGil release;
-            return gpu_backend::to_ptx(image, kernel,
-                                       {.architecture = architecture, .fma_contraction = fma_contraction});
+            return gpu_backend::to_ptx(
+                image, kernel,
+                {.architecture = architecture,
+                 .fma_contraction = fma_contraction,
+                 .optimise = optimise,
+                 .debug_info = debug_info_named(debug_info),
+                 .bounds = {launch_bounds[0], launch_bounds[1], launch_bounds[2], max_registers}});
         },
-        py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90",
-        py::arg("fma_contraction") = false, "The kernel as PTX for a GPU of the given architecture.");
+        py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90", py::arg("fma_contraction") = false,
+        py::arg("optimise") = true, py::arg("debug_info") = "full",
+        py::arg("launch_bounds") = std::array<unsigned, 3>{}, py::arg("max_registers") = 0,
+        "The kernel (or visible device function) as PTX for a GPU of the given architecture. debug_info: none, lines, full.");
 }
 
 /// Engine errors become the package's own exception classes (cudasim.errors.from_native_* build them).

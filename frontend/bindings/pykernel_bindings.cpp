@@ -90,6 +90,13 @@ FunctionSource function_source(const py::dict& function) {
     }
     source.library_name = py::cast<std::string>(function["library_name"]);
     source.exact_signatures = py::cast<bool>(function["exact_signatures"]);
+    source.is_overloaded = function.contains("choices");
+    if (source.is_overloaded) {
+        for (py::handle item : function["choices"]) {
+            auto [arguments, number] = py::cast<std::pair<std::vector<std::string>, std::uint32_t>>(item);
+            source.choices.push_back({std::move(arguments), number});
+        }
+    }
     return source;
 }
 
@@ -101,8 +108,12 @@ bool names_the_grid(const image::KernelImage& image) {
 
 py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
                         const std::vector<std::pair<std::string, std::string>>& sources,
-                        std::vector<image::KernelImage> libraries, bool fastmath, bool fma) {
+                        std::vector<image::KernelImage> libraries, bool fastmath,
+                        bool fma, const std::string& entry, std::string entry_name, std::string result_type) {
     Request request;
+    request.entry = entry == "c" ? Entry::c_function : entry == "numba" ? Entry::numba_function : Entry::kernel;
+    request.entry_name = std::move(entry_name);
+    request.result_type = std::move(result_type);
     for (py::handle function : functions)
         request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function)));
     if (request.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
@@ -157,6 +168,8 @@ void raise_source_error(const SourceError& error) {
     exception.attr("reason") = error.what();
     exception.attr("standing") = standing_name(error.standing);
     exception.attr("file") = error.file;
+    exception.attr("wanted_overload") = error.wanted_overload;
+    exception.attr("wanted_types") = error.wanted_types;
     exception.attr("line") = error.location.line;
     exception.attr("column") = error.location.column;
     PyErr_SetObject(source_error_class, exception.ptr());
@@ -188,9 +201,11 @@ void bind_pykernel(py::module_& module) {
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
                py::arg("sources"), py::arg("libraries"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
-               "Compiles functions[0] for the argument types, linked with the functions of the libraries: {image, kernel_name, typed_ir, cooperative, notes: "
-               "[(message, file, line)], overloads: [(index of the function, argument types, result type)]}. Raises "
-               "SourceError.");
+               py::arg("entry") = "kernel", py::arg("entry_name") = "", py::arg("result_type") = "",
+               "Compiles functions[0] for the argument types, linked with the functions of the libraries, as a kernel or as a device function with the ABI \"c\" or "
+               "\"numba\": {image, kernel_name, typed_ir, cooperative, notes: [(message, file, line)], overloads: [(index of the "
+               "function, argument types, result type)]}. Raises SourceError.");
+    module.def("kernel_knows", &knows_callable, "Whether kernels can call what has this name: \"cuda.grid\".");
 }
 
 }  // namespace cudasim::bindings

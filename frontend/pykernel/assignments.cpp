@@ -61,7 +61,8 @@ void check_set_item(TypeTable& types, const Instruction& in, TypeRef container, 
     }
     const TypeRef array = container->is(TypeKind::flat) ? container->element() : container;
     if (!array->is(TypeKind::array)) {
-        refuse_typing("elements of " + container->name + " cannot be assigned to", in.location);
+        refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
+                                 in.location, "elements of " + container->name + " cannot be assigned to");
     }
     if (array->read_only) {
         refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")", in.location);
@@ -73,9 +74,10 @@ void check_set_item(TypeTable& types, const Instruction& in, TypeRef container, 
     const TypeRef target = container->is(TypeKind::flat) ? item_type(types, container, index, in.location)
                                                          : indexed_array(types, container, index, in.location);
     if (!can_assign(in, target, value)) {
-        refuse_typing("Cannot convert " + value->name + " to " + array->element()->name +
-                          ", the type of the array's elements",
-                      in.location);
+        refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
+                                 in.location,
+                                 "Cannot convert " + value->name + " to " + array->element()->name +
+                                     ", the type of the array's elements");
     }
 }
 

@@ -80,11 +80,15 @@ void CallTyping::refuse(const std::string& reason, Standing standing) const {
 }
 
 void CallTyping::no_match() const {
-    std::string reason = "No implementation of " + std::string(callable.name) + " for argument types (";
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        reason += (i ? ", " : "") + (arguments[i] ? arguments[i]->name : std::string("omitted"));
-    }
-    refuse_typing(reason + ")", call.location);
+    std::vector<std::string> types_given;
+    for (TypeRef argument : arguments) types_given.push_back(argument ? argument->name : "omitted");
+    const std::string full(callable.name);
+    const bool is_intrinsic = full.starts_with("cuda."), is_numpy = full.starts_with("numpy.");
+    const std::string name = is_intrinsic ? full.substr(5) : full.substr(full.find('.') + 1);
+    refuse_no_implementation(is_intrinsic ? "<intrinsic " + name + ">"
+                             : is_numpy   ? "<ufunc '" + name + "'>"
+                                          : "<built-in function " + name + ">",
+                             name, types_given, call.location);
 }
 
 }  // namespace cudasim::pykernel

@@ -30,7 +30,7 @@ struct CallTyping {
         return i < arguments.size() ? arguments[i] : nullptr;
     }
     [[noreturn]] void refuse(const std::string& reason, Standing standing = Standing::not_gpu_code) const;
-    /// "No implementation of math.sin for (UniTuple(int64 x 2))".
+    /// "No implementation of function Function(<built-in function sin>) found for signature: …".
     [[noreturn]] void no_match() const;
 };
 

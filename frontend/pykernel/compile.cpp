@@ -1,6 +1,7 @@
 // The driver: parse the argument types, infer, emit.
 #include "frontend/pykernel/compile.h"
 
+#include "frontend/pykernel/callables.h"
 #include "frontend/pykernel/emission.h"
 #include "frontend/pykernel/program.h"
 
@@ -49,6 +50,28 @@ std::string typed_ir(const Program& program) {
     return text;
 }
 
+TypeRef declared_result(Program& program, const Request& request) {
+    if (request.result_type.empty()) return nullptr;
+    if (request.result_type == "none") return program.types.none;
+    const TypeRef type = program.types.parse(request.result_type);
+    if (!type)
+        refuse_unsupported("results of type " + request.result_type + " are not supported yet",
+                           request.functions.front().syntax.location);
+    return type;
+}
+
+std::vector<Overload> overloads(const Program& program) {
+    std::vector<Overload> result;
+    for (const Specialisation& specialisation : program.specialisations()) {
+        if (!specialisation.finished) continue;
+        Overload& overload = result.emplace_back();
+        overload.function = specialisation.function;
+        for (TypeRef argument : specialisation.arguments) overload.arguments.push_back(argument->name);
+        overload.result = specialisation.result->name;
+    }
+    return result;
+}
+
 /// The calls that Numba's CUDA target refuses.
 std::set<Note> notes(const Program& program) {
     std::set<Note> result;
@@ -69,29 +92,23 @@ std::set<Note> notes(const Program& program) {
     return result;
 }
 
-std::vector<Overload> overloads(const Program& program) {
-    std::vector<Overload> result;
-    for (const Specialisation& specialisation : program.specialisations()) {
-        if (!specialisation.finished) continue;
-        Overload& overload = result.emplace_back(specialisation.function);
-        for (TypeRef argument : specialisation.arguments) overload.arguments.push_back(argument->name);
-        overload.result = specialisation.result->name;
-    }
-    return result;
-}
-
 }  // namespace
 
 Result compile(const Request& request) {
     Program program(request);
     return Program::in_source(request.functions.front(), [&] {
         const std::vector<TypeRef> arguments = parse_arguments(program, request);
-        Specialisation& kernel = program.kernel(arguments);
-        check_returns_nothing(kernel);
+        Specialisation& root = program.root(arguments, declared_result(program, request));
+        const bool is_kernel = request.entry == Entry::kernel;
+        if (is_kernel) check_returns_nothing(root);
         ModuleEmitter emitter(program);
-        return Result{emitter.run(kernel), kernel.symbol, typed_ir(program), notes(program),
-                      overloads(program)};
+        return Result{emitter.run(root), is_kernel ? root.symbol : request.entry_name, typed_ir(program),
+                      notes(program), overloads(program)};
     });
+}
+
+bool knows_callable(std::string_view name) {
+    return find_callable(name) != nullptr;
 }
 
 }  // namespace cudasim::pykernel

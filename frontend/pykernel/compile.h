@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct DeclaredSignature {
     std::string result;
 };
 
+/// Which function of the request a call with these argument types means.
+struct Choice {
+    std::vector<std::string> arguments;
+    std::uint32_t function = 0;
+};
+
 /// A Python function and everything its names mean.
 struct FunctionSource {
     FunctionSyntax syntax;
@@ -38,6 +45,10 @@ struct FunctionSource {
     std::vector<DeclaredSignature> signatures;   ///< of a device function that declares any
     std::string library_name;     ///< "cmath.exp": one of cudasim.kernel_library, which refusals name; else empty
     bool exact_signatures = false;  ///< of numbers only promotions fit
+    /// Of what numba.cuda.extending.overload implements: `syntax` has its parameters and is not compiled itself. A call
+    /// for which there is no choice yet is refused with SourceError::wanted_overload.
+    bool is_overloaded = false;
+    std::vector<Choice> choices;
 };
 
 /// What the kernel needs of cudasim.kernel_library and did not name: the caller adds the function and compiles again.
@@ -45,10 +56,20 @@ struct MissingLibraryFunction {
     std::string name;
 };
 
+/// How others reach functions[0].
+enum class Entry {
+    kernel,
+    c_function,      ///< a device function as CUDA C++ would declare it (numba.cuda.compile, abi "c")
+    numba_function,  ///< a device function that stores its result through its first parameter and returns a status
+};
+
 struct Request {
-    std::vector<FunctionSource> functions;    ///< [0] is the kernel
+    std::vector<FunctionSource> functions;    ///< [0] is the kernel, or the device function to compile
     std::map<std::string, std::uint32_t, std::less<>> library;  ///< name → its number among the functions
     std::vector<std::string> argument_types;  ///< Numba's type names
+    Entry entry = Entry::kernel;
+    std::string entry_name;   ///< of a device function
+    std::string result_type;  ///< of a device function; empty: inferred
     bool fastmath = false;
     bool fma = false;  ///< mark floating-point operations `contract` (V5)
     std::vector<image::KernelImage> libraries;  ///< with the functions that were declared (GlobalKind::foreign)
@@ -82,5 +103,8 @@ struct Result {
 
 /// @throws SourceError, MissingLibraryFunction
 [[nodiscard]] Result compile(const Request& request);
+
+/// Whether kernels can call what has this name in numba.cuda, NumPy or Python ("cuda.grid", "math.sin", "len").
+[[nodiscard]] bool knows_callable(std::string_view name);
 
 }  // namespace cudasim::pykernel

@@ -14,7 +14,7 @@ TypeRef type_grid(const CallTyping& call) {
     const TypeRef n = call[0];
     if (!n->is(TypeKind::integer) || !n->literal || *n->literal < 1 || *n->literal > 3) {
         const std::string reason =
-            std::string(call.callable.name) + ": the argument can only be the constant 1, 2 or 3";
+            std::string(call.callable.name) + ": argument can only be 1, 2, 3, known when the kernel is compiled";
         if (n->literal) throw SourceError(ErrorClass::value, reason, call.call.location);
         refuse_typing(reason, call.call.location);
     }

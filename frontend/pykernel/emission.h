@@ -41,8 +41,8 @@ struct Emitted {
 class ModuleEmitter {
   public:
     explicit ModuleEmitter(Program& program);
-    /// Emits the kernel and everything it calls.
-    [[nodiscard]] image::KernelImage run(Specialisation& kernel);
+    /// Emits the kernel, or the device function, and everything it calls.
+    [[nodiscard]] image::KernelImage run(Specialisation& root);
 
     /// As an SSA value: booleans are i1.
     [[nodiscard]] llvm::Type* value_type(TypeRef scalar);
@@ -77,6 +77,8 @@ class ModuleEmitter {
   private:
     llvm::DISubprogram* subprogram(const Specialisation& specialisation);
     void declare_kernel(llvm::Function* function);
+    /// emit_device_entry.cpp: the function by which others call the device function.
+    void make_device_entry(Specialisation& root);
     [[nodiscard]] llvm::DIType* debug_struct(TypeRef type);
     [[nodiscard]] llvm::DIType* debug_record(TypeRef record);
 

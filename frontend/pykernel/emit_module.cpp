@@ -26,21 +26,24 @@ llvm::DIFile* ModuleEmitter::file(const std::string& path) {
     return debug.createFile(path, "");
 }
 
-image::KernelImage ModuleEmitter::run(Specialisation& kernel) {
-    kernel_ = &kernel;
-    declare_kernel(function(kernel));
+image::KernelImage ModuleEmitter::run(Specialisation& root) {
+    const bool is_kernel = program.request.entry == Entry::kernel;
+    if (is_kernel) kernel_ = &root;
+    llvm::Function* root_function = function(root);
+    if (is_kernel) declare_kernel(root_function);
     while (!pending_.empty()) {
         auto [specialisation, target] = pending_.front();
         pending_.pop_front();
         FunctionEmitter emitter(*this, *specialisation, target, specialisation == kernel_);
         emitter.run();
     }
+    if (!is_kernel) make_device_entry(root);
     image::link(module, program.request.libraries);
     debug.finalize();
     std::string problem;
     llvm::raw_string_ostream problem_stream(problem);
     if (llvm::verifyModule(module, &problem_stream)) {
-        throw std::logic_error("cudasim emitted invalid IR for '" + kernel.symbol +
+        throw std::logic_error("cudasim emitted invalid IR for '" + root.symbol +
                                "': " + problem_stream.str());
     }
     return image::KernelImage::from_module(module, program.request.sources);

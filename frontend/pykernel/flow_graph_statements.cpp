@@ -168,7 +168,8 @@ void FlowGraphBuilder::delete_statement(const Statement& statement) {
         const bool name = target.kind == ExpressionKind::name;
         throw SourceError(
             name ? ErrorClass::compiler : ErrorClass::typing,
-            "`del` is not supported in kernels: a variable ends with its function, and elements of "
+            std::string(name ? "Illegal IR, del found: " : "") +
+                "`del` is not supported in kernels: a variable ends with its function, and elements of "
             "arrays cannot be removed",
             statement.location);
     }

@@ -267,7 +267,12 @@ class Inference {
                 refuse_unsupported("exceptions can only be raised in kernels, not made", in.location);
             }
         }
-        refuse_typing("a value of type " + callee->name + " cannot be called", in.location);
+        std::string given;
+        for (std::size_t i = 1; i < in.operands.size(); ++i)
+            given += (i > 1 ? ", " : "") + type(in.operands[i])->name;
+        refuse_typing("Invalid use of " + callee->name + " with parameters (" + given + ")\nNo type info available for " +
+                          callee->name + " as a callable: it cannot be called",
+                      in.location);
     }
 
     TypeRef foreign_call(const Instruction& in, const GlobalValue& callee) {
@@ -292,7 +297,7 @@ class Inference {
         }
         if (!one_number || !target->is_numeric()) {
             refuse_typing(
-                "No implementation of " + target->name + "() for these arguments: it converts one number",
+                "Invalid use of class(" + target->name + "): no implementation for these arguments, it converts one number",
                 in.location);
         }
         return target;

@@ -2,6 +2,8 @@
 // decided by type (inference.cpp).
 #include "frontend/pykernel/operators.h"
 
+#include <iterator>
+
 #include <algorithm>
 
 #include "frontend/pykernel/dates.h"
@@ -122,14 +124,25 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     return signature ? signature->result : nullptr;
 }
 
+/// Of Python's module operator, by which Numba calls operators.
+const char* function_name(Operator op) {
+    static constexpr const char* names[] = {"add", "sub",    "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
+                                            "and_", "or_",   "xor", "matmul",  "eq",       "ne",  "lt",  "le",     "gt",
+                                            "ge",   "is_",   "is_not", "contains", "contains", "neg", "pos", "invert", "not_"};
+    static_assert(std::size(names) == static_cast<std::size_t>(Operator::logical_not) + 1);
+    return names[static_cast<std::size_t>(op)];
+}
+
 }  // namespace
 
 TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, Location place) {
     if (const TypeRef result = find_binary(program, op, left, right)) return result;
     TypeTable& types = program.types;
-    refuse_typing(std::string("No implementation of the operator ") + spelling(op) + " for " +
-                      types.without_literal(left)->name + " and " + types.without_literal(right)->name,
-                  place);
+    const bool text = left->is(TypeKind::text) && right->is(TypeKind::text);
+    const std::string name = function_name(op);
+    refuse_no_implementation("<built-in function " + name + ">", name,
+                             {types.without_literal(left)->name, types.without_literal(right)->name}, place,
+                             std::string("the operator ") + spelling(op), text ? Standing::not_yet : Standing::not_gpu_code);
 }
 
 TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location place) {
@@ -142,8 +155,9 @@ TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location plac
     const Signature* signature =
         op == Operator::logical_not ? nullptr : program.promotion.unary(op, operand->present());
     if (signature) return signature->result;
-    refuse_typing(std::string("No implementation of the operator ") + spelling(op) + " for " + operand->name,
-                  place);
+    const std::string name = function_name(op);
+    refuse_no_implementation("<built-in function " + name + ">", name, {operand->name}, place,
+                             std::string("the operator ") + spelling(op));
 }
 
 void check_condition(TypeRef type, Location place) {

@@ -29,10 +29,11 @@ Specialisation& Program::make(std::uint32_t function, const std::vector<TypeRef>
     return specialisation;
 }
 
-Specialisation& Program::kernel(const std::vector<TypeRef>& arguments) {
-    Specialisation& kernel = make(0, arguments);
-    infer(kernel, request.functions.front().syntax.location);
-    return kernel;
+Specialisation& Program::root(const std::vector<TypeRef>& arguments, TypeRef result) {
+    Specialisation& root = make(0, arguments);
+    root.declared_result = result;
+    infer(root, request.functions.front().syntax.location);
+    return root;
 }
 
 Specialisation& Program::specialise(std::uint32_t function, const std::vector<TypeRef>& given,
@@ -45,6 +46,7 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
                                    ") to a function is not supported in kernels yet; pass what it runs over",
                                call);
     }
+    if (source.is_overloaded) return specialise(chosen(function, given, call), given, call);
     TypeRef result = nullptr;
     std::vector<TypeRef> arguments = given;
     if (!source.signatures.empty()) std::tie(arguments, result) = declared(source, given, call);
@@ -69,6 +71,22 @@ Specialisation& Program::library(std::string_view name, const std::vector<TypeRe
     const auto found = request.library.find(name);
     if (found == request.library.end()) throw MissingLibraryFunction{std::string(name)};
     return specialise(found->second, arguments, call);
+}
+
+std::uint32_t Program::chosen(std::uint32_t function, const std::vector<TypeRef>& arguments, Location call) const {
+    const FunctionSource& source = request.functions.at(function);
+    std::vector<std::string> names;
+    for (TypeRef argument : arguments) names.push_back(argument->name);
+    for (const Choice& choice : source.choices) {
+        if (choice.arguments == names) return choice.function;
+    }
+    try {
+        refuse_no_implementation("<function " + source.syntax.name + ">", source.syntax.name, names, call);
+    } catch (SourceError& error) {
+        error.wanted_overload = function;
+        error.wanted_types = names;
+        throw;
+    }
 }
 
 /// Recursion: a call of a function that is being inferred gets the type of its returns so far; the function

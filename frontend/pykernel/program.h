@@ -30,8 +30,10 @@ struct Specialisation {
 class Program {
   public:
     explicit Program(const Request& request);
-    /// The kernel, typed. @throws SourceError naming the file of the function that is wrong
-    [[nodiscard]] Specialisation& kernel(const std::vector<TypeRef>& arguments);
+    /// The kernel, or the device function that is compiled, typed.
+    /// @param result what it converts its result to; null: nothing
+    /// @throws SourceError naming the file of the function that is wrong
+    [[nodiscard]] Specialisation& root(const std::vector<TypeRef>& arguments, TypeRef result);
     /// The function for arguments of these types, typed once; for functions with declared signatures the one
     /// that fits best, so that `arguments` of the result say what to convert to. In a recursive call its
     /// result may not be known yet. @throws SourceError
@@ -68,6 +70,9 @@ class Program {
     [[nodiscard]] std::pair<std::vector<TypeRef>, TypeRef> declared(const FunctionSource& source,
                                                                     const std::vector<TypeRef>& arguments,
                                                                     Location call);
+    /// The function that an overloaded one means for these types. @throws SourceError that asks for it
+    [[nodiscard]] std::uint32_t chosen(std::uint32_t function, const std::vector<TypeRef>& arguments,
+                                       Location call) const;
     Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
     void infer(Specialisation& specialisation, Location call);
     void finish_with_cycle(Specialisation& head, std::size_t depth);

@@ -90,6 +90,16 @@ void refuse_unsupported(const std::string& reason, Location location, Standing s
     throw error;
 }
 
+void refuse_no_implementation(const std::string& function, const std::string& name,
+                              const std::vector<std::string>& argument_types, Location location,
+                              const std::string& because, Standing standing) {
+    std::string reason = "No implementation of function Function(" + function + ") found for signature:\n >>> " + name + "(";
+    for (std::size_t i = 0; i < argument_types.size(); ++i) reason += (i ? ", " : "") + argument_types[i];
+    reason += ")";
+    if (!because.empty()) reason += "\n" + because;
+    refuse_typing(reason, location, standing);
+}
+
 void refuse_construct(const std::string& construct, Location location) {
     static constexpr const char* by_bytecode[] = {"`import`",
                                                   "a class",
@@ -104,8 +114,11 @@ void refuse_construct(const std::string& construct, Location location) {
     if (construct == "a constant of type complex" || construct == "a constant of type bytes")
         refuse_unsupported(construct + " is not supported in kernels yet", location);
     const bool is_bytecode = std::ranges::find(by_bytecode, construct) != std::end(by_bytecode);
+    const std::string opcode = construct == "`import`"  ? "Use of unsupported opcode (IMPORT_NAME) found: "
+                               : construct == "a class" ? "Use of unsupported opcode (LOAD_BUILD_CLASS) found: "
+                                                        : "";
     throw SourceError(is_bytecode ? ErrorClass::unsupported_bytecode : ErrorClass::unsupported,
-                      construct + " is not supported in kernels", location);
+                      opcode + construct + " is not supported in kernels", location);
 }
 
 }  // namespace cudasim::pykernel

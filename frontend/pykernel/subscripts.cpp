@@ -126,8 +126,7 @@ TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location p
         if (index->literal) {
             const std::int64_t i = *index->literal < 0 ? *index->literal + count : *index->literal;
             if (i < 0 || i >= count) {
-                refuse_typing("tuple index " + std::to_string(*index->literal) + " is out of range for " +
-                                  container->name,
+                refuse_typing("tuple index out of range: " + std::to_string(*index->literal) + " in " + container->name,
                               place);
             }
             return container->elements[static_cast<std::size_t>(i)];
@@ -179,7 +178,7 @@ TypeRef iterator_over(TypeTable& types, TypeRef over, std::uint32_t site, std::s
     if (over->is(TypeKind::array) && over->dimensions == 0)
         refuse_typing("iteration over a 0-d array", place);
     if (!element_type(types, over))
-        refuse_typing("a loop cannot run over a value of type " + over->name, place);
+        refuse_typing("Invalid use of getiter with parameters (" + over->name + "): a loop cannot run over it", place);
     return types.iterator(over, site, position);
 }
 

@@ -133,6 +133,58 @@ TEST(Ptx, names_source_lines) {
     EXPECT_TRUE(contains(ptx_of(everything, "scale"), "scale.py"));
 }
 
+TEST(Ptx, debug_information_is_kept_as_far_as_asked) {
+    const auto full = ptx_of(everything, "scale", {.debug_info = DebugInfo::full});
+    EXPECT_TRUE(contains(full, ".loc") && contains(full, ".debug_info") && contains(full, ", debug")) << full;
+    const auto lines = ptx_of(everything, "scale", {.debug_info = DebugInfo::lines});
+    EXPECT_TRUE(contains(lines, ".loc") && contains(lines, "scale.py")) << lines;
+    EXPECT_FALSE(contains(lines, ".section") || contains(lines, ", debug")) << lines;
+    const auto none = ptx_of(everything, "scale", {.debug_info = DebugInfo::none});
+    EXPECT_FALSE(contains(none, ".loc") || contains(none, "scale.py")) << none;
+    EXPECT_FALSE(contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::none), "DILocation"));
+    EXPECT_TRUE(contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::lines), "DebugDirectivesOnly"));
+}
+
+TEST(Ptx, launch_bounds_are_directives) {
+    const PtxOptions bounded{.architecture = "sm_90",
+                             .bounds = {.max_threads = 128, .min_blocks = 2, .max_cluster_blocks = 4, .max_registers = 40}};
+    const auto ptx = ptx_of(everything, "scale", bounded);
+    for (const char* directive : {".maxntid 128", ".minnctapersm 2", ".maxclusterrank 4", ".maxnreg 40"})
+        EXPECT_TRUE(contains(ptx, directive)) << directive << "\n" << ptx;
+    EXPECT_FALSE(contains(ptx_of(everything, "scale"), ".maxn"));
+}
+
+TEST(Ptx, a_visible_device_function_can_be_the_entry) {
+    const std::string text = header + R"(
+define float @half(float %x) {
+  %y = fmul float %x, 5.000000e-01
+  ret float %y
+}
+define internal float @hidden(float %x) {
+  ret float %x
+}
+)";
+    const auto ptx = ptx_of(text, "half");
+    EXPECT_TRUE(contains(ptx, ".visible .func") && contains(ptx, "half(") && !contains(ptx, ".entry")) << ptx;
+    EXPECT_EQ(refusal(text, "hidden").code, PtxError::Code::unknown_kernel);
+}
+
+TEST(Ptx, functions_that_may_be_approximated_become_the_processors) {
+    const std::string text = header + R"(
+define float @f(float %x) {
+  %fast = call afn float @__nv_sinf(float %x)
+  %exact = call float @__nv_cosf(float %x)
+  %y = fadd float %fast, %exact
+  ret float %y
+}
+declare float @__nv_sinf(float)
+declare float @__nv_cosf(float)
+)";
+    const auto ptx = ptx_of(text, "f");
+    EXPECT_TRUE(contains(ptx, "sin.approx.ftz.f32")) << ptx;
+    EXPECT_FALSE(contains(ptx, "cos.approx")) << ptx;
+}
+
 TEST(Ptx, file_names_have_no_characters_that_ptx_cannot_quote) {
     std::string odd = everything;
     odd.replace(odd.find("scale.py"), 8, "<exec \\22a\\5C\\0Ab'>");

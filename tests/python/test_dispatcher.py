@@ -71,7 +71,6 @@ def test_kernels_return_nothing():
     [
         ({"link": "a.ptx"}, NotImplementedError),
         ({"boundscheck": True}, NotImplementedError),
-        ({"extensions": [object()]}, NotImplementedError),
         ({"argtypes": ()}, errors.DeprecationError),
         ({"restype": types.int32}, errors.DeprecationError),
         ({"bind": False}, errors.DeprecationError),

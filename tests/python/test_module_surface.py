@@ -5,6 +5,7 @@ import pytest
 PROGRAM = """
     from numba import cuda, config, types
     from numba.core import errors
+    import numba.cuda.compiler
     import numba.cuda.dispatcher
     from numba.cuda.cudadrv import driver, devices, devicearray, drvapi, error, libs, linkable_code, nvrtc, nvvm, runtime
     from numba.cuda.cudadrv.error import CudaSupportError, NvvmError, NvvmSupportError, NvrtcError
@@ -70,6 +71,36 @@ def test_modules_that_programs_import_beside_numba(run_with_numba, reported):
         CUDASIM_REPORT_AS_SIMULATOR=reported,
     )  # fmt: skip
     assert done.stdout.startswith("done"), done.stderr
+
+
+def test_signatures_are_numbas_types_where_numba_is(run_with_numba):
+    done = run_with_numba.script(
+        """
+        import numpy as np
+        from numba import cuda, float32, float64, int64, types, void
+
+        @cuda.jit
+        def kernel(x, n):
+            x[0] = n
+
+        kernel[1, 1](np.zeros(3, np.float32), 2)
+        wanted = (float32[::1], int64)
+        assert kernel.signatures == [wanted] and wanted in kernel.overloads, kernel.signatures
+        assert list(kernel.inspect_asm()) == [wanted] and kernel.inspect_asm(wanted) == kernel.inspect_asm()[wanted]
+        (signature,) = kernel.nopython_signatures
+        assert signature == void(*wanted) and signature.args == wanted, signature
+        assert kernel.get_shared_mem_per_block(signature) == 0
+        assert kernel.overloads[wanted].signature == signature
+        ptx, result = cuda.compile(lambda x: x + 1, (float64,))
+        assert result is types.float64
+        assert cuda.compile_ptx(kernel.py_func, types.void(types.float32[:], types.int64))[1] is types.void
+        declared = cuda.jit([void(float32[:], int64), void(float64[:], int64)])(kernel.py_func)
+        assert declared.get_max_threads_per_block(void(float64[:], int64)) == 1024
+        print("done")
+        """,
+        ENABLE_CUDASIM="1",
+    )
+    assert done.stdout == "done\n", done.stderr
 
 
 def test_extending_needs_numba(run):

@@ -4,9 +4,10 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 import ast
 import builtins
 import copy
+import re
 import warnings
 
-from cudasim import _native, errors, findings, options
+from cudasim import _native, _overloads, errors, findings, options
 from cudasim._cuda_errors import LinkerError
 from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
@@ -14,20 +15,23 @@ from cudasim._linked_code import images_of
 from cudasim._resolve import describe, globals_of
 from cudasim._tracebacks import name_in_debug_info
 from cudasim.kernel_library import LibraryFunction, named
+from cudasim.types import public_types
 
 
 class CompiledPythonKernel:
     """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
-    argument_types: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
+    argument_types, result_type: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
     result_types: (function, argument types) → result type, of all functions that it reaches.
     cooperative: whether its launches are, so that their blocks can meet at grid barriers."""
 
-    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "constants", "result_types", "cooperative")
+    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "result_types", "cooperative")
 
-    def __init__(self, image, kernel_name, typed_ir, argument_types, constants, result_types, cooperative):
-        self.image, self.kernel_name, self.typed_ir = image, kernel_name, typed_ir
-        self.argument_types, self.constants, self.result_types = argument_types, constants, result_types
-        self.cooperative = cooperative
+    def __init__(self, result, argument_types, constants, order):
+        self.image, self.kernel_name, self.typed_ir = (result[part] for part in ("image", "kernel_name", "typed_ir"))
+        self.argument_types, self.constants = argument_types, constants
+        self.cooperative = result["cooperative"]
+        self.result_types = {(order[number], given): found for number, given, found in result["overloads"]}
+        self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
 
 
 def compile_kernel(
@@ -44,82 +48,146 @@ def compile_kernel(
     :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
     """
     del debug, device_functions
-    try:
-        result, constants, order = _with_library(pyfunc, links, without_debuggers, list(map(str, argument_types)),
-                                          fastmath=bool(fastmath), fma=fma)  # fmt: skip
-    except _native.SourceError as error:
-        refusal = _as_numba_error(error)
-    except _native.LinkError as error:
-        raise LinkerError(str(error)) from None
-    else:
-        for message, file, line in result["notes"]:
-            warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
-        if options.get("keep_images"):
-            from cudasim._kept_images import keep
-
-            keep(result["image"], pyfunc.__name__, options.get("keep_images"))
-        return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types),
-                                    constants, {(order[number], arguments): returned
-                                                for number, arguments, returned in result["overloads"]},
-                                    result["cooperative"])
-    raise refusal
+    return _compile(pyfunc, argument_types, links, without_debuggers, fastmath=bool(fastmath), fma=fma)
 
 
-def _with_library(pyfunc, links, without_debuggers, argument_types, **flags):
-    """The compiler's result, constants, and the functions. Operations on some types are functions of the library: which
-    ones it takes is known only when the types are."""
-    library = []
-    while True:
-        functions, sources, constants, libraries, order = _gather(pyfunc, links, without_debuggers, library)
-        try:
-            result = _native.compile_python(functions, argument_types, sorted(sources.items()), libraries, **flags)
-            return result, constants, order
-        except _native.MissingLibraryFunction as missing:
-            library.append(str(missing))
+def compile_device_function(pyfunc, argument_types, *, abi, name=None, result_type=None, fastmath=False):
+    """Compiles a plain Python function as a device function that others can call. Errors as of compile_kernel().
 
-
-def _gather(pyfunc, links, without_debuggers, library=()):
-    """The kernel and, transitively, every function that it names, in the form of compile_python(); source files;
-    constants; images of the code that they link; the functions themselves.
-
-    :param library: names of functions of the library that it needs without naming them
+    :param abi: "c" or "numba"
+    :param name: its symbol, if not one made of its own name (and types, with abi "numba")
+    :param result_type: what its result is converted to; None: its own type
     """
-    order, numbers, functions, sources, constants = [(pyfunc, (), "", False)], {}, [], {}, []
-    links = dict.fromkeys(links)
+    if name is None:
+        name = re.sub(r"\W", "_", pyfunc.__name__) if abi == "c" else _numba_symbol(pyfunc, argument_types)
+    elif not re.fullmatch(r"[A-Za-z_$][\w$]*", name, re.ASCII):
+        raise ValueError(f"abi_name is the name of a function in PTX (letters, digits, _ and $), not {name!r}")
+    return _compile(pyfunc, argument_types, (), False, fastmath=bool(fastmath), fma=True, entry=abi, entry_name=name,
+                    result_type=result_type or "")
 
-    def register(dispatcher):
-        links.update(dict.fromkeys(getattr(dispatcher, "links", ())))
-        if hasattr(dispatcher, "__cudasim_foreign__"):
+
+def _numba_symbol(pyfunc, argument_types):
+    parts = [*pyfunc.__module__.split("."), pyfunc.__name__]
+    mangled = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W", "_", part) for part in parts))
+    types = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W+", "_", str(part)) for part in argument_types))
+    return f"_ZN{mangled}E{types or 'v'}"
+
+
+def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_compiler):
+    program = _Program(pyfunc, links, without_debuggers)
+    while True:
+        try:
+            result = _native.compile_python(program.functions, list(map(str, argument_types)),
+                                            sorted(program.sources.items()), program.libraries(), **options_of_compiler)
+            break
+        except _native.MissingLibraryFunction as missing:  # which ones it takes is known only when the types are
+            program.use_library(str(missing))
+            continue
+        except _native.LinkError as error:
+            refusal = LinkerError(str(error))
+        except _native.SourceError as error:
+            if error.wanted_overload is not None and program.implement(error.wanted_overload, error.wanted_types):
+                continue
+            refusal = _as_numba_error(error)
+        raise refusal
+    for message, file, line in result["notes"]:
+        warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
+    for number, given, returned in result["overloads"]:
+        if hasattr(program.dispatchers.get(number), "note_overload"):
+            program.dispatchers[number].note_overload(given, returned)
+    if options.get("keep_images") and result["image"].kernels:
+        from cudasim._kept_images import keep
+
+        keep(result["image"], pyfunc.__name__, options.get("keep_images"))
+    return CompiledPythonKernel(result, tuple(argument_types), program.constants, program.order)
+
+
+class _Program:
+    """The kernel and, transitively, every function that it names, in the form of compile_python().
+
+    functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
+    dispatchers: of the functions, by number.
+    """
+
+    def __init__(self, pyfunc, links, without_debuggers):
+        self.functions, self.order, self.sources, self.constants, self.dispatchers = [], [], {}, [], {}
+        self._without_debuggers = without_debuggers
+        self._numbers, self._overloaded, self._links = {}, {}, dict.fromkeys(links)
+        self._add(pyfunc, ())
+        self._describe_all()
+
+    def _add(self, function, signatures, library_name="", exact=False):
+        self.order.append(function)
+        self.functions.append({"signatures": [(list(arguments), result or "") for arguments, result in signatures],
+                               "library_name": library_name, "exact_signatures": exact})  # fmt: skip
+        return len(self.order) - 1
+
+    def libraries(self):
+        """Images of the code that the functions link."""
+        return images_of(self._links)
+
+    def use_library(self, name):
+        """Adds a function of cudasim.kernel_library, which an operation in the kernel turned out to be."""
+        self._register(named(name))
+        self._describe_all()
+
+    def _register(self, callee):
+        """The number of a dispatcher's function, or of an Overloaded; of a declared function only its links count."""
+        self._links.update(dict.fromkeys(getattr(callee, "links", ())))
+        if hasattr(callee, "__cudasim_foreign__"):
             return None
-        signatures = getattr(dispatcher, "device_signatures", ())
-        in_library = isinstance(dispatcher, LibraryFunction)
-        key = (dispatcher.py_func, signatures, *((dispatcher.name, dispatcher.exact) if in_library else ("", False)))
-        if key not in numbers:
-            numbers[key] = len(order)
-            order.append(key)
-        return numbers[key]
+        if isinstance(callee, _overloads.Overloaded):
+            key = ("overloaded", callee.function)
+            if key not in self._numbers:
+                number = self._numbers[key] = self._add(callee.implementers[0], ())
+                self.functions[number]["choices"] = []
+                self._overloaded[number] = callee
+            return self._numbers[key]
+        signatures = getattr(callee, "device_signatures", ())
+        library = (callee.name, callee.exact) if isinstance(callee, LibraryFunction) else ("", False)
+        key = (callee.py_func, signatures, *library)
+        if key not in self._numbers:
+            self._numbers[key] = self._add(callee.py_func, signatures, *library)
+            self.dispatchers[self._numbers[key]] = callee
+        return self._numbers[key]
 
-    for name in library:
-        register(named(name))
-    for function, signatures, library_name, exact in order:  # grows while it runs
+    def implement(self, number, type_names):
+        """Finds the function that an overloaded one means for arguments of these types. False when there is none."""
+        function = self._overloaded[number].implementation(public_types(type_names))
+        if function is None:
+            return False
+        key = (function, ())
+        if key not in self._numbers:
+            self._numbers[key] = self._add(function, ())
+        self.functions[number]["choices"].append((list(type_names), self._numbers[key]))
+        self._describe_all()
+        return True
+
+    def _describe_all(self):
+        number = 0
+        while number < len(self.order):  # describing one may add others
+            if "node" not in self.functions[number]:
+                self._describe(self.order[number], self.functions[number])
+            number += 1
+
+    def _describe(self, function, described):
         try:
             source = source_of(function)
         except SourceNotAvailable as error:
             raise _without_source(error, function) from None
         file = name_in_debug_info(source.file)
-        sources[file] = source.file_text
-        outer = globals_of(function, source.node, register)
-        if not library_name:
-            constants += frozen_constants(function, source, outer)
-        functions.append({
-            "node": _stripped(source.node) if without_debuggers else source.node, "line_offset": source.line_offset, "file": file,
-            "first_line": source.first_line, "lines": source.lines,
+        self.sources[file] = source.file_text
+        outer = {}
+        if "choices" not in described:
+            outer = globals_of(function, source.node, self._register)
+            if not described["library_name"]:
+                self.constants += frozen_constants(function, source, outer)
+        described.update({
+            "node": _stripped(source.node) if self._without_debuggers else source.node,
+            "line_offset": source.line_offset, "file": file, "first_line": source.first_line, "lines": source.lines,
             "globals": outer,
-            "defaults": [describe(value, "default", register) for value in function.__defaults__ or ()],
-            "signatures": [(list(arguments), result or "") for arguments, result in signatures],
-            "library_name": library_name, "exact_signatures": exact,
-        })
-    return functions, sources, constants, images_of(links), [function for function, *_ in order]
+            "defaults": [describe(value, "default", self._register) for value in function.__defaults__ or ()],
+        })  # fmt: skip
 
 
 #: Functions by which code stops in a debugger, and the modules of debuggers.

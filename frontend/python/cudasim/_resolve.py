@@ -12,6 +12,7 @@ import types as python_types
 
 import numpy as np
 
+from cudasim import _overloads
 from cudasim.kernel_library import function_for
 from cudasim.types import Type, name_of
 
@@ -259,6 +260,12 @@ def _callable_or_type(value, name, register_function):
         return ("data_type", type_name)
     if isinstance(value, enum.EnumMeta) and not issubclass(value, int):
         return ("not_yet", "enumerations are not supported in kernels yet")
+    if type(value).__name__ == "ExternFunction" and type(value).__module__ == "cudasim.cuda.decorators":
+        return ("not_yet", f"{value.name}() was declared by declare_device(): device code of other languages cannot be "
+                "linked in yet")
+    overloaded = _overloads.of(value)
+    if overloaded is not None:
+        return ("function", register_function(overloaded), getattr(value, "__name__", name))
     reason = f"Cannot determine Numba type of {type(value)}"
     if (getattr(value, "__module__", None) or "").split(".")[0] == "numpy" and callable(value):
         reason = f"NumPy's {getattr(value, '__name__', name)}() is not supported in kernels"

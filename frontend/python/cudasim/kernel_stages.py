@@ -24,10 +24,16 @@ def text_of(kernel, stage, architecture=None):
     if stage == "typed":
         return kernel.typed_ir
     if stage == "nvvm":
-        return kernel.inspect_llvm()
+        return kernel.image.ir_text()
     if stage == "instrumented":
         return _native.instrumented_ir(kernel.image, kernel.kernel_name, options.get("memory_checks"))
-    return kernel.inspect_asm(architecture)
+    from cudasim.cuda.gpu_code import ptx_of
+
+    return ptx_of(kernel.image, kernel.kernel_name, architecture, {"lineinfo": True, **_said(kernel.target_options)})
+
+
+def _said(target_options):
+    return {name: value for name, value in target_options.items() if value or name == "opt"}
 
 
 def of_script(arguments, name, stage, architecture=None):

@@ -308,7 +308,10 @@ def parse_signature(value):
         return tuple(map(name_of, value)), None
     if isinstance(value, Type):
         return (name_of(value),), None
-    raise TypeError(f'not a signature: {value!r}; write "void(float32[:], int32)" or (float32[:], int32)')
+    raise TypeError(
+        f"invalid signature: {value!r} (type: {type(value).__name__!r}) evaluates to {type(value).__name__!r} instead of "
+        'tuple or Signature; write "void(float32[:], int32)" or (float32[:], int32)'
+    )
 
 
 def real_numba_types():
@@ -325,6 +328,18 @@ def public(name):
     if numba_types is None:
         return own
     return _numba_type(numba_types, own) or own
+
+
+def public_types(names):
+    """Types as users see them, from their names; a name that no type object has stays a name."""
+    return tuple(map(_public_or_name, names))
+
+
+def _public_or_name(name):
+    try:
+        return public(name)
+    except TypeError:
+        return name
 
 
 def _numba_type(numba_types, own):

@@ -23,6 +23,7 @@ from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.device_record import DeviceRecord
 from cudasim.cuda.host_visible import is_page_locked
 from cudasim.cuda.host_visible_arrays import device_view
+from cudasim.cuda.performance_warnings import warn_of_host_copy
 
 _FORMATS = {
     "bool": "?",
@@ -86,6 +87,7 @@ class HostCopies:
 
     def add(self, host, label, copies_in=True, copies_out=True):
         """Copies the array in and returns the parameters that the kernel gets for it."""
+        warn_of_host_copy()
         device = self.device.native
         memory, address = context_of(self.device).memory_for_copy(max(host.nbytes, 1), label, not copies_in)
         if copies_in and host.nbytes:

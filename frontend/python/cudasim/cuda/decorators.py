@@ -15,13 +15,14 @@ _WITHOUT_EFFECT = {
     "inline": "the compiler decides",
     "lineinfo": "line information is always there",
     "lto": "there is nothing to link",
-    "max_registers": "there are no registers to run out of",
 }
 _WITH_EFFECT = (
     "device",
     "debug",
     "fastmath",
+    "extensions",
     "launch_bounds",
+    "max_registers",
     "opt",
     "shared_memory_carveout",
 )
@@ -29,10 +30,6 @@ _REFUSED = {
     "boundscheck": (
         NotImplementedError,
         "bounds checking is not supported for CUDA as an option; cudasim checks every access without it",
-    ),
-    "extensions": (
-        NotImplementedError,
-        "argument extensions are not there yet; convert the arguments before the launch",
     ),
     "argtypes": ("DeprecationError", 'give a signature as the first argument: @cuda.jit("void(float32[:])")'),
     "restype": (
@@ -71,11 +68,13 @@ def jit(
     :param link: files and LinkableCode with device functions that were declared with cuda.declare_device()
     :param launch_bounds: threads per block that a launch may have at most, or a tuple that begins with it
     """
-    _check_options(kws)
+    if device and link:
+        raise ValueError("link keyword invalid for device function")
+    _check_options(kws, device)
     _check_carveout(shared_memory_carveout)
     debug = os.environ.get("NUMBA_CUDA_DEBUGINFO", "0") not in ("", "0") if debug is None else bool(debug)
     opt = os.environ.get("NUMBA_OPT", "") != "0" if opt is None else bool(opt)
-    _warn_of_combinations(debug, opt, lineinfo)
+    warn_of_combinations(debug, opt, lineinfo)
     target_options = {
         "debug": debug,
         "opt": opt,
@@ -83,7 +82,10 @@ def jit(
         "lineinfo": lineinfo,
         "inline": inline,
         "launch_bounds": _checked_bounds(launch_bounds),
+        "max_registers": _checked_registers(kws.get("max_registers")),
+        "extensions": list(kws.get("extensions") or ()),
         "link": checked_links(link),
+        "device": device,
     }
 
     def make(function, signatures=()):
@@ -102,11 +104,17 @@ def jit(
             )
         else:
             return make(func_or_sig)
-    given = func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
-    signatures = [types.parse_signature(signature) for signature in given]
+    is_list = isinstance(func_or_sig, list)
+    signatures = [types.parse_signature(signature) for signature in (func_or_sig if is_list else [func_or_sig])]
     if not device:
         _check_void(signatures)
-    return lambda function: make(function, signatures)
+
+    def make_declared(function):
+        dispatcher = make(function, signatures)
+        dispatcher.specialized = not is_list and bool(dispatcher.overloads)
+        return dispatcher
+
+    return make_declared
 
 
 def _check_void(signatures):
@@ -117,7 +125,7 @@ def _check_void(signatures):
             )
 
 
-def _check_options(given):
+def _check_options(given, device):
     for name, value in given.items():
         if name in _REFUSED:
             kind, reason = _REFUSED[name]
@@ -125,7 +133,8 @@ def _check_options(given):
                 raise getattr(errors, kind)(f"Deprecated keyword argument `{name}` of @cuda.jit: {reason}")
             if value and not isinstance(kind, str):
                 raise kind(f"@cuda.jit({name}=…): {reason}")
-        if name not in _REFUSED and name not in _WITHOUT_EFFECT and name not in _WITH_EFFECT:
+        # Numba passes what it does not know on to what compiles kernels; device functions never get there.
+        if name not in _REFUSED and name not in _WITHOUT_EFFECT and name not in _WITH_EFFECT and not device:
             raise TypeError(f"@cuda.jit() got an unexpected keyword argument {name!r}")
 
 
@@ -155,7 +164,8 @@ def _checked_bounds(bounds):
     return bounds
 
 
-def _warn_of_combinations(debug, opt, lineinfo):
+def warn_of_combinations(debug, opt, lineinfo):
+    """Warns as Numba does of options that contradict each other on a GPU."""
     if debug and opt:
         warnings.warn(
             errors.NumbaInvalidConfigWarning(
@@ -172,4 +182,10 @@ def _warn_of_combinations(debug, opt, lineinfo):
             ),
             stacklevel=3,
         )
+
+
+def _checked_registers(count):
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+        raise ValueError(f"max_registers is a number of registers per thread, got {count!r}")
+    return count
 

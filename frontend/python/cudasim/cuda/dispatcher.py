@@ -17,9 +17,12 @@ from cudasim.cuda import early_access, stream_work
 from cudasim.cuda.arguments import convertible, type_name
 from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
+from cudasim.cuda.device_function import DeviceFunction
 from cudasim.cuda.function_state import function_from, state_of
+from cudasim.cuda.inspection import InspectedFunction
 from cudasim.cuda.kernel import make_kernel
 from cudasim.cuda.launch_configuration import check_stream_device, fits, not_configured, parse_brackets
+from cudasim.cuda.performance_warnings import warn_of_small_grid
 from cudasim.cuda.stream import key_of
 
 _gettrace = sys.gettrace
@@ -32,7 +35,7 @@ class ConfiguredKernel(_native.FramelessCall):
     """A kernel with its launch configuration; calling it launches."""
 
     def __init__(self, dispatcher, griddim, blockdim, stream, sharedmem):
-        super().__init__(self._run)
+        super().__init__(self._run_prepared if dispatcher.extensions else self._run)
         self.dispatcher = dispatcher
         self.griddim, self.blockdim, self.stream, self.sharedmem = griddim, blockdim, stream, sharedmem
         self._entries = {}
@@ -102,6 +105,18 @@ class ConfiguredKernel(_native.FramelessCall):
             lambda place: early_access.watches_of_launch(args, self.dispatcher.__name__, place),
         )
 
+    def _run_prepared(self, *args, **keywords):
+        """As numba.cuda documents argument extensions: each may change an argument, and asks for work afterwards."""
+        afterwards, prepared = [], []
+        for value in args:
+            kind = _public_type_or_none(value)
+            for extension in reversed(self.dispatcher.extensions):
+                kind, value = extension.prepare_args(kind, value, stream=self.stream, retr=afterwards)
+            prepared.append(value)
+        self._run(*prepared, **keywords)
+        for work in afterwards:
+            work()
+
     def _traced_entry(self, entry, device, key):
         """Debuggers and coverage see Python code only: the kernel in Python mode, where they want to see it."""
         from cudasim import python_mode
@@ -110,6 +125,13 @@ class ConfiguredKernel(_native.FramelessCall):
         if kernel is entry.kernel:
             return entry
         return kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)
+
+
+def _public_type_or_none(value):
+    try:
+        return types.public(type_name(value))
+    except (TypeError, ValueError, NotImplementedError):
+        return None  # an extension may know it
 
 
 def _by_name(dispatcher, keywords):
@@ -142,7 +164,7 @@ class ForAll(_native.FramelessCall):
         self.dispatcher[blocks, threads, self.stream, self.sharedmem](*args)
 
 
-class CUDADispatcher:
+class CUDADispatcher(InspectedFunction):
     """A kernel or device function. `dispatcher.py_func` is the Python function."""
 
     def __init__(self, py_func, target_options, signatures=(), device=False):
@@ -151,8 +173,9 @@ class CUDADispatcher:
         self.device = device
         #: What a device function declares: ((argument type names, result type name or None), ...).
         self.device_signatures = tuple(signatures) if device else ()
-        self.overloads = {}
+        self._overloads = {}  # names of argument types → CompiledKernel or PythonKernel; DeviceFunction
         self.specialized = False
+        self.specializations = {}
         self._resolved = {}  # types of arguments → CompiledKernel
         self._configured = {}
         self._traced = {}  # types of arguments → kernel in Python mode, for trace functions
@@ -166,6 +189,9 @@ class CUDADispatcher:
                 self._check_count(len(argument_types))
                 self._compile(argument_types, converts=True)
             self._can_compile = not signatures
+        else:
+            for argument_types, result_type in signatures:
+                self.note_overload(tuple(argument_types), result_type)
 
     @property
     def links(self):
@@ -192,7 +218,7 @@ class CUDADispatcher:
         module = sys.modules.get(self.__module__)
         if getattr(module, self.__qualname__, None) is self:
             return self.__qualname__
-        signatures = () if self._can_compile else [(declared, None) for declared in self.overloads]
+        signatures = () if self._can_compile else [(declared, None) for declared in self._overloads]
         return _unpickled, (state_of(self.py_func), self.targetoptions, signatures, self.device)
 
     @property
@@ -224,6 +250,7 @@ class CUDADispatcher:
         if stream in (0, None):
             configured = self._configured.get(key)
             if configured is None:
+                warn_of_small_grid(grid)
                 configured = ConfiguredKernel(self, grid, block, 0, shared_bytes)
                 if len(self._configured) >= _CACHED_CONFIGURATIONS:
                     self._configured.clear()
@@ -231,6 +258,7 @@ class CUDADispatcher:
             if len(brackets) == 2 and type(brackets[0]) is type(brackets[1]) is int:
                 self._configured[brackets] = configured
             return configured
+        warn_of_small_grid(grid)
         return ConfiguredKernel(self, grid, block, stream, shared_bytes)
 
     @_native.FramelessMethod
@@ -265,7 +293,7 @@ class CUDADispatcher:
             mode = options.get("mode")
             kernel = self._resolved.get((mode, argument_types))
             if kernel is None:
-                kernel = self.overloads.get(argument_types) or (
+                kernel = self._overloads.get(argument_types) or (
                     self._compile(argument_types)
                     if self._can_compile
                     else self._best_overload(argument_types)
@@ -275,7 +303,7 @@ class CUDADispatcher:
 
     def _compile(self, argument_types, converts=False):
         kernel = make_kernel(self, argument_types, converts)
-        self.overloads[argument_types] = kernel
+        self._overloads[argument_types] = kernel
         return kernel
 
     def _in_mode(self, kernel, mode):
@@ -285,83 +313,90 @@ class CUDADispatcher:
         return make_kernel(self, kernel.argument_types, kernel.converts)
 
     def _best_overload(self, argument_types):
-        candidates = []
-        for declared, kernel in self.overloads.items():
+        candidates = {}
+        for declared, kernel in self._overloads.items():
             if len(declared) != len(argument_types):
                 continue
             costs = [convertible(given, wanted) for given, wanted in zip(argument_types, declared)]
             if None not in costs:
-                candidates.append((sum(costs), len(candidates), kernel))
+                candidates.setdefault(sum(costs), []).append(kernel)
         if not candidates:
-            known = "; ".join(f"({', '.join(declared)})" for declared in self.overloads)
+            known = "; ".join(f"({', '.join(declared)})" for declared in self._overloads)
             raise TypeError(
                 f"No matching definition for argument type(s) {', '.join(argument_types)}: {self.__name__}() is "
                 f"declared for {known}"
             )
-        return min(candidates)[2]
+        best = candidates[min(candidates)]
+        if len(best) > 1:
+            given = ", ".join(map(repr, types.public_types(argument_types)))
+            fitting = "\n".join(repr(kernel.signature) for kernel in best)
+            raise TypeError(f"Ambiguous overloading for {self.py_func} ({given}):\n{fitting}")
+        return best[0]
 
     def compile(self, sig):
         """Compiles for a signature now and returns the compiled kernel."""
-        argument_types, _ = types.parse_signature(sig)
+        argument_types, result_type = types.parse_signature(sig)
+        if self.device:
+            return self.compile_device(argument_types, result_type)
+        if result_type not in (None, "none"):
+            raise TypeError("CUDA kernel must have void return type.")
         self._check_count(len(argument_types))
         with self._lock:
-            return self.overloads.get(argument_types) or self._compile(argument_types, not self._can_compile)
+            if argument_types not in self._overloads and not self._can_compile:
+                raise RuntimeError("Compilation disabled")
+            return self._overloads.get(argument_types) or self._compile(argument_types)
 
     def specialize(self, *args):
         """A dispatcher with one overload, for arguments of the types of these (values or types)."""
         if self.specialized:
             raise RuntimeError("Dispatcher already specialized")
         names = tuple(_type_or_value_name(value) for value in args)
-        specialized = CUDADispatcher(self.py_func, self.targetoptions, [(names, None)], self.device)
-        specialized.specialized = True
-        return specialized
+        key = current_device().compute_capability, names
+        if key not in self.specializations:
+            made = CUDADispatcher(self.py_func, self.targetoptions, [(names, None)], self.device)
+            made.specialized = True
+            self.specializations[key] = made
+        return self.specializations[key]
 
     def disable_compile(self, val=True):
         """After this the compiled overloads are all there are."""
         self._can_compile = not val
 
-    # -- what is there ------------------------------------------------------------------------------------
+    def recompile(self):
+        """Compiles every overload anew, with what the names around the function mean now."""
+        with self._lock:
+            known = [(names, getattr(kernel, "converts", False)) for names, kernel in self._overloads.items()]
+            self._overloads.clear(), self._resolved.clear(), self._traced.clear(), self._configured.clear()
+            for names, converts in known:
+                if not self.device:
+                    self._compile(names, converts)
 
-    @property
-    def signatures(self):
-        return list(self.overloads)
-
-    nopython_signatures = signatures
+    def enable_caching(self):
+        """Nothing to do: compiled kernels are kept on disk (option cache)."""
 
     @property
     def extensions(self):
-        return []
+        """Objects whose prepare_args() changes arguments before they reach the kernel."""
+        return self.targetoptions.get("extensions") or []
 
-    def _inspect(self, signature, what):
-        if signature is not None:
-            return what(self.overloads[types.parse_signature(signature)[0]])
-        return {argument_types: what(kernel) for argument_types, kernel in self.overloads.items()}
+    # -- device functions ---------------------------------------------------------------------------------
 
-    def get_shared_mem_per_block(self, signature=None):
-        """Bytes of static shared memory of one overload, or of all by their types."""
-        return self._inspect_only(signature, lambda kernel: kernel.shared_mem_per_block)
+    def compile_device(self, args, return_type=None):
+        """The device function for these argument types, with its `signature`; compiled when it is looked at."""
+        names = tuple(map(types.name_of, args))
+        known = self._overloads.get(names)
+        if known is None:
+            self._check_count(len(names))
+            result = None if return_type is None else types.name_of(return_type)
+            known = self._overloads[names] = DeviceFunction(self.py_func, names, self.targetoptions, result)
+        return known
 
-    def get_max_threads_per_block(self, signature=None):
-        """Threads that a block of one overload may have, or of all by their types."""
-        return self._inspect_only(signature, lambda kernel: kernel.max_threads_per_block)
-
-    def _inspect_only(self, signature, what):
-        if signature is None and self.specialized:
-            return what(next(iter(self.overloads.values())))
-        return self._inspect(signature, what)
-
-    def inspect_llvm(self, signature=None):
-        """The NVVM IR of one overload, or of all by their types."""
-        return self._inspect(signature, operator.methodcaller("inspect_llvm"))
-
-    def inspect_asm(self, signature=None):
-        """The PTX of one overload, or of all by their types."""
-        return self._inspect(signature, operator.methodcaller("inspect_asm"))
-
-    def inspect_types(self, file=None):
-        """Prints the typed form of every overload."""
-        for kernel in self.overloads.values():
-            kernel.inspect_types(file)
+    def note_overload(self, argument_types, result_type):
+        """A kernel that calls this device function was compiled, for these types."""
+        if self.device and argument_types not in self._overloads:
+            self._overloads[argument_types] = DeviceFunction(
+                self.py_func, argument_types, self.targetoptions, result_type
+            )
 
 
 def _unpickled(state, *arguments):

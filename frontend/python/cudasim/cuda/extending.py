@@ -1,14 +1,33 @@
-"""numba.cuda.extending, where numba is installed: Numba's own functions. What they register is known to Numba's CPU compiler;
-cudasim's compiler asks for the overloads of functions that it does not know itself.
+"""numba.cuda.extending: overload() for kernels; where numba is installed, the rest of Numba's own too.
+
+Functions that overload(), or numba's overload() and register_jitable(), implement can be called in kernels (cudasim._overloads).
+What generates LLVM code with llvmlite (intrinsic, lower_builtin, models) extends Numba's compiler, not cudasim's.
 """
 
 import importlib
 
+from cudasim import _overloads
+
 _NAMES = """
     as_numba_type box infer infer_getattr intrinsic is_jitted lower_builtin lower_cast lower_getattr
-    lower_getattr_generic lower_setattr lower_setattr_generic make_attribute_wrapper models overload overload_attribute
+    lower_getattr_generic lower_setattr lower_setattr_generic make_attribute_wrapper models overload_attribute
     overload_classmethod overload_method reflect register_jitable register_model type_callable typeof_impl unbox
 """.split()
+
+
+def overload(
+    func, jit_options=None, strict=True, inline="never", prefer_literal=False, target="cuda", **kwargs
+):
+    """Makes the decorated function an implementer of `func` in kernels: called with the types of the arguments, it gives a
+    function that does for them what func does, or None.
+    """
+    del jit_options, strict, inline, prefer_literal, target, kwargs  # about Numba's compiler
+
+    def decorate(implementer):
+        _overloads.add(func, implementer)
+        return implementer
+
+    return decorate
 
 
 #: Where Numba has what numba.extending does not export.
@@ -37,4 +56,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return _NAMES
+    return sorted([*_NAMES, "overload"])

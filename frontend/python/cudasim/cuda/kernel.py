@@ -12,6 +12,7 @@ from cudasim import _progress, _reporting, options
 from cudasim._frozen_constants import warn_of_changes
 from cudasim.cuda.arguments import HostCopies, Packer
 from cudasim.cuda.context import current_device
+from cudasim.cuda.inspection import GpuCode, signature_of
 from cudasim.cuda.launch_configuration import (
     best_block_size,
     blocks_per_multiprocessor,
@@ -116,9 +117,12 @@ class Launchable:
         """What reports and errors call it."""
         return getattr(self.py_func, "__name__", type(self.py_func).__name__)
 
+    objectmode = False
+
     @property
     def signature(self):
-        return self.argument_types
+        """Numba's signature: no result, these arguments."""
+        return signature_of("none", self.argument_types)
 
     @property
     def max_threads_per_block(self):
@@ -162,7 +166,7 @@ class Launchable:
             check_launch_bounds(block, bounds, self.name)
 
 
-class CompiledKernel(Launchable):
+class CompiledKernel(GpuCode, Launchable):
     """A Python kernel compiled for given argument types."""
 
     mode = "native"
@@ -248,19 +252,3 @@ class CompiledKernel(Launchable):
             shared = self.shared_mem_per_block + dynamic_shared_bytes
             self._block_sizes[key] = best_block_size(key[0].profile, shared, self.max_threads_per_block)
         return self._block_sizes[key]
-
-    def inspect_llvm(self):
-        """The NVVM IR, as text."""
-        return self.image.ir_text()
-
-    def inspect_asm(self, architecture=None):
-        """PTX for a GPU of an architecture such as "sm_90" (the simulated device's unless said)."""
-        from cudasim import _native
-
-        if architecture is None:
-            architecture = "sm_{}{}".format(*current_device().compute_capability)
-        return _native.ptx(self.image, self.kernel_name, architecture, options.get("fma"))
-
-    def inspect_types(self, file=None):
-        """Prints the typed form of the kernel."""
-        print(self.typed_ir, file=file)

@@ -42,6 +42,12 @@ LAZY = {
     },
     **{name: f"cudasim.cuda.vectorizers:{name}" for name in ("guvectorize", "vectorize")},
     "prepare_shape_strides_dtype": "cudasim.cuda.array_functions:prepare_shape_strides_dtype",
+    **{
+        name: f"cudasim.cuda.compiler:{name}"
+        for name in (
+            "compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"
+        )
+    },
     "KernelRuntimeError": "cudasim.cuda.errors:KernelRuntimeError",
 }
 
@@ -52,7 +58,7 @@ def find(name):
         from cudasim._numba_config import config
 
         return config()
-    if name in types.ALIASES and name != "bool":
+    if name in types.ALIASES:
         # numba.cuda exports the types as well (cuda.float32): Numba's own, once numba has been imported.
         return types.public(types.ALIASES[name].name)
     where = LAZY.get(name)

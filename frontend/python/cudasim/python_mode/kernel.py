@@ -76,17 +76,18 @@ class PythonKernel(Launchable):
         why = f": {self.reason}" if self.reason else ""
         return errors.UnsupportedError(f"{self.name}() runs in Python mode, so there is no code to show{why}")
 
-    def inspect_llvm(self):
+    def inspect_llvm(self, *_):
         """Refuses: nothing was compiled."""
         raise self._not_compiled()
 
-    def inspect_asm(self, architecture=None):
+    inspect_asm = inspect_lto_ptx = inspect_sass = inspect_sass_cfg = inspect_types = inspect_llvm
+
+    @property
+    def regs_per_thread(self):
         """Refuses: nothing was compiled."""
         raise self._not_compiled()
 
-    def inspect_types(self, file=None):
-        """Refuses: no types were inferred."""
-        raise self._not_compiled()
+    const_mem_size = local_mem_per_thread = regs_per_thread
 
 
 def _parameter_names(py_func, count):
