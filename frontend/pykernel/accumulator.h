@@ -1,4 +1,4 @@
-// A number that a loop of generated code changes from round to round: a sum, the best so far.
+// A value that a loop of generated code changes from round to round: a sum, the best so far.
 #pragma once
 
 #include "frontend/pykernel/emission.h"
@@ -9,25 +9,28 @@ class Accumulator {
   public:
     Accumulator(FunctionEmitter& emitter, const Emitted& first)
         : emitter_(emitter),
-          type_(first.type),
-          place_(emitter.entry_alloca(emitter.module.memory_type(first.type), "accumulated")) {
+          type_(first.type) {
+        for (llvm::Value* part : first.parts) places_.push_back(emitter.entry_alloca(part->getType(), "accumulated"));
         set(first);
     }
 
     [[nodiscard]] Emitted get() const {
-        llvm::Value* loaded = emitter_.builder.CreateLoad(place_->getAllocatedType(), place_);
-        return emitter_.number(emitter_.from_memory(loaded, type_), type_);
+        Emitted value{type_, {}};
+        for (llvm::AllocaInst* place : places_)
+            value.parts.push_back(emitter_.builder.CreateLoad(place->getAllocatedType(), place));
+        return value;
     }
     /// Converts to the type of the first value.
     void set(const Emitted& value) {
-        llvm::Value* converted = emitter_.convert(value, type_).value();
-        emitter_.builder.CreateStore(emitter_.to_memory(converted, type_), place_);
+        const Emitted converted = emitter_.convert(value, type_);
+        for (std::size_t i = 0; i < places_.size(); ++i)
+            emitter_.builder.CreateStore(converted.parts[i], places_[i]);
     }
 
   private:
     FunctionEmitter& emitter_;
     TypeRef type_;
-    llvm::AllocaInst* place_;
+    llvm::SmallVector<llvm::AllocaInst*> places_;
 };
 
 /// A whole number as a number of the type.

@@ -73,6 +73,7 @@ llvm::Type* ModuleEmitter::memory_type(TypeRef scalar) {
 void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorImpl<llvm::Type*>& types) {
     llvm::Type* int64 = llvm::Type::getInt64Ty(context);
     if (type->is(TypeKind::record)) types.push_back(value_type(type));
+    if (type->is(TypeKind::member)) part_types(type->element(), in_memory, types);
     if (type->is_number()) types.push_back(in_memory ? memory_type(type) : value_type(type));
     if (type->is(TypeKind::array)) {
         types.push_back(llvm::PointerType::get(context, type->pointer_space()));

@@ -18,6 +18,8 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
         case GlobalKind::real:
             result.parts.push_back(llvm::ConstantFP::get(module.value_type(type), value.real));
             break;
+        case GlobalKind::member:
+            return {type, constant(value.elements[0], type->element()).parts};
         case GlobalKind::tuple:
             for (std::size_t i = 0; i < value.elements.size(); ++i) {
                 result.parts.append(constant(value.elements[i], type->elements[i]).parts);
@@ -26,6 +28,13 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
         case GlobalKind::record:
             result.parts.push_back(module.constant_array(value, type));
             break;
+        case GlobalKind::device_array: {
+            result.parts.push_back(llvm::ConstantExpr::getIntToPtr(
+                int64(value.integer), llvm::PointerType::get(module.context, type->pointer_space())));
+            for (std::int64_t extent : value.shape) result.parts.push_back(int64(extent));
+            for (std::int64_t stride : value.strides) result.parts.push_back(int64(stride));
+            break;
+        }
         case GlobalKind::array: {
             std::vector<llvm::Value*> shape;
             for (std::int64_t extent : value.shape) shape.push_back(int64(extent));
@@ -64,6 +73,7 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
         return builder.CreateICmpNE(value.value(), llvm::ConstantInt::get(value.value()->getType(), 0));
     if (type->is(TypeKind::floating))
         return builder.CreateFCmpUNE(value.value(), llvm::ConstantFP::get(value.value()->getType(), 0.0));
+    if (type->is(TypeKind::member)) return truth({type->element(), value.parts});
     if (type->is(TypeKind::optional)) {
         const Emitted inside{type->element(), Parts(value.parts.begin() + 1, value.parts.end())};
         return builder.CreateAnd(value.value(), truth(inside));
@@ -78,6 +88,8 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
     if (type->is(TypeKind::none)) return {type, {}};
     if (type->is(TypeKind::optional)) return make_optional(value, type);
     if (from->is(TypeKind::optional)) return convert(present(value), type);
+    if (from->is(TypeKind::member)) return convert({from->element(), value.parts}, type);
+    if (type->is(TypeKind::member)) return {type, convert(value, type->element()).parts};
     if (from->is_number()) {
         if (type->is(TypeKind::boolean)) return number(truth(value), type);
         return number(convert_number(value.value(), from, type), type);
@@ -116,6 +128,7 @@ Emitted FunctionEmitter::make_optional(const Emitted& value, TypeRef type) {
 }
 
 Emitted FunctionEmitter::present(const Emitted& value) {
+    if (value.type->is_integer_member()) return {value.type->element(), value.parts};
     if (!value.type->is(TypeKind::optional)) return value;
     llvm::BasicBlock* absent = new_block("optional.absent");
     llvm::BasicBlock* there = new_block("optional.present");

@@ -15,7 +15,9 @@ bool comparable(const Program& program, Operator op, TypeRef left, TypeRef right
         }
         return true;
     }
-    return program.promotion.binary(op, left, right) != nullptr;
+    if (left->is(TypeKind::member) && left == right)
+        return op == Operator::equal || op == Operator::not_equal || op == Operator::is || op == Operator::is_not;
+    return program.promotion.binary(op, left->present(), right->present()) != nullptr;
 }
 
 bool is_equality(Operator op) {
@@ -37,7 +39,7 @@ TypeRef comparison_with_none(TypeTable& types, Operator op, TypeRef left, TypeRe
 TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (container->is(TypeKind::array) || container->is(TypeKind::range)) {
         const bool defined =
-            value->is_number() && comparable(program, Operator::equal, value, container->element());
+            value->is_number() && container->element()->is_number() && comparable(program, Operator::equal, value, container->element());
         return defined ? program.types.boolean : nullptr;
     }
     if (!container->is(TypeKind::tuple)) return nullptr;
@@ -58,7 +60,7 @@ TypeRef comparison_of_names(TypeTable& types, Operator op, TypeRef left, TypeRef
 }
 
 TypeRef tuple_operation(Program& program, Operator op, TypeRef left, TypeRef right) {
-    if (op == Operator::add) {
+    if (op == Operator::add && left->names.empty() && right->names.empty()) {
         std::vector<TypeRef> elements = left->elements;
         elements.insert(elements.end(), right->elements.begin(), right->elements.end());
         return program.types.tuple(std::move(elements));
@@ -79,6 +81,13 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     }
     if (left->is(TypeKind::tuple) && right->is(TypeKind::tuple))
         return tuple_operation(program, op, left, right);
+    const bool members = left->is(TypeKind::member) && right->is(TypeKind::member);
+    if (members && left->name == right->name && left->element()->is(TypeKind::text)) {
+        if (op == Operator::is || op == Operator::is_not) return types.literal(types.boolean, (left == right) == (op == Operator::is));
+        return is_equality(op) ? types.literal(types.boolean, (left == right) == (op == Operator::equal)) : nullptr;
+    }
+    if (members)
+        return comparable(program, op, left, right) ? types.boolean : nullptr;
     const Signature* signature = program.promotion.binary(op, left, right);
     return signature ? signature->result : nullptr;
 }

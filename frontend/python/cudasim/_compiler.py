@@ -53,7 +53,8 @@ def compile_kernel(
             keep(result["image"], pyfunc.__name__, options.get("keep_images"))
         return CompiledPythonKernel(result["image"], result["kernel_name"], result["typed_ir"], tuple(argument_types),
                                     constants, {(order[number], arguments): returned
-                                                for number, arguments, returned in result["overloads"]})
+                                                for number, arguments, returned in result["overloads"]
+                                                if number < len(order)})  # functions inside functions come after
     raise refusal
 
 

@@ -19,6 +19,7 @@ _WITHOUT_EFFECT = {
 _WITH_EFFECT = (
     "device",
     "debug",
+    "extensions",
     "fastmath",
     "launch_bounds",
     "link",
@@ -31,10 +32,6 @@ _REFUSED = {
         "bounds checking is not supported for CUDA as an option; cudasim checks every access without it",
     ),
     "link": (NotImplementedError, "device code of other languages cannot be linked in yet"),
-    "extensions": (
-        NotImplementedError,
-        "argument extensions are not there yet; convert the arguments before the launch",
-    ),
     "argtypes": ("DeprecationError", 'give a signature as the first argument: @cuda.jit("void(float32[:])")'),
     "restype": (
         "DeprecationError",
@@ -83,6 +80,7 @@ def jit(
         "lineinfo": lineinfo,
         "inline": inline,
         "launch_bounds": _checked_bounds(launch_bounds),
+        "extensions": kws.get("extensions"),
     }
 
     def make(function, signatures=()):

@@ -49,6 +49,17 @@ class ConfiguredKernel(_native.FramelessCall):
     def _run(self, *args, **keywords):
         if keywords:
             raise _by_name(self.dispatcher, keywords)
+        if self.dispatcher.extensions:
+            from cudasim.cuda.argument_extensions import prepared
+
+            args, afterwards = prepared(self.dispatcher.extensions, args, self.stream)
+            self._launch(*args)
+            for call in afterwards:
+                call()
+        else:
+            self._launch(*args)
+
+    def _launch(self, *args):
         # The hot path: device arrays, floats and ints are typed and flattened in one go.
         device = current_device()
         key, values, plain = [], [], True
@@ -149,6 +160,8 @@ class CUDADispatcher:
         self.py_func = py_func
         self.targetoptions = dict(target_options)
         self.device = device
+        #: cudasim.cuda.argument_extensions
+        self.extensions = list(self.targetoptions.get("extensions") or ())
         #: What a device function declares: ((argument type names, result type name or None), ...).
         self.device_signatures = tuple(signatures) if device else ()
         self.overloads = {}
@@ -322,10 +335,6 @@ class CUDADispatcher:
         return list(self.overloads)
 
     nopython_signatures = signatures
-
-    @property
-    def extensions(self):
-        return []
 
     def _inspect(self, signature, what):
         if signature is not None:
