@@ -297,5 +297,5 @@ def test_extensions_prepare_arguments_from_the_last_to_the_first():
     kernel[1, 1](array, (3, 4))
     assert kernel.extensions == [twice, plus]
     assert plus.seen == ["array(float64, 1d, C)", "UniTuple(int64 x 2)", "int64", "int64"] == twice.seen
-    assert array.tolist() == [23.0]
+    assert array.tolist() == [10.0]  # what was appended first is called first
     assert cuda.jit(lambda x: None).extensions == []
