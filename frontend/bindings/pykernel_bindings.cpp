@@ -60,7 +60,28 @@ GlobalValue global_value(py::handle description) {
     if (kind == "tuple") {
         GlobalValue result{.kind = GlobalKind::tuple};
         for (py::handle element : fields[1]) result.elements.push_back(global_value(element));
+        if (fields.size() > 2) result.text = text(2), result.names = py::cast<std::vector<std::string>>(fields[3]);
         return result;
+    }
+    if (kind == "tuple_class")
+        return {.kind = GlobalKind::tuple_class, .text = text(1), .names = py::cast<std::vector<std::string>>(fields[2])};
+    if (kind == "member")
+        return {.kind = GlobalKind::member, .type_name = text(1), .elements = {global_value(fields[2])}};
+    if (kind == "enumeration") {
+        GlobalValue result{.kind = GlobalKind::enumeration, .text = text(1)};
+        for (const auto& [name, member] : py::cast<py::dict>(fields[2])) {
+            result.names.push_back(py::cast<std::string>(name));
+            result.elements.push_back(global_value(member));
+        }
+        return result;
+    }
+    if (kind == "device_array") {
+        return {.kind = GlobalKind::device_array,
+                .text = text(1),
+                .type_name = text(2),
+                .integer = wrapped_integer(fields[3]),
+                .shape = py::cast<std::vector<std::int64_t>>(fields[4]),
+                .strides = py::cast<std::vector<std::int64_t>>(fields[5])};
     }
     if (kind == "array") {
         return {.kind = GlobalKind::array,

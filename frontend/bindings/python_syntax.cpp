@@ -201,6 +201,7 @@ class Converter {
             result.kind = StatementKind::delete_;
             result.targets = expressions(node.attr("targets"));
         } else if (kind == "Global" || kind == "Nonlocal") {
+            if (kind == "Nonlocal") result.text = "nonlocal";
             result.kind = StatementKind::global_;
             for (py::handle name : node.attr("names")) {
                 result.targets.push_back({.kind = ExpressionKind::name, .location = result.location});

@@ -60,6 +60,9 @@ PyObject* grid(PyObject*, PyObject* argument) {
                              Wide{block.z} * extent.z + tid.z});
 }
 
+/// CPython's loops take elements of any type.
+PyObject* literal_unroll(PyObject*, PyObject* tuple) { return Py_NewRef(tuple); }
+
 PyObject* gridsize(PyObject*, PyObject* argument) {
     SimulatedThread* thread = require_thread("cuda.gridsize()");
     const int count = thread == nullptr ? 0 : dimension_argument(argument);
@@ -184,6 +187,7 @@ PyObject* fma(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 
 PyMethodDef functions[] = {
     {"grid", &grid, METH_O, nullptr},
+    {"literal_unroll", &literal_unroll, METH_O, nullptr},
     {"gridsize", &gridsize, METH_O, nullptr},
     {"laneid", &laneid, METH_O, nullptr},
     {"syncthreads", &syncthreads, METH_NOARGS, nullptr},

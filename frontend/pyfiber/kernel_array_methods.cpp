@@ -86,7 +86,13 @@ PyObject* reshape(PyObject* self, PyObject* arguments, PyObject* keywords) {
     PyObject* result = call_view(self, reshape_name, arguments, keywords);
     if (result == nullptr && PyErr_ExceptionMatches(PyExc_ValueError) && text_contains_error("cannot reshape"))
         PyErr_SetString(PyExc_ValueError, "total size of new array must be unchanged");
-    return result;
+    if (result == nullptr || Py_TYPE(result) != kernel_array_type) return result;
+    // NumPy copies where the memory does not allow the shape; a kernel cannot.
+    const char* data = as_array(result)->data;
+    if (data == as_array(self)->data || element_count(as_array(self)) == 0) return result;
+    Py_DECREF(result);
+    PyErr_SetString(PyExc_NotImplementedError, "incompatible shape for array");
+    return nullptr;
 }
 
 /// With another dtype, whose elements have to be aligned.

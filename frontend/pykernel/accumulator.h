@@ -1,4 +1,4 @@
-// A number that a loop of generated code changes from round to round: a sum, the best so far.
+// A value that a loop of generated code changes from round to round: a sum, the best so far.
 #pragma once
 
 #include "frontend/pykernel/emission.h"

@@ -38,10 +38,43 @@ TypeRef type_reshape(const CallTyping& call) {
         call.no_match();
     const TypeRef a = call[0];
     if (a->layout == 'A') call.refuse("reshape() supports contiguous array only");
-    if (a->layout == 'F' && a->dimensions > 1)
-        refuse_unsupported("reshape() of a column-major array is not supported in kernels yet",
-                           call.call.location);
-    return call.types().array_like(a, a->element(), static_cast<unsigned>(extents.size()), a->layout);
+    const char layout = a->layout == 'F' && a->dimensions > 1 ? 'A' : a->layout;
+    return call.types().array_like(a, a->element(), static_cast<unsigned>(extents.size()), layout);
+}
+
+/// Strides of a column-major array with other extents. Two of its axes never merge without a copy, so each axis has
+/// to be a product of new ones; from the last axis to the first, axes of extent 1 aside.
+Parts column_major_strides(CallEmission& call, const Emitted& array, const Parts& extents) {
+    FunctionEmitter& e = call.emitter;
+    auto& builder = e.builder;
+    const unsigned n = array.type->dimensions;
+    llvm::Value* axis = e.int64(n);  // the old axis that is being used up; those from it on are
+    llvm::Value *rest = e.int64(1), *stride = e.int64(static_cast<std::int64_t>(array.type->element()->bytes()));
+    llvm::Value* fits = builder.getTrue();
+    Parts strides(extents.size());
+    for (std::size_t i = extents.size(); i-- > 0;) {
+        for (unsigned step = 0; step < n; ++step) {
+            // On to the next old axis, while nothing is left of this one.
+            llvm::Value* next = builder.CreateSub(axis, e.int64(1));
+            llvm::Value* more = builder.CreateAnd(builder.CreateICmpEQ(rest, e.int64(1)),
+                                                  builder.CreateICmpSGE(next, e.int64(0)));
+            more = builder.CreateAnd(more, builder.CreateICmpNE(extents[i], e.int64(1)));
+            axis = builder.CreateSelect(more, next, axis);
+            for (unsigned old = 0; old < n; ++old) {
+                llvm::Value* here = builder.CreateAnd(more, builder.CreateICmpEQ(axis, e.int64(old)));
+                rest = builder.CreateSelect(here, array.parts[1 + old], rest);
+                stride = builder.CreateSelect(here, array.parts[1 + n + old], stride);
+            }
+        }
+        llvm::Value* divisor = builder.CreateSelect(builder.CreateICmpEQ(extents[i], e.int64(0)), e.int64(1), extents[i]);
+        strides[i] = stride;
+        fits = builder.CreateAnd(fits, builder.CreateICmpEQ(builder.CreateURem(rest, divisor), e.int64(0)));
+        rest = builder.CreateUDiv(rest, divisor);
+        stride = builder.CreateMul(stride, divisor);
+    }
+    llvm::Value* empty = builder.CreateICmpEQ(e.array_size(array), e.int64(0));
+    e.require(builder.CreateOr(fits, empty), "NotImplementedError", "incompatible shape for array");
+    return strides;
 }
 
 Emitted emit_reshape(CallEmission& call) {
@@ -73,6 +106,12 @@ Emitted emit_reshape(CallEmission& call) {
     e.require(builder.CreateICmpEQ(total, size), "ValueError", "total size of new array must be unchanged");
     for (llvm::Value*& extent : given)
         extent = builder.CreateSelect(builder.CreateICmpSLT(extent, e.int64(0)), rest, extent);
+    if (call.call.type->layout == 'A') {
+        Emitted result{call.call.type, {call[0].parts[0]}};
+        result.parts.append(given);
+        result.parts.append(column_major_strides(call, call[0], given));
+        return result;
+    }
     return e.make_array(call.call.type, call[0].parts[0], given);
 }
 

@@ -75,6 +75,30 @@ std::vector<std::uint32_t> bind_call(const Callable& callable, const Instruction
     return operands;
 }
 
+std::vector<std::uint32_t> bind_fields(const Instruction& call, const std::vector<std::string>& names) {
+    const std::size_t given = call.operands.size() - 1;
+    const std::size_t positional = given - call.keywords.size();
+    std::vector<std::uint32_t> operands(names.size(), nothing);
+    if (positional > names.size())
+        refuse_typing("too many positional arguments: the named tuple has " + std::to_string(names.size()) + " fields",
+                      call.location);
+    for (std::size_t i = 0; i < positional; ++i) operands[i] = static_cast<std::uint32_t>(i + 1);
+    for (std::size_t k = 0; k < call.keywords.size(); ++k) {
+        const auto field = std::ranges::find(names, call.keywords[k]);
+        if (field == names.end())
+            refuse_typing("got an unexpected keyword argument '" + call.keywords[k] + "'", call.location);
+        std::uint32_t& operand = operands[static_cast<std::size_t>(field - names.begin())];
+        if (operand != nothing)
+            refuse_typing("multiple values for argument '" + call.keywords[k] + "'", call.location);
+        operand = static_cast<std::uint32_t>(positional + k + 1);
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (operands[i] == nothing)
+            refuse_typing("missing a required argument: '" + names[i] + "'", call.location);
+    }
+    return operands;
+}
+
 void CallTyping::refuse(const std::string& reason, Standing standing) const {
     refuse_typing(std::string(callable.name) + ": " + reason, call.location, standing);
 }

@@ -52,6 +52,9 @@ struct Callable {
     Emitted (*emit)(CallEmission&);
 };
 
+/// Operand number of the call of a named tuple's class for each field. @throws SourceError
+[[nodiscard]] std::vector<std::uint32_t> bind_fields(const Instruction& call, const std::vector<std::string>& names);
+
 /// Null when kernels cannot call it.
 [[nodiscard]] const Callable* find_callable(std::string_view name);
 

@@ -42,6 +42,7 @@ struct FunctionSource {
     std::vector<std::string> lines;              ///< the function's source, without line ends
     std::map<std::string, GlobalValue> globals;  ///< dotted name, such as "cuda.shared.array" → meaning
     std::vector<GlobalValue> defaults;           ///< of the last parameters
+    std::set<std::string> outer_locals;          ///< of a function inside another: variables of that one
     std::vector<DeclaredSignature> signatures;   ///< of a device function that declares any
     std::string library_name;     ///< "cmath.exp": one of cudasim.kernel_library, which refusals name; else empty
     bool exact_signatures = false;  ///< of numbers only promotions fit

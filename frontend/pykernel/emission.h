@@ -198,6 +198,9 @@ class FunctionEmitter {
     [[nodiscard]] Emitted load_variable(VariableId id, TypeRef type);
     [[nodiscard]] Emitted emit_value(ValueId id, const Instruction& instruction);
     [[nodiscard]] Emitted emit_call(const Instruction& instruction);
+    [[nodiscard]] Emitted emit_named_tuple(const Instruction& instruction);
+    /// Of `raise e`: an exception that was made, or a class.
+    [[nodiscard]] TypeRef type_of_raised(const Instruction& in) const { return values_[in.operands[0]].type; }
     [[nodiscard]] Emitted emit_function_call(const Instruction& instruction, std::uint32_t function);
 
     // emit_values.cpp

@@ -21,6 +21,10 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
         llvm::Value* found = contains(right, left);
         return number(op == Operator::in ? found : builder.CreateNot(found), types().boolean);
     }
+    if (left.type->is(TypeKind::member) || right.type->is(TypeKind::member)) {
+        auto value = [](const Emitted& of) { return of.type->is(TypeKind::member) ? Emitted{of.type->element(), of.parts} : of; };
+        return binary(op, value(left), value(right));
+    }
     if (right.type->is(TypeKind::tuple)) {
         if (is_comparison(op)) return compare_tuples(op, left, right);
         std::vector<TypeRef> elements = left.type->elements;

@@ -3,6 +3,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <algorithm>
+
 #include "frontend/pykernel/emission.h"
 #include "frontend/pykernel/number_limits.h"
 #include "frontend/pykernel/subscripts.h"
@@ -33,6 +35,11 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
         return number(object.parts[std::string_view("xyzw").find(name)], in.type);
     if (object.type->is(TypeKind::limits)) return emit_limit(*this, object.type, name, in.type);
     if (in.type->is(TypeKind::method)) return {in.type, object.parts};
+    if (object.type->is(TypeKind::method))  // a.ctypes.data
+        return number(builder.CreatePtrToInt(object.parts[0], builder.getInt64Ty()), in.type);
+    if (object.type->is(TypeKind::member)) return {in.type, object.parts};
+    if (const auto found = std::ranges::find(object.type->names, name); found != object.type->names.end())
+        return element_of(object, static_cast<std::size_t>(found - object.type->names.begin()));
     if (is_field(object.type, name)) return get_field(object, *named_field(object.type, name, in.location), in.type);
     if (object.type->is(TypeKind::complex)) return number(object.parts[name == "real" ? 0 : 1], in.type);
     if (object.type->is_number()) {

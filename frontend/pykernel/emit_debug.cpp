@@ -7,7 +7,7 @@
 namespace cudasim::pykernel {
 
 llvm::DISubprogram* ModuleEmitter::subprogram(const Specialisation& specialisation) {
-    const FunctionSource& source = program.request.functions[specialisation.function];
+    const FunctionSource& source = program.source(specialisation.function);
     llvm::DIFile* where = file(source.file);
     llvm::SmallVector<llvm::Metadata*> signature{
         specialisation.result->is(TypeKind::none) ? nullptr : debug_type(specialisation.result)};
@@ -36,6 +36,9 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
             break;
         case TypeKind::floating:
             result = debug.createBasicType(type->name, type->bits, DW_ATE_float);
+            break;
+        case TypeKind::member:
+            result = debug.createTypedef(debug_type(type->element()), type->name, unit_->getFile(), 0, nullptr);
             break;
         case TypeKind::record:
             result = debug.createPointerType(debug_record(type), 64);
@@ -113,6 +116,7 @@ llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
             const auto& layout = module.getDataLayout();
             const std::string name = type->is(TypeKind::range)    ? range_names[i]
                                      : type->is(TypeKind::vector) ? std::string(1, "xyzw"[i])
+                                     : !type->names.empty()       ? type->names[i]
                                                                   : "f" + std::to_string(i);
             add(name, debug_type(element),
                 layout.getTypeAllocSizeInBits(storage).getFixedValue(),

@@ -140,7 +140,7 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             if (in.type->is(TypeKind::text)) return {in.type, {}};
             return binary(in.op, raw(0), raw(1));
         case Opcode::get_attribute:
-            return get_attribute(operand(0), in);
+            return get_attribute(raw(0).type->is(TypeKind::member) ? raw(0) : operand(0), in);
         case Opcode::get_item:
             if (in.type->is(TypeKind::text)) return {in.type, {}};
             return get_item(operand(0), operand(1), in.type);
@@ -190,8 +190,8 @@ void FunctionEmitter::emit_terminator(const Instruction& in) {
             return;
         }
         case Opcode::raise:
-            raise(in.text, in.message);
-            return;
+            if (in.operands.empty()) return raise(in.text, in.message);
+            return raise(type_of_raised(in)->global->text, type_of_raised(in)->message);
         default:
             return emit_return(in);
     }
@@ -332,6 +332,8 @@ llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result,
 
 Emitted FunctionEmitter::emit_call(const Instruction& in) {
     const TypeRef callee = values_[in.operands[0]].type;
+    if (callee->is(TypeKind::object) && callee->global->kind == GlobalKind::tuple_class) return emit_named_tuple(in);
+    if (in.type->is(TypeKind::exception)) return {in.type, {}};
     if (callee->is(TypeKind::data_type)) return convert(present(values_[in.operands[1]]), in.type);
     const bool method = callee->is(TypeKind::method);
     if (!method && callee->global->kind == GlobalKind::function)
@@ -351,8 +353,14 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
     return callable.emit(emission);
 }
 
+Emitted FunctionEmitter::emit_named_tuple(const Instruction& in) {
+    Emitted result{in.type, {}};
+    for (std::uint32_t operand : bind_fields(in, in.type->names)) result.parts.append(values_[in.operands[operand]].parts);
+    return result;
+}
+
 Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t function) {
-    const FunctionSource& source = module.program.request.functions[function];
+    const FunctionSource& source = module.program.source(function);
     std::vector<Emitted> arguments;
     std::vector<TypeRef> argument_types;
     for (std::uint32_t operand : module.program.bind(source, in)) {

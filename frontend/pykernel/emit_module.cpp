@@ -88,6 +88,7 @@ void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorIm
     if (type->is(TypeKind::complex)) types.append(2, value_type(program.types.component(type)));
     if (type->is_number() || type->is_date()) types.push_back(in_memory ? memory_type(type) : value_type(type));
     if (type->is(TypeKind::pointer)) types.push_back(llvm::PointerType::get(context, generic_space));
+    if (type->is(TypeKind::member)) part_types(type->element(), in_memory, types);
     if (type->is(TypeKind::array)) {
         types.push_back(llvm::PointerType::get(context, type->pointer_space()));
         types.append(2 * type->dimensions, int64);

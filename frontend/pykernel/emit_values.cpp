@@ -31,6 +31,8 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
             for (double part : {value.real, value.imaginary})
                 result.parts.push_back(llvm::ConstantFP::get(module.value_type(types().component(type)), part));
             break;
+        case GlobalKind::member:
+            return {type, constant(value.elements[0], type->element()).parts};
         case GlobalKind::tuple:
             for (std::size_t i = 0; i < value.elements.size(); ++i) {
                 result.parts.append(constant(value.elements[i], type->elements[i]).parts);
@@ -39,6 +41,13 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
         case GlobalKind::record:
             result.parts.push_back(module.constant_array(value, type));
             break;
+        case GlobalKind::device_array: {
+            result.parts.push_back(llvm::ConstantExpr::getIntToPtr(
+                int64(value.integer), llvm::PointerType::get(module.context, type->pointer_space())));
+            for (std::int64_t extent : value.shape) result.parts.push_back(int64(extent));
+            for (std::int64_t stride : value.strides) result.parts.push_back(int64(stride));
+            break;
+        }
         case GlobalKind::array: {
             std::vector<llvm::Value*> shape;
             for (std::int64_t extent : value.shape) shape.push_back(int64(extent));
@@ -82,6 +91,7 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
         return builder.CreateOr(builder.CreateFCmpUNE(value.parts[0], zero),
                                 builder.CreateFCmpUNE(value.parts[1], zero));
     }
+    if (type->is(TypeKind::member)) return truth({type->element(), value.parts});
     if (type->is(TypeKind::optional)) {
         const Emitted inside{type->element(), Parts(value.parts.begin() + 1, value.parts.end())};
         return builder.CreateAnd(value.value(), truth(inside));
@@ -96,6 +106,8 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
     if (type->is(TypeKind::none)) return {type, {}};
     if (type->is(TypeKind::optional)) return make_optional(value, type);
     if (from->is(TypeKind::optional)) return convert(present(value), type);
+    if (from->is(TypeKind::member)) return convert({from->element(), value.parts}, type);
+    if (type->is(TypeKind::member)) return {type, convert(value, type->element()).parts};
     if (type->is(TypeKind::complex)) return convert_to_complex(value, from, type);
     // The count of units: the compiler's own business, and int(duration).
     if (type->is_date()) return {type, {convert(value, types().int64).value()}};
@@ -150,6 +162,7 @@ Emitted FunctionEmitter::make_optional(const Emitted& value, TypeRef type) {
 }
 
 Emitted FunctionEmitter::present(const Emitted& value) {
+    if (value.type->is_integer_member()) return {value.type->element(), value.parts};
     if (!value.type->is(TypeKind::optional)) return value;
     llvm::BasicBlock* absent = new_block("optional.absent");
     llvm::BasicBlock* there = new_block("optional.present");

@@ -8,6 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +49,8 @@ enum class Opcode {
     jump,         ///< targets[0]
     branch,       ///< operands: condition; targets: if true, if false
     return_,      ///< operands: value, or none
-    raise,        ///< text: exception class; message
+    raise,          ///< text: exception class; message; or operands: an exception
+    unroll,         ///< operands: tuple; the loop over it, number `index` of FlowGraph::unrolled, is not written out yet
 };
 
 struct Instruction {
@@ -61,6 +66,7 @@ struct Instruction {
     VersionId version = nothing;
     std::uint32_t index = 0;
     std::uint32_t count = 0;
+    bool has_message = false;  ///< call: all its arguments are constants; `message` is str() of an exception made of them
     bool packed = false;  ///< call: the extra positional arguments are in one tuple already
     BlockId targets[2] = {nothing, nothing};
     ValueId id = nothing;  ///< its own
@@ -93,6 +99,20 @@ struct Version {
     bool is_phi = false;
 };
 
+/// A loop over literal_unroll(): the statement, and which copies of what encloses it.
+using UnrolledLoop = std::vector<std::uintptr_t>;
+/// How often each such loop is written out.
+using UnrolledSizes = std::map<UnrolledLoop, std::size_t>;
+
+/// The size of an `unroll` has become known: the graph has to be built again with it.
+struct UnrollNeeded {
+    std::uint32_t loop;
+    std::size_t size;
+};
+
+/// Numbers functions inside a function that are used as values; with the variables around them.
+using InnerFunctions = std::function<std::uint32_t(const FunctionSyntax&, const std::set<std::string>&)>;
+
 struct FlowGraph {
     const FunctionSource* source = nullptr;
     std::vector<Instruction> instructions;  ///< by ValueId
@@ -101,12 +121,14 @@ struct FlowGraph {
     std::vector<Version> versions;
     std::vector<BlockId> order;  ///< reachable blocks in reverse postorder
     TypeRef return_type = nullptr;
+    std::vector<UnrolledLoop> unrolled;  ///< whose size is not known yet
 };
 
 /// @throws SourceError for constructs that are not compiled. `constants` outlives the graph and keeps the
 /// literals.
 [[nodiscard]] FlowGraph build_flow_graph(const FunctionSource& source,
-                                         std::vector<std::unique_ptr<GlobalValue>>& constants);
+                                         std::vector<std::unique_ptr<GlobalValue>>& constants,
+                                         const UnrolledSizes& sizes, const InnerFunctions& inner_functions);
 
 /// Orders the blocks and gives loads and stores their versions. @throws SourceError for a variable that
 /// no path has assigned.

@@ -16,7 +16,8 @@ namespace cudasim::pykernel {
 
 class FlowGraphBuilder {
   public:
-    FlowGraphBuilder(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants);
+    FlowGraphBuilder(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants,
+                     const UnrolledSizes& sizes, const InnerFunctions& inner_functions);
     [[nodiscard]] FlowGraph build();
 
   private:
@@ -33,6 +34,8 @@ class FlowGraphBuilder {
     void if_statement(const Statement& statement);
     void while_statement(const Statement& statement);
     void for_statement(const Statement& statement);
+    [[nodiscard]] bool is_unrolled(const Expression& over) const;
+    void unrolled_for_statement(const Statement& statement);
     void raise_statement(const Statement& statement);
     void assert_statement(const Statement& statement);
     void raise(const std::string& exception, const std::string& message, Location location);
@@ -47,6 +50,7 @@ class FlowGraphBuilder {
     ValueId expression(const Expression& syntax);
     ValueId name(const Expression& syntax);
     ValueId attribute(const Expression& syntax);
+    [[nodiscard]] const GlobalValue* enumeration_member(const Expression& syntax) const;
     ValueId call(const Expression& syntax);
     ValueId compare(const Expression& syntax);
     ValueId short_circuit(const Expression& syntax);
@@ -59,7 +63,9 @@ class FlowGraphBuilder {
     [[nodiscard]] const GlobalValue* outer(const Expression& syntax) const;
     [[nodiscard]] std::optional<bool> constant_truth(const Expression& syntax) const;
     [[nodiscard]] const GlobalValue* constant_value(const Expression& syntax, GlobalValue& storage) const;
-    [[nodiscard]] std::string constant_text(const Expression& syntax, bool quoted) const;
+    [[nodiscard]] std::optional<std::string> constant_text(const Expression& syntax, bool quoted) const;
+    /// What str() of an exception called with these arguments is; empty when they are no constants.
+    [[nodiscard]] std::optional<std::string> exception_message(const Expression& call) const;
 
     // Functions inside the function (flow_graph_local_functions.cpp).
     using Locals = std::map<std::string, VariableId>;
@@ -68,7 +74,7 @@ class FlowGraphBuilder {
     /// Its calls are inlined, as Numba does it: each is typed for itself and sees the variables of the
     /// function around it as they are then.
     struct LocalFunction {
-        const FunctionSyntax* syntax;
+        const FunctionSyntax* syntax;  ///< null: another one on each of several paths
         Locals outer;  ///< variables of the function around it
         LocalFunctions* scope;
         std::vector<VariableId> defaults;
@@ -78,6 +84,10 @@ class FlowGraphBuilder {
         BlockId after;
     };
     void define(const std::string& name, const FunctionSyntax& syntax);
+    void collect_nonlocals(const std::vector<Statement>& statements);
+    /// After an `if`: what both of its sides define differently is no function any more.
+    void join_functions(const LocalFunctions& other);
+    ValueId function_value(const FunctionSyntax& syntax, Location location);
     [[nodiscard]] LocalFunction local_function(const FunctionSyntax& syntax);
     /// The function that an expression names, or is (a lambda); empty for any other expression.
     [[nodiscard]] std::optional<LocalFunction> find_local_function(const Expression& syntax);
@@ -97,10 +107,14 @@ class FlowGraphBuilder {
 
     const FunctionSource& source_;
     std::vector<std::unique_ptr<GlobalValue>>& constants_;
+    const UnrolledSizes& sizes_;
+    const InnerFunctions& inner_functions_;
+    UnrolledLoop copies_;  ///< of loops over literal_unroll() and of inlined calls that enclose the place
     FlowGraph graph_;
     BlockId current_ = 0;
     std::vector<Loop> loops_;
     std::set<std::string> outer_names_;  ///< declared `global` or `nonlocal`
+    std::set<std::string> nonlocals_;    ///< of the inlined function: variables of the one around it
     Locals locals_;
     std::deque<LocalFunctions> function_scopes_{1};  ///< of the function itself, and of each inlined call
     LocalFunctions* functions_ = &function_scopes_.front();

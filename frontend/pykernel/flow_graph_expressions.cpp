@@ -23,6 +23,7 @@ const GlobalValue* FlowGraphBuilder::outer(const Expression& syntax) const {
     const std::string name = dotted_name(syntax);
     const std::string root = name.substr(0, name.find('.'));
     if (name.empty() || locals_.contains(root) || functions_->contains(root)) return nullptr;
+    if (source_.outer_locals.contains(root)) return nullptr;
     const auto found = source_.globals.find(name);
     return found != source_.globals.end() ? &found->second : nullptr;
 }
@@ -57,6 +58,8 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
         case ExpressionKind::attribute:
             return attribute(syntax);
         case ExpressionKind::subscript: {
+            if (const GlobalValue* member = enumeration_member(syntax))
+                return append({.opcode = Opcode::constant, .location = place, .global = member});
             const ValueId container = expression(syntax.operands[0]);
             const ValueId index = expression(syntax.operands[1]);
             return operation(Opcode::get_item, place, {container, index});
@@ -103,8 +106,7 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
             return value;
         }
         case ExpressionKind::lambda:
-            refuse_unsupported("a lambda can only be called, or assigned to a name and called, in kernels",
-                               place, Standing::not_gpu_code);
+            return function_value(*syntax.function, place);
         case ExpressionKind::starred:
             return operation(Opcode::spread, place, {expression(syntax.operands[0])});
         case ExpressionKind::ellipsis:
@@ -115,15 +117,29 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
     refuse_unsupported("this expression is not supported in kernels", place);
 }
 
+/// Colour['RED'].
+const GlobalValue* FlowGraphBuilder::enumeration_member(const Expression& syntax) const {
+    const GlobalValue* enumeration = outer(syntax.operands[0]);
+    const Expression& index = syntax.operands[1];
+    if (!enumeration || enumeration->kind != GlobalKind::enumeration || index.kind != ExpressionKind::text)
+        return nullptr;
+    for (std::size_t i = 0; i < enumeration->names.size(); ++i) {
+        if (enumeration->names[i] == index.text) return &enumeration->elements[i];
+    }
+    refuse_typing("the enumeration " + enumeration->text + " has no member '" + index.text + "'", index.location);
+}
+
 ValueId FlowGraphBuilder::name(const Expression& syntax) {
     if (const auto local = locals_.find(syntax.text); local != locals_.end()) {
         return load(local->second, syntax.location);
     }
-    if (functions_->contains(syntax.text)) {
-        refuse_unsupported("the function '" + syntax.text + "' inside a kernel can only be called",
-                           syntax.location);
-    }
+    if (const auto function = find_local_function(syntax)) return function_value(*function->syntax, syntax.location);
     const GlobalValue* value = outer(syntax);
+    if (source_.outer_locals.contains(syntax.text)) {
+        refuse_typing("Cannot capture the value of '" + syntax.text + "', a variable of the function around '" +
+                          source_.syntax.name + "', in a function that is passed on: pass it as an argument",
+                      syntax.location);
+    }
     if (!value || value->kind == GlobalKind::undefined) {
         refuse_typing("NameError: name '" + syntax.text +
                           "' is not defined: it is neither a variable of this "
@@ -161,10 +177,13 @@ ValueId FlowGraphBuilder::call(const Expression& syntax) {
     if (const auto function = find_local_function(syntax.operands[0])) return inline_call(*function, syntax);
     std::vector<ValueId> operands;
     for (const Expression& operand : syntax.operands) operands.push_back(expression(operand));
+    const auto message = exception_message(syntax);  // should the callee turn out to be an exception's class
     return append({.opcode = Opcode::call,
                    .location = syntax.location,
                    .operands = std::move(operands),
-                   .keywords = syntax.keywords});
+                   .keywords = syntax.keywords,
+                   .message = message.value_or(""),
+                   .has_message = message.has_value()});
 }
 
 ValueId FlowGraphBuilder::compare(const Expression& syntax) {

@@ -1,5 +1,6 @@
-// Functions and lambdas inside a kernel. They are no values: a name stands for one, and each call is inlined,
-// so that `return` becomes a store to a result and a jump behind the call.
+// Functions and lambdas inside a kernel. A name stands for one, and each call is inlined, so that `return` becomes a
+// store to a result and a jump behind the call. Used as a value, as an argument of a device function, one is compiled
+// for itself.
 #include <algorithm>
 
 #include "frontend/pykernel/flow_graph_builder.h"
@@ -16,11 +17,37 @@ FlowGraphBuilder::LocalFunction FlowGraphBuilder::local_function(const FunctionS
 }
 
 void FlowGraphBuilder::define(const std::string& name, const FunctionSyntax& syntax) {
-    if (functions_->contains(name)) {
-        refuse_unsupported("the function '" + name + "' inside a kernel is defined twice", syntax.location);
+    if (functions_->contains(name) && !loops_.empty()) {
+        refuse_unsupported("the function '" + name + "' inside a kernel is defined again in a loop", syntax.location);
     }
-    functions_->emplace(name, local_function(syntax));
+    functions_->insert_or_assign(name, local_function(syntax));
     locals_.erase(name);
+}
+
+void FlowGraphBuilder::join_functions(const LocalFunctions& other) {
+    for (const auto& [name, function] : other) {
+        const auto [entry, is_new] = functions_->emplace(name, function);
+        if (!is_new && entry->second.syntax != function.syntax) entry->second.syntax = nullptr;
+    }
+}
+
+void FlowGraphBuilder::collect_nonlocals(const std::vector<Statement>& statements) {
+    for (const Statement& statement : statements) {
+        if (statement.kind == StatementKind::global_ && statement.text == "nonlocal") {
+            for (const Expression& name : statement.targets) nonlocals_.insert(name.text);
+        }
+        collect_nonlocals(statement.body);
+        collect_nonlocals(statement.otherwise);
+    }
+}
+
+/// A function of its own, as one outside with @cuda.jit(device=True) would be.
+ValueId FlowGraphBuilder::function_value(const FunctionSyntax& syntax, Location location) {
+    std::set<std::string> around = source_.outer_locals;
+    for (const auto& [name, variable] : locals_) around.insert(name);
+    for (const auto& [name, function] : *functions_) around.insert(name);
+    return constant({.kind = GlobalKind::function, .text = syntax.name, .integer = inner_functions_(syntax, around)},
+                    location);
 }
 
 std::optional<FlowGraphBuilder::LocalFunction> FlowGraphBuilder::find_local_function(
@@ -28,6 +55,9 @@ std::optional<FlowGraphBuilder::LocalFunction> FlowGraphBuilder::find_local_func
     if (syntax.kind == ExpressionKind::lambda) return local_function(*syntax.function);
     if (syntax.kind != ExpressionKind::name) return std::nullopt;
     const auto found = functions_->find(syntax.text);
+    if (found != functions_->end() && !found->second.syntax) {
+        refuse_typing("Cannot unify the functions '" + syntax.text + "' that different paths define", syntax.location);
+    }
     return found != functions_->end() ? std::optional(found->second) : std::nullopt;
 }
 
@@ -43,12 +73,15 @@ ValueId FlowGraphBuilder::inline_call(const LocalFunction& function, const Expre
     LocalFunctions& functions = function_scopes_.back();
     bind_parameters(function, call, locals, functions);
     const InlinedReturn destination{variable("", call.location, true), new_block()};
-    const auto restored = std::make_tuple(locals_, functions_, inlined_return_, loops_);
+    const auto restored = std::make_tuple(locals_, functions_, inlined_return_, loops_, nonlocals_);
     locals_ = std::move(locals);
     functions_ = &functions;
     inlined_return_ = destination;
     loops_.clear();
     inlining_.push_back(function.syntax);
+    copies_.push_back(reinterpret_cast<std::uintptr_t>(&call));
+    nonlocals_.clear();
+    collect_nonlocals(function.syntax->body);
     Locals own;
     std::swap(own, locals_);
     declare_locals(function.syntax->body);  // names that it assigns are its own, whatever they are outside
@@ -58,7 +91,8 @@ ValueId FlowGraphBuilder::inline_call(const LocalFunction& function, const Expre
     store(destination.result, constant({.kind = GlobalKind::none}, call.location), call.location);
     jump(destination.after, call.location);
     inlining_.pop_back();
-    std::tie(locals_, functions_, inlined_return_, loops_) = restored;
+    copies_.pop_back();
+    std::tie(locals_, functions_, inlined_return_, loops_, nonlocals_) = restored;
     enter(destination.after);
     return load(destination.result, call.location);
 }

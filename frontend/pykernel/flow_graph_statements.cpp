@@ -1,18 +1,20 @@
 // Statements → blocks. See flow_graph_builder.h.
-#include <charconv>
+#include <algorithm>
 
 #include "frontend/pykernel/flow_graph_builder.h"
 
 namespace cudasim::pykernel {
 
 FlowGraph build_flow_graph(const FunctionSource& source,
-                           std::vector<std::unique_ptr<GlobalValue>>& constants) {
-    return FlowGraphBuilder(source, constants).build();
+                           std::vector<std::unique_ptr<GlobalValue>>& constants, const UnrolledSizes& sizes,
+                           const InnerFunctions& inner_functions) {
+    return FlowGraphBuilder(source, constants, sizes, inner_functions).build();
 }
 
 FlowGraphBuilder::FlowGraphBuilder(const FunctionSource& source,
-                                   std::vector<std::unique_ptr<GlobalValue>>& constants)
-    : source_(source), constants_(constants) {
+                                   std::vector<std::unique_ptr<GlobalValue>>& constants,
+                                   const UnrolledSizes& sizes, const InnerFunctions& inner_functions)
+    : source_(source), constants_(constants), sizes_(sizes), inner_functions_(inner_functions) {
     graph_.source = &source;
 }
 
@@ -38,7 +40,8 @@ BlockId FlowGraphBuilder::new_block() {
 ValueId FlowGraphBuilder::append(Instruction instruction) {
     if (graph_.blocks[current_].terminated) enter(new_block());  // after return or break: never reached
     const bool ends = instruction.opcode == Opcode::jump || instruction.opcode == Opcode::branch ||
-                      instruction.opcode == Opcode::return_ || instruction.opcode == Opcode::raise;
+                      instruction.opcode == Opcode::return_ || instruction.opcode == Opcode::raise ||
+                      instruction.opcode == Opcode::unroll;
     const auto id = static_cast<ValueId>(graph_.instructions.size());
     instruction.id = id;
     graph_.instructions.push_back(std::move(instruction));
@@ -80,7 +83,7 @@ void FlowGraphBuilder::declare_parameters() {
 }
 
 void FlowGraphBuilder::declare(const Expression& name) {
-    if (!locals_.contains(name.text) && !outer_names_.contains(name.text)) {
+    if (!locals_.contains(name.text) && !outer_names_.contains(name.text) && !nonlocals_.contains(name.text)) {
         locals_[name.text] = variable(name.text, name.location);
     }
 }
@@ -102,7 +105,9 @@ void FlowGraphBuilder::declare_named(const Expression& expression) {
 void FlowGraphBuilder::declare_locals(const std::vector<Statement>& statements) {
     for (const Statement& statement : statements) {
         if (statement.kind == StatementKind::global_) {
-            for (const Expression& name : statement.targets) outer_names_.insert(name.text);
+            for (const Expression& name : statement.targets) {
+                if (!nonlocals_.contains(name.text)) outer_names_.insert(name.text);
+            }
             continue;
         }
         const bool assigns = statement.kind == StatementKind::assign ||
@@ -193,14 +198,11 @@ void FlowGraphBuilder::assign(const Expression& target, ValueId value, const Exp
     switch (target.kind) {
         case ExpressionKind::name:
             if (outer_names_.contains(target.text)) {
-                SourceError error(
+                throw SourceError(
                     ErrorClass::unsupported_bytecode,
                     "'" + target.text +
                         "' is declared global or nonlocal: kernels can read such names, not assign them",
                     target.location);
-                // Numba inlines functions inside kernels, and with them what is nonlocal.
-                if (!inlining_.empty()) error.standing = Standing::not_yet;
-                throw error;
             }
             return store(locals_.at(target.text), value, target.location);
         case ExpressionKind::starred:
@@ -278,14 +280,17 @@ void FlowGraphBuilder::if_statement(const Statement& statement) {
     const BlockId if_false = statement.otherwise.empty() ? join : new_block();
     condition(statement.value, if_true, if_false);
     // A branch ends where its last statement is, so that stepping does not go back to the `if`.
+    LocalFunctions before = *functions_;
     enter(if_true);
     body(statement.body);
     jump(join, statement.body.back().location);
+    std::swap(before, *functions_);
     if (if_false != join) {
         enter(if_false);
         body(statement.otherwise);
         jump(join, statement.otherwise.back().location);
     }
+    join_functions(before);
     enter(join);
 }
 
@@ -305,7 +310,57 @@ void FlowGraphBuilder::while_statement(const Statement& statement) {
     enter(after);
 }
 
+bool FlowGraphBuilder::is_unrolled(const Expression& over) const {
+    if (over.kind != ExpressionKind::call || over.operands.size() != 2 || !over.keywords.empty()) return false;
+    const GlobalValue* callee = outer(over.operands[0]);
+    return callee && callee->kind == GlobalKind::intrinsic && callee->text == "cuda.literal_unroll";
+}
+
+/// One copy of the body for each element, so that each may have a type of its own. How many elements there are is
+/// known once the tuple has a type; then the graph is built again.
+void FlowGraphBuilder::unrolled_for_statement(const Statement& statement) {
+    const Location place = statement.value.location;
+    const ValueId over = expression(statement.value.operands[1]);
+    UnrolledLoop loop = copies_;
+    loop.push_back(reinterpret_cast<std::uintptr_t>(&statement));
+    const auto size = sizes_.find(loop);
+    if (size == sizes_.end()) {
+        append({.opcode = Opcode::unroll,
+                .location = place,
+                .operands = {over},
+                .index = static_cast<std::uint32_t>(graph_.unrolled.size())});
+        graph_.unrolled.push_back(std::move(loop));
+        return;
+    }
+    const Expression& target = statement.targets[0];
+    const auto count = static_cast<std::uint32_t>(size->second);
+    const BlockId after = new_block();
+    std::swap(copies_, loop);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const BlockId next = new_block();
+        copies_.push_back(i);
+        assign(target,
+               append({.opcode = Opcode::unpack,
+                       .location = target.location,
+                       .operands = {over},
+                       .index = i,
+                       .count = count}),
+               nullptr);
+        loops_.push_back({next, after});
+        body(statement.body);
+        loops_.pop_back();
+        jump(next, place);
+        enter(next);
+        copies_.pop_back();
+    }
+    std::swap(copies_, loop);
+    body(statement.otherwise);
+    jump(after, statement.location);
+    enter(after);
+}
+
 void FlowGraphBuilder::for_statement(const Statement& statement) {
+    if (is_unrolled(statement.value)) return unrolled_for_statement(statement);
     const Location place = statement.value.location;
     const ValueId over = expression(statement.value);
     const ValueId iterator = operation(Opcode::iterate, place, {over});
@@ -342,66 +397,36 @@ void FlowGraphBuilder::raise_statement(const Statement& statement) {
             "NameError: name '" + dotted_name(is_call ? value.operands[0] : value) + "' is not defined",
             value.location, Standing::never);
     }
-    if (!exception || exception->kind != GlobalKind::exception) {
-        refuse_unsupported("only exception classes and calls of them can be raised in kernels",
-                           value.location, value.kind == ExpressionKind::name ? Standing::not_yet : Standing::not_gpu_code);
+    if (exception && exception->kind != GlobalKind::exception) {
+        refuse_unsupported("only exception classes and calls of them can be raised in kernels", value.location,
+                           Standing::not_gpu_code);
     }
-    std::string message;
-    if (is_call) {
-        if (!value.keywords.empty())
-            refuse_unsupported("keyword arguments of exceptions are not supported in kernels", value.location,
-                               Standing::not_gpu_code);
-        // str(E("a")) is "a"; str(E("a", 1)) is "('a', 1)".
-        const std::size_t count = value.operands.size() - 1;
-        for (std::size_t i = 1; i <= count; ++i) {
-            message += (i > 1 ? ", " : "") + constant_text(value.operands[i], count > 1);
-        }
-        if (count > 1) message = "(" + message + ")";
+    if (!exception) {
+        append({.opcode = Opcode::raise, .location = statement.location, .operands = {expression(value)}});
+        return;
     }
-    raise(exception->text, message, statement.location);
+    const auto message = is_call ? exception_message(value) : std::optional<std::string>("");
+    if (!message) {
+        const auto computed = std::ranges::find_if(value.operands.begin() + 1, value.operands.end(),
+                                                   [&](const Expression& one) { return !constant_text(one, false); });
+        refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
+                           computed == value.operands.end() ? value.location : computed->location,
+                           Standing::not_gpu_code);
+    }
+    raise(exception->text, *message, statement.location);
 }
 
 void FlowGraphBuilder::assert_statement(const Statement& statement) {
-    const std::string message = statement.targets.empty() ? "" : constant_text(statement.targets[0], false);
+    const auto message = statement.targets.empty() ? std::optional<std::string>("")
+                                                   : constant_text(statement.targets[0], false);
+    if (!message)
+        refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
+                           statement.targets[0].location, Standing::not_gpu_code);
     const BlockId holds = new_block(), fails = new_block();
     condition(statement.value, holds, fails);
     enter(fails);
-    raise("AssertionError", message, statement.location);
+    raise("AssertionError", *message, statement.location);
     enter(holds);
-}
-
-/// A constant as it appears in an exception's message.
-std::string FlowGraphBuilder::constant_text(const Expression& syntax, bool quoted) const {
-    GlobalValue storage;
-    if (syntax.kind == ExpressionKind::tuple) {
-        std::string list;
-        for (const Expression& element : syntax.operands)
-            list += (list.empty() ? "" : ", ") + constant_text(element, true);
-        return "(" + list + (syntax.operands.size() == 1 ? ",)" : ")");
-    }
-    const bool joins = syntax.kind == ExpressionKind::binary && syntax.operators[0] == Operator::add &&
-                       !fold_literals(syntax);
-    if (joins) {  // strings
-        const std::string text =
-            constant_text(syntax.operands[0], false) + constant_text(syntax.operands[1], false);
-        return quoted ? "'" + text + "'" : text;
-    }
-    if (syntax.kind == ExpressionKind::none) return "None";
-    const GlobalValue* value = constant_value(syntax, storage);
-    if (const GlobalValue* named = outer(syntax); named && named->kind == GlobalKind::text) value = named;
-    if (syntax.kind == ExpressionKind::text || (value && value->kind == GlobalKind::text)) {
-        const std::string& text = syntax.kind == ExpressionKind::text ? syntax.text : value->text;
-        return quoted ? "'" + text + "'" : text;
-    }
-    if (!value)
-        refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
-                           syntax.location, Standing::not_gpu_code);
-    if (value->kind == GlobalKind::boolean) return value->integer ? "True" : "False";
-    if (value->kind == GlobalKind::integer) return std::to_string(value->integer);
-    char digits[64];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value->real).ptr;
-    std::string text(digits, end);
-    return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
 }  // namespace cudasim::pykernel

@@ -17,7 +17,10 @@ enum class GlobalKind {
     none,
     ellipsis,
     text,         ///< `text`
-    tuple,        ///< `elements`
+    tuple,        ///< `elements`; a named one: `text` is its class, `names`
+    tuple_class,  ///< of named tuples: `text`, `names`
+    member,       ///< of an enumeration: type_name, elements[0] is its value
+    enumeration,  ///< `text`; its members are `elements`, called `names`
     data_type,    ///< numba.float32, np.float32, "float32"...: type_name
     intrinsic,    ///< `text` is "cuda.grid", "math.sqrt", "len": a row of the tables of callables
     function,     ///< `integer` indexes Request::functions
@@ -25,6 +28,7 @@ enum class GlobalKind {
     foreign,      ///< a declared function: `text` is its symbol; `elements` its arguments' types and its result's
                   ///< (data_type); `integer` 1: C's calling convention, 0: Numba's
     array,        ///< NumPy array: type_name of an element, shape, bytes in C order
+    device_array,  ///< in device memory: text, type_name of the array, its address in `integer`, shape, strides
     exception,    ///< `text` is the class name
     module,       ///< `text` is its name; only its attributes are of use
     undefined,    ///< no such name
@@ -39,7 +43,9 @@ struct GlobalValue {
     double real = 0;
     double imaginary = 0;
     std::vector<GlobalValue> elements;
+    std::vector<std::string> names;
     std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> strides;  ///< in bytes
     std::string bytes;
 };
 

@@ -187,7 +187,7 @@ class Inference {
             case Opcode::binary:
                 return binary_type(program_, in.op, raw(0), raw(1), in.location);
             case Opcode::get_attribute:
-                return attribute_type(types_, operand(0), in.text, in.location);
+                return attribute_type(types_, raw(0)->is(TypeKind::member) ? raw(0) : operand(0), in.text, in.location);
             case Opcode::get_item:
                 return item_type(types_, operand(0), operand(1), in.location);
             case Opcode::set_item:
@@ -215,8 +215,12 @@ class Inference {
                 return types_.none;
             case Opcode::return_:
                 return in.operands.empty() ? types_.none : raw(0);
-            case Opcode::jump:
+            case Opcode::unroll:
+                throw UnrollNeeded{in.index, unrolled_size(in, operand(0))};
             case Opcode::raise:
+                if (!in.operands.empty()) check_raised(in, raw(0));
+                return types_.none;
+            case Opcode::jump:
                 return types_.none;
         }
         return nullptr;
@@ -263,9 +267,8 @@ class Inference {
                 return function_call(in, static_cast<std::uint32_t>(global.integer));
             if (global.kind == GlobalKind::foreign) return foreign_call(in, global);
             if (global.kind == GlobalKind::intrinsic) return table_call(in, global.text);
-            if (global.kind == GlobalKind::exception) {
-                refuse_unsupported("exceptions can only be raised in kernels, not made", in.location);
-            }
+            if (global.kind == GlobalKind::tuple_class) return named_tuple(in, global);
+            if (global.kind == GlobalKind::exception) return made_exception(in, global);
         }
         std::string given;
         for (std::size_t i = 1; i < in.operands.size(); ++i)
@@ -279,6 +282,33 @@ class Inference {
         std::vector<TypeRef> given;
         for (std::size_t i = 1; i < in.operands.size(); ++i) given.push_back(type(in.operands[i])->present());
         return type_foreign_call(program_, callee, in, given);
+    }
+
+    TypeRef named_tuple(const Instruction& in, const GlobalValue& tuple_class) {
+        std::vector<TypeRef> elements;
+        for (std::uint32_t operand : bind_fields(in, tuple_class.names)) elements.push_back(type(in.operands[operand]));
+        return types_.named_tuple(tuple_class.text, tuple_class.names, std::move(elements));
+    }
+
+    TypeRef made_exception(const Instruction& in, const GlobalValue& exception_class) {
+        if (!in.has_message) {
+            refuse_unsupported("the arguments of an exception raised in a kernel must be constants", in.location,
+                               Standing::not_gpu_code);
+        }
+        return types_.exception(exception_class, in.message);
+    }
+
+    void check_raised(const Instruction& in, TypeRef raised) {
+        const bool exception_class = raised->is(TypeKind::object) && raised->global->kind == GlobalKind::exception;
+        if (raised->is(TypeKind::exception) || exception_class) return;
+        refuse_unsupported("only exception classes and calls of them can be raised in kernels", in.location,
+                           Standing::not_gpu_code);
+    }
+
+    std::size_t unrolled_size(const Instruction& in, TypeRef over) {
+        if (over->is(TypeKind::tuple)) return over->elements.size();
+        refuse_typing("Invalid use of literal_unroll with a value of type " + over->name + ": it takes a tuple",
+                      in.location);
     }
 
     TypeRef conversion_call(const Instruction& in, TypeRef target) {
@@ -330,7 +360,7 @@ class Inference {
     }
 
     TypeRef function_call(const Instruction& in, std::uint32_t function) {
-        const FunctionSource& callee = program_.request.functions[function];
+        const FunctionSource& callee = program_.source(function);
         if (callee.syntax.takes_rest && !in.packed) return nullptr;  // spread_calls.h, in the next round
         std::vector<TypeRef> arguments;
         for (std::uint32_t source : program_.bind(callee, in)) {

@@ -20,7 +20,9 @@ bool comparable(Program& program, Operator op, TypeRef left, TypeRef right) {
         return true;
     }
     if (left->is_date() || right->is_date()) return date_operation_type(program.types, op, left, right) != nullptr;
-    return program.promotion.binary(op, left, right) != nullptr;
+    if (left->is(TypeKind::member) && left == right)
+        return op == Operator::equal || op == Operator::not_equal || op == Operator::is || op == Operator::is_not;
+    return program.promotion.binary(op, left->present(), right->present()) != nullptr;
 }
 
 bool is_equality(Operator op) {
@@ -42,7 +44,7 @@ TypeRef comparison_with_none(TypeTable& types, Operator op, TypeRef left, TypeRe
 TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (container->is(TypeKind::array) || container->is(TypeKind::range)) {
         const bool defined =
-            value->is_scalar() && comparable(program, Operator::equal, value, container->element());
+            value->is_scalar() && container->element()->is_scalar() && comparable(program, Operator::equal, value, container->element());
         return defined ? program.types.boolean : nullptr;
     }
     if (!container->is(TypeKind::tuple)) return nullptr;
@@ -97,7 +99,7 @@ TypeRef text_operation(TypeTable& types, Operator op, TypeRef left, TypeRef righ
 }
 
 TypeRef tuple_operation(Program& program, Operator op, TypeRef left, TypeRef right) {
-    if (op == Operator::add) {
+    if (op == Operator::add && left->names.empty() && right->names.empty()) {
         std::vector<TypeRef> elements = left->elements;
         elements.insert(elements.end(), right->elements.begin(), right->elements.end());
         return program.types.tuple(std::move(elements));
@@ -120,6 +122,13 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     if (left->is(TypeKind::tuple) && right->is(TypeKind::tuple))
         return tuple_operation(program, op, left, right);
     if (left->is_date() || right->is_date()) return date_operation_type(types, op, left, right);
+    const bool members = left->is(TypeKind::member) && right->is(TypeKind::member);
+    if (members && left->name == right->name && left->element()->is(TypeKind::text)) {
+        if (op == Operator::is || op == Operator::is_not) return types.literal(types.boolean, (left == right) == (op == Operator::is));
+        return is_equality(op) ? types.literal(types.boolean, (left == right) == (op == Operator::equal)) : nullptr;
+    }
+    if (members)
+        return comparable(program, op, left, right) ? types.boolean : nullptr;
     const Signature* signature = program.promotion.binary(op, left, right);
     return signature ? signature->result : nullptr;
 }

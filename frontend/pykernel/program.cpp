@@ -1,6 +1,8 @@
 // Specialisations, globals' types and the binding of arguments.
 #include "frontend/pykernel/program.h"
 
+#include "frontend/pykernel/flow_graph_builder.h"
+
 #include <algorithm>
 #include <cctype>
 #include <tuple>
@@ -18,15 +20,45 @@ void Program::name_place(SourceError& error, const FunctionSource& source) {
 }
 
 Specialisation& Program::make(std::uint32_t function, const std::vector<TypeRef>& arguments) {
-    const FunctionSource& source = request.functions.at(function);
+    const FunctionSource& source = this->source(function);
     specialisations_.push_back({.function = function, .arguments = arguments});
     Specialisation& specialisation = specialisations_.back();
     specialisation.symbol = mangle(source.syntax.name, arguments);
+    build(specialisation);
+    return specialisation;
+}
+
+std::uint32_t Program::inner_function(const FunctionSource& outer, const FunctionSyntax& syntax,
+                                      const std::set<std::string>& outer_locals) {
+    const auto [entry, is_new] = inner_numbers_.try_emplace(
+        &syntax, static_cast<std::uint32_t>(request.functions.size() + inner_functions_.size()));
+    if (!is_new) return entry->second;
+    FunctionSource inner = outer;
+    inner.syntax = syntax;
+    inner.defaults.clear();
+    inner.signatures.clear();
+    inner.outer_locals = outer_locals;
+    for (const Expression& value : syntax.defaults) {
+        const auto folded = fold_literals(value);
+        if (!folded)
+            refuse_unsupported("the default value of a parameter of a function inside a kernel that is passed on must "
+                               "be a constant",
+                               value.location, Standing::not_gpu_code);
+        inner.defaults.push_back(*folded);
+    }
+    inner_functions_.push_back(std::move(inner));
+    return entry->second;
+}
+
+void Program::build(Specialisation& specialisation) {
+    const FunctionSource& source = this->source(specialisation.function);
     in_source(source, [&] {
-        specialisation.graph = build_flow_graph(source, constants_);
+        specialisation.graph = build_flow_graph(source, constants_, specialisation.unrolled,
+                                                [&](const FunctionSyntax& inner, const std::set<std::string>& locals) {
+                                                    return inner_function(source, inner, locals);
+                                                });
         assign_versions(specialisation.graph);
     });
-    return specialisation;
 }
 
 Specialisation& Program::root(const std::vector<TypeRef>& arguments, TypeRef result) {
@@ -38,7 +70,7 @@ Specialisation& Program::root(const std::vector<TypeRef>& arguments, TypeRef res
 
 Specialisation& Program::specialise(std::uint32_t function, const std::vector<TypeRef>& given,
                                     Location call) {
-    const FunctionSource& source = request.functions.at(function);
+    const FunctionSource& source = this->source(function);
     for (TypeRef argument : given) {
         // Their state is the calling function's.
         if (argument->is_iterator())
@@ -99,7 +131,15 @@ void Program::infer(Specialisation& specialisation, Location call) {
     specialisation.inferring = true;
     specialisation.lowest = depth;
     inferring_.push_back(&specialisation);
-    in_source(request.functions[specialisation.function], [&] { infer_types(*this, specialisation); });
+    for (bool settled = false; !settled;) {
+        try {
+            in_source(source(specialisation.function), [&] { infer_types(*this, specialisation); });
+            settled = true;
+        } catch (const UnrollNeeded& needed) {
+            specialisation.unrolled[specialisation.graph.unrolled[needed.loop]] = needed.size;
+            build(specialisation);
+        }
+    }
     inferring_.pop_back();
     specialisation.inferring = false;
     if (specialisation.lowest < depth) {
@@ -113,7 +153,7 @@ void Program::infer(Specialisation& specialisation, Location call) {
 
 /// Members that were only reached with types since widened may stay unfinished: nothing calls them.
 void Program::finish_with_cycle(Specialisation& head, std::size_t depth) {
-    in_source(request.functions[head.function], [&] {
+    in_source(source(head.function), [&] {
         if (!finish_types(*this, head)) refuse_untyped(head);
     });
     head.finished = true;
@@ -132,7 +172,8 @@ std::optional<int> misfit(TypeRef given, TypeRef wanted) {
         return given->layout == wanted->layout ? 0 : 1;
     }
     if (given->is(TypeKind::tuple) && wanted->is(TypeKind::tuple)) {
-        if (given->elements.size() != wanted->elements.size()) return std::nullopt;
+        if (given->elements.size() != wanted->elements.size() || given->class_name() != wanted->class_name())
+            return std::nullopt;
         int total = 0;
         for (std::size_t i = 0; i < given->elements.size(); ++i) {
             const auto one = misfit(given->elements[i], wanted->elements[i]);
@@ -209,8 +250,11 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
         case GlobalKind::tuple: {
             std::vector<TypeRef> elements;
             for (const GlobalValue& element : value.elements) elements.push_back(type_of(element, place));
+            if (!value.text.empty()) return types.named_tuple(value.text, value.names, std::move(elements));
             return types.tuple(std::move(elements));
         }
+        case GlobalKind::member:
+            return types.member(value.type_name, types.without_literal(type_of(value.elements[0], place)));
         case GlobalKind::data_type:
             if (const TypeRef type = types.parse(value.type_name)) return types.data_type(type);
             refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
@@ -221,6 +265,9 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
                                    place);
             return types.array(element, static_cast<unsigned>(value.shape.size()), 'C', constant_space, true);
         }
+        case GlobalKind::device_array:
+            if (const TypeRef type = types.parse(value.type_name)) return type;
+            refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::record:
             if (const TypeRef type = types.parse(value.type_name)) return types.record_in(type, constant_space, true);
             refuse_unsupported("the type " + value.type_name + " are not supported in kernels yet", place);
@@ -234,6 +281,8 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
         case GlobalKind::function:
         case GlobalKind::foreign:
         case GlobalKind::exception:
+        case GlobalKind::tuple_class:
+        case GlobalKind::enumeration:
         case GlobalKind::module:
             return types.object(value);
         case GlobalKind::undefined:

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ struct Specialisation {
     std::uint32_t function = 0;  ///< index into Request::functions
     std::vector<TypeRef> arguments;
     FlowGraph graph;
+    UnrolledSizes unrolled;  ///< loops over literal_unroll(), as far as known
     TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
     std::string symbol;
     TypeRef declared_result = nullptr;
@@ -49,6 +51,14 @@ class Program {
             throw;
         }
     }
+    /// Of Request::functions, and then of the functions inside them that are passed on as values.
+    [[nodiscard]] const FunctionSource& source(std::uint32_t function) const {
+        const std::size_t given = request.functions.size();
+        return function < given ? request.functions[function] : inner_functions_[function - given];
+    }
+    /// The number of a function inside another one, as a function of its own. @throws SourceError
+    [[nodiscard]] std::uint32_t inner_function(const FunctionSource& outer, const FunctionSyntax& syntax,
+                                               const std::set<std::string>& outer_locals);
     /// Type of a value known while compiling.
     [[nodiscard]] TypeRef type_of(const GlobalValue& value, Location place);
     /// Which operand each parameter of a called function gets; index into the defaults, offset by
@@ -73,10 +83,13 @@ class Program {
     /// The function that an overloaded one means for these types. @throws SourceError that asks for it
     [[nodiscard]] std::uint32_t chosen(std::uint32_t function, const std::vector<TypeRef>& arguments,
                                        Location call) const;
+    void build(Specialisation& specialisation);
     Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
     void infer(Specialisation& specialisation, Location call);
     void finish_with_cycle(Specialisation& head, std::size_t depth);
 
+    std::deque<FunctionSource> inner_functions_;
+    std::map<const FunctionSyntax*, std::uint32_t> inner_numbers_;
     std::vector<std::unique_ptr<GlobalValue>> constants_;
     std::deque<Specialisation> specialisations_;
     std::map<std::pair<std::uint32_t, std::vector<TypeRef>>, Specialisation*> known_;

@@ -178,7 +178,7 @@ TypeRef Promotion::unify_optional(TypeRef a, TypeRef b) const {
     b = b->present();
     const TypeRef value = a->is(TypeKind::none) ? b : b->is(TypeKind::none) ? a : unify(a, b);
     const bool can_be_absent =
-        value && (value->lies_in_memory() || value->is(TypeKind::tuple) || value->is(TypeKind::array));
+        value && (value->lies_in_memory() || value->is(TypeKind::tuple) || value->is(TypeKind::member) || value->is(TypeKind::array));
     return can_be_absent ? types_.optional(value) : nullptr;
 }
 
@@ -192,7 +192,9 @@ TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
         b->is(TypeKind::optional)) {
         return unify_optional(a, b);
     }
-    if (a->is(TypeKind::tuple) && b->is(TypeKind::tuple) && a->elements.size() == b->elements.size()) {
+    if (a->is_integer_member() || b->is_integer_member()) return unify(a->present(), b->present());
+    const bool named = !a->names.empty() || !b->names.empty();
+    if (a->is(TypeKind::tuple) && b->is(TypeKind::tuple) && a->elements.size() == b->elements.size() && !named) {
         std::vector<TypeRef> elements;
         for (std::size_t i = 0; i < a->elements.size(); ++i) {
             elements.push_back(unify(a->elements[i], b->elements[i]));

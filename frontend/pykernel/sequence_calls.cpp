@@ -6,6 +6,7 @@
 #include "frontend/pykernel/accumulator.h"
 #include "frontend/pykernel/callables.h"
 #include "frontend/pykernel/dates.h"
+#include "frontend/pykernel/operators.h"
 #include "frontend/pykernel/subscripts.h"
 
 namespace cudasim::pykernel {
@@ -55,10 +56,8 @@ void for_each_of(CallEmission& call, const Emitted& over, const std::function<vo
 TypeRef type_iterable_extremum(const CallTyping& call) {
     const TypeRef element = element_type(call.types(), call[0]);
     if (!element) call.refuse("needs numbers, or something to loop over");
-    if (!element->is_number() && !element->is_date())
-        refuse_unsupported(
-            std::string(call.callable.name) + "() of " + call[0]->name + " is not supported in kernels yet",
-            call.call.location);
+    const Operator op = call.callable.name == "max" ? Operator::greater : Operator::less;
+    if (!element->is_number() && !element->is_date()) static_cast<void>(binary_type(call.program, op, element, element, call.call.location));
     return call.types().without_literal(element);
 }
 
@@ -67,12 +66,19 @@ Emitted iterable_extremum(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
     const Operator op = call.callable.name == "max" ? Operator::greater : Operator::less;
-    Accumulator best(e, known(e, type, 0)), any(e, known(e, e.types().boolean, 0));
+    Emitted none{type, {}};
+    llvm::SmallVector<llvm::Type*> parts;
+    e.module.part_types(type, false, parts);
+    for (llvm::Type* part : parts) none.parts.push_back(llvm::Constant::getNullValue(part));
+    Accumulator best(e, none), any(e, known(e, e.types().boolean, 0));
     for_each_of(call, call[0], [&](const Emitted& element) {
         const Emitted value = e.convert(element, type), before = best.get();
         llvm::Value* first = e.builder.CreateNot(any.get().value());
         llvm::Value* better = e.builder.CreateOr(first, e.binary(op, value, before).value());
-        best.set({type, {e.builder.CreateSelect(better, value.value(), before.value())}});
+        Emitted chosen{type, {}};
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            chosen.parts.push_back(e.builder.CreateSelect(better, value.parts[i], before.parts[i]));
+        best.set(chosen);
         any.set(known(e, e.types().boolean, 1));
     });
     e.require(any.get().value(), "StopIteration", "");

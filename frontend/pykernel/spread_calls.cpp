@@ -66,7 +66,7 @@ class Expansion {
             return;
         }
         const auto function = static_cast<std::size_t>(callee->global->integer);
-        const FunctionSyntax& syntax = program_.request.functions[function].syntax;
+        const FunctionSyntax& syntax = program_.source(static_cast<std::uint32_t>(function)).syntax;
         const bool spreads = std::ranges::any_of(
             in.operands, [&](ValueId id) { return graph_.instructions[id].opcode == Opcode::spread; });
         if (!syntax.takes_rest || spreads) return;

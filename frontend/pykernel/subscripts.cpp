@@ -38,6 +38,9 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
             return types.array_like(object, object->element(), dimensions, layout);
         }
     }
+    if (object->is(TypeKind::member) && name == "value") return object->element();
+    if (const auto found = std::ranges::find(object->names, name); found != object->names.end())
+        return object->elements[static_cast<std::size_t>(found - object->names.begin())];
     if (is_field(object, name)) return field_value(types, object, *named_field(object, name, place), place);
     const bool number = object->is(TypeKind::integer) || object->is(TypeKind::floating);
     const std::string_view owner = object->is(TypeKind::array)   ? "array."
@@ -48,8 +51,8 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
                                                                  : "";
     const std::string method = std::string(owner) + std::string(name);
     if (!owner.empty() && find_callable(method)) return types.method(object, method);
-    if (object->is(TypeKind::array) && name == "ctypes")  // Numba's CUDA target compiles it
-        refuse_unsupported(".ctypes of arrays is not supported in kernels", place);
+    if (object->is(TypeKind::array) && name == "ctypes") return types.method(object, "array.ctypes");
+    if (object->is(TypeKind::method) && object->name == "array.ctypes" && name == "data") return types.uint64;
     if (object->is(TypeKind::data_type) && name == "type") return object;
     if (object->is(TypeKind::limits)) {
         if (const TypeRef limit = limit_type(types, object, name)) return limit;

@@ -139,6 +139,8 @@ class Printer {
                            nullptr, line);
             case Opcode::return_:
                 return add("return " + operands(in), nullptr, line);
+            case Opcode::unroll:
+                return add("unroll " + operands(in), nullptr, line);
             case Opcode::raise:
                 return add("raise " + in.text + " '" + in.message + "'", nullptr, line);
         }

@@ -70,24 +70,37 @@ TypeRef TypeTable::text(std::string_view value) {
 }
 
 TypeRef TypeTable::tuple(std::vector<TypeRef> elements) {
-    std::string name;
+    return make_tuple({}, {}, std::move(elements));
+}
+
+TypeRef TypeTable::named_tuple(std::string_view class_name, std::vector<std::string> names,
+                               std::vector<TypeRef> elements) {
+    return make_tuple(class_name, std::move(names), std::move(elements));
+}
+
+TypeRef TypeTable::make_tuple(std::string_view class_name, std::vector<std::string> names,
+                              std::vector<TypeRef> elements) {
+    std::string name(class_name);
     const bool uniform = !elements.empty() && std::ranges::all_of(elements, [&](TypeRef element) {
         return element == elements.front();
     });
     if (uniform) {
-        name = "UniTuple(" + elements.front()->name + " x " + std::to_string(elements.size()) + ")";
+        name += class_name.empty() ? "UniTuple(" : "(";
+        name += elements.front()->name + " x " + std::to_string(elements.size()) + ")";
     } else {
-        name = "Tuple(";
+        name += class_name.empty() ? "Tuple(" : "(";
         for (std::size_t i = 0; i < elements.size(); ++i) name += (i ? ", " : "") + elements[i]->name;
         name += ")";
     }
     // Equal names can hide different address spaces.
     std::string key;
+    for (const std::string& field : names) key += "." + field;
     for (TypeRef element : elements) key += "/" + std::to_string(reinterpret_cast<std::uintptr_t>(element));
     std::uint64_t values = 0;
     for (TypeRef element : elements) values += element->values;
     return intern(
-        {.kind = TypeKind::tuple, .elements = std::move(elements), .values = values, .name = std::move(name)},
+        {.kind = TypeKind::tuple, .elements = std::move(elements), .names = std::move(names), .values = values,
+         .name = std::move(name)},
         key);
 }
 
@@ -115,6 +128,18 @@ TypeRef TypeTable::vector(TypeRef component, unsigned count) {
                    .elements = std::vector<TypeRef>(count, component),
                    .values = count,
                    .name = component->name + "x" + std::to_string(count)});
+}
+
+TypeRef TypeTable::member(std::string_view name, TypeRef value) {
+    return intern_by_identity({.kind = TypeKind::member, .elements = {value}, .name = std::string(name)}, 0, 0);
+}
+
+TypeRef TypeTable::exception(const GlobalValue& exception_class, const std::string& message) {
+    return intern({.kind = TypeKind::exception,
+                   .message = message,
+                   .global = &exception_class,
+                   .name = exception_class.text + "('" + message + "')"},
+                  " made");
 }
 
 TypeRef TypeTable::optional(TypeRef element) {
@@ -185,8 +210,13 @@ TypeRef TypeTable::data_type(TypeRef type) {
 }
 
 TypeRef TypeTable::object(const GlobalValue& global) {
+    // One function is one object, wherever it is named.
+    const bool known_by_number = global.kind == GlobalKind::function;
+    const bool known_by_name = global.kind == GlobalKind::intrinsic || global.kind == GlobalKind::exception;
     return intern({.kind = TypeKind::object, .global = &global, .name = "Function(" + global.text + ")"},
-                  std::to_string(reinterpret_cast<std::uintptr_t>(&global)));
+                  known_by_number ? "#" + std::to_string(global.integer)
+                  : known_by_name ? std::to_string(static_cast<int>(global.kind))
+                                  : "@" + std::to_string(reinterpret_cast<std::uintptr_t>(&global)));
 }
 
 TypeRef TypeTable::dim3(const GlobalValue& global) {
@@ -204,7 +234,7 @@ TypeRef TypeTable::without_literal(TypeRef type) {
     if (!type->is(TypeKind::tuple)) return type;
     std::vector<TypeRef> elements;
     for (TypeRef element : type->elements) elements.push_back(without_literal(element));
-    return tuple(std::move(elements));
+    return make_tuple(type->class_name(), type->names, std::move(elements));
 }
 
 TypeRef TypeTable::scalar_named(std::string_view name) const {
@@ -281,6 +311,25 @@ TypeRef TypeTable::parse_scalar(std::string_view name) {
     return scalar_named(name);
 }
 
+/// "namedtuple(Point; x=int64, y=float64)": Numba's own name, Point(int64, float64), does not say what the fields
+/// are called.
+TypeRef TypeTable::parse_named_tuple(std::string_view name) {
+    if (!name.ends_with(')')) return nullptr;
+    const std::string_view inside = name.substr(11, name.size() - 12);
+    const auto end = inside.find(';');
+    if (end == std::string_view::npos) return nullptr;
+    std::vector<std::string> names;
+    std::vector<TypeRef> elements;
+    for (std::string_view field : split_arguments(inside.substr(end + 1))) {
+        const auto equals = field.find('=');
+        if (equals == std::string_view::npos) return nullptr;
+        names.emplace_back(field.substr(0, equals));
+        elements.push_back(parse(field.substr(equals + 1)));
+        if (!elements.back()) return nullptr;
+    }
+    return named_tuple(inside.substr(0, end), std::move(names), std::move(elements));
+}
+
 TypeRef TypeTable::parse_array(std::string_view name) {
     const bool unaligned = name.starts_with("unaligned ");
     if (unaligned) name = trim(name.substr(10));
@@ -301,11 +350,17 @@ TypeRef TypeTable::parse_array(std::string_view name) {
 TypeRef TypeTable::parse(std::string_view name) {
     name = trim(name);
     if (name.starts_with("Record(")) return parse_record(name);
+    if (name.starts_with("namedtuple(")) return parse_named_tuple(name);
     if (const TypeRef parsed = parse_array(name)) return parsed;
     if (name == "void*") return pointer(none);
     if (name.ends_with('*')) {
         const TypeRef pointee = parse(name.substr(0, name.size() - 1));
         return pointee ? pointer(pointee) : nullptr;
+    }
+    if (name.starts_with("Enum<") || name.starts_with("IntEnum<")) {
+        const auto begin = name.find('<') + 1;
+        const TypeRef value = scalar_named(name.substr(begin, name.find('>') - begin));
+        return value ? member(name, value) : nullptr;
     }
     const auto open = name.find('(');
     if (open == std::string_view::npos) return parse_scalar(name);

@@ -22,6 +22,8 @@ enum class TypeKind {
     complex,  ///< bits of both components together
     moment,    ///< datetime64: 64 bits; its name has the unit
     duration,  ///< timedelta64, likewise
+    member,    ///< of an enumeration: elements[0] is the type of its value
+    exception,  ///< one that a kernel has made: `global` is the class, `message`
     text,
     tuple,     ///< elements
     optional,  ///< elements[0], or None: what a function returns that returns nothing on some paths
@@ -72,6 +74,8 @@ struct Type {
     unsigned bits = 0;
     std::optional<std::int64_t> literal;  ///< an integer or boolean known while compiling
     std::vector<const Type*> elements;
+    std::vector<std::string> names;  ///< a named tuple's fields
+    std::string message;             ///< exception
     std::uint64_t values = 1;  ///< tuple: numbers, arrays and so on in it and in the tuples in it
     unsigned dimensions = 0;
     char layout = 'C';
@@ -92,6 +96,11 @@ struct Type {
     [[nodiscard]] bool is_date() const { return kind == TypeKind::moment || kind == TypeKind::duration; }
     /// One value of its own, where a record is a place in memory.
     [[nodiscard]] bool is_scalar() const { return is_numeric() || is_date(); }
+    /// Of a named tuple; empty for any other.
+    [[nodiscard]] std::string class_name() const {
+        const bool named = is(TypeKind::tuple) && !name.starts_with("Tuple(") && !name.starts_with("UniTuple(");
+        return named ? name.substr(0, name.find('(')) : std::string();
+    }
     /// Can be an element of an array.
     [[nodiscard]] bool lies_in_memory() const { return is_scalar() || kind == TypeKind::record; }
     [[nodiscard]] bool is_integral() const { return kind == TypeKind::boolean || kind == TypeKind::integer; }
@@ -100,8 +109,12 @@ struct Type {
         return kind == TypeKind::iterator || kind == TypeKind::enumerated || kind == TypeKind::zipped;
     }
     [[nodiscard]] const Type* element() const { return elements.front(); }
-    /// The type of the value when there is one: what operators see of an optional.
-    [[nodiscard]] const Type* present() const { return is(TypeKind::optional) ? element() : this; }
+    /// What operators see: the type of the value of an optional, when there is one; of an integer enumeration's member.
+    [[nodiscard]] const Type* present() const {
+        return is(TypeKind::optional) || is_integer_member() ? element() : this;
+    }
+    /// Of an IntEnum: a number with a `.value`.
+    [[nodiscard]] bool is_integer_member() const { return is(TypeKind::member) && name.starts_with("IntEnum"); }
     /// Of a string known while compiling.
     [[nodiscard]] std::string text() const { return name.substr(13, name.size() - 14); }  // Literal[str](...)
     /// Of a record; null when there is none of that name.
@@ -135,6 +148,12 @@ class TypeTable {
     [[nodiscard]] TypeRef literal(TypeRef base, std::int64_t value);
     [[nodiscard]] TypeRef text(std::string_view value);
     [[nodiscard]] TypeRef tuple(std::vector<TypeRef> elements);
+    /// Of a class made by collections.namedtuple.
+    [[nodiscard]] TypeRef named_tuple(std::string_view class_name, std::vector<std::string> names,
+                                      std::vector<TypeRef> elements);
+    /// @param name Numba's, such as "Enum<int64>(Colour)"
+    [[nodiscard]] TypeRef member(std::string_view name, TypeRef value);
+    [[nodiscard]] TypeRef exception(const GlobalValue& exception_class, const std::string& message);
     [[nodiscard]] TypeRef array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
                                 bool read_only = false, bool aligned = true);
     /// With another element type; elements of unaligned records need not be aligned.
@@ -175,9 +194,11 @@ class TypeTable {
 
   private:
     [[nodiscard]] TypeRef parse_record(std::string_view name);
+    [[nodiscard]] TypeRef parse_named_tuple(std::string_view name);
     [[nodiscard]] TypeRef parse_array(std::string_view name);
     [[nodiscard]] bool parse_field(std::string_view text, RecordField& field);
     [[nodiscard]] TypeRef parse_scalar(std::string_view name);
+    TypeRef make_tuple(std::string_view class_name, std::vector<std::string> names, std::vector<TypeRef> elements);
     TypeRef intern_by_identity(Type type, std::uint32_t site, std::size_t position);
     TypeRef intern(Type type, std::string_view key_suffix = {});
     std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;

@@ -269,3 +269,33 @@ def test_options_in_force_at_the_launch_count():
     divide[1, 1](np.ones(1))
     with options.override(raise_float_division=True), pytest.raises(ZeroDivisionError):
         divide[1, 1](np.zeros(1))
+
+
+class _Scaling:
+    """An argument extension that passes scaled copies of arrays and copies them back."""
+
+    def __init__(self, factor):
+        self.factor, self.seen = factor, []
+
+    def prepare_args(self, ty, val, stream, retr):
+        self.seen.append(str(ty))
+        if not isinstance(val, np.ndarray):
+            return ty, val
+        scaled = val * self.factor
+        retr.append(lambda: val.__setitem__(slice(None), scaled))
+        return ty, scaled
+
+
+def test_extensions_prepare_arguments_from_the_last_to_the_first():
+    twice, plus = _Scaling(2.0), _Scaling(10.0)
+
+    @cuda.jit(extensions=[twice, plus])
+    def kernel(x, pair):
+        x[0] += pair[0]
+
+    array = np.ones(1)
+    kernel[1, 1](array, (3, 4))
+    assert kernel.extensions == [twice, plus]
+    assert plus.seen == ["array(float64, 1d, C)", "UniTuple(int64 x 2)", "int64", "int64"] == twice.seen
+    assert array.tolist() == [10.0]  # what was appended first is called first
+    assert cuda.jit(lambda x: None).extensions == []

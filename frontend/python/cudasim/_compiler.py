@@ -30,7 +30,8 @@ class CompiledPythonKernel:
         self.image, self.kernel_name, self.typed_ir = (result[part] for part in ("image", "kernel_name", "typed_ir"))
         self.argument_types, self.constants = argument_types, constants
         self.cooperative = result["cooperative"]
-        self.result_types = {(order[number], given): found for number, given, found in result["overloads"]}
+        self.result_types = {(order[number], given): found for number, given, found in result["overloads"]
+                             if number < len(order)}  # functions inside functions come after
         self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from cudasim import errors
 from cudasim._resolve import describe, look_up
 
-_FROZEN_KINDS = {"integer", "real", "complex", "date", "boolean", "tuple", "array", "record", "text"}
+_FROZEN_KINDS = {"integer", "real", "complex", "date", "boolean", "tuple", "array", "device_array", "record", "text"}
 _WHOLE_BYTES = 1 << 16
 _SAMPLES = 4096
 

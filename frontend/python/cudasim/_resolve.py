@@ -14,7 +14,7 @@ import numpy as np
 
 from cudasim import _overloads
 from cudasim.kernel_library import function_for
-from cudasim.types import Type, name_of
+from cudasim.types import Type, member_type_name, name_of
 
 # NumPy's names that kernels may call and that are no ufuncs.
 _NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + kernel_name for name, kernel_name in (
@@ -115,18 +115,15 @@ def _look_up(outer, parts):
             value = vars(value)[attribute]
         elif type(value).__module__ == "cffi.api" and attribute == "from_buffer":
             value = _FROM_BUFFER
-        elif _is_enumeration(value) and attribute in value.__members__:
+        elif isinstance(value, enum.EnumMeta) and attribute in value.__members__:
             value = value.__members__[attribute]
+        elif isinstance(value, enum.Enum) and attribute == "value":
+            value = value.value
         elif isinstance(value, tuple) and attribute in getattr(value, "_fields", ()):
             value = getattr(value, attribute)
         else:
             return _STOPPED
     return value
-
-
-def _is_enumeration(value):
-    """Whether it is a class of integers with names (IntEnum, IntFlag), which are numbers to Numba as well."""
-    return isinstance(value, enum.EnumMeta) and issubclass(value, int)
 
 
 def describe(value, name, register_function):
@@ -135,6 +132,8 @@ def describe(value, name, register_function):
         return ("undefined",)
     if value is None:
         return ("none",)
+    if isinstance(value, enum.Enum) and not isinstance(value, int):
+        return _member(value, name, register_function)
     if isinstance(value, (bool, np.bool_)):
         return ("boolean", bool(value))
     if isinstance(value, (np.datetime64, np.timedelta64)):
@@ -157,6 +156,8 @@ def describe(value, name, register_function):
     if foreign is not None:
         register_function(value)
         return ("foreign", *foreign)
+    if hasattr(type(value), "__cuda_array_interface__"):
+        return _device_array(value, name)
     intrinsic = getattr(value, "__cudasim_intrinsic__", None)
     if isinstance(intrinsic, str):
         return ("intrinsic", intrinsic)
@@ -194,7 +195,28 @@ def _tuple(value, name, register_function):
     for element in elements:
         if element[0] in ("unsupported", "not_yet", "undefined"):
             return element
-    return ("tuple", elements)
+    fields = getattr(value, "_fields", None)
+    return ("tuple", elements) if fields is None else ("tuple", elements, type(value).__name__, list(fields))
+
+
+def _member(value, name, register_function):
+    """Of an enumeration whose members are no integers."""
+    values = [describe(member.value, name, register_function) for member in type(value)]
+    kinds = [known[2] if known[0] in ("integer", "real") else {"boolean": "bool", "text": "unicode_type"}.get(known[0])
+             for known in values]
+    if None in kinds:
+        return ("unsupported", f"Cannot determine Numba type of {type(value)}")
+    try:
+        type_name = member_type_name(type(value), kinds)
+    except ValueError as error:
+        return ("unsupported", str(error))
+    return ("member", type_name, describe(value.value, name, register_function))
+
+
+def _enumeration(value, name, register_function):
+    members = {key: describe(member, name, register_function) for key, member in value.__members__.items()}
+    refused = [known for known in members.values() if known[0] == "unsupported"]
+    return refused[0] if refused else ("enumeration", value.__name__, members)
 
 
 def _array(value, name):
@@ -206,6 +228,19 @@ def _array(value, name):
         return (kind, f"an array of {value.dtype} is not supported in kernels")
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
     return ("array", name, name_of(native.dtype), list(value.shape), native.tobytes())
+
+
+def _device_array(value, name):
+    """An array in device memory: the kernel keeps its address, as with Numba."""
+    from cudasim.cuda.array_functions import as_cuda_array
+    from cudasim.cuda.arguments import type_name
+
+    array = as_cuda_array(value)
+    try:
+        kind = type_name(array)
+    except (ValueError, NotImplementedError) as error:
+        return ("unsupported", str(error))
+    return ("device_array", name, kind, array.parameters[0], list(array.shape), list(array.strides))
 
 
 def _record(value, name):
@@ -229,6 +264,10 @@ def _callable_or_type(value, name, register_function):
             return ("exception", value.__name__)
         if issubclass(value, np.generic):
             return ("data_type", name_of(value) if np.dtype(value).kind in "Mm" else np.dtype(value).name)
+        if issubclass(value, tuple) and hasattr(value, "_fields"):
+            return ("tuple_class", value.__name__, list(value._fields))
+        if isinstance(value, enum.EnumMeta):
+            return _enumeration(value, name, register_function)
     if isinstance(value, np.dtype):
         return ("data_type", name_of(value) if value.names is not None else value.name)
     py_func = getattr(value, "py_func", None)
@@ -253,16 +292,14 @@ def _callable_or_type(value, name, register_function):
         return ("intrinsic", "math." + value.__name__)
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "_operator":
         return ("intrinsic", "operator." + value.__name__)
+    if isinstance(value, python_types.FunctionType) and value.__name__ == "literal_unroll":
+        if value.__module__ in ("numba.misc.special", "numba.cuda.misc.special"):
+            return ("intrinsic", "cuda.literal_unroll")
     if isinstance(value, np.ufunc):
         return ("intrinsic", "numpy." + value.__name__)
     type_name = _numba_type_name(value)
     if type_name is not None:
         return ("data_type", type_name)
-    if isinstance(value, enum.EnumMeta) and not issubclass(value, int):
-        return ("not_yet", "enumerations are not supported in kernels yet")
-    if type(value).__name__ == "ExternFunction" and type(value).__module__ == "cudasim.cuda.decorators":
-        return ("not_yet", f"{value.name}() was declared by declare_device(): device code of other languages cannot be "
-                "linked in yet")
     overloaded = _overloads.of(value)
     if overloaded is not None:
         return ("function", register_function(overloaded), getattr(value, "__name__", name))

@@ -4,6 +4,7 @@ Their str() is what the kernel compiler reads ("array(float32, 2d, C)"). Numba's
 and Python's int, float and bool convert by name (`name_of`), without importing numba.
 """
 
+import enum
 import re
 import sys
 
@@ -14,6 +15,7 @@ from cudasim import _record_names
 _ARRAY_NAME = re.compile(r"(?:unaligned )?(?:readonly )?array\((.+), (\d+)d, ([CFA])\)")
 _DATE_NAME = re.compile(r"(datetime|timedelta)64\[(\w*)\]")
 _UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((.+) x (\d+)\)")
+_MEMBER_NAME = re.compile(r"(?:Int)?Enum<(\w+)>\(\w+\)")
 _TUPLE_NAME = re.compile(r"Tuple\(([^(].*)?\)")
 
 
@@ -119,6 +121,36 @@ class Tuple(Type):
         super().__init__(tuple_name([name_of(t) for t in self.types]))
 
 
+class NamedTuple(Tuple):
+    """The type of instances of a class made by collections.namedtuple. Its name says what the fields are called,
+    which Numba's, Point(int64, float64), does not."""
+
+    def __init__(self, types, instance_class):
+        self._of(types, instance_class.__name__, instance_class._fields)
+        self.instance_class = instance_class
+
+    def _of(self, types, class_name, fields):
+        self.types, self.fields = tuple(types), tuple(fields)
+        Type.__init__(self, named_tuple_name(class_name, fields, map(name_of, self.types)))
+
+    @classmethod
+    def from_name(cls, name):
+        """Of what named_tuple_name() gave."""
+        class_name, fields = name[len("namedtuple(") : -1].split(";", 1)
+        pairs = [field.partition("=") for field in _split_names(fields.strip())]
+        made = cls.__new__(cls)
+        made._of([parse_type(kind) for _, _, kind in pairs], class_name, [field for field, _, _ in pairs])
+        return made
+
+
+class EnumMember(Type):
+    """The type of members of an enumeration."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.dtype = parse_type(_MEMBER_NAME.fullmatch(name)[1])
+
+
 class UniTuple(Tuple):
     """A tuple of `count` elements of one type."""
 
@@ -166,6 +198,22 @@ def from_dtype(dtype):
     return Record(dtype) if dtype.names is not None else parse_type(name_of(dtype))
 
 
+def named_tuple_name(class_name, fields, names):
+    """The name of the type of named tuples with elements of types of these names."""
+    return f"namedtuple({class_name}; {', '.join(f'{field}={name}' for field, name in zip(fields, names))})"
+
+
+def member_type_name(enumeration, value_types):
+    """Numba's name of the type of an enumeration's members, whose values have types of these names.
+
+    :raises ValueError: when they have several
+    """
+    if len(set(value_types)) != 1:
+        raise ValueError(f"Cannot type heterogeneous enum: got value types {', '.join(sorted(set(value_types)))}")
+    kind = "IntEnum" if issubclass(enumeration, enum.IntEnum) else "Enum"
+    return f"{kind}<{value_types[0]}>({enumeration.__name__})"
+
+
 def tuple_name(names):
     """The name of the tuple type with elements of these names."""
     if names and all(name == names[0] for name in names):
@@ -208,6 +256,9 @@ def _is_type_like(value):
 
 
 def _numba_type_name(value):
+    if hasattr(value, "instance_class") and hasattr(value, "fields"):
+        elements = value.types if hasattr(value, "types") else (value.dtype,) * value.count
+        return named_tuple_name(value.instance_class.__name__, value.fields, map(name_of, elements))
     if hasattr(value, "layout") and hasattr(value, "ndim"):
         return array_name(name_of(value.dtype), value.ndim, value.layout)
     if hasattr(value, "types") and hasattr(value, "count"):
@@ -267,6 +318,10 @@ def parse_type(text):
         return UniTuple(parse_type(match[1]), int(match[2]))
     if match := _TUPLE_NAME.fullmatch(text):
         return Tuple(_split_names(match[1] or ""))
+    if text.startswith("namedtuple("):
+        return NamedTuple.from_name(text)
+    if _MEMBER_NAME.fullmatch(text):
+        return EnumMember(text)
     if text.startswith("Record(") and (dtype := _record_names.dtype_from_name(text)) is not None:
         return Record(dtype)
     return _evaluate(text)

@@ -183,3 +183,19 @@ def test_what_is_no_constant_is_refused():
 
     with pytest.raises(errors.TypingError, match="Untyped global name 'names'"):
         evaluate(kernel)
+
+
+def test_device_arrays_from_outside_are_the_memory_itself():
+    shared = cuda.to_device(np.arange(6.0).reshape(2, 3))
+    part = shared[:, 1]
+
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        out[i] = shared[1, i] + part[1]
+        shared[0, i] = 10 * i
+
+    out = np.zeros(3)
+    kernel[1, 3](out)
+    assert out.tolist() == [7, 8, 9]
+    assert shared.copy_to_host().tolist() == [[0, 10, 20], [3, 4, 5]]

@@ -226,10 +226,6 @@ def generator(x):
     y = sum(i for i in range(3))  # noqa: F841 «(i for i in range(3))»
 
 
-def lambda_as_a_value(x):
-    y = (lambda: 1, 2)  # noqa: F841 «lambda: 1»
-
-
 def yields(x):
     yield x  # «yield x»
 
@@ -253,23 +249,6 @@ def nested_function_that_calls_itself(x):
     x[0] = inner(3)
 
 
-def nested_function_as_a_value(x):
-    def inner():
-        return 1
-
-    y = inner  # noqa: F841 «inner»
-
-
-def nested_function_defined_twice(x):
-    def inner():
-        return 1
-
-    def inner():  # noqa: F811 «def inner»
-        return 2
-
-    x[0] = inner()
-
-
 def recursion(x):
     x[0] = endless(4)
 
@@ -282,9 +261,8 @@ def raises_what_ends_a_program(x):
     raise SystemExit(1)  # «SystemExit(1)»
 
 
-UNSUPPORTED = [raises_what_ends_a_program, try_statement, with_statement, comprehension, generator, lambda_as_a_value, yields, dictionary,
-               list_display, f_string, nested_function_that_calls_itself,
-               nested_function_as_a_value, nested_function_defined_twice, raises_what_is_computed]
+UNSUPPORTED = [raises_what_ends_a_program, try_statement, with_statement, comprehension, generator, yields, dictionary,
+               list_display, f_string, nested_function_that_calls_itself, raises_what_is_computed]
 
 
 def double_star_arguments(x):

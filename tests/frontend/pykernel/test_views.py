@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from cudasim import cuda
-from kernel_checks import types_of
+from kernel_checks import evaluate, types_of
 
 FROZEN = np.arange(12.0).reshape(3, 4)
 EXTREMES = [-(2**63), 2**63 - 1, -(2**62), 2**62]
@@ -397,3 +397,27 @@ def test_all_combinations_of_index_kinds_match_numpy():
         cuda.jit(kernel(body, "out, s, a", np=np))[1, 1](out, shape, a)
         assert tuple(shape[:expected.ndim]) == expected.shape, text
         assert np.array_equal(out[:expected.size], expected.ravel()), text
+
+
+def test_column_major_arrays_take_shapes_that_need_no_copy():
+    def kernel(out, a, one):
+        b = a.reshape(2, 2, 1, 3)
+        out[0], out[1], out[2] = b[1, 1, 0, 2], b[0, 1, 0, 0], b.shape[1]
+        b[1, 0, 0, 1] = 77.0
+        c = one.reshape(3, 2)
+        out[3] = c[2, 1]
+        out[4] = a.reshape((4, 1, -1))[3, 0, 1]
+
+    a = np.asfortranarray(np.arange(12.0).reshape(4, 3))
+    one = np.arange(6.0).reshape(6, 1, order="F")
+    assert list(evaluate(kernel, a, np.asfortranarray(one), size=5)) == [11, 3, 2, 5, 10]
+    assert a[2, 1] == 77.0
+
+
+def test_column_major_arrays_are_not_copied():
+    @cuda.jit
+    def kernel(a):
+        a.reshape(12)[0] = 1
+
+    with pytest.raises(NotImplementedError, match="incompatible shape for array"):
+        kernel[1, 1](np.asfortranarray(np.zeros((4, 3))))

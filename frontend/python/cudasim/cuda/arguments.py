@@ -168,8 +168,8 @@ def type_name(value):
         return _numpy_scalar_type(value)
     if isinstance(value, DeviceRecord):
         return types.name_of(value.dtype)
-    if isinstance(value, enum.Enum) and not isinstance(value, int) and isinstance(value.value, (int, float)):
-        return f"Enum<{type_name(value.value)}>({kind.__name__})"
+    if isinstance(value, enum.Enum) and not isinstance(value, enum.Flag) and isinstance(value.value, (int, float)):
+        return _member_type(value)
     if isinstance(value, numbers.Integral):
         return _integer_type(int(value))
     if isinstance(value, float):
@@ -177,7 +177,9 @@ def type_name(value):
     if isinstance(value, complex):
         return "complex128"
     if isinstance(value, tuple):
-        return types.tuple_name([type_name(element) for element in value])
+        names = [type_name(element) for element in value]
+        fields = getattr(value, "_fields", None)
+        return types.tuple_name(names) if fields is None else types.named_tuple_name(kind.__name__, fields, names)
     if isinstance(value, Intent):
         return type_name(value.value)
     if is_cuda_array(value):
@@ -189,6 +191,10 @@ def type_name(value):
 
 
 _PASSED = "a kernel takes numbers, records, NumPy arrays, device arrays and tuples of them"
+
+
+def _member_type(member):
+    return types.member_type_name(type(member), [type_name(one.value) for one in type(member)])
 
 
 def _integer_type(value):
@@ -271,6 +277,8 @@ def _format_of(name):
         return "Q" + "q" * (2 * parsed.ndim)
     if isinstance(parsed, types.Record):
         return "Q"
+    if isinstance(parsed, types.EnumMember):
+        return _FORMATS[parsed.dtype.name]
     if isinstance(parsed, types.Tuple):
         return struct_format([types.name_of(element) for element in parsed.types])
     raise ValueError(f"a kernel cannot take an argument of type {name}")
@@ -355,6 +363,8 @@ class Flattener:
         elif isinstance(value, tuple):
             for element in value:
                 self._flatten_one(element, index, copies, values)
+        elif isinstance(value, enum.Enum):
+            values.append(value.value)
         elif is_cuda_array(value):
             self._flatten_one(as_cuda_array(value), index, copies, values)
         else:

@@ -19,8 +19,8 @@ _WITHOUT_EFFECT = {
 _WITH_EFFECT = (
     "device",
     "debug",
-    "fastmath",
     "extensions",
+    "fastmath",
     "launch_bounds",
     "max_registers",
     "opt",

@@ -107,13 +107,10 @@ class ConfiguredKernel(_native.FramelessCall):
 
     def _run_prepared(self, *args, **keywords):
         """As numba.cuda documents argument extensions: each may change an argument, and asks for work afterwards."""
-        afterwards, prepared = [], []
-        for value in args:
-            kind = _public_type_or_none(value)
-            for extension in reversed(self.dispatcher.extensions):
-                kind, value = extension.prepare_args(kind, value, stream=self.stream, retr=afterwards)
-            prepared.append(value)
-        self._run(*prepared, **keywords)
+        from cudasim.cuda.argument_extensions import prepared
+
+        args, afterwards = prepared(self.dispatcher.extensions, args, self.stream)
+        self._run(*args, **keywords)
         for work in afterwards:
             work()
 

@@ -57,6 +57,7 @@ class Intrinsic:
 _FUNCTIONS = {
     "grid": "The thread's position in the grid: an int for grid(1), a tuple for grid(2) and grid(3).",
     "gridsize": "The number of threads of the grid, per dimension.",
+    "literal_unroll": "In `for x in literal_unroll(t)`: one copy of the loop's body for each element of a tuple.",
     "syncthreads": "Waits for all threads of the block.",
     "syncthreads_count": "Waits for all threads of the block; how many passed a true predicate.",
     "syncthreads_and": "Waits for all threads of the block; whether all passed a true predicate.",

@@ -89,6 +89,16 @@ def typeof(value):
     return _types.parse_type(type_name(value))
 
 
+from_dtype = _types.from_dtype
+
+
+def literal_unroll(container):
+    """In a kernel's `for`: one copy of the loop's body for each element of a tuple. Elsewhere the container itself."""
+    return container
+
+
+literal_unroll.__cudasim_intrinsic__ = "cuda.literal_unroll"
+
 _threads = [_os.cpu_count() or 1]
 
 
@@ -123,6 +133,8 @@ __all__ = [
     "guvectorize",
     "prange",
     "typeof",
+    "from_dtype",
+    "literal_unroll",
     "set_num_threads",
     "get_num_threads",
     *(_name for _name in _types.ALIASES if _name != "bool"),

@@ -1,4 +1,4 @@
 """numba.types."""
 
 from numba.core.types import *  # noqa: F401,F403
-from numba.core.types import Array, Tuple, UniTuple  # noqa: F401
+from numba.core.types import Array, EnumMember, NamedTuple, Record, Tuple, UniTuple  # noqa: F401

@@ -18,6 +18,7 @@ import numpy as np
 
 from cudasim import _native, _pyfiber, types
 from cudasim._tracebacks import is_package_code, name_in_debug_info
+from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
@@ -172,12 +173,16 @@ class _Replacements:
             return constant(value)
         if isinstance(value, LibraryFunction):
             return _library_call(value)
+        if isinstance(value, DeviceNDArray):
+            return _pyfiber.array(value.parameters[0], value.shape, value.strides, value.dtype, True, value)
         if isinstance(value, np.void) and value.dtype.names is not None:
             return constant(np.asarray(value))[()]
         if isinstance(value, np.generic) or type(value) in (float, complex):
             return scalar(np.asarray(value).dtype, value)
         if isinstance(value, tuple) and type(value) is tuple:
             return tuple([self.of(element, clone, names) for element in value])
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)._make([self.of(element, clone, names) for element in value])
         if isinstance(value, python_types.ModuleType):
             return self._numba_module(value) if value is sys.modules.get("numba") else self._frozen(value, clone, names)
         return clone(value)

@@ -21,12 +21,13 @@ class ArgumentBuilder:
     def build(self, args, copies):
         """A tuple of values; host arrays are copied to the device on the way."""
         numbers = iter(self._flattener.flatten(args, copies))
-        return tuple([_uncompiled_value(value, numbers, copies) if kind is None else _value(kind, numbers, copies)
+        return tuple([_uncompiled_value(value, numbers, copies) if kind is None
+                      else _value(kind, numbers, copies, value.value if isinstance(value, Intent) else value)
                       for kind, value in zip(self._types, args)])  # fmt: skip
 
 
 def _parsed(name):
-    """None for types that the compiler does not know: dates, enumerations."""
+    """None for types that the compiler does not know: dates."""
     try:
         return types.parse_type(name)
     except (TypeError, ValueError):
@@ -53,7 +54,8 @@ kernel_types = {
 _dtypes = {kind: dtype for dtype, kind in kernel_types.items()}
 
 
-def _value(kind, numbers, owner):
+def _value(kind, numbers, owner, given):
+    """What the kernel gets for an argument of a type."""
     if isinstance(kind, types.Array):
         address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
         shape, strides = tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :])
@@ -61,7 +63,12 @@ def _value(kind, numbers, owner):
     if isinstance(kind, types.Record):
         return _pyfiber.array(next(numbers), (), (), kind.dtype, True, owner)[()]
     if isinstance(kind, types.Tuple):
-        return tuple([_value(types.parse_type(types.name_of(element)), numbers, owner) for element in kind.types])
+        elements = [_value(types.parse_type(types.name_of(element)), numbers, owner, part)
+                    for element, part in zip(kind.types, given)]  # fmt: skip
+        return type(given)._make(elements) if isinstance(kind, types.NamedTuple) else tuple(elements)
+    if isinstance(kind, types.EnumMember):
+        next(numbers)
+        return given
     if kind.dtype.kind in "Mm":
         return np.int64(next(numbers)).view(kind.dtype)
     if kind.dtype.kind == "c":
