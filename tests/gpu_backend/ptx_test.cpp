@@ -135,12 +135,12 @@ TEST(Ptx, names_source_lines) {
 
 TEST(Ptx, debug_information_is_kept_as_far_as_asked) {
     const auto full = ptx_of(everything, "scale", {.debug_info = DebugInfo::full});
-    EXPECT_TRUE(contains(full, ".loc") && contains(full, ".debug_info") && contains(full, ", debug")) << full;
+    EXPECT_TRUE(contains(full, ".loc\t") && contains(full, ".debug_info") && contains(full, ", debug")) << full;
     const auto lines = ptx_of(everything, "scale", {.debug_info = DebugInfo::lines});
-    EXPECT_TRUE(contains(lines, ".loc") && contains(lines, "scale.py")) << lines;
+    EXPECT_TRUE(contains(lines, ".loc\t") && contains(lines, "scale.py")) << lines;
     EXPECT_FALSE(contains(lines, ".section") || contains(lines, ", debug")) << lines;
     const auto none = ptx_of(everything, "scale", {.debug_info = DebugInfo::none});
-    EXPECT_FALSE(contains(none, ".loc") || contains(none, "scale.py")) << none;
+    EXPECT_FALSE(contains(none, ".loc\t") || contains(none, "scale.py")) << none;
     EXPECT_FALSE(contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::none), "DILocation"));
     EXPECT_TRUE(contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::lines), "DebugDirectivesOnly"));
 }

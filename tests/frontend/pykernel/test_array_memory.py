@@ -6,7 +6,7 @@ import pytest
 from cudasim import cuda, types
 from cudasim.types import float32, int16
 from kernel_checks import refusal, types_of
-from test_types_follow_numba import kernel
+from kernel_checks import kernel_of_source as kernel
 
 LENGTH, SHAPE = 4, (2, 3)
 RECORDED = np.dtype("i2")

@@ -312,7 +312,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("array, expression", [(key, e) for key, row in LAYOUTS.items() for e in row])
 def test_views_have_the_layout_that_numba_infers(array, expression):
     """Read off Numba 0.68's CUDA typing context."""
-    from test_types_follow_numba import kernel
+    from kernel_checks import kernel_of_source as kernel
 
     layout, dimensions = array
     inferred = types_of(kernel(f"r = {expression}", "a"), f"array(float64, {dimensions}d, {layout})")["r"]
@@ -380,7 +380,7 @@ def test_joined_views_take_layout_a():
 
 def test_all_combinations_of_index_kinds_match_numpy():
     """Every index of up to three parts out of: an integer, a slice, a strided slice, None and `...`."""
-    from test_types_follow_numba import kernel
+    from kernel_checks import kernel_of_source as kernel
 
     a = np.arange(24.0).reshape(2, 3, 4)
     parts = ["1", "1:", "::-1", "None", "..."]

@@ -4,8 +4,6 @@ Each has a method `prepare_args(ty, val, stream, retr) → (ty, val)`; the last 
 tuples too. What it appends to `retr` is called when the kernel has run.
 """
 
-import sys
-
 from cudasim import types
 from cudasim.cuda.arguments import type_name
 
@@ -27,8 +25,8 @@ def _prepared(extensions, value, stream, afterwards):
 
 
 def _type_of(value):
-    """Numba's type object where Numba is loaded, else ours."""
-    numba = sys.modules.get("numba")
-    if numba is not None and not getattr(numba, "__cudasim_stand_in__", False):
-        return numba.typeof(value)
-    return types.parse_type(type_name(value))
+    """Numba's type object where Numba is loaded, else ours; None for what kernels do not take: an extension may know it."""
+    try:
+        return types.public(type_name(value))
+    except (TypeError, ValueError, NotImplementedError):
+        return None

@@ -124,13 +124,6 @@ class ConfiguredKernel(_native.FramelessCall):
         return kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)
 
 
-def _public_type_or_none(value):
-    try:
-        return types.public(type_name(value))
-    except (TypeError, ValueError, NotImplementedError):
-        return None  # an extension may know it
-
-
 def _by_name(dispatcher, keywords):
     return TypeError(
         f"a kernel takes positional arguments only; {dispatcher.__name__}() got {', '.join(keywords)} by name"
