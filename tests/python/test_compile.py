@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from cudasim import _native, cuda, errors, options, types
+from cudasim.cuda.cudadrv.error import LinkerError
 from cudasim.cuda.gpu_code import estimated_registers
 from cudasim.types import boolean, float32, float64, int8, int32, int64, void
 
@@ -405,7 +406,7 @@ def test_arguments_pass_through_extensions():
     assert x[0] == 3 and log == ["Boxed"] and len(kernel.extensions) == 1
 
 
-def test_declared_functions_can_be_declared_only():
+def test_declared_functions_need_a_result_and_code():
     outer = cuda.declare_device("outer", "int32(int32)")
     assert outer.name == "outer" and str(outer.sig) == "(int32,) -> int32"
     with pytest.raises(TypeError, match="Return type must be provided"):
@@ -417,7 +418,7 @@ def test_declared_functions_can_be_declared_only():
     def kernel(x):
         x[0] = outer(x[0])
 
-    with options.override(mode="native"), pytest.raises(errors.TypingError, match="cannot be linked in yet"):
+    with options.override(mode="native"), pytest.raises(LinkerError, match="Undefined reference to 'outer'"):
         kernel[1, 1](np.zeros(1, np.int32))
 
 

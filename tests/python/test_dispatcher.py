@@ -69,7 +69,6 @@ def test_kernels_return_nothing():
 @pytest.mark.parametrize(
     "arguments, error",
     [
-        ({"link": "a.ptx"}, NotImplementedError),
         ({"boundscheck": True}, NotImplementedError),
         ({"argtypes": ()}, errors.DeprecationError),
         ({"restype": types.int32}, errors.DeprecationError),

@@ -168,16 +168,18 @@ def test_dtypes_that_the_compiler_does_not_know_run_in_python_mode(dtype):
     assert out[0] == 3
 
 
-def test_records_dates_and_members_of_enumerations_are_arguments_in_python_mode():
+def test_records_dates_and_members_of_enumerations_are_arguments():
+    first_day = np.datetime64("2020-01-01")
+
     def kernel(out, records, record, date, colour):
         records[1].a = record.a + 0.5
         records[1]["b"] = 7
-        out[0] = date == np.datetime64("2020-01-01")
+        out[0] = date == first_day
         out[1] = colour == Colour.red
 
     records = np.zeros(2, [("a", "f8"), ("b", "i4")])
     out, one = np.zeros(2), np.array([(2.0, 1)], records.dtype)[0]
-    with pytest.warns(errors.CudasimWarning, match="Python mode"):
+    with options.override(mode="native"):
         cuda.jit(kernel)[1, 1](out, records, one, np.datetime64("2020-01-01"), Colour.red)
     assert records.tolist() == [(0, 0), (2.5, 7)] and out.tolist() == [1, 1]
 

@@ -254,12 +254,7 @@ def test_what_the_compiler_does_not_know_yet_is_said_at_the_function(mode):
         pytest.skip("Python mode was asked for: nothing to say")
 
     def first(x):
-        def assign():
-            nonlocal x
-            x += 97
-
-        assign()
-        return x
+        return x + b"a"[0]
 
     with pytest.warns(errors.CudasimWarning, match="runs in Python mode") as caught:
         assert cuda.vectorize(["int64(int64)"])(first)(np.arange(2)).tolist() == [97, 98]
