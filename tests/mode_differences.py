@@ -35,6 +35,7 @@ ALSO = [
     "`x = a[i]` (float32) and, in a branch not taken, `x = 2.0`, compiled code computes with float64.",
     "Two plain ints (constants, `range`, `len`, `shape`) give a plain int, which does not wrap at 64 bits; with a value "
     "that was loaded, passed or computed from such a one, results are int64 or uint64 and wrap.",
+    "A `range` of unsigned bounds gives plain ints, too: `divmod` of one of them and an unsigned number gives floats.",
     "`~` of a bool is Python's (-2).",
     "Reductions of whole arrays (`a.sum()`, `a.mean()`) are NumPy's, which adds in pairs: the last bit may differ.",
     "`print` prints what Python prints: `1.5`, where a GPU prints `1.500000`.",

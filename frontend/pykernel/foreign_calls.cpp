@@ -12,8 +12,9 @@ TypeRef declared_type(Program& program, const GlobalValue& callee, std::size_t i
     const TypeRef type = program.types.parse(name);
     const bool known = type && (type->is_number() || type->is(TypeKind::pointer) || type->is(TypeKind::none));
     if (!known)
-        refuse_unsupported("the declared function '" + callee.text + "' has the type " + name +
-                               "; numbers and pointers (types.CPointer) can be passed to foreign functions", place);
+        refuse_typing("the declared function '" + callee.text + "' has the type " + name +
+                               "; numbers and pointers (types.CPointer) can be passed to foreign functions", place,
+                      Standing::never);
     return type;
 }
 

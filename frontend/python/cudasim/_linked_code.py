@@ -9,7 +9,6 @@ import tempfile
 
 from cudasim import _native
 from cudasim._cuda_errors import LinkerError
-from cudasim.cuda.cudadrv.linkable_code import CUSource, LinkableCode, PTXSource
 
 _images = {}  # (name, text) → KernelImage
 
@@ -19,6 +18,8 @@ def checked_links(links):
 
     :raises TypeError: for what is neither a path nor linkable code
     """
+    from cudasim.cuda.cudadrv.linkable_code import LinkableCode  # cudasim.cuda needs this module
+
     if links is None:
         return ()
     items = tuple(links) if isinstance(links, (list, tuple, set, frozenset)) else (links,)
@@ -52,6 +53,8 @@ def _image(text, name):
 
 def _ptx_of(link):
     """PTX text and the name that reports give it."""
+    from cudasim.cuda.cudadrv.linkable_code import CUSource, LinkableCode, PTXSource
+
     name = link.name if isinstance(link, LinkableCode) else os.fspath(link)
     try:
         code = LinkableCode.from_path_or_obj(link)

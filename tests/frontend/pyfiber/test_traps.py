@@ -336,7 +336,7 @@ def test_a_warning_that_is_an_error_ends_the_launch_cleanly():
     @cuda.jit
     def doubles(x):
         i = cuda.grid(1)
-        x[i] = x[i] * 2
+        x[i] = x[i] * 2 + b"\0"[0]
         cuda.syncthreads()
 
     x = np.full(64, 1 + 2j)

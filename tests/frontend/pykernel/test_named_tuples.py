@@ -189,7 +189,7 @@ def summed(values):
         ("t = Point(1, 2, 3)", "too many positional arguments"),
         ("t = Point(1, z=2)", "unexpected keyword argument 'z'"),
         ("t = Point(1, x=2)", "multiple values for argument 'x'"),
-        ("t = p + (1,)", "No implementation of the operator +"),
+        ("t = p + (1,)", "the operator +"),
         ("t = p if a[0] else Point(1.0, 2.0)\n    a[0] = t.x", "Cannot unify Point("),
         ("t = p if a[0] else (1, 2.0)\n    a[0] = t[0]", "Cannot unify"),
         ("for v in p: a[0] += v", "a loop cannot run over"),
