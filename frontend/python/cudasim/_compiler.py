@@ -4,6 +4,7 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 import ast
 import builtins
 import copy
+import inspect
 import re
 import warnings
 
@@ -103,6 +104,14 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
     return CompiledPythonKernel(result, tuple(argument_types), program.constants, program.order)
 
 
+def _with_parameters(overloaded):
+    """The Python function whose parameters calls of an overloaded one are bound to. numba.extending.register_jitable
+    registers `*args` for a Python function, which then says itself what it takes."""
+    implementer = overloaded.implementers[0]
+    takes_any = bool(implementer.__code__.co_flags & inspect.CO_VARARGS)
+    return overloaded.function if takes_any and inspect.isfunction(overloaded.function) else implementer
+
+
 class _Program:
     """The kernel and, transitively, every function that it names, in the form of compile_python().
 
@@ -140,7 +149,7 @@ class _Program:
         if isinstance(callee, _overloads.Overloaded):
             key = ("overloaded", callee.function)
             if key not in self._numbers:
-                number = self._numbers[key] = self._add(callee.implementers[0], ())
+                number = self._numbers[key] = self._add(_with_parameters(callee), ())
                 self.functions[number]["choices"] = []
                 self._overloaded[number] = callee
             return self._numbers[key]
