@@ -31,6 +31,8 @@ EXPECTED_REFUSALS = {
     "State space incorrect for instruction 'st'": "a store to constant memory, which the simulator reports",
     "'__nv_sin_param_0'": "__nv_sin declared with a type of its own, which the simulator refuses",
     "Unresolved extern function '__nv_nonsense'": "no such function, which the simulator refuses",
+    "Debug information not found in presence of .target debug": "an image without debug information that says it has some",
+    "cannot translate kernel 'kernel$unaligned_array_Record_x_13227447389666594361$": "packed records that NVPTX gives up on: open",
     "Unresolved extern function 'exit'": "a function of the host, which the simulator refuses",
 }
 
