@@ -92,6 +92,7 @@ void FunctionTranslation::add_variables() {
         auto* place = builder.CreateAlloca(module.storage(own), nullptr, own.name);
         if (own.alignment) place->setAlignment(llvm::Align(own.alignment));
         variables_[own.name] = place;
+        if (own.space == Space::registers) registers_.insert(own.name);
     }
     for (std::size_t i = 0; i < source.parameters.size(); ++i) {
         if (llvm::AllocaInst* place = variable(source.parameters[i].name)) builder.CreateStore(target_->getArg(static_cast<unsigned>(i)), place);
@@ -176,21 +177,24 @@ llvm::Value* FunctionTranslation::special_register(const std::string& name) {
     return nullptr;
 }
 
-llvm::Value* FunctionTranslation::value_named(const Operand& operand, Type type) {
+llvm::Value* FunctionTranslation::memory_named(const std::string& name) const {
+    if (llvm::AllocaInst* own = variable(name)) return registers_.contains(name) ? nullptr : own;
+    if (llvm::Value* place = module.variable(name)) return place;
+    return module.variable(source.name + "$" + name);
+}
+
+llvm::Value* FunctionTranslation::value_named(const Operand& operand) {
     if (llvm::Value* special = special_register(operand.text)) return special;
-    llvm::Value* place = module.variable(operand.text);
-    if (!place) place = module.variable(source.name + "$" + operand.text);
-    if (llvm::AllocaInst* own = variable(operand.text)) {
-        for (const Variable& declared : source.variables)
-            if (declared.name == operand.text && declared.space == Space::registers) return builder.CreateLoad(own->getAllocatedType(), own);
-        place = own;
+    if (registers_.contains(operand.text)) {
+        llvm::AllocaInst* own = variable(operand.text);
+        return builder.CreateLoad(own->getAllocatedType(), own);
     }
+    llvm::Value* place = memory_named(operand.text);
     if (!place) {
         if (module.find_function(operand.text)) refuse("addresses of functions ('" + operand.text + "') are not supported");
         refuse("'" + operand.text + "' is not declared");
     }
     llvm::Value* address = builder.CreatePtrToInt(place, builder.getInt64Ty());
-    (void)type;
     return builder.CreateAdd(address, builder.getInt64(static_cast<std::uint64_t>(operand.offset)));
 }
 
@@ -210,7 +214,7 @@ llvm::Value* FunctionTranslation::read(const Operand& operand, Type type) {
         return type.kind == Type::predicate ? builder.CreateIsNotNull(integer) : builder.CreateBitCast(integer, wanted);
     }
     if (operand.kind != Operand::name) refuse("an operand is neither a register nor a number");
-    llvm::Value* bits = bits_of(value_named(operand, type));
+    llvm::Value* bits = bits_of(value_named(operand));
     if (type.kind == Type::predicate && !bits->getType()->isIntegerTy(1)) refuse("'" + operand.text + "' is no predicate");
     bits = builder.CreateZExtOrTrunc(bits, builder.getIntNTy(type.width));
     if (operand.negated) bits = builder.CreateNot(bits);
@@ -253,13 +257,8 @@ llvm::Value* FunctionTranslation::pointer(const Operand& address, Space space) {
     const Operand& base = address.elements[0];
     llvm::Value* offset = builder.getInt64(static_cast<std::uint64_t>(address.offset));
     if (base.kind == Operand::name) {
-        llvm::Value* place = module.variable(base.text);
-        if (!place) place = module.variable(source.name + "$" + base.text);
-        llvm::AllocaInst* own = variable(base.text);
-        bool is_register = false;
-        for (const Variable& declared : source.variables) is_register |= declared.name == base.text && declared.space == Space::registers;
-        if (own && !is_register) place = own;
-        if (place) return builder.CreateGEP(builder.getInt8Ty(), place, offset);
+        if (llvm::Value* place = memory_named(base.text)) return builder.CreateGEP(builder.getInt8Ty(), place, offset);
+        const llvm::AllocaInst* own = variable(base.text);
         if (own && own->getAllocatedType()->isIntegerTy(32)) {
             llvm::Value* low = builder.CreateAdd(read(base, u32), builder.getInt32(static_cast<std::uint32_t>(address.offset)));
             return pointer_of(low, space);

@@ -85,13 +85,16 @@ class FunctionTranslation {
     void translate(const Instruction& instruction);
     void set_place(const Place& place);
     [[nodiscard]] llvm::Value* bits_of(llvm::Value* value);
-    [[nodiscard]] llvm::Value* value_named(const Operand& operand, Type type);
+    [[nodiscard]] llvm::Value* value_named(const Operand& operand);
+    /// The address of what lies in memory, the function's own before the module's; null for registers and the unknown.
+    [[nodiscard]] llvm::Value* memory_named(const std::string& name) const;
     [[nodiscard]] llvm::Value* special_register(const std::string& name);
     [[nodiscard]] llvm::Value* near_shared(llvm::Value* address);
 
     llvm::Function* target_;
     std::map<std::string, llvm::AllocaInst*> variables_;
     std::map<std::string, llvm::BasicBlock*> labels_;
+    std::set<std::string> registers_;
     std::set<std::string> defined_;  ///< labels whose place was reached
     llvm::AllocaInst* carry_ = nullptr;
     const Instruction* current_ = nullptr;
