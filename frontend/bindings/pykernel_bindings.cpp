@@ -163,6 +163,20 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     return answer;
 }
 
+std::vector<std::string> half_functions() {
+    return {
+#define HALF_OF_FLOATS(name, function, after) #name,
+#define HALF_TEST(name, predicate) #name,
+#define HALF_FROM(name, type, rounding) #name,
+#define HALF_TO(name, type, function) #name,
+#define HALF_SAME_BITS(name, from, to) #name,
+#define HALF_CLASS(name, type, finding) #name,
+#define HALF_NEGATED(name) #name,
+#define HALF_TO_FLOAT(name) #name,
+#include "simulator/libdevice/half_functions.def"
+    };
+}
+
 const char* type_name(libdevice::ValueKind kind) {
     constexpr const char* names[] = {"none", "int16", "int32", "int64", "float32", "float64"};
     return names[static_cast<int>(kind)];
@@ -218,6 +232,7 @@ void bind_pykernel(py::module_& module) {
             PyErr_SetString(missing_library_class, missing.name.c_str());
         }
     });
+    module.def("half_functions", &half_functions, "Names of numba.cuda.fp16.");
     module.def("libdevice_functions", &libdevice_functions,
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),

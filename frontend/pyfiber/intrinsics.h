@@ -17,6 +17,7 @@ bool add_group_intrinsics(PyObject* table);
 bool add_atomics(PyObject* table);
 bool add_libdevice(PyObject* table);
 bool add_cache_hints(PyObject* table);
+bool add_half_functions(PyObject* table);
 /// name ("sqrt") → callable with the compiler's types and without Python's domain errors
 bool add_math(PyObject* table);
 

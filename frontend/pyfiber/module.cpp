@@ -212,7 +212,7 @@ bool add_tables(PyObject* module) {
            PyModule_AddObjectRef(module, "builtins", builtins.get()) == 0 && add_intrinsics(intrinsics.get()) &&
            add_warp_intrinsics(intrinsics.get()) && add_group_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
            add_atomics(intrinsics.get()) && add_libdevice(intrinsics.get()) &&
-           add_cache_hints(intrinsics.get()) && add_math(math.get()) && add_methods(module) &&
+           add_cache_hints(intrinsics.get()) && add_half_functions(intrinsics.get()) && add_math(math.get()) && add_methods(module) &&
            (intrinsics_table = Py_NewRef(intrinsics.get())) != nullptr &&
            PyModule_AddObjectRef(module, "intrinsics", intrinsics.get()) == 0 &&
            PyModule_AddObjectRef(module, "math", math.get()) == 0;

@@ -15,7 +15,7 @@ const Callable* find_callable(std::string_view name) {
              {builtin_callables(), sequence_callables(), math_callables(), libdevice_callables(), cuda_callables(), warp_callables(), group_callables(), bit_callables(),
               memory_callables(), atomic_callables(), array_callables(), reduction_callables(),
               ufunc_callables(), number_callables(), operator_callables(), iteration_callables(), print_callables(),
-              vector_callables(), cache_hint_callables(), foreign_callables()}) {
+              vector_callables(), cache_hint_callables(), half_callables(), foreign_callables()}) {
             for (const Callable& row : family) rows.emplace(row.name, &row);
         }
         return rows;

@@ -63,6 +63,7 @@ struct Callable {
 
 std::span<const Callable> vector_callables();
 std::span<const Callable> cache_hint_callables();
+std::span<const Callable> half_callables();
 std::span<const Callable> builtin_callables();
 std::span<const Callable> sequence_callables();
 std::span<const Callable> math_callables();

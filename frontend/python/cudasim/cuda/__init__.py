@@ -5,7 +5,7 @@ Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .
 """
 
 from cudasim._cuda_errors import CudaSupportError
-from cudasim.cuda import cg, cudadrv, libdevice
+from cudasim.cuda import cg, cudadrv, fp16, libdevice
 from cudasim.cuda.arguments import In, InOut, Out
 from cudasim.cuda.array_functions import (
     device_array,
@@ -102,6 +102,7 @@ __all__ = [
     "event",
     "event_elapsed_time",
     "external_stream",
+    "fp16",
     "from_cuda_array_interface",
     "get_current_device",
     "gpus",

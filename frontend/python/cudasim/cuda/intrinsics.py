@@ -159,6 +159,8 @@ def _make():
     for name, parameters, results in _native.libdevice_functions():
         full = f"cuda.libdevice.{name}"
         made[full] = Intrinsic(full, f"({', '.join(parameters)}) -> {', '.join(results)}: CUDA's __nv_{name}.")
+    for name in _native.half_functions():
+        made[f"cuda.fp16.{name}"] = Intrinsic(f"cuda.fp16.{name}", "CUDA's half-precision intrinsic of this name.")
     return made
 
 

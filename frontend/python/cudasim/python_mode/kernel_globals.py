@@ -28,7 +28,7 @@ from cudasim.python_mode.vectors import constructors
 
 _pyfiber.intrinsics.update(constructors)
 #: Modules of numba.cuda that hold functions of kernels.
-_MODULES = ("libdevice",)
+_MODULES = ("fp16", "libdevice")
 _GLOBAL_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 
 
