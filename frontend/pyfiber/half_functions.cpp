@@ -1,4 +1,7 @@
-// cuda.fp16.* in Python mode: by the table of simulator/libdevice/half_functions.def, as frontend/pykernel/half_calls.cpp.
+// cuda.fp16.* in Python mode: by the table of simulator/libdevice/half_functions.def, as
+// frontend/pykernel/half_calls.cpp.
+#include "simulator/libdevice/half_functions.h"
+
 #include <bit>
 #include <type_traits>
 
@@ -8,7 +11,6 @@
 #include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
-#include "simulator/libdevice/half_functions.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -17,27 +19,35 @@ using namespace libdevice;
 
 template <class T>
 constexpr Element element_of() {
-    if constexpr (std::is_same_v<T, half>) return Element::float16;
-    else if constexpr (std::is_same_v<T, float>) return Element::float32;
-    else if constexpr (std::is_same_v<T, double>) return Element::float64;
+    if constexpr (std::is_same_v<T, half>)
+        return Element::float16;
+    else if constexpr (std::is_same_v<T, float>)
+        return Element::float32;
+    else if constexpr (std::is_same_v<T, double>)
+        return Element::float64;
     else {
         constexpr int size = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-        return static_cast<Element>(static_cast<int>(std::is_signed_v<T> ? Element::int8 : Element::uint8) + size);
+        return static_cast<Element>(static_cast<int>(std::is_signed_v<T> ? Element::int8 : Element::uint8) +
+                                    size);
     }
 }
 
 template <class T>
 PyObject* make(T value) {
-    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(value);
-    else if constexpr (std::is_same_v<T, float>) return make_float32(value);
-    else return make_integer(element_of<T>(), static_cast<std::int64_t>(value));
+    if constexpr (std::is_same_v<T, bool>)
+        return PyBool_FromLong(value);
+    else if constexpr (std::is_same_v<T, float>)
+        return make_float32(value);
+    else
+        return make_integer(element_of<T>(), static_cast<std::int64_t>(value));
 }
 
 /// The argument in a type: its bits. False with an exception set.
 template <class T>
 bool read(PyObject* argument, T& value) {
     if (read_number(argument).type == Element::other) {
-        PyErr_Format(PyExc_TypeError, "a half-precision function takes numbers, not %.100s", Py_TYPE(argument)->tp_name);
+        PyErr_Format(PyExc_TypeError, "a half-precision function takes numbers, not %.100s",
+                     Py_TYPE(argument)->tp_name);
         return false;
     }
     return store(element_of<T>(), reinterpret_cast<char*>(&value), argument);
@@ -46,7 +56,8 @@ bool read(PyObject* argument, T& value) {
 /// The argument as float16: its value.
 bool read_half(PyObject* argument, double& value) {
     if (read_number(argument).type == Element::other) {
-        PyErr_Format(PyExc_TypeError, "a half-precision function takes numbers, not %.100s", Py_TYPE(argument)->tp_name);
+        PyErr_Format(PyExc_TypeError, "a half-precision function takes numbers, not %.100s",
+                     Py_TYPE(argument)->tp_name);
         return false;
     }
     std::uint16_t bits = 0;
@@ -57,7 +68,8 @@ bool read_half(PyObject* argument, double& value) {
 
 bool takes(Py_ssize_t given, Py_ssize_t wanted) {
     if (given == wanted) return true;
-    PyErr_Format(PyExc_TypeError, "this half-precision function takes %zd number%s", wanted, wanted == 1 ? "" : "s");
+    PyErr_Format(PyExc_TypeError, "this half-precision function takes %zd number%s", wanted,
+                 wanted == 1 ? "" : "s");
     return false;
 }
 
@@ -84,8 +96,10 @@ PyObject* of_floats(T (*function)(T, T), After after, PyObject* const* given, Py
 template <class T>
 PyObject* of_floats(T (*function)(T, T, T), After after, PyObject* const* given, Py_ssize_t count) {
     double x = 0, y = 0, z = 0;
-    if (!takes(count, 3) || !read_half(given[0], x) || !read_half(given[1], y) || !read_half(given[2], z)) return nullptr;
-    return make_float16(finished(after, function(static_cast<T>(x), static_cast<T>(y), static_cast<T>(z)), false));
+    if (!takes(count, 3) || !read_half(given[0], x) || !read_half(given[1], y) || !read_half(given[2], z))
+        return nullptr;
+    return make_float16(
+        finished(after, function(static_cast<T>(x), static_cast<T>(y), static_cast<T>(z)), false));
 }
 
 template <auto function, After after>
@@ -119,7 +133,8 @@ PyObject* bits_call(PyObject*, PyObject* const* given, Py_ssize_t count) {
     if (!takes(count, 1)) return nullptr;
     if constexpr (std::is_same_v<To, half>) {
         From value{};
-        return read(given[0], value) ? make_float16(from_half_bits(static_cast<std::uint16_t>(value))) : nullptr;
+        return read(given[0], value) ? make_float16(from_half_bits(static_cast<std::uint16_t>(value)))
+                                     : nullptr;
     } else {
         double x = 0;
         return read_half(given[0], x) ? make(static_cast<To>(to_half_bits(x))) : nullptr;
@@ -136,8 +151,12 @@ PyObject* to_float_call(PyObject*, PyObject* const* given, Py_ssize_t count) {
 }
 
 namespace finding {
-bool is_nan(double x) { return std::isnan(x); }
-std::int32_t is_infinite(double x) { return std::isinf(x) ? (x > 0 ? 1 : -1) : 0; }
+bool is_nan(double x) {
+    return std::isnan(x);
+}
+std::int32_t is_infinite(double x) {
+    return std::isinf(x) ? (x > 0 ? 1 : -1) : 0;
+}
 }  // namespace finding
 
 template <auto function>
@@ -161,6 +180,8 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-bool add_half_functions(PyObject* table) { return add_functions(table, "cuda.fp16.", functions); }
+bool add_half_functions(PyObject* table) {
+    return add_functions(table, "cuda.fp16.", functions);
+}
 
 }  // namespace cudasim::pyfiber

@@ -1,5 +1,6 @@
-// cuda.fp16.*: by the table of simulator/libdevice/half_functions.def. They compute in float32 (fused multiply-adds in
-// float64) and round: which is what the GPU's own instructions give, correctly rounded as they are.
+// cuda.fp16.*: by the table of simulator/libdevice/half_functions.def. They compute in float32 (fused
+// multiply-adds in float64) and round: which is what the GPU's own instructions give, correctly rounded as
+// they are.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -29,12 +30,17 @@ struct HalfFunction {
 };
 
 constexpr HalfFunction functions[] = {
-#define HALF_OF_FLOATS(id, of, then) {.kind = Kind::of_floats, .name = #id, .function = #of, .after = After::then},
-#define HALF_TEST(id, how) {.kind = Kind::test, .name = #id, .predicate = Predicate::FCMP_##how, .result = "bool"},
-#define HALF_FROM(id, type, way) {.kind = Kind::from, .name = #id, .parameter = #type, .rounding = libdevice::way},
+#define HALF_OF_FLOATS(id, of, then) \
+    {.kind = Kind::of_floats, .name = #id, .function = #of, .after = After::then},
+#define HALF_TEST(id, how) \
+    {.kind = Kind::test, .name = #id, .predicate = Predicate::FCMP_##how, .result = "bool"},
+#define HALF_FROM(id, type, way) \
+    {.kind = Kind::from, .name = #id, .parameter = #type, .rounding = libdevice::way},
 #define HALF_TO(id, type, of) {.kind = Kind::to, .name = #id, .function = #of, .result = #type},
-#define HALF_SAME_BITS(id, from, to) {.kind = Kind::same_bits, .name = #id, .parameter = #from, .result = #to},
-#define HALF_CLASS(id, type, finding) {.kind = Kind::classify, .name = #id, .function = #finding, .result = #type},
+#define HALF_SAME_BITS(id, from, to) \
+    {.kind = Kind::same_bits, .name = #id, .parameter = #from, .result = #to},
+#define HALF_CLASS(id, type, finding) \
+    {.kind = Kind::classify, .name = #id, .function = #finding, .result = #type},
 #define HALF_NEGATED(id) {.kind = Kind::negated, .name = #id},
 #define HALF_TO_FLOAT(id) {.kind = Kind::to_float, .name = #id, .result = "float"},
 #include "simulator/libdevice/half_functions.def"
@@ -52,10 +58,10 @@ const HalfFunction& function_of(const Callable& callable);
 
 TypeRef type_of(const TypeTable& types, std::string_view name) {
     const std::pair<std::string_view, TypeRef> rows[] = {
-        {"half", types.float16},        {"float", types.float32},        {"double", types.float64},
-        {"bool", types.boolean},        {"std::int8_t", types.int8},     {"std::uint8_t", types.uint8},
-        {"std::int16_t", types.int16},  {"std::uint16_t", types.uint16}, {"std::int32_t", types.int32},
-        {"std::uint32_t", types.uint32}, {"std::int64_t", types.int64},  {"std::uint64_t", types.uint64}};
+        {"half", types.float16},         {"float", types.float32},        {"double", types.float64},
+        {"bool", types.boolean},         {"std::int8_t", types.int8},     {"std::uint8_t", types.uint8},
+        {"std::int16_t", types.int16},   {"std::uint16_t", types.uint16}, {"std::int32_t", types.int32},
+        {"std::uint32_t", types.uint32}, {"std::int64_t", types.int64},   {"std::uint64_t", types.uint64}};
     return std::ranges::find(rows, name, &std::pair<std::string_view, TypeRef>::first)->second;
 }
 
@@ -92,7 +98,7 @@ llvm::Value* finished(FunctionEmitter& e, After after, llvm::Value* value, const
         value = b.CreateSelect(b.CreateFCmpOGT(value, zero), value, zero);
         return b.CreateSelect(b.CreateFCmpOGT(value, one), one, value);
     }
-    if (after == After::not_negative) return b.CreateSelect(b.CreateFCmpOLT(value, zero), zero, value);
+    if (after == After::not_negative) return b.CreateSelect(b.CreateFCmpOLE(value, zero), zero, value);
     if (after == After::nan_of_arguments) {
         llvm::Value* has_nan = b.CreateFCmpUNO(arguments[0], arguments[1]);
         return b.CreateSelect(has_nan, llvm::ConstantFP::getNaN(value->getType()), value);
@@ -114,7 +120,8 @@ llvm::Value* neighbour(Builder& b, llvm::Value* bits, bool upward) {
     llvm::Value* negative = b.CreateICmpSLT(bits, b.getInt16(0));
     llvm::Value* away = b.CreateAdd(bits, b.getInt16(1));
     llvm::Value* inward = b.CreateSub(bits, b.getInt16(1));
-    llvm::Value* step = upward ? b.CreateSelect(negative, inward, away) : b.CreateSelect(negative, away, inward);
+    llvm::Value* step =
+        upward ? b.CreateSelect(negative, inward, away) : b.CreateSelect(negative, away, inward);
     llvm::Value* is_zero = b.CreateICmpEQ(b.CreateAnd(bits, b.getInt16(0x7fff)), b.getInt16(0));
     return b.CreateSelect(is_zero, b.getInt16(upward ? 0x0001 : 0x8001), step);
 }
@@ -137,8 +144,10 @@ Emitted emit_from(CallEmission& call, const HalfFunction& function) {
         too_high = b.CreateAnd(too_high, positive);
         too_low = b.CreateAnd(too_low, b.CreateNot(positive));
     }
-    if (to_zero || function.rounding == libdevice::down) bits = b.CreateSelect(too_high, neighbour(b, bits, false), bits);
-    if (to_zero || function.rounding == libdevice::up) bits = b.CreateSelect(too_low, neighbour(b, bits, true), bits);
+    if (to_zero || function.rounding == libdevice::down)
+        bits = b.CreateSelect(too_high, neighbour(b, bits, false), bits);
+    if (to_zero || function.rounding == libdevice::up)
+        bits = b.CreateSelect(too_low, neighbour(b, bits, true), bits);
     return e.number(b.CreateBitCast(bits, b.getHalfTy()), half);
 }
 
@@ -150,14 +159,16 @@ Emitted emit_to(CallEmission& call, const HalfFunction& function) {
     llvm::Value* value = e.call("__nv_" + std::string(function.function), e.module.value_type(wide),
                                 widened(call, e.types().float32));
     if (type->bits >= 32) return e.number(value, type);
-    const auto limits = type->is_signed ? llvm::APInt::getSignedMaxValue(type->bits) : llvm::APInt::getMaxValue(type->bits);
+    const auto limits =
+        type->is_signed ? llvm::APInt::getSignedMaxValue(type->bits) : llvm::APInt::getMaxValue(type->bits);
     const auto high = type->is_signed ? limits.sext(32) : limits.zext(32);
     using llvm::Intrinsic::ID;
     const ID smaller = type->is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin;
     value = e.builder.CreateBinaryIntrinsic(smaller, value, llvm::ConstantInt::get(value->getType(), high));
     if (type->is_signed) {
         const auto low = llvm::APInt::getSignedMinValue(type->bits).sext(32);
-        value = e.builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, llvm::ConstantInt::get(value->getType(), low));
+        value = e.builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value,
+                                                llvm::ConstantInt::get(value->getType(), low));
     }
     return e.convert(e.number(value, wide), type);
 }
@@ -184,14 +195,22 @@ Emitted emit_call(CallEmission& call) {
     const HalfFunction& function = function_of(call.callable);
     const TypeRef half = e.types().float16, single = e.types().float32;
     switch (function.kind) {
-        case Kind::of_floats: return emit_of_floats(call, function);
-        case Kind::from: return emit_from(call, function);
-        case Kind::to: return emit_to(call, function);
-        case Kind::same_bits: return emit_same_bits(call, function);
-        case Kind::classify: return emit_class(call, function);
-        case Kind::negated: return e.number(e.builder.CreateFNeg(e.convert(call[0], half).value()), half);
-        case Kind::to_float: return e.number(widened(call, single)[0], single);
-        case Kind::test: break;
+        case Kind::of_floats:
+            return emit_of_floats(call, function);
+        case Kind::from:
+            return emit_from(call, function);
+        case Kind::to:
+            return emit_to(call, function);
+        case Kind::same_bits:
+            return emit_same_bits(call, function);
+        case Kind::classify:
+            return emit_class(call, function);
+        case Kind::negated:
+            return e.number(e.builder.CreateFNeg(e.convert(call[0], half).value()), half);
+        case Kind::to_float:
+            return e.number(widened(call, single)[0], single);
+        case Kind::test:
+            break;
     }
     const Parts values = widened(call, single);
     return e.number(e.builder.CreateFCmp(function.predicate, values[0], values[1]), call.call.type);

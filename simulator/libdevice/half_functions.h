@@ -14,7 +14,7 @@ namespace cudasim::libdevice {
 enum class After {
     as_is,
     saturated,         ///< to [0, 1], NaN to 0
-    not_negative,      ///< negative numbers to 0
+    not_negative,      ///< negative numbers and -0 to 0
     nan_of_arguments,  ///< NaN where an argument is NaN
 };
 
@@ -24,10 +24,14 @@ struct half;
 template <class T>
 [[nodiscard]] T finished(After after, T value, bool has_nan) {
     switch (after) {
-        case After::saturated: return value > 0 ? std::min(value, T(1)) : T(0);
-        case After::not_negative: return value < 0 ? T(0) : value;
-        case After::nan_of_arguments: return has_nan ? std::numeric_limits<T>::quiet_NaN() : value;
-        default: return value;
+        case After::saturated:
+            return value > 0 ? std::min(value, T(1)) : T(0);
+        case After::not_negative:
+            return value <= 0 ? T(0) : value;
+        case After::nan_of_arguments:
+            return has_nan ? std::numeric_limits<T>::quiet_NaN() : value;
+        default:
+            return value;
     }
 }
 
@@ -42,7 +46,8 @@ enum class Comparison { OEQ, ONE, OGE, OGT, OLE, OLT, UEQ, UNE, UGE, UGT, ULE, U
 template <class Narrow, class Wide>
 [[nodiscard]] Narrow clamped(Wide x) {
     using Limits = std::numeric_limits<Narrow>;
-    return static_cast<Narrow>(std::clamp(x, static_cast<Wide>(Limits::min()), static_cast<Wide>(Limits::max())));
+    return static_cast<Narrow>(
+        std::clamp(x, static_cast<Wide>(Limits::min()), static_cast<Wide>(Limits::max())));
 }
 
 }  // namespace cudasim::libdevice
