@@ -63,7 +63,7 @@ llvm::Value* approximation(llvm::StringRef name, Approximation a) {
     if (name == "__nv_logf") return a.scaled(a.log2(a.argument(0)), ln_of_2);
     if (name == "__nv_log10f") return a.scaled(a.log2(a.argument(0)), log10_of_2);
     if (name == "__nv_powf") return a.exp2(a.product(a.argument(1), a.log2(a.argument(0))));
-    if (name == "__nv_sqrtf") return a.unary(llvm::Intrinsic::nvvm_sqrt_approx_ftz_f, a.argument(0));
+    if (name == "__nv_sqrtf" || name == "llvm.sqrt.f32") return a.unary(llvm::Intrinsic::nvvm_sqrt_approx_ftz_f, a.argument(0));
     return nullptr;
 }
 
@@ -71,12 +71,13 @@ llvm::Value* approximation(llvm::StringRef name, Approximation a) {
 
 void expand_fast_math(llvm::Module& module) {
     for (llvm::Function& function : module) {
-        if (!function.isDeclaration() || !function.getName().starts_with("__nv_")) continue;
+        const llvm::StringRef name = function.getName();
+        if (!function.isDeclaration() || !(name.starts_with("__nv_") || name == "llvm.sqrt.f32")) continue;
         for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
             auto* call = llvm::dyn_cast<llvm::CallInst>(user);
             if (!call || call->getCalledFunction() != &function) continue;
             if (!llvm::isa<llvm::FPMathOperator>(call) || !call->hasApproxFunc()) continue;
-            if (llvm::Value* value = approximation(function.getName(), Approximation(*call))) {
+            if (llvm::Value* value = approximation(name, Approximation(*call))) {
                 call->replaceAllUsesWith(value);
                 call->eraseFromParent();
             }

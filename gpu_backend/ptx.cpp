@@ -246,6 +246,24 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wanted) {
                module);
 }
 
+/// atom.inc and atom.dec (PTX ISA, "atom") wrap as LLVM's updates do, which LLVM 19 lowers to loops.
+void lower_wrapping_updates(llvm::Module& module) {
+    for (auto& function : module) {
+        for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+            auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+            if (!update || !update->getType()->isIntegerTy(32)) continue;
+            const bool up = update->getOperation() == llvm::AtomicRMWInst::UIncWrap;
+            if (!up && update->getOperation() != llvm::AtomicRMWInst::UDecWrap) continue;
+            llvm::IRBuilder<> builder(update);
+            const llvm::Intrinsic::ID id =
+                up ? llvm::Intrinsic::nvvm_atomic_load_inc_32 : llvm::Intrinsic::nvvm_atomic_load_dec_32;
+            update->replaceAllUsesWith(builder.CreateIntrinsic(
+                id, {update->getPointerOperand()->getType()}, {update->getPointerOperand(), update->getValOperand()}));
+            update->eraseFromParent();
+        }
+    }
+}
+
 /// LLVM 19's NVPTX back end has no pattern for `fence`; PTX ISA, "membar": the level is the scope. A fence's ordering
 /// does not matter to it: membar is sequentially consistent.
 void lower_fences(llvm::Module& module) {
@@ -338,6 +356,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
     function.setName(ptx_name(kernel));
     lower_fences(module);
+    lower_wrapping_updates(module);
     try {
         return image::read_in_child_process("LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {
             optimise(module, *machine, options.optimise);

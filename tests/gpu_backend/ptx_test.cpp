@@ -197,6 +197,22 @@ TEST(Ptx, fuses_multiply_add_only_when_asked) {
                          "fma.rn.f64"));
 }
 
+TEST(Ptx, updates_that_wrap_are_single_instructions) {
+    const std::string text = header + R"(
+define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q) {
+  %old = atomicrmw uinc_wrap ptr addrspace(1) %p, i32 7 monotonic
+  %older = atomicrmw udec_wrap ptr addrspace(1) %p, i32 %old monotonic
+  %wide = atomicrmw uinc_wrap ptr addrspace(1) %q, i64 7 monotonic
+  ret void
+}
+)";
+    const auto ptx = ptx_of(text, "f");
+    EXPECT_TRUE(contains(ptx, "atom.global.inc.u32")) << ptx;
+    EXPECT_TRUE(contains(ptx, "atom.global.dec.u32")) << ptx;
+    EXPECT_FALSE(contains(ptx, "cas.b32")) << ptx;
+    EXPECT_TRUE(contains(ptx, "cas.b64")) << ptx;  // PTX has none of 64 bits
+}
+
 TEST(Ptx, libdevice_is_linked_where_a_toolkit_is) {
     EXPECT_TRUE(contains(ptx_of(everything, "scale", {.link_libdevice = false}), ".extern .func"));
     if (!find_libdevice()) GTEST_SKIP() << "no libdevice.10.bc found: CUDA toolkit not installed";

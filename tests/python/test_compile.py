@@ -153,6 +153,23 @@ def test_fastmath_takes_what_the_processor_has():
     assert "sin.approx" not in double
 
 
+def root_and_rest(x, y):
+    return math.sqrt(x) + x * y
+
+
+def test_fastmath_approximates_square_roots():
+    fast, _ = cuda.compile(root_and_rest, (float32, float32), fastmath=True)
+    assert "sqrt.approx.ftz.f32" in fast
+    exact, _ = cuda.compile(root_and_rest, (float32, float32))
+    assert "sqrt.rn.f32" in exact
+
+
+def test_ptx_is_fused_as_the_gpus_compiler_does_unless_option_fma_says_no():
+    assert "fma.rn.f32" in cuda.compile(root_and_rest, (float32, float32))[0]
+    with options.override(fma=False):
+        assert "fma.rn.f32" not in cuda.compile(root_and_rest, (float32, float32))[0]
+
+
 def test_optimisation_can_be_switched_off():
     def many(x):
         y = x * 2

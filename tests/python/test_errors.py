@@ -1,5 +1,6 @@
 """What kernels do wrong, as a user sees it: exceptions, coordinates, tracebacks, warnings (design rules C2 to C4)."""
 
+import json
 import re
 import sys
 import traceback
@@ -329,6 +330,27 @@ def test_raise_in_a_kernel():
 def test_raise_of_the_modules_own_class():
     error = raised(raises_own[1, 8], np.zeros(1))
     assert type(error) is KernelsOwnError and str(error) == "tid=[2, 0, 0] ctaid=[0, 0, 0]: own"
+
+
+def test_raise_of_a_class_that_only_the_kernels_function_knows():
+    class Local(Exception):
+        pass
+
+    @cuda.jit(device=True)
+    def check(x):
+        if x == 1:
+            raise Local
+        if x == 2:
+            raise json.JSONDecodeError("a JSON error wants more than a message", "", 0)
+
+    @cuda.jit
+    def kernel(x):
+        check(x)
+
+    error = raised(kernel[1, 1], 1)
+    assert type(error) is Local and str(error) == "tid=[0, 0, 0] ctaid=[0, 0, 0]"
+    error = raised(kernel[1, 1], 2)
+    assert type(error) is KernelError and "JSONDecodeError: tid=[0, 0, 0]" in str(error)
 
 
 def test_assert_in_a_kernel():

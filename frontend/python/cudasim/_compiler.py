@@ -25,14 +25,15 @@ class CompiledPythonKernel:
     result_types: (function, argument types) → result type, of all functions that it reaches.
     cooperative: whether its launches are, so that their blocks can meet at grid barriers."""
 
-    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "result_types", "cooperative")
+    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "exceptions", "result_types",
+                 "cooperative")  # fmt: skip
 
-    def __init__(self, result, argument_types, constants, order):
+    def __init__(self, result, argument_types, program):
         self.image, self.kernel_name, self.typed_ir = (result[part] for part in ("image", "kernel_name", "typed_ir"))
-        self.argument_types, self.constants = argument_types, constants
+        self.argument_types, self.constants, self.exceptions = argument_types, program.constants, program.exceptions
         self.cooperative = result["cooperative"]
-        self.result_types = {(order[number], given): found for number, given, found in result["overloads"]
-                             if number < len(order)}  # functions inside functions come after
+        self.result_types = {(program.order[number], given): found for number, given, found in result["overloads"]
+                             if number < len(program.order)}  # functions inside functions come after
         self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
 
 
@@ -101,7 +102,7 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         from cudasim._kept_images import keep
 
         keep(result["image"], pyfunc.__name__, options.get("keep_images"))
-    return CompiledPythonKernel(result, tuple(argument_types), program.constants, program.order)
+    return CompiledPythonKernel(result, tuple(argument_types), program)
 
 
 def _with_parameters(overloaded):
@@ -116,12 +117,13 @@ class _Program:
     """The kernel and, transitively, every function that it names, in the form of compile_python().
 
     functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
-    dispatchers: of the functions, by number.
+    dispatchers: of the functions, by number. exceptions: the classes that they name, by their own names.
     """
 
     def __init__(self, pyfunc, links, without_debuggers):
         self.functions, self.order, self.sources, self.constants, self.dispatchers = [], [], {}, [], {}
         self._without_debuggers = without_debuggers
+        self.exceptions = {}
         self._numbers, self._overloaded, self._links = {}, {}, dict.fromkeys(links)
         self._add(pyfunc, ())
         self._describe_all()
@@ -142,7 +144,11 @@ class _Program:
         self._describe_all()
 
     def _register(self, callee):
-        """The number of a dispatcher's function, or of an Overloaded; of a declared function only its links count."""
+        """The number of a dispatcher's function, or of an Overloaded; of a declared function only its links count, of
+        an exception that it is known."""
+        if isinstance(callee, type):
+            self.exceptions.setdefault(callee.__name__, callee)
+            return None
         self._links.update(dict.fromkeys(getattr(callee, "links", ())))
         if hasattr(callee, "__cudasim_foreign__"):
             return None

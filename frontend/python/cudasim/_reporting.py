@@ -7,6 +7,7 @@ the kernel's file and line.
 
 import builtins
 import sys
+import types
 import warnings
 from typing import NamedTuple, Optional
 
@@ -16,6 +17,9 @@ from cudasim.findings import from_native
 
 #: Error findings of this process, for the exit status of `cudasim run`.
 error_count = 0
+
+#: No classes.
+NONE = types.MappingProxyType({})
 
 
 class FromThread(NamedTuple):
@@ -29,11 +33,12 @@ class FromThread(NamedTuple):
     ctaid: Optional[tuple] = None
 
 
-def deliver(report, kernel_globals, write_back, raised=FromThread(), ends_launch=FromThread()):
+def deliver(report, kernel_globals, write_back, exceptions=NONE, raised=FromThread(), ends_launch=FromThread()):
     """Raises or warns what the report says. Results are written back unless there is an error.
 
     :param report: None when there is nothing but what ends the launch
     :param write_back: called without arguments when the launch counts as done
+    :param exceptions: the classes that compiled code may raise, by their names
     :param raised: of the lowest thread that raised; without exception in native mode
     :param ends_launch: what ends the launch: KeyboardInterrupt, a debugger's quitting
     """
@@ -47,7 +52,7 @@ def deliver(report, kernel_globals, write_back, raised=FromThread(), ends_launch
     if ends_launch.exception is not None:
         exception = _with_place(ends_launch, found)
     elif failed:
-        exception = _exception(report, found, error_indices, kernel_globals, raised, interrupted)
+        exception = _exception(report, found, error_indices, kernel_globals, exceptions, raised, interrupted)
     try:
         for finding in found:
             if finding.severity == "warning":
@@ -69,7 +74,7 @@ def _with_place(ends_launch, found):
     return exception
 
 
-def _exception(report, found, error_indices, kernel_globals, raised, host_exception):
+def _exception(report, found, error_indices, names, exceptions, raised, host_exception):
     global error_count
     error_count += len(error_indices)
     main_index = error_indices[0] if error_indices else None
@@ -79,10 +84,10 @@ def _exception(report, found, error_indices, kernel_globals, raised, host_except
         main_index = interrupted[0] if interrupted else main_index
         exception = host_exception
     elif _is_of(raised, found[main_index]):
-        exception = _with_coordinates(raised.exception, found, main_index, error_indices, kernel_globals)
+        exception = _with_coordinates(raised.exception, found, main_index, error_indices, exceptions)
         own_frames = True
     else:
-        exception = make_exception(found[main_index], _also(found, main_index, error_indices), kernel_globals)
+        exception = make_exception(found[main_index], _also(found, main_index, error_indices), exceptions)
     exception.findings = found
     shown = [] if main_index is None else [main_index, *_others(found, main_index, error_indices)]
     if _in_doctest():
@@ -93,16 +98,16 @@ def _exception(report, found, error_indices, kernel_globals, raised, host_except
     if own_frames:
         return exception
     chain = found[main_index].location if main_index is not None else ()
-    return at_kernel_lines(exception, chain, kernel_globals)
+    return at_kernel_lines(exception, chain, names)
 
 
 def _is_of(raised, finding):
     return raised.exception is not None and (raised.tid, raised.ctaid) == (finding.tid, finding.ctaid)
 
 
-def _with_coordinates(exception, found, main_index, error_indices, kernel_globals):
+def _with_coordinates(exception, found, main_index, error_indices, exceptions):
     """What the thread raised, saying which thread it was; of the engine's class where the finding has one."""
-    made = make_exception(found[main_index], _also(found, main_index, error_indices), kernel_globals)
+    made = make_exception(found[main_index], _also(found, main_index, error_indices), exceptions)
     if found[main_index].kind != "kernel-exception" and not isinstance(exception, type(made)):
         return made.with_traceback(exception.__traceback__)
     text = made.args[0] if made.args else str(made)
@@ -129,7 +134,7 @@ def _also(found, main_index, error_indices):
     return [found[index] for index in _others(found, main_index, error_indices)]
 
 
-def make_exception(finding, also, kernel_globals):
+def make_exception(finding, also, exceptions):
     """The exception for a finding, with the other kinds of errors appended to its message."""
     message = finding.headline() if finding.message else finding.coordinates
     for other in also:
@@ -144,18 +149,13 @@ def make_exception(finding, also, kernel_globals):
         return KeyboardInterrupt(message)
     if finding.exception_type == "RuntimeError" and finding.kind != "kernel-exception":
         return errors.KernelError(message)
-    return _instance(_named_class(finding, kernel_globals), finding.exception_type, message)
+    return _instance(_named_class(finding, exceptions), finding.exception_type, message)
 
 
-def _named_class(finding, kernel_globals):
-    """The class the kernel raised: by its name in the kernel's module, then among the built-in ones."""
-    value = None
-    if finding.kind == "kernel-exception":
-        first, *rest = finding.exception_type.split(".")
-        value = kernel_globals.get(first)
-        for name in rest:
-            value = getattr(value, name, None)
-    if not isinstance(value, type):
+def _named_class(finding, exceptions):
+    """The class that the kernel raised, or the built-in one that stands for a fault."""
+    value = exceptions.get(finding.exception_type) if finding.kind == "kernel-exception" else None
+    if value is None:
         value = getattr(builtins, finding.exception_type, None)
     return value if isinstance(value, type) and issubclass(value, Exception) else None
 

@@ -261,6 +261,7 @@ def _record_array(value, name):
 def _callable_or_type(value, name, register_function):
     if isinstance(value, type):
         if issubclass(value, Exception):
+            register_function(value)
             return ("exception", value.__name__)
         if issubclass(value, np.generic):
             return ("data_type", name_of(value) if np.dtype(value).kind in "Mm" else np.dtype(value).name)

@@ -208,7 +208,8 @@ TABLE = (
         False,
         "rule V5: results the same on every host",
         "1, 0",
-        "Fuse multiplications and additions where the kernel's code allows it.",
+        "Fuse multiplications and additions where the kernel's code allows it. PTX is fused unless this is 0, as the GPU's "
+        "compiler does.",
     ),
     Option(
         "device",
@@ -323,6 +324,11 @@ def get(name):
         with _lock:
             _values[name] = value_and_source(name)[0]
             return _values[name]
+
+
+def is_given(name):
+    """Whether anybody has set the option, here or in the environment."""
+    return name in _set or os.environ.get(_option(name).variable, "") != ""
 
 
 def _changed():

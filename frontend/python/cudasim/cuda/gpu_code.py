@@ -44,6 +44,11 @@ def debug_info(target_options):
     return "lines" if target_options.get("lineinfo", False) else "none"
 
 
+def fuses(target_options):
+    """Whether multiplications and additions are fused: as the GPU's compiler does, unless option fma says no."""
+    return bool(target_options.get("fastmath", False)) or options.get("fma") or not options.is_given("fma")
+
+
 def ptx_of(image, name, capability, target_options):
     """The PTX of a kernel or device function, with what @cuda.jit's options ask for.
 
@@ -53,7 +58,7 @@ def ptx_of(image, name, capability, target_options):
         image,
         name,
         architecture(capability),
-        options.get("fma") or bool(target_options.get("fastmath", False)),
+        fuses(target_options),
         optimise=bool(target_options.get("opt", True)),
         debug_info=debug_info(target_options),
         launch_bounds=launch_bounds(target_options.get("launch_bounds")),

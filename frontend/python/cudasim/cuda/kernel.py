@@ -106,7 +106,7 @@ class LaunchEntry:
 
     def deliver(self, report, write_back=lambda: None):
         """Raises or warns what a launch's report says."""
-        _reporting.deliver(report, self.kernel.py_func.__globals__, write_back)
+        _reporting.deliver(report, self.kernel.py_func.__globals__, write_back, self.kernel.exceptions)
 
 
 class Launchable:
@@ -194,6 +194,7 @@ class CompiledKernel(GpuCode, Launchable):
         self.kernel_name = self._compiled.kernel_name
         self.typed_ir = self._compiled.typed_ir
         self.constants = self._compiled.constants
+        self.exceptions = self._compiled.exceptions
         #: whether all its blocks are resident at once, to meet at grid barriers
         self.cooperative = self._compiled.cooperative
         code = py_func.__code__

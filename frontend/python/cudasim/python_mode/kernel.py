@@ -147,7 +147,7 @@ class PythonEntry:
             return
         names = getattr(kernel.py_func, "__globals__", {})
         try:
-            _reporting.deliver(report, names, copies.write_back, raised, ends)
+            _reporting.deliver(report, names, copies.write_back, raised=raised, ends_launch=ends)
         except (AttributeError, NameError, TypeError) as error:
             if kernel.refusal is None:
                 raise
