@@ -57,4 +57,11 @@ void keep_debug_info(llvm::Module& module, DebugInfo kept) {
     }
 }
 
+void drop_unused_debug_info(llvm::Module& module) {
+    const bool used = llvm::any_of(module, [](const llvm::Function& function) {
+        return !function.isDeclaration() && function.getSubprogram();
+    });
+    if (!used) llvm::StripDebugInfo(module);
+}
+
 }  // namespace cudasim::gpu_backend

@@ -360,6 +360,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     try {
         return image::read_in_child_process("LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {
             optimise(module, *machine, options.optimise);
+            drop_unused_debug_info(module);
             std::string ptx = generate(module, *machine);
             if (!diagnostic.empty()) throw image::ImageError(diagnostic);
             return ptx;

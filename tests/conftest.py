@@ -17,6 +17,10 @@ sys.path.insert(0, os.path.dirname(__file__))  # both_modes, mode_differences
 
 
 def pytest_configure(config):
+    config.addinivalue_line(
+        "markers",
+        "like_images: thousands of kernels that differ in a type or an operator; every_image_test.py takes a sample",
+    )
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell's background job: programs that tests start would inherit it, and Ctrl-C would not reach them.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -31,6 +35,17 @@ def pytest_unconfigure(config):
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: pathlib.Path(item.path).name == "every_image_test.py")  # stable: the rest stays
+
+
+@pytest.fixture(autouse=True)
+def like_images_are_kept_apart(request):
+    if request.node.get_closest_marker("like_images") is None:
+        yield
+        return
+    from cudasim import options
+
+    with options.override(keep_images=os.path.join(os.environ["CUDASIM_KEEP_IMAGES"], "like")):
+        yield
 
 
 @pytest.fixture(autouse=True)

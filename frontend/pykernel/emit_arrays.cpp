@@ -196,8 +196,8 @@ void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, c
     const TypeRef array = flat ? container.type->element() : container.type;
     const TypeRef target = flat ? array->element() : indexed_array(types(), array, index.type, Location{});
     if (target->is(TypeKind::array)) return assign_view(get_item(container, index, target), value);
-    // The value is converted before the index is checked, as Python evaluates it first.
-    const Emitted converted = convert(value, target);
+    // The value is converted before the index is checked, as Python evaluates it first. A record is copied from where it is.
+    const Emitted converted = target->is(TypeKind::record) ? value : convert(value, target);
     store_element(flat ? flat_item(container, index) : element_address(container, index), converted, target,
                   array->aligned);
 }

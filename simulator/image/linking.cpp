@@ -2,6 +2,7 @@
 #include "simulator/image/linking.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
@@ -103,6 +104,46 @@ void add(Module& module, std::unique_ptr<Module> library, const std::string& pro
     if (Linker::linkModules(module, std::move(library))) throw LinkError(name + " cannot be linked: " + problem);
 }
 
+/// A list of the unit with the other's behind it. Null where both have none: an empty list is emitted as one.
+template <typename Node>
+MDTuple* joined(LLVMContext& context, MDTupleTypedArrayWrapper<Node> ours, MDTupleTypedArrayWrapper<Node> theirs) {
+    SmallVector<Metadata*> all(ours.begin(), ours.end());
+    all.append(theirs.begin(), theirs.end());
+    return all.empty() ? nullptr : MDTuple::get(context, all);
+}
+
+void take_lists(DICompileUnit& unit, const DICompileUnit& other) {
+    LLVMContext& context = unit.getContext();
+    unit.replaceEnumTypes(joined(context, unit.getEnumTypes(), other.getEnumTypes()));
+    unit.replaceRetainedTypes(joined(context, unit.getRetainedTypes(), other.getRetainedTypes()));
+    unit.replaceGlobalVariables(joined(context, unit.getGlobalVariables(), other.getGlobalVariables()));
+    unit.replaceImportedEntities(joined(context, unit.getImportedEntities(), other.getImportedEntities()));
+    unit.replaceMacros(joined(context, unit.getMacros(), other.getMacros()));
+}
+
+/// ptxas refuses debug information of several compile units ("overlapping non-identical data"): all becomes the first one's.
+void join_compile_units(Module& module) {
+    NamedMDNode* units = module.getNamedMetadata("llvm.dbg.cu");
+    if (!units || units->getNumOperands() < 2) return;
+    DebugInfoFinder finder;
+    finder.processModule(module);
+    SmallVector<MDNode*> nodes;
+    nodes.append(finder.subprograms().begin(), finder.subprograms().end());
+    nodes.append(finder.types().begin(), finder.types().end());
+    nodes.append(finder.scopes().begin(), finder.scopes().end());
+    for (DIGlobalVariableExpression* global : finder.global_variables()) nodes.push_back(global->getVariable());
+    auto& unit = *cast<DICompileUnit>(units->getOperand(0));
+    for (DICompileUnit* other : finder.compile_units()) {
+        if (other == &unit) continue;
+        take_lists(unit, *other);
+        for (MDNode* node : nodes)
+            for (unsigned i = 0; i < node->getNumOperands(); ++i)
+                if (node->getOperand(i) == other) node->replaceOperandWith(i, &unit);
+    }
+    units->clearOperands();
+    units->addOperand(&unit);
+}
+
 }  // namespace
 
 void link(Module& module, std::span<const KernelImage> libraries) {
@@ -115,6 +156,7 @@ void link(Module& module, std::span<const KernelImage> libraries) {
     context.setDiagnosticHandler(std::make_unique<RecordingHandler>(problem));
     for (const KernelImage& library : libraries) add(module, parsed(library, context), problem);
     context.setDiagnosticHandler(std::move(previous));
+    join_compile_units(module);
     for (const Function& function : module.functions()) {
         const bool missing = function.isDeclaration() && !function.use_empty() && !comes_with_the_system(function.getName());
         if (missing) throw LinkError("Undefined reference to '" + function.getName().str() + "'");

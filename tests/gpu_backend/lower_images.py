@@ -1,9 +1,9 @@
 """Lowers kernel images to PTX and gives it to ptxas: a program of its own, because what LLVM cannot lower may end it.
 
-Reads the names of files on standard input; writes a JSON line ["begin", file] before each and
+Reads JSON lines [file, architecture, ...] on standard input; writes a JSON line ["begin", file] before each and
 ["refused", file, kernel, architecture, "ptx" or "ptxas", message] for what is not accepted.
 
-    python lower_images.py PTXAS ARCHITECTURE...
+    python lower_images.py PTXAS
 """
 
 import json
@@ -42,10 +42,10 @@ def lower(path, ptxas, architectures, folder):
                 say("refused", str(path), kernel["name"], architecture, "ptxas", problem)
 
 
-def main(ptxas, *architectures):
+def main(ptxas):
     with tempfile.TemporaryDirectory() as folder:
         for line in sys.stdin:
-            path = line.rstrip("\n")
+            path, *architectures = json.loads(line)
             say("begin", path)
             lower(pathlib.Path(path), ptxas, architectures, folder)
 

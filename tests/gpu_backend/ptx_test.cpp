@@ -145,6 +145,11 @@ TEST(Ptx, debug_information_is_kept_as_far_as_asked) {
     EXPECT_TRUE(contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::lines), "DebugDirectivesOnly"));
 }
 
+TEST(Ptx, a_kernel_without_debug_information_does_not_say_that_it_has_some) {
+    const auto ptx = ptx_of(everything, "unused_kernel", {.debug_info = DebugInfo::full});
+    EXPECT_TRUE(contains(ptx, ".target sm_") && !contains(ptx, "debug")) << ptx;
+}
+
 TEST(Ptx, launch_bounds_are_directives) {
     const PtxOptions bounded{.architecture = "sm_90",
                              .bounds = {.max_threads = 128, .min_blocks = 2, .max_cluster_blocks = 4, .max_registers = 40}};

@@ -415,3 +415,17 @@ def test_what_nvcc_refuses_is_a_linker_error(nvcc):
 
     with pytest.raises(LinkerError, match=r"wrong.cu\(1\): error"):
         calling(cuda.declare_device("f", "int32(int32)", link=cuda.CUSource("int f() { return x; }", name="wrong.cu")), 1)
+
+
+def test_kernel_and_linked_code_are_one_compile_unit():
+    """ptxas refuses debug information of several, on which tests/gpu_backend/every_image_test.py insists."""
+    twice = cuda.declare_device("twice", "int32(int32)", link=cuda.PTXSource(TWICE, name="twice.ptx"))
+    half = cuda.declare_device("half", "int32(int32)", link=cuda.PTXSource(TWICE.replace("twice", "half"), name="half.ptx"))
+
+    @cuda.jit(debug=True, opt=False)
+    def kernel(x):
+        x[0] = half(twice(x[0]))
+
+    kernel[1, 1](np.ones(1, np.int32))
+    (ir,) = kernel.inspect_llvm().values()
+    assert ir.count("!DICompileUnit(") == 1 and 'DIFile(filename: "half.ptx"' in ir and "distinct !DISubprogram" in ir

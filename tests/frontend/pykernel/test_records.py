@@ -1,6 +1,8 @@
 """Records: fields of elements and of whole arrays, references, copies, where records may lie. What is refused, and with
 which class: numba-cuda 0.30.4. Values: NumPy's."""
 
+import re
+
 import numpy as np
 import pytest
 from cudasim import _compiler, cuda, errors, types
@@ -334,6 +336,20 @@ def test_types_are_numbas():
 def test_names_of_records_say_all_about_them(dtype):
     back = types.parse_type(types.name_of(dtype)).dtype
     assert (back.fields, back.itemsize, back.isalignedstruct) == (dtype.fields, dtype.itemsize, dtype.isalignedstruct)
+
+
+def test_records_are_copied_from_the_memory_they_lie_in():
+    def kernel(a):
+        shared = cuda.shared.array(4, POINT)
+        local = cuda.local.array(4, POINT)
+        shared[0] = a[0]
+        local[0] = shared[0]
+        shared[1] = local[0]
+        a[1] = shared[1]
+
+    ir = _compiler.compile_kernel(kernel, (f"unaligned array({types.name_of(POINT)}, 1d, C)",)).image.ir_text()
+    copies = re.findall(r"call void @llvm.memcpy.(p\d.p\d)", ir)
+    assert copies == ["p3.p1", "p0.p3", "p3.p0", "p1.p3"] and "addrspacecast" not in ir
 
 
 def test_unaligned_loads_in_ptx():

@@ -13,6 +13,7 @@ import pytest
 from cudasim import _compiler, cuda, errors
 from kernel_checks import kernel_of_source
 
+pytestmark = pytest.mark.like_images
 ROWS = json.loads((pathlib.Path(__file__).parent / "numba_cuda_type_facts.json").read_text())["rows"]
 GROUPS = sorted({re.sub(r"\W*\b[a-f]\b\W*", " ", row[0]).strip() or row[0] for row in ROWS})
 #: Works here, and Numba refuses it.

@@ -13,6 +13,7 @@ import pytest
 from cudasim import _compiler, errors
 from kernel_checks import kernel_of_source, types_of
 
+pytestmark = pytest.mark.like_images
 FACTS = json.loads((pathlib.Path(__file__).parent / "numba_cuda_types.json").read_text())
 TYPES = FACTS["types"]
 FUNCTIONS = {"min": min, "max": max, "pow": pow, "divmod": divmod, "abs": abs, "int": int, "bool": bool,
