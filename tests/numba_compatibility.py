@@ -224,7 +224,8 @@ HEADER = """# numba.cuda, name by name
 Made by tests/numba_compatibility.py from what the package has; do not edit it by hand. The names are those of numba-cuda 0.30.4.
 
 A name is *there* (on the host; types on both sides), *in kernels*, *differs* (and how), or *not yet*. What is *internal* to
-Numba (its compiler's parts, modules that it imports) has no meaning for programs and is not provided. How behaviour
+Numba (its compiler's parts, modules that it imports) has no meaning for programs and is not provided; where numba is
+installed, modules that numba-cuda has copied from it (`numba.cuda.core.*`, `cgutils`, …) are Numba's own. How behaviour
 differs is in [differences.md](differences.md).
 """
 

@@ -73,6 +73,33 @@ def test_modules_that_programs_import_beside_numba(run_with_numba, reported):
     assert done.stdout.startswith("done"), done.stderr
 
 
+def test_numba_cudas_copies_of_numbas_modules_are_numbas(run_with_numba, run):
+    program = """
+        import importlib
+        COPIES = {
+            "core.sigutils": "core.sigutils", "core.imputils": "core.imputils", "core.ir": "core.ir", "cgutils": "core.cgutils",
+            "serialize": "core.serialize", "utils": "core.utils", "typing.templates": "core.typing.templates",
+            "types.abstract": "core.types.abstract", "np.unsafe.ndarray": "np.unsafe.ndarray",
+            "np.ufunc.sigparse": "np.ufunc.sigparse", "cpython.unsafe.tuple": "cpython.unsafe.tuple",
+            "misc.literal": "misc.literal", "datamodel.models": "core.datamodel.models",
+        }
+        for copy, original in COPIES.items():
+            try:
+                module = importlib.import_module("numba.cuda." + copy)
+            except ModuleNotFoundError as refusal:
+                print(refusal.name)
+            else:
+                assert module is importlib.import_module("numba." + original), copy
+        from numba.cuda import misc, np, types
+        assert misc.__name__ == "cudasim.cuda.misc" and types.__name__ == "cudasim.cuda.types", (misc, types)
+        print("done")
+        """
+    done = run_with_numba.script(program, ENABLE_CUDASIM="1")
+    assert done.stdout == "done\n", done.stdout + done.stderr
+    alone = run.script(program, ENABLE_CUDASIM="1")
+    assert "numba.cuda.core.sigutils\n" in alone.stdout and alone.stdout.endswith("done\n"), alone.stdout + alone.stderr
+
+
 def test_signatures_are_numbas_types_where_numba_is(run_with_numba):
     done = run_with_numba.script(
         """

@@ -116,12 +116,36 @@ class _AliasLoader:
 _NUMBAS_OWN = {"numba.cuda.core.config": "numba.core.config", "numba.cuda.core.errors": "numba.core.errors"}
 
 
+#: Where numba-cuda keeps its copies of Numba's compiler, and where Numba has the originals. Programs import them for their
+#: own llvmlite code, to name an error, to type a value.
+_COPIES_OF_NUMBAS = {
+    **{f"numba.cuda.{name}": f"numba.core.{name}" for name in (
+        "cgutils", "datamodel", "debuginfo", "itanium_mangler", "serialize", "typeconv", "types", "typing", "utils")},
+    **{f"numba.cuda.{name}": f"numba.{name}" for name in ("cloudpickle", "core", "cpython", "misc", "np")},
+}  # fmt: skip
+
+
+def _original_in_numba(name):
+    """numba.cuda.core.sigutils → numba.core.sigutils; None for a module that is no copy."""
+    for copies, originals in _COPIES_OF_NUMBAS.items():
+        if name == copies or name.startswith(copies + "."):
+            return originals + name[len(copies) :]
+    return None
+
+
+def _found(name):
+    try:
+        return importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        return None
+
+
 def _cuda_spec(name):
     own_name = _NUMBAS_OWN.get(name) or "cudasim" + name[len("numba") :]
-    try:
-        own_spec = importlib.util.find_spec(own_name)
-    except ModuleNotFoundError:
-        own_spec = None
+    own_spec = _found(own_name)
+    original = _original_in_numba(name) if own_spec is None and _real_numba_exists() else None
+    if original is not None:
+        own_name, own_spec = original, _found(original)
     if own_spec is None:
         raise ModuleNotFoundError(
             f"no module named {name!r}: cudasim has no such part of numba.cuda (yet)", name=name

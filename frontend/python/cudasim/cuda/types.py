@@ -3,6 +3,9 @@
 from cudasim import types as _types
 from cudasim.types import real_numba_types as _real
 
+#: A package in numba-cuda; its modules are Numba's own (cudasim/switch.py).
+__path__ = []
+
 #: Numba's classes of scalar types; cudasim's types have one class for all.
 _NUMBERS = ("Boolean", "Integer", "Float", "Complex", "Number")
 

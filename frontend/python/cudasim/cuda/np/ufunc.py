@@ -2,4 +2,7 @@
 
 from cudasim.cuda.vectorizers import guvectorize, vectorize
 
+#: A package in numba-cuda; its modules are Numba's own (cudasim/switch.py).
+__path__ = []
+
 __all__ = ["guvectorize", "vectorize"]
