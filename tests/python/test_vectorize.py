@@ -4,6 +4,8 @@ The rules are numba.cuda's (https://numba.readthedocs.io/en/stable/cuda/ufunc.ht
 of elements, errors and reduce: test_vectorize_functions.py.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -184,3 +186,63 @@ def test_streams_and_unknown_keywords():
     np.testing.assert_array_equal(result.copy_to_host(stream=stream), A32 * A32 + A32)
     with pytest.warns(UserWarning, match="unrecognized keywords: where"):
         multiply_add(A32, A32, where=True)
+
+
+LARGE = np.random.default_rng(1).random(100_000)  # host arrays of this size are not copied
+
+
+@pytest.mark.parametrize("b", [LARGE, LARGE.copy(), LARGE[::-1].copy()], ids=["same", "equal", "other"])
+def test_large_host_arrays(b):
+    before = LARGE.copy()
+    np.testing.assert_array_equal(multiply_add(LARGE, b), LARGE * b + LARGE)
+    np.testing.assert_array_equal(LARGE, before)
+
+
+def test_large_host_arrays_that_overlap_or_are_page_locked():
+    np.testing.assert_array_equal(multiply_add(LARGE[1:], LARGE[:-1]), LARGE[1:] * LARGE[:-1] + LARGE[1:])
+    own = LARGE.copy()
+    with cuda.mapped(own), cuda.pinned(pinned := LARGE.copy()):
+        np.testing.assert_array_equal(multiply_add(own, pinned), own * pinned + own)
+    halves = LARGE.reshape(2, -1)
+    np.testing.assert_array_equal(multiply_add(halves, halves[0]), halves * halves[0] + halves)
+
+
+def test_host_arrays_are_the_hosts_alone_after_a_fault():
+    @cuda.vectorize(["int64(int64, int64)"])
+    def quotient(a, b):
+        return a // b
+
+    a, b = np.arange(100_000), np.ones(100_000, np.int64)
+    b[77] = 0
+    with pytest.raises(ZeroDivisionError, match="tid="):
+        quotient(a, b)
+    b[77] = 1
+    with cuda.mapped(a), cuda.mapped(b):  # refused for memory that kernels use
+        pass
+    np.testing.assert_array_equal(quotient(a, b), a)
+
+
+def test_large_host_arrays_in_several_threads():
+    with ThreadPoolExecutor(4) as threads:
+        for result in threads.map(lambda _: multiply_add(LARGE, LARGE), range(8)):
+            np.testing.assert_array_equal(result, LARGE * LARGE + LARGE)
+
+
+def test_host_arrays_must_fit_into_the_simulated_device(run):
+    done = run.script(
+        """
+        import numpy as np
+        from cudasim import cuda, errors
+
+        @cuda.vectorize(["float64(float64)"])
+        def twice(x):
+            return 2 * x
+
+        try:
+            twice(np.ones(1 << 17))
+        except errors.CudaAPIError as error:
+            print(error.code, twice(np.ones(1 << 14)).sum())
+        """,
+        CUDASIM_DEVICE_MEMORY="1048576",
+    )
+    assert done.stdout == f"2 {2 << 14}.0\n", done.stdout + done.stderr

@@ -4,6 +4,7 @@ As with numba.cuda (deviceufunc): arrays must have the very dtypes of a signatur
 dtype that the signature wants; arguments are broadcast; a device array among them means a result on the device.
 """
 
+import math
 import warnings
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from cudasim import _native, errors
 from cudasim.cuda.array_functions import to_device
 from cudasim.cuda.array_interface import as_device_array, is_cuda_array
+from cudasim.cuda.borrowed_memory import BorrowedMemory
 from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.stream import stream as new_stream
@@ -49,6 +51,8 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         on_device = any(isinstance(array, DeviceNDArray) for array in arrays)
         arrays, shape = _broadcast(arrays)
         result_type, kernel = self.functions[dtypes]
+        if out is None and not on_device:
+            return self._on_host(arrays, shape, result_type, kernel, stream)
         parameters = [_on_device(array, len(shape), stream) for array in arrays]
         if out is None:
             result = _unwritten(shape, result_type, stream)
@@ -59,9 +63,21 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         kernel.forall(flat.size, tpb=threads_per_block(self.max_blocksize), stream=stream)(*parameters, flat)
         if flat is not target and not _shares_memory(flat, target):
             target.copy_to_device(flat.copy_to_host().reshape(target.shape))
-        if isinstance(result, DeviceNDArray):
-            return result if on_device or out is not None else result.copy_to_host()
-        return target.copy_to_host(result, stream=stream)
+        return result if isinstance(result, DeviceNDArray) else target.copy_to_host(result, stream=stream)
+
+    def _on_host(self, arrays, shape, result_type, kernel, stream):
+        """Of host arrays, as a new host array."""
+        flat = [array if array.ndim == 1 else array.ravel() for array in arrays]
+        result = np.empty(math.prod(shape), result_type)
+        every = [*flat, result]
+        with BorrowedMemory(sum(array.nbytes for array in every)) as memory:
+            lent = [memory.view(array) for array in every]
+            parameters = [to_device(array, stream) if view is None else view for array, view in zip(flat, lent)]
+            target = _unwritten(result.shape, result_type, stream) if lent[-1] is None else lent[-1]
+            kernel.forall(result.size, tpb=threads_per_block(self.max_blocksize), stream=stream)(*parameters, target)
+            if lent[-1] is None:
+                target.copy_to_host(result, stream=stream)
+        return result.reshape(shape)
 
     def _resolve(self, operands):
         """The dtypes of the signature that fits."""
