@@ -38,7 +38,7 @@ INTERNAL = {
         debuginfo descriptor device_init ffi ffi_forced_object flags importlib itanium_mangler launchconfig locks
         lowering mathimpl misc models nvvmutils os serialize sys target typeconv
         utils warnings np literal cudadecl cudaimpl deviceufunc tests memory_management simulator reduction
-        deferred_type vector_types numba_cuda_default_ptx_cc
+        deferred_type ufuncs numba_cuda_default_ptx_cc
     """,
     "numba.cuda.cudadrv.devicearray": """
         DeviceNDArrayBase NumbaPerformanceWarning array_core from_array_like from_record_like
@@ -72,7 +72,7 @@ INTERNAL = {
         numba.cuda.deviceufunc numba.cuda.launchconfig numba.cuda.locks
         numba.cuda.memory_management numba.cuda.models numba.cuda.printimpl numba.cuda.serialize
         numba.cuda.simulator numba.cuda.target numba.cuda.typing.templates numba.cuda.utils numba.cuda.np.ufunc
-        numba.cuda.cudadrv.dummyarray numba.cuda.kernels.transpose
+        numba.cuda.cudadrv.dummyarray numba.cuda.ufuncs
     """,
 }
 INTERNAL = {section: frozenset(names.split()) for section, names in INTERNAL.items()}

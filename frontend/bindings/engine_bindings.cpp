@@ -296,9 +296,9 @@ void bind_device(py::module_& module) {
                  return LoadedImage{
                      self, as_driver_call("cuModuleLoadData", [&] { return self->device.load(image); })};
              })
-        .def("global_address", [](SimulatedDevice& self, const LoadedImage& loaded, const std::string& name) {
-            return as_driver_call("cuModuleGetGlobal",
-                                  [&] { return self.device.global_address(*loaded.image, name); });
+        .def("global_range", [](SimulatedDevice& self, const LoadedImage& loaded, const std::string& name) {
+            const auto range = as_driver_call("cuModuleGetGlobal", [&] { return self.device.global_range(*loaded.image, name); });
+            return py::make_tuple(range.base, range.bytes);
         });
 }
 

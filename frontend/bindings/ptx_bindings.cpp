@@ -1,4 +1,6 @@
-// PTX text as an image of device functions: read_ptx(), PtxError; LinkError, which compile_python() raises.
+// PTX text as an image: read_ptx(), PtxError. Images put together: linked_image(), LinkError, which compile_python() raises too.
+#include <pybind11/stl.h>
+
 #include "frontend/bindings/bindings.h"
 #include "frontend/ptx/reader.h"
 #include "simulator/image/linking.h"
@@ -23,8 +25,14 @@ void bind_ptx(py::module_& module) {
             PyErr_SetString(link_error, error.what());
         }
     });
-    module.def("read_ptx", &ptx::read, py::arg("text"), py::arg("file"),
-               "The functions of PTX text as a KernelImage without kernels. `file` is its name in reports. Raises PtxError.");
+    module.def("read_ptx",
+               [](const std::string& text, const std::string& file, bool kernels) {
+                   return ptx::read(text, file, kernels ? ptx::Entries::kernels : ptx::Entries::left_out);
+               },
+               py::arg("text"), py::arg("file"), py::arg("kernels") = false,
+               "PTX text as a KernelImage, with or without its entries. `file` is its name in reports. Raises PtxError.");
+    module.def("linked_image", [](const std::vector<image::KernelImage>& parts) { return image::linked(parts); }, py::arg("parts"),
+               "Images as one module, with the kernels of all. Raises LinkError.");
 }
 
 }  // namespace cudasim::bindings

@@ -95,7 +95,12 @@ void FunctionTranslation::add_variables() {
         if (own.space == Space::registers) registers_.insert(own.name);
     }
     for (std::size_t i = 0; i < source.parameters.size(); ++i) {
-        if (llvm::AllocaInst* place = variable(source.parameters[i].name)) builder.CreateStore(target_->getArg(static_cast<unsigned>(i)), place);
+        llvm::AllocaInst* place = variable(source.parameters[i].name);
+        llvm::Argument* given = target_->getArg(static_cast<unsigned>(i));
+        if (place && given->hasByValAttr())
+            builder.CreateMemCpy(place, place->getAlign(), given, given->getParamAlign(), module.module.getDataLayout().getTypeAllocSize(place->getAllocatedType()));
+        else if (place)
+            builder.CreateStore(given, place);
     }
 }
 

@@ -27,10 +27,14 @@ llvm::GlobalValue::LinkageTypes linkage_of(Linkage linkage) {
                                         : llvm::GlobalValue::ExternalLinkage;
 }
 
+llvm::Align alignment_of(const Variable& variable) {
+    return llvm::Align(variable.alignment ? variable.alignment : std::max(1U, variable.type.width / 8));
+}
+
 }  // namespace
 
-ModuleTranslation::ModuleTranslation(const Module& source, const std::string& file_path)
-    : module(file_path, context), debug(module), source_(source), path_(file_path) {
+ModuleTranslation::ModuleTranslation(const Module& source, const std::string& file_path, Entries entries)
+    : module(file_path, context), debug(module), source_(source), path_(file_path), entries_(entries) {
     module.setTargetTriple(std::string(image::target_triple));
     module.setDataLayout(image::data_layout);
     module.setSourceFileName(file_path);
@@ -71,15 +75,31 @@ const Function* ModuleTranslation::find_function(const std::string& name) const 
     return nullptr;
 }
 
+bool ModuleTranslation::translates(const Function& function) const {
+    return function.has_body && (!function.is_entry || entries_ == Entries::kernels);
+}
+
 llvm::Function* ModuleTranslation::declare(const Function& function) {
     if (llvm::Function* known = module.getFunction(function.name)) return known;
     llvm::SmallVector<llvm::Type*> parameters;
-    for (const Variable& parameter : function.parameters) parameters.push_back(storage(parameter));
+    const auto by_value = [&](const Variable& parameter) { return function.is_entry && parameter.is_array; };
+    for (const Variable& parameter : function.parameters)
+        parameters.push_back(by_value(parameter) ? llvm::PointerType::get(context, 0) : storage(parameter));
     if (function.results.size() > 1) throw PtxError("'" + function.name + "' has more than one result", function.place.line);
     llvm::Type* result = function.results.empty() ? llvm::Type::getVoidTy(context) : storage(function.results[0]);
-    return llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
-                                  function.has_body ? linkage_of(function.linkage) : llvm::GlobalValue::ExternalLinkage,
-                                  function.name, module);
+    const bool is_external = !function.has_body || function.is_entry;  // the driver finds entries, .visible or not
+    llvm::Function* made = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+                                                  is_external ? llvm::GlobalValue::ExternalLinkage : linkage_of(function.linkage),
+                                                  function.name, module);
+    if (function.is_entry) made->setCallingConv(llvm::CallingConv::PTX_Kernel);
+    for (unsigned i = 0; i < function.parameters.size(); ++i) {
+        const Variable& parameter = function.parameters[i];
+        made->getArg(i)->setName(parameter.name);
+        if (!by_value(parameter)) continue;
+        made->addParamAttr(i, llvm::Attribute::getWithByValType(context, storage(parameter)));
+        made->addParamAttr(i, llvm::Attribute::getWithAlignment(context, alignment_of(parameter)));
+    }
+    return made;
 }
 
 llvm::GlobalVariable* ModuleTranslation::variable(const std::string& name) const {
@@ -124,7 +144,7 @@ llvm::GlobalVariable* ModuleTranslation::add_variable(const Variable& variable, 
                                                                 : initial_value(variable);
     known = new llvm::GlobalVariable(module, type, variable.space == Space::constant, linkage_of(variable.linkage), initial, name,
                                      nullptr, llvm::GlobalValue::NotThreadLocal, address_space(variable.space));
-    known->setAlignment(llvm::Align(variable.alignment ? variable.alignment : std::max(1U, variable.type.width / 8)));
+    known->setAlignment(alignment_of(variable));
     if (variable.space == Space::shared) shared_ = known;
     return known;
 }
@@ -132,7 +152,7 @@ llvm::GlobalVariable* ModuleTranslation::add_variable(const Variable& variable, 
 /// Shared variables that the compiler moved into the function that uses them.
 void ModuleTranslation::add_shared_of_functions() {
     for (const Function& function : source_.functions) {
-        if (function.is_entry) continue;
+        if (!translates(function)) continue;
         for (const Variable& variable : function.variables)
             if (variable.space == Space::shared || variable.space == Space::global || variable.space == Space::constant)
                 add_variable(variable, function.name + "$" + variable.name);
@@ -143,8 +163,7 @@ image::KernelImage ModuleTranslation::run(const std::string& text) {
     for (const Variable& variable : source_.variables) add_variable(variable, variable.name);
     add_shared_of_functions();
     for (const Function& function : source_.functions) {
-        if (function.is_entry || !function.has_body) continue;
-        FunctionTranslation(*this, function, declare(function)).run();
+        if (translates(function)) FunctionTranslation(*this, function, declare(function)).run();
     }
     debug.finalize();
     std::string problem;
@@ -153,9 +172,9 @@ image::KernelImage ModuleTranslation::run(const std::string& text) {
     return image::KernelImage::from_module(module, {{path_, text}});
 }
 
-image::KernelImage read(const std::string& text, const std::string& file) {
+image::KernelImage read(const std::string& text, const std::string& file, Entries entries) {
     const Module parsed = parse(text);
-    return ModuleTranslation(parsed, file).run(text);
+    return ModuleTranslation(parsed, file, entries).run(text);
 }
 
 }  // namespace cudasim::ptx

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "frontend/ptx/reader.h"
 #include "frontend/ptx/syntax.h"
 #include "simulator/image/kernel_image.h"
 
@@ -22,7 +23,7 @@ namespace cudasim::ptx {
 
 class ModuleTranslation {
   public:
-    ModuleTranslation(const Module& source, const std::string& file);
+    ModuleTranslation(const Module& source, const std::string& file, Entries entries);
     /// @throws PtxError
     [[nodiscard]] image::KernelImage run(const std::string& text);
 
@@ -32,6 +33,8 @@ class ModuleTranslation {
     [[nodiscard]] llvm::Type* storage(const Variable& variable);
     [[nodiscard]] const Function* find_function(const std::string& name) const;
     [[nodiscard]] llvm::Function* declare(const Function& function);
+    /// Whether the function gets a body here.
+    [[nodiscard]] bool translates(const Function& function) const;
     /// Null when the module has no such variable.
     [[nodiscard]] llvm::GlobalVariable* variable(const std::string& name) const;
     llvm::GlobalVariable* add_variable(const Variable& variable, const std::string& name);
@@ -50,6 +53,7 @@ class ModuleTranslation {
 
     const Module& source_;
     std::string path_;
+    Entries entries_;
     std::map<std::string, llvm::GlobalVariable*> variables_;
     llvm::GlobalVariable* shared_ = nullptr;
 };

@@ -171,8 +171,8 @@ std::shared_ptr<const jit::CompiledKernel> Device::compile(LoadedImage& image, s
     return image.prepare(kernel, options).kernel;
 }
 
-DevicePointer Device::global_address(const LoadedImage& image, std::string_view name) const {
-    return const_cast<LoadedImage&>(image).global_address(name);
+AddressRange Device::global_range(const LoadedImage& image, std::string_view name) const {
+    return const_cast<LoadedImage&>(image).global_range(name);
 }
 
 namespace {

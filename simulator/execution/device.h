@@ -164,7 +164,7 @@ class Device {
                                       const LaunchOptions& options);
 
     /// Address of a global or constant variable of a loaded image. @throws CudaError 500 not found
-    [[nodiscard]] DevicePointer global_address(const LoadedImage& image, std::string_view name) const;
+    [[nodiscard]] AddressRange global_range(const LoadedImage& image, std::string_view name) const;
 
     struct State;
 

@@ -81,11 +81,11 @@ void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
     globals_base_ = *base;
 }
 
-DevicePointer LoadedImage::global_address(std::string_view name) {
+AddressRange LoadedImage::global_range(std::string_view name) {
     if (!layout_ && !image_.kernels().empty()) (void)prepare(image_.kernels().front().name, {});
     if (layout_)
         for (const auto& variable : layout_->variables)
-            if (variable.name == name) return globals_base_ + variable.offset;
+            if (variable.name == name) return {globals_base_ + variable.offset, variable.bytes};
     throw CudaError(500, "CUDA_ERROR_NOT_FOUND", "no global variable '" + std::string(name) + "' in the image");
 }
 

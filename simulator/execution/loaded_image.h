@@ -42,7 +42,7 @@ class LoadedImage {
     /// First byte of the globals segment; 0 when the image has none or nothing has been compiled yet.
     [[nodiscard]] DevicePointer globals_base() const { return globals_base_; }
     /// @throws CudaError 500 (not found) when the image has no such variable
-    [[nodiscard]] DevicePointer global_address(std::string_view name);
+    [[nodiscard]] AddressRange global_range(std::string_view name);
 
   private:
     void place_globals(const jit::GlobalsLayout& layout);

@@ -144,12 +144,7 @@ void join_compile_units(Module& module) {
     units->addOperand(&unit);
 }
 
-}  // namespace
-
-void link(Module& module, std::span<const KernelImage> libraries) {
-    std::set<const GlobalValue*> own;
-    for (const GlobalValue& value : module.global_values())
-        if (!value.isDeclaration()) own.insert(&value);
+void add_all(Module& module, std::span<const KernelImage> libraries) {
     LLVMContext& context = module.getContext();
     std::string problem;
     std::unique_ptr<DiagnosticHandler> previous = context.getDiagnosticHandler();
@@ -161,8 +156,28 @@ void link(Module& module, std::span<const KernelImage> libraries) {
         const bool missing = function.isDeclaration() && !function.use_empty() && !comes_with_the_system(function.getName());
         if (missing) throw LinkError("Undefined reference to '" + function.getName().str() + "'");
     }
+}
+
+}  // namespace
+
+void link(Module& module, std::span<const KernelImage> libraries) {
+    std::set<const GlobalValue*> own;
+    for (const GlobalValue& value : module.global_values())
+        if (!value.isDeclaration()) own.insert(&value);
+    add_all(module, libraries);
     for (GlobalValue& value : module.global_values())
         if (!value.isDeclaration() && !own.contains(&value)) value.setLinkage(GlobalValue::InternalLinkage);
+}
+
+KernelImage linked(std::span<const KernelImage> parts) {
+    LLVMContext context;
+    Module module("linked", context);
+    module.setTargetTriple(std::string(target_triple));
+    module.setDataLayout(data_layout);
+    add_all(module, parts);
+    std::vector<SourceFile> sources;
+    for (const KernelImage& part : parts) sources.insert(sources.end(), part.sources().begin(), part.sources().end());
+    return KernelImage::from_module(module, std::move(sources));
 }
 
 }  // namespace cudasim::image

@@ -17,4 +17,8 @@ struct LinkError : std::runtime_error {
 /// same width (a pointer for a 64-bit word, a float for a 32-bit one), or as a narrower integer. @throws LinkError
 void link(llvm::Module& module, std::span<const KernelImage> libraries);
 
+/// The parts as one image: the kernels, functions and variables of all, those that are external by their names.
+/// @throws LinkError
+[[nodiscard]] KernelImage linked(std::span<const KernelImage> parts);
+
 }  // namespace cudasim::image

@@ -11,6 +11,7 @@
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/late_instrumentation.h"
 #include "simulator/jit/local_variables.h"
+#include "simulator/jit/lowering.h"
 
 namespace cudasim::jit {
 namespace {
@@ -108,8 +109,9 @@ std::optional<Variable> variable_behind(Value* address) {
 
 class MemoryChecks {
   public:
-    MemoryChecks(Function& function, bool constants)
-        : function_(function),
+    MemoryChecks(Compilation& compilation, Function& function, bool constants)
+        : compilation_(compilation),
+          function_(function),
           constants_(constants),
           data_layout_(function.getParent()->getDataLayout()),
           head_(function),
@@ -141,10 +143,19 @@ class MemoryChecks {
         if (const auto* local = dyn_cast<AllocaInst>(place.object)) {
             return lies_inside(*local, offset, *bytes, access.alignment);
         }
+        if (lies_in_parameter(*place.object, offset, *bytes)) return (access.flags & access_write) == 0;
         const auto variable = variable_at(place.object);
         if (!variable || access.alignment > 16) return false;
         const bool forbidden = variable->space == constant && (access.flags & access_write) != 0;
         return !forbidden && offset + *bytes <= variable->bytes;
+    }
+
+    /// The kernel's parameters that are passed by value lie in the launch's buffer, which is host memory.
+    bool lies_in_parameter(const Value& object, std::uint64_t offset, std::uint64_t bytes) const {
+        const auto* argument = dyn_cast<Argument>(&object);
+        if (!argument || argument->getParent() != compilation_.kernel || argument->getArgNo() < body_parameters) return false;
+        const unsigned index = argument->getArgNo() - body_parameters;
+        return compilation_.by_value[index] && offset + bytes <= compilation_.description->parameters[index].size;
     }
 
     static std::optional<std::uint64_t> constant_bytes(const Value& bytes) {
@@ -230,6 +241,7 @@ class MemoryChecks {
         return builder.CreateICmpSGT(end, open);
     }
 
+    Compilation& compilation_;
     Function& function_;
     bool constants_;  ///< the image has read-only variables
     const DataLayout& data_layout_;
@@ -252,7 +264,7 @@ void insert_memory_checks(Compilation& compilation) {
         const bool constants = any_of(compilation.layout.globals->variables,
                                       [](const jit::GlobalVariable& variable) { return variable.constant; });
         for (Function& function : *compilation.module) {
-            if (!function.isDeclaration()) compilation.uses_shadow |= MemoryChecks(function, constants).run();
+            if (!function.isDeclaration()) compilation.uses_shadow |= MemoryChecks(compilation, function, constants).run();
         }
     }
     drop_keepers(*compilation.module);

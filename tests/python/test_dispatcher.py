@@ -298,3 +298,24 @@ def test_extensions_prepare_arguments_from_the_last_to_the_first():
     assert plus.seen == ["array(float64, 1d, C)", "UniTuple(int64 x 2)", "int64", "int64"] == twice.seen
     assert array.tolist() == [10.0]  # what was appended first is called first
     assert cuda.jit(lambda x: None).extensions == []
+
+
+def test_callbacks_before_a_launch_see_kernel_and_arguments():
+    seen = []
+    configured = increment[1, 4]
+    x = np.zeros(4)
+
+    def before(kernel, configuration):
+        seen.append((kernel.py_func, configuration.griddim, configuration.args[0] is x, x.copy()))
+
+    configured.pre_launch_callbacks.append(before)
+    try:
+        configured(x)
+        assert configured.args is None and len(seen) == 1
+        assert seen[0][:3] == (increment.py_func, (1, 1, 1), True) and seen[0][3].tolist() == [0] * 4
+        with pytest.raises(TypeError, match="pre_launch_callbacks cannot be pickled"):
+            pickle.dumps(configured)
+    finally:
+        configured.pre_launch_callbacks.clear()
+    configured(x)
+    assert len(seen) == 1

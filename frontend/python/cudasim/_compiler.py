@@ -23,18 +23,33 @@ class CompiledPythonKernel:
     """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
     argument_types, result_type: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
     result_types: (function, argument types) → result type, of all functions that it reaches.
-    cooperative: whether its launches are, so that their blocks can meet at grid barriers."""
+    cooperative: whether its launches are, so that their blocks can meet at grid barriers.
+    links: paths and LinkableCode with the foreign functions that it reaches."""
 
     __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "exceptions", "result_types",
-                 "cooperative")  # fmt: skip
+                 "cooperative", "links")  # fmt: skip
 
     def __init__(self, result, argument_types, program):
         self.image, self.kernel_name, self.typed_ir = (result[part] for part in ("image", "kernel_name", "typed_ir"))
         self.argument_types, self.constants, self.exceptions = argument_types, program.constants, program.exceptions
-        self.cooperative = result["cooperative"]
+        self.cooperative, self.links = result["cooperative"], program.links
         self.result_types = {(program.order[number], given): found for number, given, found in result["overloads"]
                              if number < len(program.order)}  # functions inside functions come after
         self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
+
+    def state(self):
+        """What another process can make it of again, but for the functions around the kernel and their constants."""
+        kept = {name: getattr(self, name) for name in self.__slots__}
+        return kept | {"image": self.image.serialise(), "constants": [], "result_types": {}}
+
+    @classmethod
+    def from_state(cls, state):
+        """The inverse of state()."""
+        compiled = cls.__new__(cls)
+        for name, value in state.items():
+            setattr(compiled, name, value)
+        compiled.image = _native.KernelImage.deserialise(state["image"])
+        return compiled
 
 
 def compile_kernel(
@@ -134,8 +149,13 @@ class _Program:
                                "library_name": library_name, "exact_signatures": exact})  # fmt: skip
         return len(self.order) - 1
 
+    @property
+    def links(self):
+        """What the functions link: paths and LinkableCode."""
+        return tuple(self._links)
+
     def libraries(self):
-        """Images of the code that the functions link."""
+        """Images of that code."""
         return images_of(self._links)
 
     def use_library(self, name):

@@ -41,14 +41,35 @@ def images_of(links):
     return list(found.values())
 
 
+def module_image(text, name):
+    """The image of PTX text with its kernels, for a module of its own.
+
+    :raises _native.PtxError: for text that is wrong
+    """
+    return _native.linked_image([_native.read_ptx(text, name, kernels=True)])
+
+
+def image_with_kernels(code):
+    """LinkableCode as an image, its kernels too.
+
+    :raises LinkerError: for kinds that cannot be simulated, and text that is wrong
+    """
+    text, name = _ptx_of(code)
+    return _read(text, name, True)
+
+
 def _image(text, name):
     if (name, text) not in _images:
-        try:
-            _images[name, text] = _native.read_ptx(text, name)
-        except _native.PtxError as error:
-            reason, line = error.args
-            raise LinkerError(f"{name}, line {line}: {reason}") from None
+        _images[name, text] = _read(text, name, False)
     return _images[name, text]
+
+
+def _read(text, name, kernels):
+    try:
+        return _native.read_ptx(text, name, kernels)
+    except _native.PtxError as error:
+        reason, line = error.args
+        raise LinkerError(f"{name}, line {line}: {reason}") from None
 
 
 def _ptx_of(link):
@@ -64,13 +85,14 @@ def _ptx_of(link):
     if isinstance(code, PTXSource):
         return text.rstrip("\0"), name
     if isinstance(code, CUSource):
-        return _compiled(text, name), name
+        return compiled_cu(text, name), name
     raise LinkerError(
         f"{name}: {code.kind} holds code for one kind of GPU, which cannot be simulated; link PTX instead (nvcc -ptx -rdc=true)"
     )
 
 
-def _nvcc():
+def nvcc():
+    """The path of nvcc, or None."""
     beside = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
     for root in filter(None, beside):
         if os.access(os.path.join(root, "bin", "nvcc"), os.X_OK):
@@ -81,12 +103,13 @@ def _nvcc():
 _compilations = {}
 
 
-def _compiled(source, name):
-    """CUDA C++ as PTX, by nvcc."""
-    if (name, source) in _compilations:
-        return _compilations[name, source]
-    nvcc = _nvcc()
-    if nvcc is None:
+def compiled_cu(source, name, architecture="sm_75", flags=("-lineinfo",)):
+    """CUDA C++ as PTX, by nvcc. :raises LinkerError: without nvcc, and with what it says"""
+    key = name, source, architecture, flags
+    if key in _compilations:
+        return _compilations[key]
+    compiler = nvcc()
+    if compiler is None:
         raise LinkerError(
             f"{name}: compiling CUDA C++ needs nvcc of a CUDA toolkit (CUDA_HOME, or on PATH), which is not here; "
             "compile it elsewhere with nvcc -ptx -rdc=true and link the PTX"
@@ -97,11 +120,11 @@ def _compiled(source, name):
             file.write(f'#line 1 "{name}"\n{source}')
         beside = ["-I", os.path.dirname(os.path.abspath(name))] if os.path.exists(name) else []
         done = subprocess.run(
-            [nvcc, "-ptx", "-rdc=true", "-lineinfo", "-arch=sm_75", *beside, path, "-o", output],
+            [compiler, "-ptx", "-rdc=true", *flags, f"-arch={architecture}", *beside, path, "-o", output],
             capture_output=True, text=True,
         )  # fmt: skip
         if done.returncode != 0:
             raise LinkerError(f"{name}: nvcc says:\n{done.stdout}{done.stderr}")
         with open(output) as file:
-            _compilations[name, source] = file.read()
-    return _compilations[name, source]
+            _compilations[key] = file.read()
+    return _compilations[key]

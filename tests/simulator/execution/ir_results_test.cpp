@@ -270,7 +270,7 @@ define void @k() {
     EXPECT_EQ(messages(run_ir(image, {2}, {10})), "");
     EXPECT_EQ(first, image_);
     int counter = 0;
-    device().copy_from_device(&counter, device().global_address(*image_, "counter"), 4);
+    device().copy_from_device(&counter, device().global_range(*image_, "counter").base, 4);
     EXPECT_EQ(counter, 140);
 }
 

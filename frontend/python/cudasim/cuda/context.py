@@ -14,6 +14,7 @@ import numpy as np
 
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.cuda.context_memory import ContextMemory
+from cudasim.cuda.context_modules import ContextModules
 from cudasim.cuda.device import devices, initialisation_error
 
 
@@ -82,7 +83,7 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
-class Context(ContextMemory):
+class Context(ContextMemory, ContextModules):
     """The context of one device; there is one for each, which all host threads share."""
 
     _handles = itertools.count(0xC0DA0000, 0x1000)
@@ -91,6 +92,7 @@ class Context(ContextMemory):
         self.device = device
         self.handle = next(Context._handles)
         self.extras = {}  # for whoever has something to keep with a context
+        self.modules = {}  # handle → Module
         self._peers = set()  # devices whose memory kernels of this one may use
 
     def __repr__(self):
@@ -114,6 +116,7 @@ class Context(ContextMemory):
 
         stream_work.drop(self.device.id)
         super().reset()
+        self.unload_all_modules()
 
     def push(self):
         """Makes the context's device current in this host thread."""

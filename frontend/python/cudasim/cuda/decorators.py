@@ -10,7 +10,6 @@ from cudasim.cuda.kernel_function import BoundKernel, function_of
 
 # Accepted because they change nothing that a simulator shows: name → why.
 _WITHOUT_EFFECT = {
-    "cache": "compiled kernels are always kept on disk (option cache)",
     "forceinline": "the compiler decides",
     "inline": "the compiler decides",
     "lineinfo": "line information is always there",
@@ -66,6 +65,7 @@ def jit(
     :param fastmath: operations may be reassociated, divisions become multiplications by reciprocals, signed zeros
         do not count; the same flags go to both back ends
     :param link: files and LinkableCode with device functions that were declared with cuda.declare_device()
+    :param cache: keeps what is compiled in files, for the next process (function_cache.py)
     :param launch_bounds: threads per block that a launch may have at most, or a tuple that begins with it
     """
     if device and link:
@@ -85,6 +85,7 @@ def jit(
         "max_registers": _checked_registers(kws.get("max_registers")),
         "extensions": list(kws.get("extensions") or ()),
         "link": checked_links(link),
+        "cache": bool(cache),
         "device": device,
     }
 

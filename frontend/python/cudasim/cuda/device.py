@@ -147,14 +147,6 @@ class Device:
             f"CUDASIM_DEVICE and CUDA_VISIBLE_DEVICES give {len(devices())}"
         )
 
-    @classmethod
-    def from_identity(cls, identity):
-        """The device with this identity. :raises RuntimeError: when there is none"""
-        for device in devices():
-            if device.get_device_identity() == identity:
-                return device
-        raise RuntimeError(f"No device of {identity} is found; the simulated machine has {len(devices())} devices")
-
     def get_device_identity(self):
         return {
             name: getattr(self, name.upper()) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")

@@ -6,9 +6,11 @@ kernel[grid, block](x, y)
   LaunchEntry.run               → packs, calls the engine, delivers its report (kernel.py)
 """
 
+import collections
 import operator
 import sys
 import threading
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.device_function import DeviceFunction
 from cudasim.cuda.function_state import function_from, state_of
 from cudasim.cuda.inspection import InspectedFunction
-from cudasim.cuda.kernel import make_kernel
+from cudasim.cuda.kernel import CompiledKernel, make_kernel
 from cudasim.cuda.launch_configuration import check_stream_device, fits, not_configured, parse_brackets
 from cudasim.cuda.performance_warnings import warn_of_small_grid
 from cudasim.cuda.stream import key_of
@@ -31,6 +33,14 @@ _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
 _CACHED_CONFIGURATIONS = 256
 
 
+class CompileStatistics(NamedTuple):
+    """Of a dispatcher with cache=True: the cache's folder (else None), and signature → how often found there, or not."""
+
+    cache_path: Optional[str]
+    cache_hits: collections.Counter
+    cache_misses: collections.Counter
+
+
 class ConfiguredKernel(_native.FramelessCall):
     """A kernel with its launch configuration; calling it launches."""
 
@@ -38,9 +48,15 @@ class ConfiguredKernel(_native.FramelessCall):
         super().__init__(self._run_prepared if dispatcher.extensions else self._run)
         self.dispatcher = dispatcher
         self.griddim, self.blockdim, self.stream, self.sharedmem = griddim, blockdim, stream, sharedmem
+        #: called with (kernel, this object) before each launch
+        self.pre_launch_callbacks = []
+        #: the arguments of a launch, while its callbacks run
+        self.args = None
         self._entries = {}
 
     def __reduce__(self):
+        if self.pre_launch_callbacks:
+            raise TypeError("a launch configuration with pre_launch_callbacks cannot be pickled: functions of this process")
         return operator.getitem, (
             self.dispatcher,
             (self.griddim, self.blockdim, self.stream, self.sharedmem),
@@ -81,6 +97,8 @@ class ConfiguredKernel(_native.FramelessCall):
             )
         if _gettrace() is not None:
             entry = self._traced_entry(entry, device, key)
+        if self.pre_launch_callbacks:
+            self._call_back(entry.kernel, args)
         if stream_work.busy or entry.deferred:
             self._enqueue(entry, device, args, values if plain and entry.takes_values else None)
         elif plain and entry.takes_values:
@@ -89,6 +107,14 @@ class ConfiguredKernel(_native.FramelessCall):
                 entry.deliver(report)
         else:
             entry.run(args)
+
+    def _call_back(self, kernel, args):
+        before, self.args = self.args, args
+        try:
+            for callback in self.pre_launch_callbacks:
+                callback(kernel, self)
+        finally:
+            self.args = before
 
     def _enqueue(self, entry, device, args, values):
         """The launch waits for its turn in the stream; so does the program if results go to pageable memory."""
@@ -171,6 +197,10 @@ class CUDADispatcher(InspectedFunction):
         self._traced = {}  # types of arguments → kernel in Python mode, for trace functions
         self._can_compile = True
         self._lock = threading.RLock()
+        self._cache = None
+        self._cache_hits, self._cache_misses = collections.Counter(), collections.Counter()
+        if self.targetoptions.get("cache"):
+            self.enable_caching()
         for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
             setattr(self, attribute, getattr(py_func, attribute, None))
         self.__wrapped__ = py_func
@@ -292,8 +322,27 @@ class CUDADispatcher(InspectedFunction):
             return kernel
 
     def _compile(self, argument_types, converts=False):
-        kernel = make_kernel(self, argument_types, converts)
+        kernel = self._cached_kernel(argument_types, converts)
+        if kernel is None:
+            kernel = make_kernel(self, argument_types, converts)
+            self._cache_misses[kernel.signature] += 1
+            if self._cache is not None and kernel.mode == "native":
+                self._cache.save(argument_types, self._options_of_compiler, kernel.compiled)
         self._overloads[argument_types] = kernel
+        return kernel
+
+    @property
+    def _options_of_compiler(self):
+        return (bool(self.targetoptions.get("fastmath", False)),)
+
+    def _cached_kernel(self, argument_types, converts):
+        if self._cache is None or options.get("mode") == "python":
+            return None
+        cached = self._cache.load(argument_types, self._options_of_compiler)
+        if cached is None:
+            return None
+        kernel = CompiledKernel(self.py_func, argument_types, self.targetoptions, converts, cached=cached)
+        self._cache_hits[kernel.signature] += 1
         return kernel
 
     def _in_mode(self, kernel, mode):
@@ -357,12 +406,23 @@ class CUDADispatcher(InspectedFunction):
         with self._lock:
             known = [(names, getattr(kernel, "converts", False)) for names, kernel in self._overloads.items()]
             self._overloads.clear(), self._resolved.clear(), self._traced.clear(), self._configured.clear()
+            if self._cache is not None:
+                self._cache.flush()
             for names, converts in known:
                 if not self.device:
                     self._compile(names, converts)
 
     def enable_caching(self):
-        """Nothing to do: compiled kernels are kept on disk (option cache)."""
+        """Keeps what is compiled for the next process. :raises RuntimeError: for functions without a source file"""
+        from cudasim.cuda.function_cache import FunctionCache
+
+        self._cache = None if self.device else FunctionCache(self.py_func)
+
+    @property
+    def stats(self):
+        """Where compiled overloads are kept, and which ones came from there."""
+        path = None if self._cache is None else self._cache.path
+        return CompileStatistics(path, self._cache_hits, self._cache_misses)
 
     @property
     def extensions(self):

@@ -7,6 +7,7 @@ packs its arguments and calls the engine.
 
 import math
 import threading
+import weakref
 
 from cudasim import _progress, _reporting, options
 from cudasim._frozen_constants import warn_of_changes
@@ -109,6 +110,47 @@ class LaunchEntry:
         _reporting.deliver(report, self.kernel.py_func.__globals__, write_back, self.kernel.exceptions)
 
 
+def launch_options(name, mode, target_options):
+    """The options in force that mean the same in both modes, as _native's plans take them; `name` is for people."""
+    return {
+        "policy": options.get("policy"),
+        "seed": options.get("seed") % 2**64,
+        "raise_float_division": bool(target_options.get("debug", False)) or options.get("raise_float_division"),
+        "strict": options.get("strict"),
+        "max_faults": options.get("max_faults"),
+        "progress": _progress.shown_as(name, mode),
+        "progress_after_seconds": _progress.AFTER_SECONDS,
+    }
+
+
+def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, target_options):
+    """A _native.LaunchPlan of a kernel of an image, with the options in force.
+
+    :param loaded: the image on its device
+    :param name: what reports call the kernel
+    :param target_options: @cuda.jit's
+    """
+    from cudasim import _native, cache
+
+    cache.apply()
+    return _native.LaunchPlan(
+        loaded,
+        image,
+        kernel_name,
+        name,
+        grid,
+        block,
+        shared_bytes,
+        carrier=options.get("carrier"),
+        workers=options.get("workers"),
+        time_limit_seconds=options.get("time_limit"),
+        memory_checks=options.get("memory_checks"),
+        fma_contraction=options.get("fma"),
+        optimisation=2 if target_options.get("opt", True) else 0,
+        **launch_options(name, "native", target_options),
+    )
+
+
 class Launchable:
     """What every kernel for given argument types has, compiled or not: limits of its launches."""
 
@@ -147,15 +189,7 @@ class Launchable:
 
     def launch_options(self):
         """The options in force that mean the same in both modes, as _native's plans take them."""
-        return {
-            "policy": options.get("policy"),
-            "seed": options.get("seed") % 2**64,
-            "raise_float_division": bool(self.target_options.get("debug", False)) or options.get("raise_float_division"),
-            "strict": options.get("strict"),
-            "max_faults": options.get("max_faults"),
-            "progress": _progress.shown_as(self.name, self.mode),
-            "progress_after_seconds": _progress.AFTER_SECONDS,
-        }
+        return launch_options(self.name, self.mode, self.target_options)
 
     def check_configuration(self, grid, block):
         """Refuses extents that no launch may have, and blocks above launch_bounds."""
@@ -166,23 +200,40 @@ class Launchable:
             check_launch_bounds(block, bounds, self.name)
 
 
+def module_with_callbacks(kernel, device):
+    """Calls the setup callbacks of the code that the kernel is linked with; the teardown callbacks at the end of the
+    context, or of the kernel."""
+    setup, teardown = (
+        [callback for link in kernel.links if (callback := getattr(link, name, None)) is not None]
+        for name in ("setup_callback", "teardown_callback")
+    )
+    if setup or teardown:
+        from cudasim.cuda.context import context_of
+
+        module = context_of(device).create_module_image(kernel.image, setup, teardown)
+        weakref.finalize(kernel, module.unload).atexit = False
+
+
 class CompiledKernel(GpuCode, Launchable):
     """A Python kernel compiled for given argument types."""
 
     mode = "native"
 
-    def __init__(self, py_func, argument_types, target_options, converts=False, without_debuggers=False):
+    def __init__(
+        self, py_func, argument_types, target_options, converts=False, without_debuggers=False, cached=None
+    ):
         """
         :param argument_types: Numba's type names
         :param without_debuggers: see _compiler.compile_kernel
         :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
+        :param cached: what it was compiled to before (function_cache.py)
         """
         from cudasim import _compiler
 
         self.py_func = py_func
         self.argument_types, self.converts = argument_types, converts
         self.target_options = target_options
-        self._compiled = _compiler.compile_kernel(
+        self.compiled = cached or _compiler.compile_kernel(
             py_func,
             argument_types,
             debug=target_options.get("debug", False),
@@ -190,13 +241,14 @@ class CompiledKernel(GpuCode, Launchable):
             links=target_options.get("link", ()),
             without_debuggers=without_debuggers,
         )
-        self.image = self._compiled.image
-        self.kernel_name = self._compiled.kernel_name
-        self.typed_ir = self._compiled.typed_ir
-        self.constants = self._compiled.constants
-        self.exceptions = self._compiled.exceptions
+        self.image = self.compiled.image
+        self.kernel_name = self.compiled.kernel_name
+        self.typed_ir = self.compiled.typed_ir
+        self.links = self.compiled.links
+        self.constants = self.compiled.constants
+        self.exceptions = self.compiled.exceptions
         #: whether all its blocks are resident at once, to meet at grid barriers
-        self.cooperative = self._compiled.cooperative
+        self.cooperative = self.compiled.cooperative
         code = py_func.__code__
         self.packer = Packer(argument_types, code.co_varnames[: code.co_argcount], converts)
         self._parameter_bytes = next(
@@ -212,6 +264,7 @@ class CompiledKernel(GpuCode, Launchable):
         with self._lock:
             if device not in self._loaded:
                 self._loaded[device] = device.native.load(self.image)
+                module_with_callbacks(self, device)
             return self._loaded[device]
 
     def entry(self, device, grid, block, shared_bytes):
@@ -221,24 +274,15 @@ class CompiledKernel(GpuCode, Launchable):
         return LaunchEntry(self, device, plan, self._parameter_bytes)
 
     def _plan(self, device, grid, block, shared_bytes):
-        from cudasim import _native, cache
-
-        cache.apply()
-        return _native.LaunchPlan(
+        return make_plan(
             self._loaded_image(device),
             self.image,
             self.kernel_name,
-            self.py_func.__name__,
+            self.name,
             grid,
             block,
             shared_bytes,
-            carrier=options.get("carrier"),
-            workers=options.get("workers"),
-            time_limit_seconds=options.get("time_limit"),
-            memory_checks=options.get("memory_checks"),
-            fma_contraction=options.get("fma"),
-            optimisation=2 if self.target_options.get("opt", True) else 0,
-            **self.launch_options(),
+            self.target_options,
         )
 
     @property

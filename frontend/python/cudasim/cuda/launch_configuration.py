@@ -135,11 +135,12 @@ def best_block_size(profile, shared_bytes, limit):
     """The largest block with which most threads are resident, as cuOccupancyMaxPotentialBlockSize finds it.
     (Registers are not modelled.)
 
-    :param shared_bytes: shared memory of a block, static and dynamic
+    :param shared_bytes: shared memory of a block, static and dynamic; a number, or a function of the threads per block
     """
     warp, best, best_threads = profile["warp_size"], 1, 0
     for threads in range(limit // warp * warp or limit, 0, -warp):
-        blocks = blocks_per_multiprocessor(profile, threads, shared_bytes)
+        shared = shared_bytes(threads) if callable(shared_bytes) else shared_bytes
+        blocks = blocks_per_multiprocessor(profile, threads, shared)
         if blocks * threads > best_threads:
             best, best_threads = threads, blocks * threads
     return best

@@ -31,6 +31,7 @@ LAZY = {
             "testing",
             "types",
             "typing",
+            "vector_types",
             "vectorizers",
         )
     },

@@ -37,8 +37,15 @@ from cudasim.cuda.device_memory import (  # noqa: F401
     require_device_memory,
 )
 from cudasim.cuda.driver_calls import MemoryCalls
+from cudasim.cuda.driver_function import Function, launch_kernel  # noqa: F401
+from cudasim.cuda.driver_function import Function as CudaPythonFunction  # noqa: F401
+from cudasim.cuda.driver_function import FunctionAttributes as FuncAttr  # noqa: F401
+from cudasim.cuda.driver_module import Module, load_module_image  # noqa: F401
+from cudasim.cuda.driver_module import Module as CudaPythonModule  # noqa: F401
 from cudasim.cuda.event import Event, event_elapsed_time  # noqa: F401
 from cudasim.cuda.ipc import IpcHandle  # noqa: F401
+from cudasim.cuda.linker import Linker  # noqa: F401
+from cudasim.cuda.linker import Linker as _Linker  # noqa: F401
 from cudasim.cuda.memory_manager import (  # noqa: F401
     INTERFACE_VERSION as _SUPPORTED_EMM_INTERFACE_VERSION,
 )
@@ -157,20 +164,6 @@ class _ActiveContext:
 
     def __bool__(self):
         return self.context_handle is not None
-
-    def get_version(self):
-        """The newest CUDA that the driver knows, as (major, minor)."""
-        return get_version()
-
-    def reset(self):
-        """Gives back the memory of all devices."""
-        for device in devices():
-            context_of(device).reset()
-
-
-def get_version():
-    """The newest CUDA that the driver knows, as (major, minor)."""
-    return tuple(_runtime.get_version())
 
 
 driver = Driver()

@@ -38,11 +38,11 @@ class LinkableCode:
     def from_path(cls, path):
         """The file's content, of the kind that its ending says."""
         ending = os.path.splitext(path)[1][1:].lower()
-        if ending not in _BY_ENDING:
-            raise RuntimeError(f"{path}: no device code has the ending '.{ending}'; known are {', '.join(_BY_ENDING)}")
+        if ending not in BY_ENDING:
+            raise RuntimeError(f"{path}: no device code has the ending '.{ending}'; known are {', '.join(BY_ENDING)}")
         with open(path, "rb") as file:
             content = file.read()
-        made = _BY_ENDING[ending]
+        made = BY_ENDING[ending]
         return made(content.decode() if made in (PTXSource, CUSource) else content, name=os.path.basename(path))
 
     @classmethod
@@ -95,7 +95,7 @@ class LTOIR(LinkableCode):
     kind, default_name = "ltoir", "<unnamed-ltoir>"
 
 
-_BY_ENDING = {
+BY_ENDING = {
     "o": Object, "ptx": PTXSource, "a": Archive, "lib": Archive, "cubin": Cubin, "fatbin": Fatbin, "ltoir": LTOIR,
     "cu": CUSource,
 }  # fmt: skip
