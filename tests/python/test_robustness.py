@@ -163,6 +163,33 @@ def test_fork_after_a_launch(run):
         ENABLE_CUDASIM="1",
     )
     assert done.stdout.strip() == "0", done.stderr
+    assert done.stderr.count("CUDA initialized before forking") == 1 and "x)\n" in done.stderr
+
+
+def test_a_forked_child_fails_as_on_a_gpu_where_gpus_are_asked_for(run):
+    done = run.script(
+        """
+        import os, sys, threading
+        from cudasim import cuda
+        from cudasim.cuda.cudadrv.error import CudaDriverError
+        def fails(number):
+            try:
+                cuda.device_array(3)
+            except CudaDriverError as error:
+                print(number, "CUDA initialized before forking" in str(error), flush=True)
+        for number in (1, 2):  # in the first child nobody had used CUDA
+            if os.fork() == 0:
+                fails(number)
+                thread = threading.Thread(target=fails, args=(number,))
+                thread.start()
+                thread.join()
+                os._exit(0)
+            os.wait()
+            cuda.device_array(3)
+        """,
+        CUDASIM_REPORT_AS_SIMULATOR="0",
+    )
+    assert done.stdout == "2 True\n2 True\n", done.stdout + done.stderr
 
 
 def test_multiprocessing_with_fork(run):

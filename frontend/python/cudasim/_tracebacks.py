@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import types
+import warnings
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: How the file names of the package's own device code begin, in debug info (findings::own_code) and of kernels that are
@@ -158,6 +159,18 @@ def without_package_frames(traceback):
         if not _is_package_frame(entry):
             result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
+
+
+def warn_at_users_line(message, category):
+    """Warns at the innermost line of code that is not cudasim's own: the launch or the call."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and is_package_code(frame.f_code):
+        frame = frame.f_back
+    names = frame.f_globals
+    warnings.warn_explicit(
+        category(message), category, frame.f_code.co_filename, frame.f_lineno, names.get("__name__"),
+        names.setdefault("__warningregistry__", {}),
+    )  # fmt: skip
 
 
 def calling_frame():

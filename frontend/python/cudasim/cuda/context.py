@@ -7,24 +7,58 @@ use of CUDA pushes device 0. `with cuda.gpus[1]:` pushes and pops, `cuda.select_
 import contextlib
 import functools
 import itertools
+import os
 import threading
 from typing import NamedTuple
 
 import numpy as np
 
-from cudasim._cuda_errors import CudaAPIError
+from cudasim import options
+from cudasim._cuda_errors import CudaAPIError, CudaDriverError
+from cudasim._tracebacks import warn_at_users_line
 from cudasim.cuda.context_memory import ContextMemory
 from cudasim.cuda.context_modules import ContextModules
-from cudasim.cuda.device import devices, initialisation_error
+from cudasim.cuda.device import are_made, devices, initialisation_error
+from cudasim.errors import CudasimWarning
+
+_forked_after_use = False  # whether this process was forked when its parent had used CUDA, and nobody has been told
 
 
 class _ThreadState(threading.local):
     def __init__(self):
-        self.stack = []  # devices; the last is current
+        self.stack = _AfterFork() if _forked_after_use else []  # devices; the last is current
         self.attached = None  # the device that a function with require_context runs on
 
 
+class _AfterFork(list):
+    """The stack of a process that was forked after its parent had used CUDA: says at the first use what a GPU does."""
+
+    def __len__(self):
+        global _forked_after_use
+        message = (
+            "CUDA initialized before forking: on a GPU every CUDA call of this process fails with "
+            "CUDA_ERROR_NOT_INITIALIZED (3), because its parent had used CUDA when it was forked"
+        )
+        advice = "Start processes with multiprocessing.get_context('spawn'), or use CUDA in the children only"
+        if options.get("strict") or not options.get("report_as_simulator"):
+            raise CudaDriverError(f"{message}. {advice}")
+        _thread.stack, _forked_after_use = list(list.__iter__(self)), False
+        warn_at_users_line(f"{message}; here it goes on with a copy of all device memory. {advice}", CudasimWarning)
+        return len(_thread.stack)
+
+
 _thread = _ThreadState()
+
+
+def _after_fork_in_child():
+    global _forked_after_use
+    if are_made():
+        _forked_after_use = True
+        _thread.stack = _AfterFork(list.__iter__(_thread.stack))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def not_permitted():

@@ -1,11 +1,8 @@
 """Numba's warnings about slow programs: small grids, and host arrays that every launch copies. cudasim._numba_config says when."""
 
-import sys
-import warnings
-
 from cudasim import errors
 from cudasim._numba_config import warns_about
-from cudasim._tracebacks import is_package_code
+from cudasim._tracebacks import warn_at_users_line
 
 #: numba.cuda's: fewer blocks leave most GPUs idle.
 _FEWEST_BLOCKS = 128
@@ -15,22 +12,15 @@ def warn_of_small_grid(grid):
     """For a launch configuration that leaves a GPU idle."""
     blocks = grid[0] * grid[1] * grid[2]
     if blocks < _FEWEST_BLOCKS and warns_about("CUDA_LOW_OCCUPANCY_WARNINGS"):
-        _warn(f"Grid size {blocks} will likely result in GPU under-utilization due to low occupancy.")
+        warn_at_users_line(
+            f"Grid size {blocks} will likely result in GPU under-utilization due to low occupancy.",
+            errors.NumbaPerformanceWarning,
+        )
 
 
 def warn_of_host_copy():
     """For a host array as an argument of a launch."""
     if warns_about("CUDA_WARN_ON_IMPLICIT_COPY"):
-        _warn("Host array used in CUDA kernel will incur copy overhead to/from device.")
-
-
-def _warn(message):
-    """At the line of the launch."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and is_package_code(frame.f_code):
-        frame = frame.f_back
-    names = frame.f_globals
-    warnings.warn_explicit(
-        errors.NumbaPerformanceWarning(message), errors.NumbaPerformanceWarning, frame.f_code.co_filename,
-        frame.f_lineno, names.get("__name__"), names.setdefault("__warningregistry__", {}),
-    )  # fmt: skip
+        warn_at_users_line(
+            "Host array used in CUDA kernel will incur copy overhead to/from device.", errors.NumbaPerformanceWarning
+        )
