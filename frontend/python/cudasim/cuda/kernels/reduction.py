@@ -8,6 +8,8 @@ is who does it: a thread here has 16 neighbouring columns, so that a host reads 
 
 import numpy as np
 
+from cudasim.cuda.borrowed_memory import BorrowedMemory
+
 #: Columns per block, blocks at most, and columns per thread.
 _COLUMNS, _MOST_BLOCKS, _PER_THREAD = 128, 64, 16
 
@@ -119,8 +121,16 @@ class Reduce:
         init = arr.dtype.type(init)
         if arr.size < 1:
             return init
-        if not cuda.is_cuda_array(arr):
-            arr = cuda.to_device(np.ascontiguousarray(arr), stream=stream)
+        if cuda.is_cuda_array(arr):
+            return self._reduced(arr, res, init, stream)
+        arr = np.ascontiguousarray(arr)
+        with BorrowedMemory(arr.nbytes) as memory:
+            lent = memory.view(arr)
+            return self._reduced(cuda.to_device(arr, stream=stream) if lent is None else lent, res, init, stream)
+
+    def _reduced(self, arr, res, init, stream):
+        from cudasim import cuda
+
         reduce_columns, reduce_rest = self._kernels_for(np.dtype(arr.dtype))
         whole = arr.size // _COLUMNS * _COLUMNS
         blocks = min(whole // _COLUMNS, _MOST_BLOCKS)
