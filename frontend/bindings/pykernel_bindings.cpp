@@ -93,6 +93,21 @@ GlobalValue global_value(py::handle description) {
     throw std::invalid_argument("compile_python: unknown kind of global '" + kind + "'");
 }
 
+/// (argument types, number of the function, whether it takes literals), or (argument types, symbol in linked code,
+/// (types of its parameters, of its result)).
+Choice choice(const py::tuple& fields) {
+    Choice result{.arguments = py::cast<std::vector<std::string>>(fields[0])};
+    if (py::isinstance<py::str>(fields[1])) {
+        result.symbol = py::cast<std::string>(fields[1]);
+        auto [parameters, returned] = py::cast<std::pair<std::vector<std::string>, std::string>>(fields[2]);
+        result.signature = {std::move(parameters), std::move(returned)};
+    } else {
+        result.function = py::cast<std::uint32_t>(fields[1]);
+        result.takes_literals = py::cast<bool>(fields[2]);
+    }
+    return result;
+}
+
 /// node: ast.FunctionDef or ast.Lambda; line_offset; file; first_line and lines of the source; globals:
 /// dotted name → description; defaults: descriptions; signatures: (argument types, result type or "").
 FunctionSource function_source(const py::dict& function) {
@@ -114,8 +129,7 @@ FunctionSource function_source(const py::dict& function) {
     source.is_overloaded = function.contains("choices");
     if (source.is_overloaded) {
         for (py::handle item : function["choices"]) {
-            auto [arguments, number] = py::cast<std::pair<std::vector<std::string>, std::uint32_t>>(item);
-            source.choices.push_back({std::move(arguments), number});
+            source.choices.push_back(choice(py::reinterpret_borrow<py::tuple>(item)));
         }
     }
     return source;
@@ -129,6 +143,7 @@ bool names_the_grid(const image::KernelImage& image) {
 
 py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
                         const std::vector<std::pair<std::string, std::string>>& sources,
+                        const py::dict& extensions,
                         std::vector<image::KernelImage> libraries, bool fastmath,
                         bool fma, const std::string& entry, std::string entry_name, std::string result_type) {
     Request request;
@@ -141,6 +156,10 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     for (std::uint32_t i = 0; i < request.functions.size(); ++i) {
         const std::string& name = request.functions[i].library_name;
         if (!name.empty()) request.library.emplace(name, i);
+    }
+    for (const auto& [key, value] : extensions) {
+        const auto [function, is_method] = py::cast<std::pair<std::uint32_t, bool>>(value);
+        request.extensions.emplace(py::cast<std::pair<std::string, std::string>>(key), Extension{function, is_method});
     }
     request.argument_types = std::move(argument_types);
     request.fastmath = fastmath;
@@ -204,6 +223,7 @@ void raise_source_error(const SourceError& error) {
     exception.attr("standing") = standing_name(error.standing);
     exception.attr("file") = error.file;
     exception.attr("wanted_overload") = error.wanted_overload;
+    exception.attr("wanted_attribute") = error.wanted_attribute;
     exception.attr("wanted_types") = error.wanted_types;
     exception.attr("line") = error.location.line;
     exception.attr("column") = error.location.column;
@@ -236,7 +256,7 @@ void bind_pykernel(py::module_& module) {
     module.def("libdevice_functions", &libdevice_functions,
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
-               py::arg("sources"), py::arg("libraries"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
+               py::arg("sources"), py::arg("extensions"), py::arg("libraries"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
                py::arg("entry") = "kernel", py::arg("entry_name") = "", py::arg("result_type") = "",
                "Compiles functions[0] for the argument types, linked with the functions of the libraries, as a kernel or as a device function with the ABI \"c\" or "
                "\"numba\": {image, kernel_name, typed_ir, cooperative, notes: [(message, file, line)], overloads: [(index of the "

@@ -28,10 +28,21 @@ struct DeclaredSignature {
     std::string result;
 };
 
-/// Which function of the request a call with these argument types means.
+/// What a call of an overloaded function with these argument types means (Type::request_name(), "omitted" where left
+/// out): a function of the request, or one of linked code.
 struct Choice {
     std::vector<std::string> arguments;
     std::uint32_t function = 0;
+    bool takes_literals = false;  ///< `function` is typed for the literal types themselves
+    std::string symbol;           ///< of linked code, which takes and gives the parts of values (emission.h); else empty
+    DeclaredSignature signature;  ///< of linked code
+};
+
+/// What numba.cuda.extending.overload_method and overload_attribute add to values of a type: an overloaded function,
+/// whose first argument is the value.
+struct Extension {
+    std::uint32_t function = 0;
+    bool is_method = false;
 };
 
 /// A Python function and everything its names mean.
@@ -67,6 +78,7 @@ enum class Entry {
 struct Request {
     std::vector<FunctionSource> functions;    ///< [0] is the kernel, or the device function to compile
     std::map<std::string, std::uint32_t, std::less<>> library;  ///< name → its number among the functions
+    std::map<std::pair<std::string, std::string>, Extension> extensions;  ///< by type (request_name()) and attribute
     std::vector<std::string> argument_types;  ///< Numba's type names
     Entry entry = Entry::kernel;
     std::string entry_name;   ///< of a device function

@@ -202,6 +202,9 @@ class FunctionEmitter {
     /// Of `raise e`: an exception that was made, or a class.
     [[nodiscard]] TypeRef type_of_raised(const Instruction& in) const { return values_[in.operands[0]].type; }
     [[nodiscard]] Emitted emit_function_call(const Instruction& instruction, std::uint32_t function);
+    /// A function of linked code that takes and gives the parts of its values.
+    [[nodiscard]] Emitted call_linked(const Program::Called& called, std::span<const Emitted> arguments);
+    [[nodiscard]] Emitted parts_of_result(TypeRef type, llvm::Value* result);
 
     // emit_values.cpp
     [[nodiscard]] Emitted convert_to_complex(const Emitted& value, TypeRef from, TypeRef type);

@@ -336,6 +336,7 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
     if (in.type->is(TypeKind::exception)) return {in.type, {}};
     if (callee->is(TypeKind::data_type)) return convert(present(values_[in.operands[1]]), in.type);
     const bool method = callee->is(TypeKind::method);
+    if (const auto added = extension_number(callee)) return emit_function_call(in, *added);
     if (!method && callee->global->kind == GlobalKind::function)
         return emit_function_call(in, static_cast<std::uint32_t>(callee->global->integer));
     if (!method && callee->global->kind == GlobalKind::foreign) {
@@ -361,21 +362,41 @@ Emitted FunctionEmitter::emit_named_tuple(const Instruction& in) {
 
 Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t function) {
     const FunctionSource& source = module.program.source(function);
+    Program::Called called =
+        module.program.bound(function, in, [&](ValueId operand) { return values_[operand].type; });
     std::vector<Emitted> arguments;
-    std::vector<TypeRef> argument_types;
-    for (std::uint32_t operand : module.program.bind(source, in)) {
-        const bool is_default = operand >= Program::default_base;
-        Emitted argument;
-        if (is_default) {
-            const GlobalValue& value = source.defaults[operand - Program::default_base];
-            argument = constant(value, module.program.type_of(value, in.location));
-        } else {
-            argument = values_[in.operands[operand]];
-        }
-        argument_types.push_back(types().without_literal(argument.type));
-        arguments.push_back(std::move(argument));
+    for (std::size_t i = 0; i < called.sources.size(); ++i) {
+        const std::uint32_t operand = called.sources[i];
+        if (operand >= Program::default_base)
+            arguments.push_back(constant(source.defaults[operand - Program::default_base], called.arguments[i]));
+        else  // a method's own object is the callee
+            arguments.push_back({called.arguments[i], values_[in.operands[operand]].parts});
+        if (operand != 0 && operand < Program::default_base) arguments.back().type = values_[in.operands[operand]].type;
     }
-    return call_function(module.program.specialise(function, argument_types, in.location), arguments);
+    module.program.resolve(function, called, in.location);
+    return called.linked ? call_linked(called, arguments) : call_function(*called.function, arguments);
+}
+
+Emitted FunctionEmitter::call_linked(const Program::Called& called, std::span<const Emitted> arguments) {
+    llvm::SmallVector<llvm::Value*> flat;
+    for (std::size_t i = 0; i < called.parameters.size(); ++i)
+        flat.append(convert(arguments[i], called.parameters[i]).parts);
+    llvm::SmallVector<llvm::Type*> parts;
+    module.part_types(called.result, false, parts);
+    llvm::Type* returned = parts.empty()       ? builder.getVoidTy()
+                           : parts.size() == 1 ? parts[0]
+                                               : llvm::StructType::get(module.context, parts);
+    return parts_of_result(called.result, call(called.linked->symbol, returned, flat));
+}
+
+Emitted FunctionEmitter::parts_of_result(TypeRef type, llvm::Value* result) {
+    Emitted emitted{type, {}};
+    llvm::SmallVector<llvm::Type*> parts;
+    module.part_types(type, false, parts);
+    if (parts.size() == 1) emitted.parts.push_back(result);
+    for (unsigned i = 0; parts.size() > 1 && i < parts.size(); ++i)
+        emitted.parts.push_back(builder.CreateExtractValue(result, i));
+    return emitted;
 }
 
 Emitted FunctionEmitter::call_function(Specialisation& callee, std::span<const Emitted> arguments) {
@@ -384,14 +405,7 @@ Emitted FunctionEmitter::call_function(Specialisation& callee, std::span<const E
         const Emitted converted = convert(arguments[i], callee.arguments[i]);
         flat.append(converted.parts.begin(), converted.parts.end());
     }
-    llvm::Value* result = builder.CreateCall(module.function(callee), flat);
-    Emitted emitted{callee.result, {}};
-    llvm::SmallVector<llvm::Type*> parts;
-    module.part_types(callee.result, false, parts);
-    if (parts.size() == 1) emitted.parts.push_back(result);
-    for (unsigned i = 0; parts.size() > 1 && i < parts.size(); ++i)
-        emitted.parts.push_back(builder.CreateExtractValue(result, i));
-    return emitted;
+    return parts_of_result(callee.result, builder.CreateCall(module.function(callee), flat));
 }
 
 }  // namespace cudasim::pykernel

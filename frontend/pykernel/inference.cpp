@@ -187,7 +187,7 @@ class Inference {
             case Opcode::binary:
                 return binary_type(program_, in.op, raw(0), raw(1), in.location);
             case Opcode::get_attribute:
-                return attribute_type(types_, raw(0)->is(TypeKind::member) ? raw(0) : operand(0), in.text, in.location);
+                return attribute(in, raw(0)->is(TypeKind::member) ? raw(0) : operand(0));
             case Opcode::get_item:
                 return item_type(types_, operand(0), operand(1), in.location);
             case Opcode::set_item:
@@ -226,6 +226,28 @@ class Inference {
         return nullptr;
     }
 
+    /// The compiler's own attributes come first, then what programs have added.
+    TypeRef attribute(const Instruction& in, TypeRef object) {
+        if (const Extension* added = program_.extension(object, in.text)) {
+            if (added->is_method) return types_.method(object, extension_prefix + std::to_string(added->function));
+            return extension_call(added->function, object, in.location).result;
+        }
+        try {
+            return attribute_type(types_, object, in.text, in.location);
+        } catch (SourceError& error) {
+            if (error.wanted_overload || !error.wanted_attribute.empty()) throw;
+            error.wanted_attribute = in.text;
+            error.wanted_types = {object->request_name()};
+            throw;
+        }
+    }
+
+    Program::Called extension_call(std::uint32_t function, TypeRef object, Location place) {
+        Program::Called call{.sources = {0}, .arguments = {object}};
+        program_.resolve(function, call, place);
+        return call;
+    }
+
     TypeRef build_tuple(const Instruction& in) {
         std::vector<TypeRef> elements;
         for (ValueId operand : in.operands) elements.push_back(type(operand));
@@ -260,6 +282,7 @@ class Inference {
         }
         const TypeRef callee = type(in.operands[0]);
         if (callee->is(TypeKind::data_type)) return conversion_call(in, callee->element());
+        if (const auto added = extension_number(callee)) return function_call(in, *added);
         if (callee->is(TypeKind::method)) return table_call(in, callee->name);
         if (callee->is(TypeKind::object)) {
             const GlobalValue& global = *callee->global;
@@ -362,16 +385,11 @@ class Inference {
     TypeRef function_call(const Instruction& in, std::uint32_t function) {
         const FunctionSource& callee = program_.source(function);
         if (callee.syntax.takes_rest && !in.packed) return nullptr;  // spread_calls.h, in the next round
-        std::vector<TypeRef> arguments;
-        for (std::uint32_t source : program_.bind(callee, in)) {
-            const bool is_default = source >= Program::default_base;
-            const TypeRef argument =
-                is_default ? program_.type_of(callee.defaults[source - Program::default_base], in.location)
-                           : type(in.operands[source]);
-            arguments.push_back(types_.without_literal(argument));
-        }
+        Program::Called called = program_.bound(function, in, [&](ValueId operand) { return type(operand); });
+        const std::vector<TypeRef> arguments = called.arguments;
         try {
-            return program_.specialise(function, arguments, in.location).result;
+            program_.resolve(function, called, in.location);
+            return called.result;
         } catch (SourceError& error) {
             if (!callee.library_name.empty() && graph_.source->library_name.empty())
                 refuse_library_call(callee, arguments, error, in.location);
@@ -472,27 +490,6 @@ void infer_types(Program& program, Specialisation& specialisation) {
 
 bool finish_types(Program& program, Specialisation& specialisation) {
     return Inference(program, specialisation).finish();
-}
-
-void refuse_untyped(const Specialisation& specialisation) {
-    for (BlockId id : specialisation.graph.order) {
-        for (ValueId value : specialisation.graph.blocks[id].instructions) {
-            const Instruction& in = specialisation.graph.instructions[value];
-            if (in.type) continue;
-            if (in.opcode == Opcode::call)
-                refuse_typing("cannot type infer runaway recursion: no path returns without another call",
-                              in.location);
-            const std::string name =
-                in.variable == nothing
-                    ? "this value"
-                    : "variable '" + specialisation.graph.variables[in.variable].name + "'";
-            refuse_typing(
-                "Cannot infer the type of " + name + ": it is used before any value is assigned to it",
-                in.location);
-        }
-    }
-    refuse_typing("the types of this function cannot be inferred",
-                  specialisation.graph.source->syntax.location);
 }
 
 }  // namespace cudasim::pykernel

@@ -78,7 +78,6 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
                                    ") to a function is not supported in kernels yet; pass what it runs over",
                                call);
     }
-    if (source.is_overloaded) return specialise(chosen(function, given, call), given, call);
     TypeRef result = nullptr;
     std::vector<TypeRef> arguments = given;
     if (!source.signatures.empty()) std::tie(arguments, result) = declared(source, given, call);
@@ -105,15 +104,70 @@ Specialisation& Program::library(std::string_view name, const std::vector<TypeRe
     return specialise(found->second, arguments, call);
 }
 
-std::uint32_t Program::chosen(std::uint32_t function, const std::vector<TypeRef>& arguments, Location call) const {
+Program::Called Program::bound(std::uint32_t function, const Instruction& call,
+                               const std::function<TypeRef(ValueId)>& type_of) {
+    const FunctionSource& callee = source(function);
+    const TypeRef called = type_of(call.operands[0]);
+    const bool has_self = called->is(TypeKind::method);
+    Called result{.sources = bind(callee, call, has_self)};
+    for (std::uint32_t place : result.sources) {
+        const bool is_default = place >= default_base;
+        TypeRef argument = is_default ? this->type_of(callee.defaults[place - default_base], call.location)
+                           : place == 0 ? called->element()
+                                        : type_of(call.operands[place]);
+        if (!callee.is_overloaded) argument = types.without_literal(argument);
+        result.arguments.push_back(argument);
+    }
+    return result;
+}
+
+void Program::resolve(std::uint32_t function, Called& call, Location place) {
+    if (!source(function).is_overloaded) {
+        call.function = &specialise(function, call.arguments, place);
+        call.result = call.function->result;
+        return;
+    }
+    const Choice& choice = chosen(function, call, place);
+    if (choice.symbol.empty()) {
+        if (!choice.takes_literals) {
+            for (TypeRef& argument : call.arguments) argument = types.without_literal(argument);
+        }
+        call.function = &specialise(choice.function, call.arguments, place);
+        call.result = call.function->result;
+        return;
+    }
+    call.linked = &choice;
+    for (const std::string& name : choice.signature.arguments) {
+        call.parameters.push_back(types.parse(name));
+        if (!call.parameters.back()) refuse_unsupported("arguments of type " + name + " are not supported yet", place);
+    }
+    call.result = types.parse(choice.signature.result);
+    if (!call.result) refuse_unsupported("results of type " + choice.signature.result + " are not supported yet", place);
+}
+
+std::optional<std::uint32_t> extension_number(TypeRef method) {
+    if (!method->is(TypeKind::method) || !method->name.starts_with(extension_prefix)) return std::nullopt;
+    return static_cast<std::uint32_t>(std::stoul(method->name.substr(std::char_traits<char>::length(extension_prefix))));
+}
+
+const Extension* Program::extension(TypeRef type, const std::string& attribute) const {
+    if (request.extensions.empty()) return nullptr;
+    const auto found = request.extensions.find({type->request_name(), attribute});
+    return found == request.extensions.end() ? nullptr : &found->second;
+}
+
+const Choice& Program::chosen(std::uint32_t function, const Called& call, Location place) const {
     const FunctionSource& source = request.functions.at(function);
-    std::vector<std::string> names;
-    for (TypeRef argument : arguments) names.push_back(argument->name);
+    std::vector<std::string> names, shown;
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+        names.push_back(call.sources[i] >= default_base ? "omitted" : call.arguments[i]->request_name());
+        shown.push_back(call.arguments[i]->name);
+    }
     for (const Choice& choice : source.choices) {
-        if (choice.arguments == names) return choice.function;
+        if (choice.arguments == names) return choice;
     }
     try {
-        refuse_no_implementation("<function " + source.syntax.name + ">", source.syntax.name, names, call);
+        refuse_no_implementation("<function " + source.syntax.name + ">", source.syntax.name, shown, place);
     } catch (SourceError& error) {
         error.wanted_overload = function;
         error.wanted_types = names;
@@ -165,6 +219,12 @@ void Program::finish_with_cycle(Specialisation& head, std::size_t depth) {
 }
 
 std::optional<int> misfit(TypeRef given, TypeRef wanted) {
+    if (wanted->is(TypeKind::optional) || given->is(TypeKind::optional)) {
+        if (given->is(TypeKind::none) || given == wanted) return 0;
+        const auto one = misfit(given->is(TypeKind::optional) ? given->element() : given,
+                                wanted->is(TypeKind::optional) ? wanted->element() : wanted);
+        return one ? std::optional(*one + 1) : std::nullopt;
+    }
     if (given->is(TypeKind::array) && wanted->is(TypeKind::array)) {
         const bool same = given->element() == wanted->element() && given->dimensions == wanted->dimensions &&
                           (given->aligned || !wanted->aligned);
@@ -292,18 +352,19 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
     refuse_typing("this global is not usable in a kernel: " + value.text, place);
 }
 
-std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Instruction& call) const {
+std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Instruction& call, bool has_self) const {
     const auto& parameters = callee.syntax.parameters;
     const std::string name = callee.syntax.name + "()";
-    const std::size_t given = call.operands.size() - 1;
+    const std::size_t given = call.operands.size() - (has_self ? 0 : 1);
     const std::size_t positional = given - call.keywords.size();
+    const std::size_t first_operand = has_self ? 0 : 1;
     if (positional > parameters.size()) {
         refuse_typing(name + " takes " + std::to_string(parameters.size()) + " arguments, but " +
                           std::to_string(positional) + " are given",
                       call.location);
     }
     std::vector<std::uint32_t> sources(parameters.size(), nothing);
-    for (std::size_t i = 0; i < positional; ++i) sources[i] = static_cast<std::uint32_t>(i + 1);
+    for (std::size_t i = 0; i < positional; ++i) sources[i] = static_cast<std::uint32_t>(i + first_operand);
     for (std::size_t k = 0; k < call.keywords.size(); ++k) {
         const auto found = std::ranges::find(parameters, call.keywords[k], &ParameterSyntax::name);
         if (found == parameters.end()) {
@@ -312,7 +373,7 @@ std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Ins
         std::uint32_t& source = sources[static_cast<std::size_t>(found - parameters.begin())];
         if (source != nothing)
             refuse_typing(name + " gets parameter '" + call.keywords[k] + "' twice", call.location);
-        source = static_cast<std::uint32_t>(positional + k + 1);
+        source = static_cast<std::uint32_t>(positional + k + first_operand);
     }
     const std::size_t first_default = parameters.size() - callee.defaults.size();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -323,6 +384,27 @@ std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Ins
         sources[i] = default_base + static_cast<std::uint32_t>(i - first_default);
     }
     return sources;
+}
+
+void refuse_untyped(const Specialisation& specialisation) {
+    for (BlockId id : specialisation.graph.order) {
+        for (ValueId value : specialisation.graph.blocks[id].instructions) {
+            const Instruction& in = specialisation.graph.instructions[value];
+            if (in.type) continue;
+            if (in.opcode == Opcode::call)
+                refuse_typing("cannot type infer runaway recursion: no path returns without another call",
+                              in.location);
+            const std::string name =
+                in.variable == nothing
+                    ? "this value"
+                    : "variable '" + specialisation.graph.variables[in.variable].name + "'";
+            refuse_typing(
+                "Cannot infer the type of " + name + ": it is used before any value is assigned to it",
+                in.location);
+        }
+    }
+    refuse_typing("the types of this function cannot be inferred",
+                  specialisation.graph.source->syntax.location);
 }
 
 /// The beginning of a long name (a record's lists its fields), and a number that stands for all of it.

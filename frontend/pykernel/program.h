@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -36,6 +37,22 @@ class Program {
     /// @param result what it converts its result to; null: nothing
     /// @throws SourceError naming the file of the function that is wrong
     [[nodiscard]] Specialisation& root(const std::vector<TypeRef>& arguments, TypeRef result);
+    /// What a call of one of the request's functions means.
+    struct Called {
+        std::vector<std::uint32_t> sources;  ///< of each argument, as of bind()
+        std::vector<TypeRef> arguments;      ///< types of what is given
+        Specialisation* function = nullptr;
+        const Choice* linked = nullptr;     ///< in place of `function`: linked code
+        std::vector<TypeRef> parameters;    ///< of linked code
+        TypeRef result = nullptr;           ///< null: not known yet
+    };
+    /// Binds the arguments. @param type_of gives the type of an operand @throws SourceError
+    [[nodiscard]] Called bound(std::uint32_t function, const Instruction& call,
+                               const std::function<TypeRef(ValueId)>& type_of);
+    /// Finds function and result. @throws SourceError
+    void resolve(std::uint32_t function, Called& call, Location place);
+    /// What a program has added to values of a type; null when nothing.
+    [[nodiscard]] const Extension* extension(TypeRef type, const std::string& attribute) const;
     /// The function for arguments of these types, typed once; for functions with declared signatures the one
     /// that fits best, so that `arguments` of the result say what to convert to. In a recursive call its
     /// result may not be known yet. @throws SourceError
@@ -64,8 +81,9 @@ class Program {
     /// Which operand each parameter of a called function gets; index into the defaults, offset by
     /// `default_base`, where the call leaves it out. @throws SourceError as Python's TypeError would say
     static constexpr std::uint32_t default_base = 1U << 16;
-    [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee,
-                                                  const Instruction& call) const;
+    /// @param has_self whether operand 0 is the first argument: a method of a value
+    [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee, const Instruction& call,
+                                                  bool has_self) const;
     /// A function of cudasim.kernel_library for these types. @throws MissingLibraryFunction, SourceError
     [[nodiscard]] Specialisation& library(std::string_view name, const std::vector<TypeRef>& arguments, Location call);
     [[nodiscard]] const std::deque<Specialisation>& specialisations() const { return specialisations_; }
@@ -81,8 +99,7 @@ class Program {
                                                                     const std::vector<TypeRef>& arguments,
                                                                     Location call);
     /// The function that an overloaded one means for these types. @throws SourceError that asks for it
-    [[nodiscard]] std::uint32_t chosen(std::uint32_t function, const std::vector<TypeRef>& arguments,
-                                       Location call) const;
+    [[nodiscard]] const Choice& chosen(std::uint32_t function, const Called& call, Location place) const;
     void build(Specialisation& specialisation);
     Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
     void infer(Specialisation& specialisation, Location call);
@@ -97,6 +114,10 @@ class Program {
     std::vector<Specialisation*> unfinished_;  ///< members of cycles of calls
 };
 
+/// Names of the types of methods that programs have added: the number of the overloaded function follows.
+inline constexpr const char* extension_prefix = "added method ";
+/// That number; nothing for other types.
+[[nodiscard]] std::optional<std::uint32_t> extension_number(TypeRef method);
 /// Whether a record begins with the fields of another, so that it can stand for that one (Numba's rule).
 [[nodiscard]] bool holds_fields_of(TypeRef record, TypeRef other);
 /// How badly a value fits a declared type, 0 for exactly; empty when it cannot be converted.

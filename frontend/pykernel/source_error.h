@@ -52,6 +52,7 @@ struct SourceError : std::runtime_error {
     std::string source_line;           ///< without the line's end
     /// Index of the overloaded function of which a choice for `wanted_types` is missing.
     std::optional<std::uint32_t> wanted_overload;
+    std::string wanted_attribute;  ///< what values of wanted_types[0] do not have: a program may have added it
     std::vector<std::string> wanted_types;
     std::vector<std::string> callers;  ///< from the innermost call outwards, one line each
 };

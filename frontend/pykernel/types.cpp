@@ -69,6 +69,17 @@ TypeRef TypeTable::text(std::string_view value) {
     return intern({.kind = TypeKind::text, .name = "Literal[str](" + std::string(value) + ")"});
 }
 
+std::string Type::request_name() const {
+    if (!is(TypeKind::tuple)) return name;
+    std::string inside;
+    for (std::size_t i = 0; i < elements.size(); ++i)
+        inside += (i ? ", " : "") + (names.empty() ? "" : names[i] + "=") + elements[i]->request_name();
+    if (!names.empty()) return "namedtuple(" + class_name() + "; " + inside + ")";
+    return name.starts_with("UniTuple")
+               ? "UniTuple(" + elements[0]->request_name() + " x " + std::to_string(elements.size()) + ")"
+               : "Tuple(" + inside + ")";
+}
+
 TypeRef TypeTable::tuple(std::vector<TypeRef> elements) {
     return make_tuple({}, {}, std::move(elements));
 }
@@ -368,6 +379,10 @@ TypeRef TypeTable::parse(std::string_view name) {
     const std::string_view head = name.substr(0, open);
     const std::string_view inside = name.substr(open + 1, name.size() - open - 2);
     const auto parts = split_arguments(inside);
+    if (head == "OptionalType") {
+        const TypeRef element = parse(inside);
+        return element ? optional(element) : nullptr;
+    }
     if (head == "UniTuple") {
         const auto times = inside.rfind(" x ");
         if (times == std::string_view::npos) return nullptr;

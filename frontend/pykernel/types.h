@@ -86,6 +86,8 @@ struct Type {
     const GlobalValue* global = nullptr;
     std::string name;  ///< Numba's
 
+    /// The name by which the caller knows the type: `name`, but of a named tuple that which parse() reads.
+    [[nodiscard]] std::string request_name() const;
     [[nodiscard]] bool is(TypeKind other) const { return kind == other; }
     /// A real number. Booleans count: they take part in arithmetic.
     [[nodiscard]] bool is_number() const {

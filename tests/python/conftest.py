@@ -94,7 +94,7 @@ def _borrowing_runner(tmp_path, python):
 def _native_parent(tmp_path):
     """A folder from which the other interpreter imports cudasim with its compiled part."""
     import _cudasim_switch
-    from cudasim import _native
+    from cudasim import _native, _pyfiber
 
     folder = tmp_path / "borrowed"
     folder.mkdir()
@@ -102,6 +102,7 @@ def _native_parent(tmp_path):
     for entry in (PACKAGE_PARENT / "cudasim").iterdir():
         if entry.suffix != ".so":
             (folder / "cudasim" / entry.name).symlink_to(entry)
-    (folder / "cudasim" / os.path.basename(_native.__file__)).symlink_to(_native.__file__)
+    for extension in (_native, _pyfiber):
+        (folder / "cudasim" / os.path.basename(extension.__file__)).symlink_to(extension.__file__)
     (folder / "_cudasim_switch.py").symlink_to(_cudasim_switch.__file__)
     return folder

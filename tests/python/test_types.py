@@ -245,3 +245,43 @@ def test_which_arguments_fit_a_declared_type(given, declared, fits):
 
 def test_calling_a_type_converts_a_value():
     assert types.int8(300.7 - 256) == 44 and type(types.float32(1)) is np.float32
+
+
+def test_types_that_arrays_do_not_hold_have_numbas_names_and_classes():
+    from cudasim.cuda import types as t
+
+    assert str(t.literal(3)) == "Literal[int](3)" and isinstance(t.literal(3), (t.IntegerLiteral, t.Integer))
+    assert isinstance(t.literal(True), t.BooleanLiteral) and isinstance(t.literal(True), t.Boolean)
+    assert t.literal("a)b").literal_value == "a)b" and t.unliteral(t.literal("x")) == t.unicode_type
+    assert str(t.Optional(t.float64)) == "OptionalType(float64)" and t.optional(t.int8).type == t.int8
+    assert str(t.Omitted(None)) == "omitted(default=None)" and t.Omitted(4).value == 4
+    assert str(t.UnicodeCharSeq(4)) == "[unichr x 4]" and str(t.CharSeq(3)) == "[char x 3]"
+    assert str(t.NestedArray(t.float32, (3, 2))) == "nestedarray(float32, (3, 2))"
+    assert isinstance(t.none, t.NoneType) and isinstance(t.none, t.Dummy) and isinstance(t.slice2_type, t.SliceType)
+    assert isinstance(t.dim3, t.Dim3) and isinstance(t.grid_group, t.GridGroup) and str(t.dim3) == "Dim3"
+    assert str(t.TypeRef(t.float32)) == "typeref[float32]"
+
+
+def test_classes_of_types_tell_types_apart():
+    from cudasim.cuda import types as t
+
+    assert isinstance(t.int8, t.Integer) and isinstance(t.int8, t.Number) and not isinstance(t.int8, t.Float)
+    assert t.uint8.maxval == 255 and t.int8.minval == -128 and t.int8.signed and not t.uint8.signed
+    assert isinstance(t.boolean, t.Boolean) and not isinstance(t.boolean, t.Number)
+    assert isinstance(t.complex64, t.Complex) and t.complex64.underlying_float == t.float32
+    uniform = t.Tuple((t.int64, t.int64))
+    assert isinstance(uniform, t.UniTuple) and uniform.dtype == t.int64 and uniform.count == len(uniform) == 2
+    mixed = t.Tuple((t.int64, t.float32))
+    assert isinstance(mixed, t.Tuple) and isinstance(mixed, t.BaseTuple) and mixed[1] == t.float32
+    assert t.float32[:, ::1].is_c_contig and t.float32[:].copy(ndim=2).ndim == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Literal[int](-3)", "Literal[bool](False)", "Literal[str](x, y)", "OptionalType(array(float32, 1d, C))", "[char x 3]",
+     "omitted(default=(1, 'a'))", "class(float32)", "typeref[int8]", "nestedarray(float32, (3, 2))", "slice<a:b:c>", "Dim3"],
+)  # fmt: skip
+def test_names_of_such_types_are_read_back(name):
+    from cudasim import types as own
+
+    assert str(own.parse_type(name)) == name

@@ -4,7 +4,6 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 import ast
 import builtins
 import copy
-import inspect
 import re
 import warnings
 
@@ -96,7 +95,8 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
     while True:
         try:
             result = _native.compile_python(program.functions, list(map(str, argument_types)),
-                                            sorted(program.sources.items()), program.libraries(), **options_of_compiler)
+                                            sorted(program.sources.items()), program.extensions, program.libraries(),
+                                            **options_of_compiler)
             break
         except _native.MissingLibraryFunction as missing:  # which ones it takes is known only when the types are
             program.use_library(str(missing))
@@ -104,9 +104,10 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         except _native.LinkError as error:
             refusal = LinkerError(str(error))
         except _native.SourceError as error:
-            if error.wanted_overload is not None and program.implement(error.wanted_overload, error.wanted_types):
+            reasons = []
+            if program.finds_what_is_wanted(error, reasons):
                 continue
-            refusal = _as_numba_error(error)
+            refusal = _as_numba_error(error, reasons)
         raise refusal
     for message, file, line in result["notes"]:
         warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
@@ -120,14 +121,6 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
     return CompiledPythonKernel(result, tuple(argument_types), program)
 
 
-def _with_parameters(overloaded):
-    """The Python function whose parameters calls of an overloaded one are bound to. numba.extending.register_jitable
-    registers `*args` for a Python function, which then says itself what it takes."""
-    implementer = overloaded.implementers[0]
-    takes_any = bool(implementer.__code__.co_flags & inspect.CO_VARARGS)
-    return overloaded.function if takes_any and inspect.isfunction(overloaded.function) else implementer
-
-
 class _Program:
     """The kernel and, transitively, every function that it names, in the form of compile_python().
 
@@ -137,6 +130,7 @@ class _Program:
 
     def __init__(self, pyfunc, links, without_debuggers):
         self.functions, self.order, self.sources, self.constants, self.dispatchers = [], [], {}, [], {}
+        self.extensions = {}  # (type name, attribute) → (number of the function, whether it is a method)
         self._without_debuggers = without_debuggers
         self.exceptions = {}
         self._numbers, self._overloaded, self._links = {}, {}, dict.fromkeys(links)
@@ -175,7 +169,7 @@ class _Program:
         if isinstance(callee, _overloads.Overloaded):
             key = ("overloaded", callee.function)
             if key not in self._numbers:
-                number = self._numbers[key] = self._add(_with_parameters(callee), ())
+                number = self._numbers[key] = self._add(callee.parameters_of, ())
                 self.functions[number]["choices"] = []
                 self._overloaded[number] = callee
             return self._numbers[key]
@@ -187,15 +181,39 @@ class _Program:
             self.dispatchers[self._numbers[key]] = callee
         return self._numbers[key]
 
-    def implement(self, number, type_names):
+    def finds_what_is_wanted(self, error, reasons):
+        """Whether a program has added what the compiler lacks: an implementation of an overloaded function, an attribute.
+
+        :param reasons: gets what implementers have to say against it
+        """
+        if error.wanted_overload is not None:
+            return self._implement(error.wanted_overload, error.wanted_types, reasons)
+        if not error.wanted_attribute or error.wanted_attribute not in _overloads.attribute_names():
+            return False
+        (type_name,), name = error.wanted_types, error.wanted_attribute
+        found = _overloads.of_attribute(public_types([type_name])[0], name)
+        if found is None or (type_name, name) in self.extensions:
+            return False
+        overloaded, is_method = found
+        self.extensions[type_name, name] = (self._register(overloaded), is_method)
+        self._describe_all()
+        return True
+
+    def _implement(self, number, type_names, reasons):
         """Finds the function that an overloaded one means for arguments of these types. False when there is none."""
-        function = self._overloaded[number].implementation(public_types(type_names))
+        overloaded = self._overloaded[number]
+        positional, named = _as_given(overloaded.parameters_of, type_names)
+        try:
+            function, literal = overloaded.implementation(positional, named)
+        except errors.TypingError as error:
+            reasons.append(str(error))
+            return False
         if function is None:
             return False
         key = (function, ())
         if key not in self._numbers:
             self._numbers[key] = self._add(function, ())
-        self.functions[number]["choices"].append((list(type_names), self._numbers[key]))
+        self.functions[number]["choices"].append((list(type_names), self._numbers[key], literal))
         self._describe_all()
         return True
 
@@ -224,6 +242,16 @@ class _Program:
             "globals": outer,
             "defaults": [describe(value, "default", self._register) for value in function.__defaults__ or ()],
         })  # fmt: skip
+
+
+def _as_given(function, type_names):
+    """Types as the call gave them, by position and by name; "omitted" stands for what it left out."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    count = type_names.index("omitted") if "omitted" in type_names else len(type_names)
+    given = public_types(["none" if name == "omitted" else name for name in type_names])
+    named = {names[i]: given[i] for i in range(count, len(type_names)) if type_names[i] != "omitted"}
+    return list(given[:count]), named
 
 
 #: Functions by which code stops in a debugger, and the modules of debuggers.
@@ -266,10 +294,11 @@ def _not_gpu_code(error, exception_type):
     return findings.Finding(**fields)
 
 
-def _as_numba_error(error):
+def _as_numba_error(error, reasons=()):
     error_class = getattr(builtins, error.error_class, None) or getattr(errors, error.error_class)
-    refusal = error_class(str(error))
-    refusal.args = (str(error),)  # some classes make a sentence of their own of it
+    text = "\n".join([str(error), *reasons])
+    refusal = error_class(text)
+    refusal.args = (text,)  # some classes make a sentence of their own of it
     refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
     refusal.standing = error.standing
     if error.standing != "not-yet":

@@ -14,7 +14,7 @@ import numpy as np
 
 from cudasim import _overloads
 from cudasim.kernel_library import function_for
-from cudasim.types import Type, member_type_name, name_of
+from cudasim.types import Type, member_type_name, name_of, note_class
 
 # NumPy's names that kernels may call and that are no ufuncs.
 _NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + kernel_name for name, kernel_name in (
@@ -196,6 +196,8 @@ def _tuple(value, name, register_function):
         if element[0] in ("unsupported", "not_yet", "undefined"):
             return element
     fields = getattr(value, "_fields", None)
+    if fields is not None:
+        note_class(type(value))
     return ("tuple", elements) if fields is None else ("tuple", elements, type(value).__name__, list(fields))
 
 
@@ -266,6 +268,7 @@ def _callable_or_type(value, name, register_function):
         if issubclass(value, np.generic):
             return ("data_type", name_of(value) if np.dtype(value).kind in "Mm" else np.dtype(value).name)
         if issubclass(value, tuple) and hasattr(value, "_fields"):
+            note_class(value)
             return ("tuple_class", value.__name__, list(value._fields))
         if isinstance(value, enum.EnumMeta):
             return _enumeration(value, name, register_function)

@@ -4,9 +4,11 @@ Their str() is what the kernel compiler reads ("array(float32, 2d, C)"). Numba's
 and Python's int, float and bool convert by name (`name_of`), without importing numba.
 """
 
+import collections
 import enum
 import re
 import sys
+import weakref
 
 import numpy as np
 
@@ -56,7 +58,7 @@ class Type:
         return Array(self, len(slices), layout)
 
 
-class Number(Type):
+class Scalar(Type):
     """A scalar that NumPy knows; calling it with a value converts the value."""
 
     def __init__(self, name):
@@ -73,7 +75,48 @@ class Number(Type):
         return super().__call__(*args)
 
 
-class NPDatetime(Number):
+class Boolean(Scalar):
+    """bool."""
+
+
+class Number(Scalar):
+    """Integers, real and complex numbers."""
+
+
+class Integer(Number):
+    """An integer of some width, signed or not."""
+
+    @property
+    def signed(self):
+        return self.dtype.kind == "i"
+
+    @property
+    def minval(self):
+        return int(np.iinfo(self.dtype).min)
+
+    @property
+    def maxval(self):
+        return int(np.iinfo(self.dtype).max)
+
+    @classmethod
+    def from_bitwidth(cls, bitwidth, signed=True):
+        """int32 of 32."""
+        return ALIASES[f"{'' if signed else 'u'}int{bitwidth}"]
+
+
+class Float(Number):
+    """A real number of 16, 32 or 64 bits."""
+
+
+class Complex(Number):
+    """A complex number of 64 or 128 bits."""
+
+    @property
+    def underlying_float(self):
+        return ALIASES["float32" if self.bitwidth == 64 else "float64"]
+
+
+class NPDatetime(Scalar):
     """datetime64 of a unit."""
 
     _prefix = "datetime64"
@@ -93,9 +136,30 @@ class NPTimedelta(NPDatetime):
 class Array(Type):
     """An array type; layout C, F or A (any strides)."""
 
-    def __init__(self, dtype, ndim, layout):
-        self.dtype, self.ndim, self.layout = dtype, ndim, layout
+    def __init__(self, dtype, ndim, layout, readonly=False, name=None, aligned=True):
+        self.dtype, self.ndim, self.layout, self.mutable, self.aligned = dtype, ndim, layout, not readonly, aligned
         super().__init__(array_name(str(dtype), ndim, layout))
+
+    @property
+    def readonly(self):
+        return not self.mutable
+
+    @property
+    def is_contig(self):
+        return self.layout in "CF"
+
+    @property
+    def is_c_contig(self):
+        return self.layout == "C"
+
+    @property
+    def is_f_contig(self):
+        return self.layout == "F"
+
+    def copy(self, dtype=None, ndim=None, layout=None, readonly=None):
+        """The type with other properties."""
+        readonly = self.readonly if readonly is None else readonly
+        return Array(self.dtype if dtype is None else dtype, self.ndim if ndim is None else ndim, layout or self.layout, readonly)
 
 
 class Record(Type):
@@ -113,24 +177,57 @@ class Record(Type):
         return self.size * 8
 
 
-class Tuple(Type):
-    """A tuple type."""
+class BaseTuple(Type):
+    """A tuple type: indexing it gives an element's type."""
 
     def __init__(self, types):
         self.types = tuple(types)
         super().__init__(tuple_name([name_of(t) for t in self.types]))
 
+    @property
+    def count(self):
+        return len(self.types)
 
-class NamedTuple(Tuple):
+    def __len__(self):
+        return len(self.types)
+
+    def __iter__(self):
+        return iter(self.types)
+
+    def __getitem__(self, index):
+        return self.types[index]
+
+    @staticmethod
+    def from_types(types, instance_class=None):
+        """A tuple type, a named one where there is a class."""
+        return Tuple(types) if instance_class is None else NamedTuple(types, instance_class)
+
+
+class Tuple(BaseTuple):
+    """A tuple of elements of several types; of one type it is a UniTuple."""
+
+    def __new__(cls, types):
+        types = tuple(types)
+        names = {name_of(one) for one in types}
+        return UniTuple(types[0], len(types)) if cls is Tuple and len(names) == 1 else super().__new__(cls)
+
+
+class NamedTuple(BaseTuple):
     """The type of instances of a class made by collections.namedtuple. Its name says what the fields are called,
     which Numba's, Point(int64, float64), does not."""
 
     def __init__(self, types, instance_class):
+        note_class(instance_class)
         self._of(types, instance_class.__name__, instance_class._fields)
-        self.instance_class = instance_class
+
+    @property
+    def instance_class(self):
+        """The class, or one like it where the type is known by its name alone."""
+        known = _classes.get((self._class_name, self.fields))
+        return known or collections.namedtuple(self._class_name, self.fields)
 
     def _of(self, types, class_name, fields):
-        self.types, self.fields = tuple(types), tuple(fields)
+        self.types, self.fields, self._class_name = tuple(types), tuple(fields), class_name
         Type.__init__(self, named_tuple_name(class_name, fields, map(name_of, self.types)))
 
     @classmethod
@@ -143,19 +240,44 @@ class NamedTuple(Tuple):
         return made
 
 
-class EnumMember(Type):
-    """The type of members of an enumeration."""
+def NamedUniTuple(dtype, count, instance_class):  # noqa: N802 - Numba's name
+    """The type of named tuples whose elements have one type."""
+    return NamedTuple((dtype,) * count, instance_class)
 
-    def __init__(self, name):
+
+class EnumMember(Type):
+    """The type of members of an enumeration: `EnumMember(Colour, int64)`, or of its name."""
+
+    def __init__(self, name, dtype=None):
+        if dtype is not None:
+            name = member_type_name(name, [name_of(dtype)])
         super().__init__(name)
         self.dtype = parse_type(_MEMBER_NAME.fullmatch(name)[1])
 
+    @property
+    def instance_class(self):
+        """The enumeration, as far as a value of it has been seen; else None."""
+        return _classes.get(self.name)
 
-class UniTuple(Tuple):
+
+class IntEnumMember(EnumMember):
+    """The type of members of an enum.IntEnum."""
+
+
+class UniTuple(BaseTuple):
     """A tuple of `count` elements of one type."""
 
     def __init__(self, dtype, count):
+        self.dtype = dtype
         super().__init__((dtype,) * count)
+
+
+class Dummy(Type):
+    """Types of what has no value in memory."""
+
+
+class NoneType(Dummy):
+    """The type of None."""
 
 
 class CPointer(Type):
@@ -164,26 +286,6 @@ class CPointer(Type):
     def __init__(self, dtype):
         self.dtype = dtype
         super().__init__("void*" if name_of(dtype) == "none" else f"{name_of(dtype)}*")
-
-
-class Signature:
-    """Return type (None: not said) and argument type names."""
-
-    def __init__(self, return_type, args):
-        self.return_type = return_type
-        self.args = tuple(name_of(argument) for argument in args)
-
-    def __repr__(self):
-        return f"({', '.join(self.args)}{',' if len(self.args) == 1 else ''}) -> {self.return_type}"
-
-    def __eq__(self, other):
-        return isinstance(other, Signature) and (self.args, self.return_type) == (
-            other.args,
-            other.return_type,
-        )
-
-    def __hash__(self):
-        return hash(self.args)
 
 
 def array_name(element, ndim, layout):
@@ -203,6 +305,17 @@ def named_tuple_name(class_name, fields, names):
     return f"namedtuple({class_name}; {', '.join(f'{field}={name}' for field, name in zip(fields, names))})"
 
 
+def name_of_named_tuples(instance_class, names):
+    """As named_tuple_name(), of a class, which is remembered."""
+    note_class(instance_class)
+    return named_tuple_name(instance_class.__name__, instance_class._fields, names)
+
+
+def note_class(named_tuple_class):
+    """Remembers a class whose instances kernels have: types' names say only what it is called."""
+    _classes[named_tuple_class.__name__, named_tuple_class._fields] = named_tuple_class
+
+
 def member_type_name(enumeration, value_types):
     """Numba's name of the type of an enumeration's members, whose values have types of these names.
 
@@ -211,7 +324,9 @@ def member_type_name(enumeration, value_types):
     if len(set(value_types)) != 1:
         raise ValueError(f"Cannot type heterogeneous enum: got value types {', '.join(sorted(set(value_types)))}")
     kind = "IntEnum" if issubclass(enumeration, enum.IntEnum) else "Enum"
-    return f"{kind}<{value_types[0]}>({enumeration.__name__})"
+    name = f"{kind}<{value_types[0]}>({enumeration.__name__})"
+    _classes[name] = enumeration
+    return name
 
 
 def tuple_name(names):
@@ -221,12 +336,15 @@ def tuple_name(names):
     return f"Tuple({', '.join(names)})"
 
 
-boolean = bool_ = b1 = Number("bool")
-int8, int16, int32, int64 = (Number(f"int{bits}") for bits in (8, 16, 32, 64))
-uint8, uint16, uint32, uint64 = (Number(f"uint{bits}") for bits in (8, 16, 32, 64))
-float16, float32, float64 = (Number(f"float{bits}") for bits in (16, 32, 64))
-complex64, complex128 = Number("complex64"), Number("complex128")
-void = none = Type("none")
+#: (Name, fields) of named tuples, names of enumerations' types → the classes, which types' names do not hold.
+_classes = weakref.WeakValueDictionary()
+
+boolean = bool_ = b1 = Boolean("bool")
+int8, int16, int32, int64 = (Integer(f"int{bits}") for bits in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (Integer(f"uint{bits}") for bits in (8, 16, 32, 64))
+float16, float32, float64 = (Float(f"float{bits}") for bits in (16, 32, 64))
+complex64, complex128 = Complex("complex64"), Complex("complex128")
+void = none = NoneType("none")
 
 # Numba's other names for them, on 64-bit Linux.
 i1, i2, i4, i8 = char, short, intc, longlong = int8, int16, int32, int64
@@ -258,7 +376,7 @@ def _is_type_like(value):
 def _numba_type_name(value):
     if hasattr(value, "instance_class") and hasattr(value, "fields"):
         elements = value.types if hasattr(value, "types") else (value.dtype,) * value.count
-        return named_tuple_name(value.instance_class.__name__, value.fields, map(name_of, elements))
+        return name_of_named_tuples(value.instance_class, map(name_of, elements))
     if hasattr(value, "layout") and hasattr(value, "ndim"):
         return array_name(name_of(value.dtype), value.ndim, value.layout)
     if hasattr(value, "types") and hasattr(value, "count"):
@@ -293,9 +411,13 @@ def name_of(value):
     raise TypeError(f"not a type: {value!r}")
 
 
-def _evaluate(text):
+def evaluate(text):
+    """The type or signature that a string of Python makes of the names of types."""
     # The text is the user's own source (a decorator argument); only type names can be reached from it.
-    names = {**ALIASES, "Tuple": Tuple, "UniTuple": UniTuple, "Array": Array, "CPointer": CPointer, "voidptr": voidptr}
+    from cudasim import _value_types
+
+    names = {**ALIASES, "Tuple": Tuple, "UniTuple": UniTuple, "Array": Array, "CPointer": CPointer, "voidptr": voidptr,
+             **{name: getattr(_value_types, name) for name in _value_types.PUBLIC}}  # fmt: skip
     try:
         return eval(text, {"__builtins__": {}}, names)  # noqa: S307
     except NameError as error:
@@ -311,7 +433,7 @@ def parse_type(text):
     if text.endswith("*"):
         return voidptr if text == "void*" else CPointer(parse_type(text[:-1]))
     if match := _ARRAY_NAME.fullmatch(text):
-        return Array(parse_type(match[1]), int(match[2]), match[3])
+        return Array(parse_type(match[1]), int(match[2]), match[3], "readonly " in text)
     if match := _DATE_NAME.fullmatch(text):
         return (NPDatetime if match[1] == "datetime" else NPTimedelta)(match[2])
     if match := _UNIFORM_TUPLE_NAME.fullmatch(text):
@@ -321,10 +443,12 @@ def parse_type(text):
     if text.startswith("namedtuple("):
         return NamedTuple.from_name(text)
     if _MEMBER_NAME.fullmatch(text):
-        return EnumMember(text)
+        return IntEnumMember(text) if text.startswith("Int") else EnumMember(text)
     if text.startswith("Record(") and (dtype := _record_names.dtype_from_name(text)) is not None:
         return Record(dtype)
-    return _evaluate(text)
+    from cudasim import _value_types
+
+    return _value_types.from_name(text) or evaluate(text)
 
 
 def _split_names(text):
@@ -339,72 +463,6 @@ def _split_names(text):
     return names
 
 
-def is_signature(value):
-    """Whether a decorator's argument is a signature (or a list of them) and not a function."""
-    if isinstance(value, (str, tuple, Signature, list)):
-        return True
-    return _is_numba_signature(value)
-
-
-def _is_numba_signature(value):
-    return type(value).__name__ == "Signature" and hasattr(value, "return_type") and hasattr(value, "args")
-
-
-def parse_signature(value):
-    """The argument type names and the return type name (or None) of a signature in any form."""
-    if isinstance(value, str):
-        value = _evaluate(value)
-    if isinstance(value, Signature):
-        return value.args, None if value.return_type is None else name_of(value.return_type)
-    if _is_numba_signature(value):
-        returns = value.return_type
-        return tuple(map(name_of, value.args)), None if returns is None else name_of(returns)
-    if isinstance(value, tuple):
-        return tuple(map(name_of, value)), None
-    if isinstance(value, Type):
-        return (name_of(value),), None
-    raise TypeError(
-        f"invalid signature: {value!r} (type: {type(value).__name__!r}) evaluates to {type(value).__name__!r} instead of "
-        'tuple or Signature; write "void(float32[:], int32)" or (float32[:], int32)'
-    )
-
-
-def real_numba_types():
-    """The module numba.core.types of a real numba that has been imported, or None."""
-    if getattr(sys.modules.get("numba"), "__cudasim_stand_in__", False):
-        return None
-    return sys.modules.get("numba.core.types")
-
-
-def public(name):
-    """A type as users see it, by its name: Numba's own object where numba has been imported, else one of ours."""
-    numba_types = real_numba_types()
-    own = parse_type(name)
-    if numba_types is None:
-        return own
-    return _numba_type(numba_types, own) or own
-
-
-def public_types(names):
-    """Types as users see them, from their names; a name that no type object has stays a name."""
-    return tuple(map(_public_or_name, names))
-
-
-def _public_or_name(name):
-    try:
-        return public(name)
-    except TypeError:
-        return name
-
-
-def _numba_type(numba_types, own):
-    if isinstance(own, Array):
-        element = _numba_type(numba_types, own.dtype)
-        return element and numba_types.Array(element, own.ndim, own.layout)
-    if isinstance(own, Tuple):
-        elements = [_numba_type(numba_types, parse_type(name_of(each))) for each in own.types]
-        return numba_types.Tuple.from_types(elements) if all(elements) else None
-    if own.name == "bool":
-        return numba_types.boolean
-    found = getattr(numba_types, own.name, None)
-    return found if isinstance(found, numba_types.Type) else None
+# Used by the classes above, and asked for here: numba.cuda's users think of types.
+from cudasim._numba_types import public, public_types, real_numba_types  # noqa: E402, F401
+from cudasim._signatures import Signature, is_signature, parse_signature  # noqa: E402, F401

@@ -179,7 +179,7 @@ def type_name(value):
     if isinstance(value, tuple):
         names = [type_name(element) for element in value]
         fields = getattr(value, "_fields", None)
-        return types.tuple_name(names) if fields is None else types.named_tuple_name(kind.__name__, fields, names)
+        return types.tuple_name(names) if fields is None else types.name_of_named_tuples(kind, names)
     if isinstance(value, Intent):
         return type_name(value.value)
     if is_cuda_array(value):
@@ -279,7 +279,7 @@ def _format_of(name):
         return "Q"
     if isinstance(parsed, types.EnumMember):
         return _FORMATS[parsed.dtype.name]
-    if isinstance(parsed, types.Tuple):
+    if isinstance(parsed, types.BaseTuple):
         return struct_format([types.name_of(element) for element in parsed.types])
     raise ValueError(f"a kernel cannot take an argument of type {name}")
 
@@ -319,7 +319,7 @@ def convertible(given, declared):
     if isinstance(given_type, types.Array) and isinstance(declared_type, types.Array):
         same = (given_type.dtype, given_type.ndim) == (declared_type.dtype, declared_type.ndim)
         return 1 if same and declared_type.layout == "A" else None
-    if isinstance(given_type, types.Number) and isinstance(declared_type, types.Number):
+    if isinstance(given_type, types.Scalar) and isinstance(declared_type, types.Scalar):
         if given_type.dtype.kind == "c" and declared_type.dtype.kind != "c":
             return None
         return 1 if np.can_cast(given_type.dtype, declared_type.dtype, "safe") else 10

@@ -1,17 +1,18 @@
-"""numba.cuda.extending: overload() for kernels; where numba is installed, the rest of Numba's own too.
+"""numba.cuda.extending: overload() and its kind for kernels, intrinsic() where numba is installed.
 
-Functions that overload(), or numba's overload() and register_jitable(), implement can be called in kernels (cudasim._overloads).
-What generates LLVM code with llvmlite (intrinsic, lower_builtin, models) extends Numba's compiler, not cudasim's.
+What programs add here, or by numba.extending, can be used in kernels (cudasim._overloads). What generates LLVM code for
+types of its own (lower_builtin, models) extends Numba's compiler, not cudasim's.
 """
 
 import importlib
 
 from cudasim import _overloads
 
-_NAMES = """
-    as_numba_type box infer infer_getattr intrinsic is_jitted lower_builtin lower_cast lower_getattr
-    lower_getattr_generic lower_setattr lower_setattr_generic make_attribute_wrapper models overload_attribute
-    overload_classmethod overload_method reflect register_jitable register_model type_callable typeof_impl unbox
+#: From numba itself, where it is installed.
+_NUMBAS = """
+    as_numba_type box infer infer_getattr intrinsic lower_builtin lower_cast lower_getattr lower_getattr_generic
+    lower_setattr lower_setattr_generic make_attribute_wrapper models overload_classmethod reflect register_model
+    type_callable typeof_impl unbox
 """.split()
 
 
@@ -20,14 +21,58 @@ def overload(
 ):
     """Makes the decorated function an implementer of `func` in kernels: called with the types of the arguments, it gives a
     function that does for them what func does, or None.
-    """
-    del jit_options, strict, inline, prefer_literal, target, kwargs  # about Numba's compiler
 
+    :param strict: whether both functions have to have the same parameters
+    :param prefer_literal: ask for literal types first
+    :param target: "cuda", "gpu" or "generic": the most special one is asked first; others are not for kernels
+    """
+    del jit_options, inline, kwargs  # about Numba's compiler
+    return _registering(lambda one: _overloads.add(func, one), target, prefer_literal, strict)
+
+
+def overload_method(typ, attr, target="cuda", **kwargs):
+    """As overload(), of the method `attr` of values of a type (an object of types) or of a class of types; the first
+    argument is the value.
+    """
+    return _attribute(typ, attr, True, target, **kwargs)
+
+
+def overload_attribute(typ, attr, target="cuda", **kwargs):
+    """As overload_method(), of an attribute: the only argument is the value."""
+    return _attribute(typ, attr, False, target, **kwargs)
+
+
+def _attribute(kind, name, is_method, target, prefer_literal=False, strict=True, **kwargs):
+    del kwargs
+    return _registering(lambda one: _overloads.add_attribute(kind, name, one, is_method), target, prefer_literal, strict)
+
+
+def _registering(add, target, prefer_literal, strict):
     def decorate(implementer):
-        _overloads.add(func, implementer)
+        add(_overloads.Implementer(implementer, target, prefer_literal, strict))
         return implementer
 
     return decorate
+
+
+def register_jitable(*args, **kwargs):
+    """Lets kernels call a Python function, which stays one: `@register_jitable` or `@register_jitable(inline="always")`."""
+    del kwargs  # about Numba's compiler
+
+    def register(function):
+        _overloads.add(function, _overloads.Implementer(lambda *_, **__: function, strict=False))
+        return function
+
+    return register(args[0]) if args else register
+
+
+def is_jitted(function):
+    """Whether @cuda.jit, or numba's @jit, has made it."""
+    from cudasim.cuda.dispatcher import CUDADispatcher
+
+    return isinstance(function, CUDADispatcher) or (
+        type(function).__module__.partition(".")[0] == "numba" and hasattr(function, "py_func")
+    )
 
 
 #: Where Numba has what numba.extending does not export.
@@ -43,17 +88,15 @@ _ELSEWHERE = {
 
 
 def __getattr__(name):
-    if name not in _NAMES:
+    if name not in _NUMBAS:
         raise AttributeError(f"module 'numba.cuda.extending' has no attribute {name!r}")
-    from cudasim.types import real_numba_types
-
-    if real_numba_types() is None:
+    try:
+        return getattr(importlib.import_module(_ELSEWHERE.get(name, "numba.extending")), name)
+    except ImportError:
         raise AttributeError(
-            f"numba.cuda.extending.{name} extends Numba's compiler, and numba is not installed (or has not been imported "
-            "yet): install numba, and import it before"
-        )
-    return getattr(importlib.import_module(_ELSEWHERE.get(name, "numba.extending")), name)
+            f"numba.cuda.extending.{name} extends Numba's compiler, and numba is not installed: install numba"
+        ) from None
 
 
 def __dir__():
-    return sorted([*_NAMES, "overload"])
+    return sorted([*_NUMBAS, "is_jitted", "overload", "overload_attribute", "overload_method", "register_jitable"])

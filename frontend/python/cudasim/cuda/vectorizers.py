@@ -43,7 +43,7 @@ def _stager(source, core):
 def _number_of(name, function):
     """The type that a signature names, which has to be one element's."""
     parsed = types.parse_type(name)
-    if not isinstance(parsed, types.Number):
+    if not isinstance(parsed, types.Scalar):
         raise TypeError(
             f"@vectorize: {function.__name__}() is called with the elements of arrays, so its signature has numbers: "
             f"write float32, not {name}"

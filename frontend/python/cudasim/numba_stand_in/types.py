@@ -1,4 +1,5 @@
 """numba.types."""
 
-from numba.core.types import *  # noqa: F401,F403
-from numba.core.types import Array, EnumMember, NamedTuple, Record, Tuple, UniTuple  # noqa: F401
+from numba.core import types as _types
+
+globals().update({name: value for name, value in vars(_types).items() if not name.startswith("_")})

@@ -16,12 +16,13 @@ import types as python_types
 
 import numpy as np
 
-from cudasim import _native, _pyfiber, types
+from cudasim import _native, _overloads, _pyfiber, types
 from cudasim._tracebacks import is_package_code, name_in_debug_info
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
+from cudasim.python_mode.overloaded_calls import add_attributes, call_of
 from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
 from cudasim.python_mode.vectors import constructors
@@ -258,6 +259,7 @@ class KernelFunctions:
         if is_package_code(code):  # cuda.random, kernels around ufuncs: reports do not show them
             code = code.replace(co_filename=name_in_debug_info(code.co_filename))
         names = names_in(function.__code__)
+        add_attributes(names, _loose)
         lane_names = {name for name in names if own_globals.get(name) is ALL["cuda.laneid"]}
         if lane_names:
             own_globals = _GlobalsWithLane(own_globals, lane_names)
@@ -274,7 +276,10 @@ class KernelFunctions:
     def _clone(self, value):
         from cudasim.cuda.dispatcher import CUDADispatcher
 
-        return self.of(value.py_func) if isinstance(value, CUDADispatcher) else value
+        if isinstance(value, CUDADispatcher):
+            return self.of(value.py_func)
+        overloaded = _overloads.of(value)
+        return value if overloaded is None else call_of(overloaded, self.of)
 
     def _cell(self, cell, names):
         try:
@@ -294,6 +299,13 @@ def function_of(dispatcher):
     if function is None:
         function = _loose_functions[dispatcher] = KernelFunctions().of(dispatcher.py_func)
     return function
+
+
+def _loose(function):
+    """A Python function that is called as one of a value's attributes."""
+    if function not in _loose_functions:
+        _loose_functions[function] = KernelFunctions().of(function)
+    return _loose_functions[function]
 
 
 def _install():

@@ -62,7 +62,7 @@ def _value(kind, numbers, owner, given):
         return _pyfiber.array(address, shape, strides, dtype_of(kind.dtype), True, owner)
     if isinstance(kind, types.Record):
         return _pyfiber.array(next(numbers), (), (), kind.dtype, True, owner)[()]
-    if isinstance(kind, types.Tuple):
+    if isinstance(kind, types.BaseTuple):
         elements = [_value(types.parse_type(types.name_of(element)), numbers, owner, part)
                     for element, part in zip(kind.types, given)]  # fmt: skip
         return type(given)._make(elements) if isinstance(kind, types.NamedTuple) else tuple(elements)
@@ -92,12 +92,12 @@ def dtype_of(kind):
     if known is not None:
         return known
     kind = getattr(kind, "__wrapped__", kind)  # int, float and bool as kernels have them
-    if isinstance(kind, types.Number):
+    if isinstance(kind, types.Scalar):
         return kind.dtype
     if isinstance(kind, type) and issubclass(kind, np.generic):
         return np.dtype(kind)
     parsed = types.parse_type(types.name_of(kind))
-    return parsed.dtype if isinstance(parsed, (types.Number, types.Record)) else np.dtype(str(parsed))
+    return parsed.dtype if isinstance(parsed, (types.Scalar, types.Record)) else np.dtype(str(parsed))
 
 
 def numpy_view(address, shape, strides, dtype, writable, owner):

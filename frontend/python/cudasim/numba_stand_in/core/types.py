@@ -1,6 +1,7 @@
 """numba.core.types: cudasim's type objects."""
 
+from cudasim import _value_types
 from cudasim.types import *  # noqa: F401,F403
 from cudasim.types import ALIASES, Array, EnumMember, NamedTuple, Record, Tuple, UniTuple  # noqa: F401
 
-Boolean = Integer = Float = Number = __import__("cudasim.types", fromlist=["Number"]).Number
+globals().update({name: getattr(_value_types, name) for name in _value_types.PUBLIC})

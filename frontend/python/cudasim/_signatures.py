@@ -1,0 +1,53 @@
+"""Signatures in every form that decorators take: strings, tuples of types, calls of types, Numba's own."""
+
+from cudasim import types
+
+
+class Signature:
+    """Return type (None: not said) and argument type names."""
+
+    def __init__(self, return_type, args):
+        self.return_type = return_type
+        self.args = tuple(types.name_of(argument) for argument in args)
+
+    def __repr__(self):
+        return f"({', '.join(self.args)}{',' if len(self.args) == 1 else ''}) -> {self.return_type}"
+
+    def __eq__(self, other):
+        return isinstance(other, Signature) and (self.args, self.return_type) == (
+            other.args,
+            other.return_type,
+        )
+
+    def __hash__(self):
+        return hash(self.args)
+
+
+def is_signature(value):
+    """Whether a decorator's argument is a signature (or a list of them) and not a function."""
+    if isinstance(value, (str, tuple, Signature, list)):
+        return True
+    return _is_numba_signature(value)
+
+
+def _is_numba_signature(value):
+    return type(value).__name__ == "Signature" and hasattr(value, "return_type") and hasattr(value, "args")
+
+
+def parse_signature(value):
+    """The argument type names and the return type name (or None) of a signature in any form."""
+    if isinstance(value, str):
+        value = types.evaluate(value)
+    if isinstance(value, Signature):
+        return value.args, None if value.return_type is None else types.name_of(value.return_type)
+    if _is_numba_signature(value):
+        returns = value.return_type
+        return tuple(map(types.name_of, value.args)), None if returns is None else types.name_of(returns)
+    if isinstance(value, tuple):
+        return tuple(map(types.name_of, value)), None
+    if isinstance(value, types.Type):
+        return (types.name_of(value),), None
+    raise TypeError(
+        f"invalid signature: {value!r} (type: {type(value).__name__!r}) evaluates to {type(value).__name__!r} instead of "
+        'tuple or Signature; write "void(float32[:], int32)" or (float32[:], int32)'
+    )
