@@ -24,6 +24,7 @@ DIFFERS = {
     ("numba.cuda", "implementation"): "reads `cudasim`, so that programs can ask",
     ("numba.cuda", "compile"): "PTX only (no LTO-IR); kernels' array parameters are address, extents, strides",
     ("numba.cuda", "compile_all"): "with output='ptx'; there is no LTO-IR",
+    ("numba.cuda.extending", "intrinsic"): "where numba is installed, in compiled kernels",
     ("Dispatcher", "get_regs_per_thread"): "ptxas's number where a CUDA toolkit is found, else an estimate",
     ("Dispatcher", "inspect_sass"): "where a CUDA toolkit is found",
     ("Dispatcher", "inspect_sass_cfg"): "where a CUDA toolkit is found",

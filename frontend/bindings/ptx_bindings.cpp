@@ -1,7 +1,8 @@
-// PTX text as an image: read_ptx(), PtxError. Images put together: linked_image(), LinkError, which compile_python() raises too.
+// PTX text and LLVM IR as images: read_ptx(), read_llvm(), PtxError. Images put together: linked_image(), LinkError, which compile_python() raises too.
 #include <pybind11/stl.h>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/ptx/inline_assembly.h"
 #include "frontend/ptx/reader.h"
 #include "simulator/image/linking.h"
 
@@ -25,6 +26,13 @@ void bind_ptx(py::module_& module) {
             PyErr_SetString(link_error, error.what());
         }
     });
+    module.def(
+        "read_llvm",
+        [](const std::string& text, const std::string& file) {
+            return ptx::without_inline_assembly(image::KernelImage::from_ir_text(text), file);
+        },
+        py::arg("text"), py::arg("file"),
+        "The functions of LLVM IR as KernelImages without kernels, inline PTX translated. Raises ImageError, PtxError.");
     module.def("read_ptx",
                [](const std::string& text, const std::string& file, bool kernels) {
                    return ptx::read(text, file, kernels ? ptx::Entries::kernels : ptx::Entries::left_out);

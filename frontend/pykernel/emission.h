@@ -204,6 +204,8 @@ class FunctionEmitter {
     [[nodiscard]] Emitted emit_function_call(const Instruction& instruction, std::uint32_t function);
     /// A function of linked code that takes and gives the parts of its values.
     [[nodiscard]] Emitted call_linked(const Program::Called& called, std::span<const Emitted> arguments);
+    /// A pointer as a generic one, anything else as it is.
+    [[nodiscard]] llvm::Value* generic(llvm::Value* value);
     [[nodiscard]] Emitted parts_of_result(TypeRef type, llvm::Value* result);
 
     // emit_values.cpp

@@ -380,13 +380,19 @@ Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t
 Emitted FunctionEmitter::call_linked(const Program::Called& called, std::span<const Emitted> arguments) {
     llvm::SmallVector<llvm::Value*> flat;
     for (std::size_t i = 0; i < called.parameters.size(); ++i)
-        flat.append(convert(arguments[i], called.parameters[i]).parts);
+        for (llvm::Value* part : convert(arguments[i], called.parameters[i]).parts) flat.push_back(generic(part));
     llvm::SmallVector<llvm::Type*> parts;
     module.part_types(called.result, false, parts);
     llvm::Type* returned = parts.empty()       ? builder.getVoidTy()
                            : parts.size() == 1 ? parts[0]
                                                : llvm::StructType::get(module.context, parts);
     return parts_of_result(called.result, call(called.linked->symbol, returned, flat));
+}
+
+llvm::Value* FunctionEmitter::generic(llvm::Value* value) {
+    llvm::Type* pointer = llvm::PointerType::get(module.context, generic_space);
+    const bool other = value->getType()->isPointerTy() && value->getType() != pointer;
+    return other ? builder.CreateAddrSpaceCast(value, pointer) : value;
 }
 
 Emitted FunctionEmitter::parts_of_result(TypeRef type, llvm::Value* result) {

@@ -134,6 +134,7 @@ class _Program:
         self._without_debuggers = without_debuggers
         self.exceptions = {}
         self._numbers, self._overloaded, self._links = {}, {}, dict.fromkeys(links)
+        self._intrinsics = {}  # symbol → images
         self._add(pyfunc, ())
         self._describe_all()
 
@@ -149,8 +150,8 @@ class _Program:
         return tuple(self._links)
 
     def libraries(self):
-        """Images of that code."""
-        return images_of(self._links)
+        """Images of that code, and of what intrinsics generated."""
+        return images_of(self._links) + [image for images in self._intrinsics.values() for image in images]
 
     def use_library(self, name):
         """Adds a function of cudasim.kernel_library, which an operation in the kernel turned out to be."""
@@ -166,11 +167,12 @@ class _Program:
         self._links.update(dict.fromkeys(getattr(callee, "links", ())))
         if hasattr(callee, "__cudasim_foreign__"):
             return None
-        if isinstance(callee, _overloads.Overloaded):
+        if isinstance(callee, (_overloads.Overloaded, _overloads.Intrinsic)):
             key = ("overloaded", callee.function)
             if key not in self._numbers:
                 number = self._numbers[key] = self._add(callee.parameters_of, ())
                 self.functions[number]["choices"] = []
+                self.functions[number]["is_intrinsic"] = isinstance(callee, _overloads.Intrinsic)
                 self._overloaded[number] = callee
             return self._numbers[key]
         signatures = getattr(callee, "device_signatures", ())
@@ -202,6 +204,8 @@ class _Program:
     def _implement(self, number, type_names, reasons):
         """Finds the function that an overloaded one means for arguments of these types. False when there is none."""
         overloaded = self._overloaded[number]
+        if isinstance(overloaded, _overloads.Intrinsic):
+            return self._generate(number, type_names, reasons)
         positional, named = _as_given(overloaded.parameters_of, type_names)
         try:
             function, literal = overloaded.implementation(positional, named)
@@ -215,6 +219,20 @@ class _Program:
             self._numbers[key] = self._add(function, ())
         self.functions[number]["choices"].append((list(type_names), self._numbers[key], literal))
         self._describe_all()
+        return True
+
+    def _generate(self, number, type_names, reasons):
+        """As _implement(), of an intrinsic."""
+        given = public_types([name for name in type_names if name != "omitted"])
+        try:
+            code = self._overloaded[number].code(list(given))
+        except errors.TypingError as error:
+            reasons.append(str(error))
+            return False
+        if code is None:
+            return False
+        self._intrinsics[code.symbol] = code.images
+        self.functions[number]["choices"].append((list(type_names), code.symbol, (code.parameters, code.result)))
         return True
 
     def _describe_all(self):
@@ -236,12 +254,19 @@ class _Program:
             outer = globals_of(function, source.node, self._register)
             if not described["library_name"]:
                 self.constants += frozen_constants(function, source, outer)
+        node = _stripped(source.node) if self._without_debuggers else source.node
         described.update({
-            "node": _stripped(source.node) if self._without_debuggers else source.node,
+            "node": _without_first_parameter(node) if described.get("is_intrinsic") else node,
             "line_offset": source.line_offset, "file": file, "first_line": source.first_line, "lines": source.lines,
             "globals": outer,
             "defaults": [describe(value, "default", self._register) for value in function.__defaults__ or ()],
         })  # fmt: skip
+
+
+def _without_first_parameter(node):
+    node = copy.deepcopy(node)
+    (node.args.posonlyargs or node.args.args).pop(0)
+    return node
 
 
 def _as_given(function, type_names):

@@ -112,6 +112,28 @@ class Overloaded:
         return None, False
 
 
+class Intrinsic:
+    """Something that kernels call and whose LLVM code a program writes itself (numba.extending.intrinsic)."""
+
+    def __init__(self, function):
+        self.function = function
+        #: Its first parameter is the typing context.
+        self.parameters_of = function._defn
+
+    def code(self, arguments):
+        """A cudasim._llvmlite_code.IntrinsicCode for arguments of these types, or None."""
+        from cudasim._llvmlite_code import code_for
+
+        plain = list(map(_unliteral, arguments))
+        tries = [arguments, plain] if getattr(self.function, "_prefer_literal", False) else [plain, arguments]
+        return next((code for given in tries if (code := code_for(self.function, given)) is not None), None)
+
+
+def is_intrinsic(value):
+    """Whether numba's @intrinsic has made it."""
+    return type(value).__name__ == "_Intrinsic" and type(value).__module__ == "numba.core.extending"
+
+
 def add(function, implementer):
     """Registers an Implementer of a function."""
     _functions.setdefault(function, []).append(implementer)
@@ -123,9 +145,11 @@ def add_attribute(kind, name, implementer, is_method):
 
 
 def of(value):
-    """The Overloaded of a value that a kernel names, or None."""
+    """The Overloaded or the Intrinsic of a value that a kernel names, or None."""
     if not callable(value):
         return None
+    if is_intrinsic(value):
+        return Intrinsic(value)
     try:
         own = list(_functions.get(value, ()))
     except TypeError:  # not hashable

@@ -10,7 +10,7 @@ from cudasim import _overloads
 
 #: From numba itself, where it is installed.
 _NUMBAS = """
-    as_numba_type box infer infer_getattr intrinsic lower_builtin lower_cast lower_getattr lower_getattr_generic
+    as_numba_type box infer infer_getattr lower_builtin lower_cast lower_getattr lower_getattr_generic
     lower_setattr lower_setattr_generic make_attribute_wrapper models overload_classmethod reflect register_model
     type_callable typeof_impl unbox
 """.split()
@@ -66,6 +66,19 @@ def register_jitable(*args, **kwargs):
     return register(args[0]) if args else register
 
 
+def intrinsic(*args, **kwargs):
+    """Makes a typing function, `(typing context, types…) → (signature, code generator)`, a function for kernels to call:
+    numba's own, whose code generators write LLVM code with llvmlite.
+
+    :raises ImportError: where numba is not installed
+    """
+    try:
+        from numba.extending import intrinsic as numbas
+    except ImportError as error:
+        raise ImportError("intrinsic() needs numba, with whose types and context its code is generated: install numba") from error
+    return numbas(*args, **kwargs)
+
+
 def is_jitted(function):
     """Whether @cuda.jit, or numba's @jit, has made it."""
     from cudasim.cuda.dispatcher import CUDADispatcher
@@ -99,4 +112,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*_NUMBAS, "is_jitted", "overload", "overload_attribute", "overload_method", "register_jitable"])
+    return sorted([*_NUMBAS, "intrinsic", "is_jitted", "overload", "overload_attribute", "overload_method", "register_jitable"])

@@ -22,7 +22,7 @@ from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.cuda.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
-from cudasim.python_mode.overloaded_calls import add_attributes, call_of
+from cudasim.python_mode.overloaded_calls import add_attributes, call_of, refusal_of
 from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
 from cudasim.python_mode.vectors import constructors
@@ -279,6 +279,8 @@ class KernelFunctions:
         if isinstance(value, CUDADispatcher):
             return self.of(value.py_func)
         overloaded = _overloads.of(value)
+        if isinstance(overloaded, _overloads.Intrinsic):
+            return refusal_of(value)
         return value if overloaded is None else call_of(overloaded, self.of)
 
     def _cell(self, cell, names):

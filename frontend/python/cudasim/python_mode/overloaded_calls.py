@@ -29,6 +29,18 @@ def call_of(overloaded, function_of):
     return _native.FramelessMethod(call)
 
 
+def refusal_of(intrinsic):
+    """What stands for an intrinsic."""
+
+    def call(*_, **__):
+        raise NotImplementedError(
+            f"{intrinsic._name}() is code for LLVM: only compiled kernels call it, not one that runs in Python mode (with a "
+            "debugger in it)"
+        )
+
+    return _native.FramelessMethod(call)
+
+
 def _implementation(overloaded, positional, named):
     given = list(types.public_types(positional)), {key: types.public_types([name])[0] for key, name in named}
     found, _ = overloaded.implementation(*given)
