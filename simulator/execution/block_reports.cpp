@@ -113,17 +113,25 @@ std::string lane_list(std::uint32_t lanes) {
 
 }  // namespace
 
+Finding BlockRun::finding_at(FindingKind kind, std::uint32_t thread, std::uint32_t site) const {
+    return execution::finding_at(*launch_, kind, coordinate(thread), launch_->location(site));
+}
+
+/// About the block's lowest waiting thread, and where all are.
+Finding BlockRun::finding_of_waiters(FindingKind kind) const {
+    const Waiter lowest = waiters().front();
+    Finding finding = finding_at(kind, lowest.thread, lowest.site);
+    finding.waiting = places();
+    finding.threads = finding.count = waiting_count_;
+    return finding;
+}
+
 /// Nobody can go on, and lanes wait for others of their warp that are elsewhere.
 void BlockRun::report_missing_lanes() {
     const WaitingLane lowest = coroutines_.active() ? coroutines_.first_waiting_lane() : warps_.first_waiting();
     char mask[16];
     std::snprintf(mask, sizeof mask, "0x%08x", lowest.mask);
-    Finding finding;
-    finding.kind = FindingKind::missing_lane;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch_->kernel_name;
-    finding.thread = coordinate(lowest.thread);
-    finding.location = launch_->location(lowest.site);
+    Finding finding = finding_at(FindingKind::missing_lane, lowest.thread, lowest.site);
     finding.waiting = places();
     finding.threads = finding.count = lanes_waiting();
     const std::uint32_t missing = lowest.missing;
@@ -134,30 +142,14 @@ void BlockRun::report_missing_lanes() {
 }
 
 void BlockRun::report_divergence() {
-    Finding finding;
-    finding.kind = FindingKind::barrier_divergence;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch_->kernel_name;
-    const Waiter lowest = waiters().front();
-    finding.thread = coordinate(lowest.thread);
-    finding.location = launch_->location(lowest.site);
-    finding.waiting = places();
-    finding.threads = finding.count = waiting_count_;
+    Finding finding = finding_of_waiters(FindingKind::barrier_divergence);
     finding.message = "threads of the block wait at different barriers: " + describe_groups(finding.waiting);
     launch_->findings.add(std::move(finding));
 }
 
 /// CUDA lets other threads end early; the grid waits for this one.
 void BlockRun::report_missing_first_thread() {
-    Finding finding;
-    finding.kind = FindingKind::deadlock;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch_->kernel_name;
-    const Waiter lowest = waiters().front();
-    finding.thread = coordinate(lowest.thread);
-    finding.location = launch_->location(lowest.site);
-    finding.waiting = places();
-    finding.threads = finding.count = waiting_count_;
+    Finding finding = finding_of_waiters(FindingKind::deadlock);
     finding.message = "thread 0 of the block, which signals at grid barriers that its block has come, ended without "
                       "reaching the one where others wait: " + describe_groups(finding.waiting);
     launch_->findings.add(std::move(finding));
@@ -173,13 +165,8 @@ void BlockRun::report_early_exit() {
         while (block_ < lowest && !known.compare_exchange_weak(lowest, block_)) {}
         if (block_ >= lowest) return;
     }
-    Finding finding;
-    finding.kind = FindingKind::barrier_early_exit;
+    Finding finding = finding_at(FindingKind::barrier_early_exit, lowest.thread, lowest.site);
     finding.severity = launch_->options.strict ? Severity::error : Severity::warning;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch_->kernel_name;
-    finding.thread = coordinate(lowest.thread);
-    finding.location = launch_->location(lowest.site);
     finding.count = 1;
     finding.threads = over_;
     finding.message = std::to_string(over_) + (over_ == 1 ? " thread" : " threads") + " of " +

@@ -78,6 +78,8 @@ class BlockRun {
     void ended(std::uint32_t first, std::uint32_t last);
     void arrive_in_warp(Runner* runner);
     void refuse_mask(Runner* runner);
+    [[nodiscard]] findings::Finding finding_at(findings::FindingKind kind, std::uint32_t thread, std::uint32_t site) const;
+    [[nodiscard]] findings::Finding finding_of_waiters(findings::FindingKind kind) const;
     void report_missing_lanes();
     void report_divergence();
     void report_early_exit();

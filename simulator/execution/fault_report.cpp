@@ -97,15 +97,20 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
     return finding;
 }
 
+Finding finding_at(const Launch& launch, FindingKind kind, const findings::ThreadCoordinate& thread, findings::CallChain location) {
+    Finding finding;
+    finding.kind = kind;
+    finding.exception_type = findings::info(kind).python_exception;
+    finding.kernel = launch.kernel_name;
+    finding.thread = thread;
+    finding.location = std::move(location);
+    return finding;
+}
+
 Finding describe_float_division(const Launch& launch, std::uint32_t site, const findings::ThreadCoordinate& first,
                                 std::uint64_t count, std::uint64_t threads) {
-    Finding finding;
-    finding.kind = FindingKind::float_division;
+    Finding finding = finding_at(launch, FindingKind::float_division, first, launch.location(site));
     finding.severity = findings::Severity::warning;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch.kernel_name;
-    finding.thread = first;
-    finding.location = launch.location(site);
     finding.count = count;
     finding.threads = threads;
     finding.message = "float division by zero";

@@ -12,6 +12,10 @@
 
 namespace cudasim::execution {
 
+/// What is said about a thread at a place; the message is still to come.
+[[nodiscard]] findings::Finding finding_at(const Launch& launch, findings::FindingKind kind, const findings::ThreadCoordinate& thread,
+                                           findings::CallChain location);
+
 [[nodiscard]] findings::Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner& runner);
 
 [[nodiscard]] findings::Finding describe_float_division(const Launch& launch, std::uint32_t site,

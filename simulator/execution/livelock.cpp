@@ -6,6 +6,7 @@
 // to the time limit.) Other workers hand their spinning blocks to worker 0 first, so that it sees all of it.
 #include <llvm/Support/xxhash.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "simulator/execution/fault_report.h"
@@ -92,22 +93,16 @@ void Worker::detect_livelock(Launch& launch) {
 }
 
 void Worker::report_livelock(Launch& launch) {
-    Finding finding;
-    finding.kind = FindingKind::livelock;
-    finding.exception_type = findings::info(finding.kind).python_exception;
-    finding.kernel = launch.kernel_name;
     const BlockRun* lowest = resident_.front().get();
-    for (const auto& block : resident_) {
+    for (const auto& block : resident_)
         if (block->block() < lowest->block()) lowest = block.get();
-        for (auto& group : block->places())
-            if (finding.waiting.size() < most_groups) finding.waiting.push_back(std::move(group));
-    }
-    for (const auto& block : at_grid_)
-        for (auto& group : block->places())
-            if (finding.waiting.size() < most_groups) finding.waiting.push_back(std::move(group));
-    const Runner* spinner = lowest->spinning().front();
-    finding.thread = lowest->coordinate(spinner->thread);
-    finding.location = launch.location(spinner->site);
+    const Runner* spinner = *std::min_element(lowest->spinning().begin(), lowest->spinning().end(),
+                                              [](const Runner* a, const Runner* b) { return a->thread < b->thread; });
+    Finding finding = finding_at(launch, FindingKind::livelock, lowest->coordinate(spinner->thread), launch.location(spinner->site));
+    for (const auto* blocks : {&resident_, &at_grid_})
+        for (const auto& block : *blocks)
+            for (auto& group : block->places())
+                if (finding.waiting.size() < most_groups) finding.waiting.push_back(std::move(group));
     finding.message = "no thread can ever go on: every thread left waits in a loop for a change that nothing can make: " +
                       describe_groups(finding.waiting);
     launch.findings.add(std::move(finding));

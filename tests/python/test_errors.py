@@ -1,6 +1,7 @@
 """What kernels do wrong, as a user sees it: exceptions, coordinates, tracebacks, warnings (design rules C2 to C4)."""
 
 import json
+import linecache
 import re
 import sys
 import traceback
@@ -119,6 +120,17 @@ def test_division_by_zero_alone_gives_ieee_results():
     with pytest.warns(CudasimWarning, match=r"2 times, by 2 threads"):
         invert[1, 4](x)
     assert x.tolist() == [np.inf, 1.0, -np.inf, 0.5]
+
+
+def test_kernels_whose_globals_have_no_name_warn_too():
+    names = {"cuda": cuda}
+    source = "def divides(x):\n    x[0] = 1 / x[1]\n"
+    linecache.cache["<nameless>"] = (len(source), None, source.splitlines(True), "<nameless>")
+    exec(compile(source, "<nameless>", "exec"), names)
+    assert "__name__" not in names
+    with pytest.warns(CudasimWarning, match="float division by zero") as caught:
+        cuda.jit(names["divides"])[1, 1](np.zeros(2))
+    assert (caught[0].filename, caught[0].lineno) == ("<nameless>", 2)
 
 
 def test_no_warning_without_a_cause():

@@ -8,11 +8,10 @@ the kernel's file and line.
 import builtins
 import sys
 import types
-import warnings
 from typing import NamedTuple, Optional
 
 from cudasim import errors
-from cudasim._tracebacks import at_kernel_lines
+from cudasim._tracebacks import at_kernel_lines, warn_at
 from cudasim.findings import from_native
 
 #: Error findings of this process, for the exit status of `cudasim run`.
@@ -194,11 +193,4 @@ def _warn(finding, kernel_globals):
     file, line = (
         (place.file, place.line) if place is not None else (kernel_globals.get("__file__", "<kernel>"), 0)
     )
-    warnings.warn_explicit(
-        message,
-        errors.CudasimWarning,
-        file,
-        line,
-        kernel_globals.get("__name__"),
-        kernel_globals.setdefault("__warningregistry__", {}),
-    )
+    warn_at(message, errors.CudasimWarning, file, line, kernel_globals)

@@ -161,16 +161,19 @@ def without_package_frames(traceback):
     return result
 
 
+def warn_at(message, category, file, line, names):
+    """A warning at a line of the module whose globals these are. One without a name gets its file's, as in Python's own
+    warnings: without any they would be dropped."""
+    module = names.get("__name__") or os.path.splitext(file)[0]
+    warnings.warn_explicit(message, category, file, line, module, names.setdefault("__warningregistry__", {}))
+
+
 def warn_at_users_line(message, category):
     """Warns at the innermost line of code that is not cudasim's own: the launch or the call."""
     frame = sys._getframe(1)
     while frame.f_back is not None and is_package_code(frame.f_code):
         frame = frame.f_back
-    names = frame.f_globals
-    warnings.warn_explicit(
-        category(message), category, frame.f_code.co_filename, frame.f_lineno, names.get("__name__"),
-        names.setdefault("__warningregistry__", {}),
-    )  # fmt: skip
+    warn_at(category(message), category, frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
 
 
 def calling_frame():

@@ -75,6 +75,26 @@ TEST_P(GridBarriers, a_block_that_ends_without_coming_is_a_deadlock_that_names_i
     EXPECT_EQ(result.findings.size(), 1U);
 }
 
+/// Some threads of a block, or all; blocks that start before the others, or last.
+TEST_P(GridBarriers, a_spin_for_which_others_wait_at_the_grid_is_a_livelock) {
+    for (const unsigned spinner : {0U, 39U}) {
+        for (const unsigned first : {0U, 5U}) {
+            std::atomic<int> flag{0};
+            auto result = run({40}, {8}, [&](ThreadHandle& thread) {
+                while (thread.ctaid().x == spinner && thread.tid().x >= first && flag == 0) thread.yield(7);
+                meet(thread);
+            });
+            ASSERT_NE(result.error(), nullptr);
+            const auto& finding = *result.error();
+            EXPECT_EQ(finding.kind, FindingKind::livelock) << finding.message;
+            EXPECT_EQ(finding.thread.block, spinner);
+            EXPECT_EQ(finding.thread.thread, first);
+            EXPECT_NE(finding.message.find("threads 0-7 waiting at grid barrier"), std::string::npos) << finding.message;
+            EXPECT_NE(finding.message.find(first == 0 ? "threads 0-7 running" : "threads 5-7 running"), std::string::npos) << finding.message;
+        }
+    }
+}
+
 TEST_P(GridBarriers, rounds_that_not_every_block_makes_are_a_deadlock) {
     auto result = run({4}, {16}, [](ThreadHandle& thread) {
         for (unsigned round = 0; round < 3 + thread.ctaid().x % 2; ++round) meet(thread);

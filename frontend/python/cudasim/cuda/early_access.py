@@ -11,13 +11,12 @@ code. A warning has the line of the access where the main thread makes it.
 
 import ctypes
 import sys
-import warnings
 import weakref
 
 import numpy as np
 
 from cudasim import _native, errors
-from cudasim._tracebacks import calling_frame
+from cudasim._tracebacks import calling_frame, warn_at
 from cudasim.cuda import host_visible
 from cudasim.cuda.array_layout import extent_in_bytes
 
@@ -81,14 +80,7 @@ class Watch:
             f"to be complete{_ADVICE}"
         )
         file, line, scope = self._place or ("<another thread>", 0, {})
-        warnings.warn_explicit(
-            message,
-            errors.CudasimWarning,
-            file,
-            line,
-            scope.get("__name__", file),
-            scope.setdefault("__warningregistry__", {}),
-        )
+        warn_at(message, errors.CudasimWarning, file, line, scope)
 
     def __del__(self):
         if self._number >= 0:  # the work was dropped

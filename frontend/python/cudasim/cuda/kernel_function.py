@@ -2,12 +2,10 @@
 
 import functools
 import inspect
-import sys
 import types
-import warnings
 
 from cudasim import _native, errors
-from cudasim._tracebacks import is_package_code
+from cudasim._tracebacks import warn_at_users_line
 
 _COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -72,9 +70,10 @@ def _function_of_partial(partial, device):
             raise TypeError(f"functools.partial of {function.__name__}(): kernels have no such parameter as {name!r}")
     arrays = {} if device else {name: value for name, value in bound.arguments.items() if _holds_array(value)}
     constants = {name: value for name, value in bound.arguments.items() if name not in arrays}
-    _warn(
+    warn_at_users_line(
         f"functools.partial of {function.__name__}(): cudasim runs it as a kernel, numba.cuda refuses it; on a GPU pass "
-        "all arguments at the launch"
+        "all arguments at the launch",
+        errors.CudasimWarning,
     )
     if constants:
         from cudasim._bound_function import bind
@@ -87,17 +86,6 @@ def _holds_array(value):
     if isinstance(value, tuple):
         return any(map(_holds_array, value))
     return hasattr(value, "__array_interface__") and bool(value.shape) or hasattr(value, "__cuda_array_interface__")
-
-
-def _warn(message):
-    """At the line outside of this package that brought us here."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_package_code(frame.f_code):
-        frame = frame.f_back
-    warnings.warn_explicit(
-        message, errors.CudasimWarning, frame.f_code.co_filename, frame.f_lineno,
-        frame.f_globals.get("__name__"), frame.f_globals.setdefault("__warningregistry__", {}),
-    )  # fmt: skip
 
 
 class BoundKernel:
