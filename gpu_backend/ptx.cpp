@@ -264,21 +264,50 @@ void lower_wrapping_updates(llvm::Module& module) {
     }
 }
 
-/// LLVM 19's NVPTX back end has no pattern for `fence`; PTX ISA, "membar": the level is the scope. A fence's ordering
-/// does not matter to it: membar is sequentially consistent.
-void lower_fences(llvm::Module& module) {
+/// PTX ISA, "membar": the level is the scope. A fence's ordering does not matter to it: membar is sequentially consistent.
+void fence(llvm::IRBuilder<>& builder, llvm::SyncScope::ID id) {
     llvm::SmallVector<llvm::StringRef> scopes;
-    module.getContext().getSyncScopeNames(scopes);
+    builder.getContext().getSyncScopeNames(scopes);
+    const llvm::StringRef scope = scopes[id];
+    auto level = llvm::Intrinsic::nvvm_membar_sys;  // "" is the whole system, and the safe answer
+    if (scope == "block" || scope == "workgroup") level = llvm::Intrinsic::nvvm_membar_cta;
+    if (scope == "device" || scope == "agent") level = llvm::Intrinsic::nvvm_membar_gl;
+    if (scope != "singlethread") builder.CreateIntrinsic(level, {}, {});
+}
+
+void relax(llvm::Instruction& instruction) {
+    constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) load->setOrdering(relaxed);
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) store->setOrdering(relaxed);
+    if (auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) change->setOrdering(relaxed);
+    if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+        exchange->setSuccessOrdering(relaxed);
+        exchange->setFailureOrdering(relaxed);
+    }
+}
+
+/// LLVM 19's NVPTX back end has no pattern for `fence`, none for loads that acquire and stores that release, and leaves
+/// orders out of other atomic operations: fences around relaxed ones say the same.
+void lower_orders(llvm::Module& module) {
     for (auto& function : module) {
         for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-            auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction);
-            if (!fence) continue;
-            const llvm::StringRef scope = scopes[fence->getSyncScopeID()];
-            auto level = llvm::Intrinsic::nvvm_membar_sys;  // "" is the whole system, and the safe answer
-            if (scope == "block" || scope == "workgroup") level = llvm::Intrinsic::nvvm_membar_cta;
-            if (scope == "device" || scope == "agent") level = llvm::Intrinsic::nvvm_membar_gl;
-            if (scope != "singlethread") llvm::IRBuilder<>(fence).CreateIntrinsic(level, {}, {});
-            fence->eraseFromParent();
+            llvm::IRBuilder<> builder(&instruction);
+            if (auto* own = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
+                fence(builder, own->getSyncScopeID());
+                own->eraseFromParent();
+                continue;
+            }
+            llvm::AtomicOrdering order = llvm::AtomicOrdering::NotAtomic;
+            if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) order = load->getOrdering();
+            if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) order = store->getOrdering();
+            if (const auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) order = change->getOrdering();
+            if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) order = exchange->getMergedOrdering();
+            if (!llvm::isStrongerThanMonotonic(order)) continue;
+            const auto scope = *llvm::getAtomicSyncScopeID(&instruction);
+            if (llvm::isReleaseOrStronger(order)) fence(builder, scope);
+            builder.SetInsertPoint(instruction.getNextNode());
+            if (llvm::isAcquireOrStronger(order)) fence(builder, scope);
+            relax(instruction);
         }
     }
 }
@@ -355,7 +384,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     refuse_unsupported(module);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
     function.setName(ptx_name(kernel));
-    lower_fences(module);
+    lower_orders(module);
     lower_wrapping_updates(module);
     try {
         return image::read_in_child_process("LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {

@@ -38,8 +38,9 @@ Value* compared(At& at, Type type) {
     Value* right = at.read(2, type);
     for (const Comparison& known : comparisons) {
         if (!at.has(known.name)) continue;
-        if (type.kind == Type::half_pair || type.kind == Type::predicate) at.refuse();
-        const CmpInst::Predicate how = type.kind == Type::real      ? known.real
+        if (type.kind == Type::predicate) at.refuse();
+        const bool real = type.kind == Type::real || type.kind == Type::half_pair;
+        const CmpInst::Predicate how = real                         ? known.real
                                        : type.kind == Type::signed_ ? known.with_sign
                                                                     : known.without_sign;
         if (how == CmpInst::BAD_FCMP_PREDICATE || how == CmpInst::BAD_ICMP_PREDICATE) at.refuse();
@@ -61,6 +62,12 @@ Value* combined(At& at, Value* truth) {
 void translate_setp(At& at) {
     Value* truth = compared(at, at.type());
     const Operand& target = at.operand(0);
+    if (truth->getType()->isVectorTy()) {  // of two halves: p is the lower one's
+        if (target.kind != Operand::list) at.refuse();
+        for (unsigned half = 0; half < 2; ++half)
+            at.function.write(target.elements[half], combined(at, at.b.CreateExtractElement(truth, half)));
+        return;
+    }
     if (target.kind != Operand::list) return at.write(combined(at, truth));
     at.function.write(target.elements[0], combined(at, truth));
     at.function.write(target.elements[1], combined(at, at.b.CreateNot(truth)));
@@ -69,8 +76,14 @@ void translate_setp(At& at) {
 /// All ones, or 1.0, for true.
 void translate_set(At& at) {
     auto& b = at.b;
-    Value* truth = combined(at, compared(at, at.type()));
+    Value* truth = compared(at, at.type());
     const Type result = at.type(1);
+    if (truth->getType()->isVectorTy()) {  // 1.0 or all ones in each half
+        if (at.instruction.operands.size() > 3) at.refuse();
+        if (result.kind == Type::half_pair) return at.write(b.CreateUIToFP(truth, at.function.module.type(result)));
+        return at.write(b.CreateBitCast(b.CreateSExt(truth, llvm::FixedVectorType::get(b.getInt16Ty(), 2)), b.getInt32Ty()));
+    }
+    truth = combined(at, truth);
     if (result.kind == Type::real) return at.write(b.CreateUIToFP(truth, at.function.module.type(result)));
     at.write(b.CreateSExt(truth, at.function.module.type(result)));
 }

@@ -24,6 +24,9 @@ void translate_trap(At& at) {
     at.function.end_block();
 }
 
+/// Stops in a debugger; without one the thread goes on.
+void translate_brkpt(At&) {}
+
 /// An argument as the parameter's type: a .param variable's content, a register or a number.
 Value* argument(At& at, const Operand& given, const Variable& parameter) {
     llvm::Type* type = at.function.module.storage(parameter);
@@ -57,39 +60,84 @@ bool translate_system_call(At& at, const std::string& name, const std::vector<Op
     return false;
 }
 
-/// call [.uni] (result), function, (arguments)
-void translate_call(At& at) {
+/// The parts of a call: call [.uni] (result), function, (arguments), prototype or list of functions
+struct Call {
+    const Operand* result = nullptr;
+    const Operand* callee = nullptr;
+    std::vector<Operand> arguments;
+    const Operand* form = nullptr;
+};
+
+Call parts_of(At& at) {
     const auto& operands = at.instruction.operands;
     std::size_t i = 0;
-    const Operand* result = nullptr;
+    Call call;
     if (operands.size() > i && operands[i].kind == Operand::list) {
         const Operand& results = operands[i++];
         if (results.elements.size() != 1) at.function.refuse("a call has one result at most");
-        result = &results.elements[0];
+        call.result = &results.elements[0];
     }
     if (operands.size() <= i || operands[i].kind != Operand::name) at.refuse();
-    const std::string& name = operands[i++].text;
-    if (at.function.variable(name)) at.function.refuse("indirect calls are not supported");
-    std::vector<Operand> given;
-    if (operands.size() > i && operands[i].kind == Operand::list) given = operands[i].elements;
-    const Function* callee = at.function.module.find_function(name);
-    if (!callee) at.function.refuse("the function '" + name + "' is not declared");
-    if (!callee->has_body && translate_system_call(at, name, given, result)) return;
-    if (callee->is_entry) at.function.refuse("'" + name + "' is an entry, which cannot be called");
-    if (given.size() != callee->parameters.size() || callee->results.empty() != !result)
-        at.function.refuse("'" + name + "' is called in another form than it is declared");
+    call.callee = &operands[i++];
+    if (operands.size() > i && operands[i].kind == Operand::list) call.arguments = operands[i++].elements;
+    if (operands.size() > i) call.form = &operands[i];
+    return call;
+}
+
+/// The form of what is called through a register: a prototype's, or the first function's of a list.
+Prototype form_of(At& at, const Call& call) {
+    if (!call.form) at.function.refuse("a call through a register needs a prototype");
+    if (const Prototype* prototype = at.function.prototype(call.form->text)) return *prototype;
+    const Targets& functions = at.function.targets(call.form->text);
+    const Function* first = at.function.module.find_function(functions.names[0].text);
+    if (!first) at.function.refuse("the function '" + functions.names[0].text + "' is not declared");
+    return {call.form->text, first->results, first->parameters};
+}
+
+void emit_call(At& at, const Call& call, llvm::FunctionType* type, Value* callee, const std::vector<Variable>& parameters) {
+    if (call.arguments.size() != parameters.size() || type->getReturnType()->isVoidTy() != !call.result)
+        at.function.refuse("'" + call.callee->text + "' is called in another form than it is declared");
     llvm::SmallVector<Value*> arguments;
-    for (std::size_t k = 0; k < given.size(); ++k) arguments.push_back(argument(at, given[k], callee->parameters[k]));
-    Value* value = at.b.CreateCall(at.function.module.declare(*callee), arguments);
-    if (!result) return;
-    if (llvm::AllocaInst* place = at.function.variable(result->text); place && value->getType()->isArrayTy())
+    for (std::size_t k = 0; k < parameters.size(); ++k) arguments.push_back(argument(at, call.arguments[k], parameters[k]));
+    Value* value = at.b.CreateCall(type, callee, arguments);
+    if (!call.result) return;
+    if (llvm::AllocaInst* place = at.function.variable(call.result->text); place && value->getType()->isArrayTy())
         at.b.CreateStore(value, place);
     else
-        at.function.write(*result, value);
+        at.function.write(*call.result, value);
+}
+
+void translate_call(At& at) {
+    const Call call = parts_of(at);
+    const std::string& name = call.callee->text;
+    ModuleTranslation& module = at.function.module;
+    if (at.function.variable(name)) {
+        const Prototype form = form_of(at, call);
+        Value* callee = at.function.pointer_of(at.function.read(*call.callee, u64), Space::generic);
+        return emit_call(at, call, module.function_type(form.results, form.parameters, at.instruction.place.line), callee, form.parameters);
+    }
+    const Function* callee = module.find_function(name);
+    if (!callee) at.function.refuse("the function '" + name + "' is not declared");
+    if (!callee->has_body && translate_system_call(at, name, call.arguments, call.result)) return;
+    if (callee->is_entry) at.function.refuse("'" + name + "' is an entry, which cannot be called");
+    llvm::Function* target = module.declare(*callee);
+    emit_call(at, call, target->getFunctionType(), target, callee->parameters);
+}
+
+/// brx.idx index, list: what lies beyond the list is undefined behaviour, here a trap.
+void translate_brx(At& at) {
+    const Targets& labels = at.function.targets(at.operand(1).text);
+    auto* outside = llvm::BasicBlock::Create(at.function.module.context, "outside", at.b.GetInsertBlock()->getParent());
+    auto* branch = at.b.CreateSwitch(at.read(0, u32), outside, static_cast<unsigned>(labels.names.size()));
+    for (std::uint32_t i = 0; i < labels.names.size(); ++i) branch->addCase(at.b.getInt32(i), at.function.label(labels.names[i].text));
+    at.b.SetInsertPoint(outside);
+    translate_trap(at);
 }
 
 constexpr Row rows[] = {
     {"bra", translate_bra},
+    {"brkpt", translate_brkpt},
+    {"brx", translate_brx},
     {"call", translate_call},
     {"ret", translate_ret},
     {"trap", translate_trap},

@@ -77,8 +77,19 @@ Value* integer_to_integer(At& at, Value* value, Type from, Type to) {
     return b.CreateTrunc(exact, at.function.module.type(to));
 }
 
+/// cvt.rn.f16x2.f32 d, a, b: a becomes the upper half.
+void translate_cvt_to_pair(At& at) {
+    auto& b = at.b;
+    if (!directed_rounding(at).empty() || at.has("relu") || at.has("satfinite") || at.type() != Type{Type::real, 32}) at.refuse();
+    llvm::Type* half = b.getHalfTy();
+    Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(half, 2));
+    pair = b.CreateInsertElement(pair, b.CreateFPTrunc(at.read(2), half), std::uint64_t{0});
+    at.write(b.CreateInsertElement(pair, b.CreateFPTrunc(at.read(1), half), std::uint64_t{1}));
+}
+
 void translate_cvt(At& at) {
     const Type from = at.type(), to = at.type(1);
+    if (to.kind == Type::half_pair) return translate_cvt_to_pair(at);
     if (from.kind == Type::half_pair || to.kind == Type::half_pair || at.has("pack")) at.refuse();
     Value* value = at.read(1, from);
     const bool from_real = from.kind == Type::real, to_real = to.kind == Type::real;

@@ -1,5 +1,7 @@
 // Loads, stores, addresses and atomic operations (PTX ISA, "Data Movement and Conversion Instructions", "Parallel
 // Synchronization and Communication Instructions": atom, red).
+#include <llvm/IR/Intrinsics.h>
+
 #include "frontend/ptx/translation.h"
 
 namespace cudasim::ptx {
@@ -79,18 +81,42 @@ void translate_cvta(At& at) {
     at.write(b.CreatePtrToInt(b.CreateAddrSpaceCast(pointer, target), b.getInt64Ty()));
 }
 
-/// Whether a generic address lies in the space; the simulator answers for shared memory.
+/// Whether a generic address lies in the space.
 void translate_isspacep(At& at) {
-    if (space_of(at) != Space::shared) at.refuse();
+    const Space space = space_of(at);
+    const char* name = space == Space::shared   ? "llvm.nvvm.isspacep.shared"
+                       : space == Space::global ? "llvm.nvvm.isspacep.global"
+                       : space == Space::local  ? "llvm.nvvm.isspacep.local"
+                                                : nullptr;
+    if (!name) at.refuse();
     Value* pointer = at.function.pointer_of(at.read(1, u64), Space::generic);
-    at.write(at.call("llvm.nvvm.isspacep.shared", at.b.getInt1Ty(), {pointer}));
+    at.write(at.call(name, at.b.getInt1Ty(), {pointer}));
+}
+
+/// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read; zeros are written for the rest}: done at once, so
+/// that commit_group and wait_group have nothing to wait for. Any time until the wait is one at which hardware may do it.
+void translate_cp(At& at) {
+    const auto& operands = at.instruction.operands;
+    if (!at.has("async") || at.has("bulk") || at.has("mbarrier")) at.refuse();
+    if (at.has("commit_group") || at.has("wait_group") || at.has("wait_all")) return;
+    auto& b = at.b;
+    if (operands.size() < 3 || operands.size() > 4 || operands[2].kind != Operand::integer || at.has("L2::cache_hint")) at.refuse();
+    const std::uint64_t bytes = operands[2].value;
+    if (bytes != 4 && bytes != 8 && bytes != 16) at.refuse();
+    Value* to = at.function.pointer(operands[0], Space::shared);
+    Value* from = at.function.pointer(operands[1], Space::global);
+    const llvm::Align alignment(bytes);
+    if (operands.size() == 3) return (void)b.CreateMemCpy(to, alignment, from, alignment, bytes);
+    Value* read = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateZExt(at.read(3, u32), b.getInt64Ty()), b.getInt64(bytes));
+    b.CreateMemSet(to, b.getInt8(0), bytes, alignment);
+    b.CreateMemCpy(to, alignment, from, alignment, read);
 }
 
 void translate_nothing(At&) {}
 
 AtomicRMWInst::BinOp operation_of(const At& at) {
     const Type type = at.type();
-    const bool real = type.kind == Type::real, with_sign = type.kind == Type::signed_;
+    const bool real = type.kind == Type::real || type.kind == Type::half_pair, with_sign = type.kind == Type::signed_;
     if (at.has("add")) return real ? AtomicRMWInst::FAdd : AtomicRMWInst::Add;
     if (at.has("exch")) return AtomicRMWInst::Xchg;
     if (at.has("and")) return AtomicRMWInst::And;
@@ -112,7 +138,7 @@ AtomicOrdering atomic_ordering(const At& at) {
 Value* atomic(At& at, std::size_t first) {
     auto& b = at.b;
     const Type type = at.type();
-    if (type.width < 32) at.refuse();
+    if (type.width < 32 && type.kind != Type::real && !at.has("cas")) at.refuse();
     Value* place = at.function.pointer(at.operand(first), space_of(at));
     Value* operand = at.read(first + 1);
     const llvm::MaybeAlign alignment(type.width / 8);
@@ -133,7 +159,8 @@ void translate_red(At& at) {
 constexpr Row rows[] = {
     {"ld", translate_ld},           {"ldu", translate_ld},
     {"st", translate_st},           {"cvta", translate_cvta},
-    {"isspacep", translate_isspacep}, {"prefetch", translate_nothing},
+    {"isspacep", translate_isspacep}, {"cp", translate_cp},
+    {"prefetch", translate_nothing},
     {"prefetchu", translate_nothing}, {"discard", translate_nothing},
     {"atom", translate_atom},       {"red", translate_red},
 };

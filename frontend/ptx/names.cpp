@@ -17,6 +17,20 @@ void rename(std::vector<Operand>& operands, const std::string& from, const std::
     }
 }
 
+/// Labels, and what is named like one: prototypes and lists of targets.
+void rename_in(auto& named, const std::string& from, const std::string& to) {
+    if (named.name == from) named.name = to;
+}
+
+void rename_in(Targets& targets, const std::string& from, const std::string& to) {
+    if (targets.name == from) targets.name = to;
+    rename(targets.names, from, to);
+}
+
+void rename_in(Instruction& instruction, const std::string& from, const std::string& to) {
+    rename(instruction.operands, from, to);
+}
+
 /// Where the digits at the end of a name begin.
 std::size_t digits_at(const std::string& name) {
     const std::size_t last = name.find_last_not_of("0123456789");
@@ -35,13 +49,8 @@ void Names::close() {
     scopes_.pop_back();
     for (const std::string& label : scope.labels) {
         const std::string name = unique(label, scope.number);
-        for (std::size_t i = scope.first; i < function_.body.size(); ++i) {
-            if (auto* own = std::get_if<Label>(&function_.body[i])) {
-                if (own->name == label) own->name = name;
-            } else {
-                rename(std::get<Instruction>(function_.body[i]).operands, label, name);
-            }
-        }
+        for (std::size_t i = scope.first; i < function_.body.size(); ++i)
+            std::visit([&](auto& item) { rename_in(item, label, name); }, function_.body[i]);
     }
 }
 

@@ -230,10 +230,7 @@ class Parser {
         if (!is_entry && sees('(')) function.results = read_parameters();
         function.name = expect_kind(Token::identifier, "a function's name");
         if (sees('(')) function.parameters = read_parameters();
-        while (peek().kind == Token::directive) {  // .noreturn, .maxntid 1, 1, 1 and their kind
-            next();
-            while (peek().kind == Token::integer || sees(',')) next();
-        }
+        skip_function_directives();
         if (sees('{')) {
             function.has_body = true;
             read_body(function);
@@ -241,6 +238,14 @@ class Parser {
             expect(';');
         }
         keep(std::move(function));
+    }
+
+    /// .noreturn, .maxntid 1, 1, 1 and their kind.
+    void skip_function_directives() {
+        while (peek().kind == Token::directive) {
+            next();
+            while (peek().kind == Token::integer || sees(',')) next();
+        }
     }
 
     /// A definition takes the place of its declaration.
@@ -279,13 +284,31 @@ class Parser {
         if (peek().kind == Token::identifier && peek(1).kind == Token::punctuation && peek(1).text == ":") {
             const std::string name = next().text;
             next();
-            if (peek().kind == Token::directive && (peek().text == "callprototype" || peek().text == "branchtargets"))
-                refuse("indirect calls and branches (." + peek().text + ") are not supported");
             names_->declare_label(name);
+            if (accept_directive("callprototype")) return read_prototype(name);
+            if (accept_directive("branchtargets") || accept_directive("calltargets")) return read_targets(name);
             function_->body.emplace_back(Label{name});
             return;
         }
         read_instruction();
+    }
+
+    void read_prototype(const std::string& name) {
+        Prototype prototype{name, {}, {}};
+        if (sees('(')) prototype.results = read_parameters();
+        expect_kind(Token::identifier, "'_'");
+        if (sees('(')) prototype.parameters = read_parameters();
+        skip_function_directives();
+        expect(';');
+        function_->body.emplace_back(std::move(prototype));
+    }
+
+    void read_targets(const std::string& name) {
+        Targets targets{name, {}};
+        do targets.names.push_back(read_operand());
+        while (accept(','));
+        expect(';');
+        function_->body.emplace_back(std::move(targets));
     }
 
     void read_body_directive() {

@@ -1,5 +1,5 @@
-// Real arithmetic (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions"). Subnormal numbers are
-// kept where .ftz would flush them, and .approx is as exact as the rest.
+// Real arithmetic (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions"). .ftz is At's business,
+// and .approx is as exact as the rest.
 #include <llvm/IR/Intrinsics.h>
 
 #include <array>

@@ -65,6 +65,19 @@ struct Variable {
     Place place;
 };
 
+/// `name: .callprototype (results) _ (parameters);`: the form of functions that are called through a register.
+struct Prototype {
+    std::string name;
+    std::vector<Variable> results;
+    std::vector<Variable> parameters;
+};
+
+/// `name: .branchtargets labels;` or `name: .calltargets functions;`
+struct Targets {
+    std::string name;
+    std::vector<Operand> names;
+};
+
 struct Function {
     std::string name;
     Linkage linkage = Linkage::internal;
@@ -73,7 +86,7 @@ struct Function {
     std::vector<Variable> results;
     std::vector<Variable> parameters;
     std::vector<Variable> variables;  ///< of all scopes; names are unique
-    std::vector<std::variant<Label, Instruction>> body;
+    std::vector<std::variant<Label, Instruction, Prototype, Targets>> body;
     Place place;
 };
 

@@ -96,10 +96,60 @@ void translate_nanosleep(At& at) {
     at.b.CreateIntrinsic(Intrinsic::nvvm_nanosleep, {}, {at.read(0, u32)});
 }
 
+Value* combined(At& at, Value* left, Value* right) {
+    auto& b = at.b;
+    const bool with_sign = at.type().kind == Type::signed_;
+    if (at.has("add")) return b.CreateAdd(left, right);
+    if (at.has("and")) return b.CreateAnd(left, right);
+    if (at.has("or")) return b.CreateOr(left, right);
+    if (at.has("xor")) return b.CreateXor(left, right);
+    if (at.has("min")) return b.CreateBinaryIntrinsic(with_sign ? Intrinsic::smin : Intrinsic::umin, left, right);
+    if (at.has("max")) return b.CreateBinaryIntrinsic(with_sign ? Intrinsic::smax : Intrinsic::umax, left, right);
+    at.refuse();
+}
+
+/// redux.sync: every lane of the mask asks each of them for its value, the lowest one first.
+void translate_redux(At& at) {
+    require_sync(at);
+    if (at.type().kind == Type::real) at.refuse();
+    auto& b = at.b;
+    llvm::Type* word = b.getInt32Ty();
+    llvm::Function* function = b.GetInsertBlock()->getParent();
+    Value* mask = at.read(2, u32);
+    Value* own = at.read(1);
+    const auto value_of_lowest = [&](Value* lanes) {
+        Value* lane = b.CreateBinaryIntrinsic(Intrinsic::cttz, lanes, b.getFalse());
+        return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_idx_i32, {}, {mask, own, lane, b.getInt32(31)});
+    };
+    const auto without_lowest = [&](Value* lanes) { return b.CreateAnd(lanes, b.CreateSub(lanes, b.getInt32(1))); };
+    Value* first = value_of_lowest(mask);
+    Value* others = without_lowest(mask);
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    auto* loop = llvm::BasicBlock::Create(at.function.module.context, "reduce", function);
+    auto* done = llvm::BasicBlock::Create(at.function.module.context, "reduced", function);
+    b.CreateCondBr(b.CreateIsNull(others), done, loop);
+    b.SetInsertPoint(loop);
+    llvm::PHINode* lanes = b.CreatePHI(word, 2);
+    llvm::PHINode* sum = b.CreatePHI(word, 2);
+    Value* next_sum = combined(at, sum, value_of_lowest(lanes));
+    Value* next_lanes = without_lowest(lanes);
+    lanes->addIncoming(others, before);
+    lanes->addIncoming(next_lanes, loop);
+    sum->addIncoming(first, before);
+    sum->addIncoming(next_sum, loop);
+    b.CreateCondBr(b.CreateIsNull(next_lanes), done, loop);
+    b.SetInsertPoint(done);
+    llvm::PHINode* result = b.CreatePHI(word, 2);
+    result->addIncoming(first, before);
+    result->addIncoming(next_sum, loop);
+    at.write(result);
+}
+
 constexpr Row rows[] = {
     {"bar", translate_barrier},   {"barrier", translate_barrier},       {"membar", translate_fence},
     {"fence", translate_fence},   {"vote", translate_vote},             {"shfl", translate_shfl},
     {"match", translate_match},   {"activemask", translate_activemask}, {"nanosleep", translate_nanosleep},
+    {"redux", translate_redux},
 };
 
 }  // namespace

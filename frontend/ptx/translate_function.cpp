@@ -43,6 +43,8 @@ constexpr SpecialRegister special_registers[] = {
     {"%lanemask_gt", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_gt},
     {"%lanemask_ge", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_ge},
     {"%lanemask_eq", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_eq},
+    {"%nwarpid", llvm::Intrinsic::nvvm_read_ptx_sreg_nwarpid},   {"%clock", llvm::Intrinsic::nvvm_read_ptx_sreg_clock},
+    {"%clock64", llvm::Intrinsic::nvvm_read_ptx_sreg_clock64},   {"%globaltimer", llvm::Intrinsic::nvvm_read_ptx_sreg_globaltimer},
 };
 
 }  // namespace
@@ -71,14 +73,18 @@ void FunctionTranslation::run() {
     set_place(first);
     add_variables();
     for (const auto& item : source.body) {
+        if (const auto* form = std::get_if<Prototype>(&item)) prototypes_[form->name] = form;
+        if (const auto* list = std::get_if<Targets>(&item)) targets_[list->name] = list;
+    }
+    for (const auto& item : source.body) {
         if (const auto* own = std::get_if<Label>(&item)) {
             llvm::BasicBlock* block = label(own->name);
             if (!defined_.insert(own->name).second) refuse("the label '" + own->name + "' is there twice");
             block->moveAfter(&target_->back());
             builder.CreateBr(block);
             builder.SetInsertPoint(block);
-        } else {
-            translate(std::get<Instruction>(item));
+        } else if (const auto* instruction = std::get_if<Instruction>(&item)) {
+            translate(*instruction);
         }
     }
     emit_return();
@@ -122,6 +128,17 @@ llvm::BasicBlock* FunctionTranslation::label(const std::string& name) {
     llvm::BasicBlock*& block = labels_[name];
     if (!block) block = llvm::BasicBlock::Create(module.context, name, target_);
     return block;
+}
+
+const Prototype* FunctionTranslation::prototype(const std::string& name) const {
+    const auto found = prototypes_.find(name);
+    return found == prototypes_.end() ? nullptr : found->second;
+}
+
+const Targets& FunctionTranslation::targets(const std::string& name) const {
+    const auto found = targets_.find(name);
+    if (found == targets_.end()) refuse("there is no list of targets '" + name + "'");
+    return *found->second;
 }
 
 void FunctionTranslation::end_block() {
@@ -179,7 +196,9 @@ llvm::Value* FunctionTranslation::special_register(const std::string& name) {
     for (const SpecialRegister& known : special_registers)
         if (known.name == name) return builder.CreateIntrinsic(known.id, {}, {});
     if (name == "WARP_SZ") return builder.getInt32(32);
-    return nullptr;
+    if (name != "%envreg1" && name != "%envreg2") return nullptr;
+    llvm::Value* workspace = builder.CreatePtrToInt(module.grid_workspace(), builder.getInt64Ty());
+    return builder.CreateTrunc(name == "%envreg1" ? builder.CreateLShr(workspace, 32) : workspace, builder.getInt32Ty());
 }
 
 llvm::Value* FunctionTranslation::memory_named(const std::string& name) const {
@@ -195,10 +214,9 @@ llvm::Value* FunctionTranslation::value_named(const Operand& operand) {
         return builder.CreateLoad(own->getAllocatedType(), own);
     }
     llvm::Value* place = memory_named(operand.text);
-    if (!place) {
-        if (module.find_function(operand.text)) refuse("addresses of functions ('" + operand.text + "') are not supported");
-        refuse("'" + operand.text + "' is not declared");
-    }
+    const Function* function = place ? nullptr : module.find_function(operand.text);
+    if (function && !function->is_entry) place = module.declare(*function);
+    if (!place) refuse("'" + operand.text + "' is not declared");
     llvm::Value* address = builder.CreatePtrToInt(place, builder.getInt64Ty());
     return builder.CreateAdd(address, builder.getInt64(static_cast<std::uint64_t>(operand.offset)));
 }
@@ -289,6 +307,14 @@ Type At::type(unsigned skip) const {
 const Operand& At::operand(std::size_t i) const {
     if (i >= instruction.operands.size()) function.refuse("'" + shown() + "' lacks an operand");
     return instruction.operands[i];
+}
+
+llvm::Value* At::flushed(llvm::Value* value) const {
+    llvm::Type* type = value->getType();
+    llvm::Type* number = type->getScalarType();
+    if (!has("ftz") || !(number->isFloatTy() || number->isHalfTy())) return value;
+    llvm::Value* zero = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::getZero(type), value);
+    return b.CreateSelect(b.createIsFPClass(value, llvm::fcSubnormal), zero, value);
 }
 
 std::string At::shown() const {

@@ -5,6 +5,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "frontend/ptx/reader.h"
@@ -12,6 +13,9 @@
 
 namespace cudasim::ptx {
 namespace {
+
+/// Of a variable that holds addresses; no table of functions is larger.
+constexpr std::uint64_t most_words = 1 << 20;
 
 /// Address spaces of NVVM IR (NVVM IR Specification, "Address Spaces"). Local variables are allocas.
 unsigned address_space(Space space) {
@@ -79,26 +83,39 @@ bool ModuleTranslation::translates(const Function& function) const {
     return function.has_body && (!function.is_entry || entries_ == Entries::kernels);
 }
 
-llvm::Function* ModuleTranslation::declare(const Function& function) {
-    if (llvm::Function* known = module.getFunction(function.name)) return known;
-    llvm::SmallVector<llvm::Type*> parameters;
-    const auto by_value = [&](const Variable& parameter) { return function.is_entry && parameter.is_array; };
-    for (const Variable& parameter : function.parameters)
-        parameters.push_back(by_value(parameter) ? llvm::PointerType::get(context, 0) : storage(parameter));
-    if (function.results.size() > 1) throw PtxError("'" + function.name + "' has more than one result", function.place.line);
-    llvm::Type* result = function.results.empty() ? llvm::Type::getVoidTy(context) : storage(function.results[0]);
-    const bool is_external = !function.has_body || function.is_entry;  // the driver finds entries, .visible or not
-    llvm::Function* made = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
-                                                  is_external ? llvm::GlobalValue::ExternalLinkage : linkage_of(function.linkage),
-                                                  function.name, module);
-    if (function.is_entry) made->setCallingConv(llvm::CallingConv::PTX_Kernel);
-    for (unsigned i = 0; i < function.parameters.size(); ++i) {
-        const Variable& parameter = function.parameters[i];
+llvm::FunctionType* ModuleTranslation::function_type(const std::vector<Variable>& results,
+                                                     const std::vector<Variable>& parameters, int line) {
+    llvm::SmallVector<llvm::Type*> types;
+    for (const Variable& parameter : parameters) types.push_back(storage(parameter));
+    if (results.size() > 1) throw PtxError("a function has one result at most", line);
+    return llvm::FunctionType::get(results.empty() ? llvm::Type::getVoidTy(context) : storage(results[0]), types, false);
+}
+
+llvm::Function* ModuleTranslation::declare_entry(const Function& entry) {
+    llvm::SmallVector<llvm::Type*> types;
+    for (const Variable& parameter : entry.parameters)
+        types.push_back(parameter.is_array ? llvm::PointerType::get(context, 0) : storage(parameter));
+    // The driver finds entries, .visible or not.
+    llvm::Function* made = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
+                                                  llvm::GlobalValue::ExternalLinkage, entry.name, module);
+    made->setCallingConv(llvm::CallingConv::PTX_Kernel);
+    for (unsigned i = 0; i < entry.parameters.size(); ++i) {
+        const Variable& parameter = entry.parameters[i];
         made->getArg(i)->setName(parameter.name);
-        if (!by_value(parameter)) continue;
+        if (!parameter.is_array) continue;
         made->addParamAttr(i, llvm::Attribute::getWithByValType(context, storage(parameter)));
         made->addParamAttr(i, llvm::Attribute::getWithAlignment(context, alignment_of(parameter)));
     }
+    return made;
+}
+
+llvm::Function* ModuleTranslation::declare(const Function& function) {
+    if (llvm::Function* known = module.getFunction(function.name)) return known;
+    if (function.is_entry) return declare_entry(function);
+    llvm::Function* made = llvm::Function::Create(function_type(function.results, function.parameters, function.place.line),
+                                                  function.has_body ? linkage_of(function.linkage) : llvm::GlobalValue::ExternalLinkage,
+                                                  function.name, module);
+    for (unsigned i = 0; i < function.parameters.size(); ++i) made->getArg(i)->setName(function.parameters[i].name);
     return made;
 }
 
@@ -107,50 +124,100 @@ llvm::GlobalVariable* ModuleTranslation::variable(const std::string& name) const
     return found == variables_.end() ? nullptr : found->second;
 }
 
-/// Numbers only, laid out as the elements' bytes; one address may stand for a whole 64-bit variable.
+namespace {
+
+/// generic(x) names an address in generic space (read_initial_value of parser.cpp).
+bool is_generic(const Operand& value) {
+    return !value.elements.empty();
+}
+
+llvm::APInt number(const Variable& variable, const Operand& value) {
+    if (value.kind == Operand::real && value.width != variable.type.width)
+        throw PtxError("'" + variable.name + "' has an initial value of another width", variable.place.line);
+    if (value.kind != Operand::integer && value.kind != Operand::real)
+        throw PtxError("'" + variable.name + "' has an initial value that is neither a number nor an address", variable.place.line);
+    return llvm::APInt(64, value.value).zextOrTrunc(variable.type.width);
+}
+
+bool holds_addresses(const Variable& variable) {
+    return std::any_of(variable.initialiser.begin(), variable.initialiser.end(),
+                       [](const Operand& value) { return value.kind == Operand::name; });
+}
+
+}  // namespace
+
+/// The address of a variable or function, in its own space or as a generic one, as a number.
+llvm::Constant* ModuleTranslation::address_of(const Variable& holder, const Operand& value) {
+    llvm::Constant* place = variable(value.text);
+    const Function* function = place ? nullptr : find_function(value.text);
+    if (function && !function->is_entry) place = declare(*function);
+    if (!place) throw PtxError("'" + value.text + "' is not declared", holder.place.line);
+    if (holder.type.width != 64) throw PtxError("'" + holder.name + "' holds addresses in fewer than 64 bits", holder.place.line);
+    if (is_generic(value)) place = llvm::ConstantExpr::getPointerBitCastOrAddrSpaceCast(place, llvm::PointerType::get(context, 0));
+    llvm::Type* word = llvm::Type::getInt64Ty(context);
+    place = llvm::ConstantExpr::getGetElementPtr(llvm::Type::getInt8Ty(context), place, llvm::ConstantInt::get(word, value.offset, true));
+    return llvm::ConstantExpr::getPtrToInt(place, word);
+}
+
+/// Arrays of numbers are laid out as the elements' bytes, those with addresses among them as words.
 llvm::Constant* ModuleTranslation::initial_value(const Variable& variable) {
-    llvm::Type* element = type(variable.type);
-    const auto number = [&](const Operand& operand) -> llvm::APInt {
-        if (operand.kind == Operand::real && operand.width != variable.type.width)
-            throw PtxError("'" + variable.name + "' has an initial value of another width", variable.place.line);
-        if (operand.kind != Operand::integer && operand.kind != Operand::real)
-            throw PtxError("'" + variable.name + "' holds addresses from the start, which is not supported",
-                           variable.place.line);
-        return llvm::APInt(64, operand.value).zextOrTrunc(variable.type.width);
-    };
-    if (!variable.is_array) {
-        const llvm::APInt bits = variable.initialiser.empty() ? llvm::APInt(variable.type.width, 0) : number(variable.initialiser[0]);
-        llvm::Constant* integer = llvm::ConstantInt::get(context, bits);
-        return element->isIntegerTy() ? integer : llvm::ConstantExpr::getBitCast(integer, element);
-    }
-    const unsigned width = variable.type.width / 8;
     if (variable.initialiser.size() > variable.count)
         throw PtxError("'" + variable.name + "' has more initial values than elements", variable.place.line);
+    if (!variable.is_array) {
+        if (holds_addresses(variable)) return address_of(variable, variable.initialiser[0]);
+        const llvm::APInt bits = variable.initialiser.empty() ? llvm::APInt(variable.type.width, 0) : number(variable, variable.initialiser[0]);
+        llvm::Constant* integer = llvm::ConstantInt::get(context, bits);
+        llvm::Type* element = type(variable.type);
+        return element->isIntegerTy() ? integer : llvm::ConstantExpr::getBitCast(integer, element);
+    }
+    if (holds_addresses(variable)) return initial_words(variable);
+    const unsigned width = variable.type.width / 8;
     std::string bytes(variable.count * width, '\0');
     for (std::size_t i = 0; i < variable.initialiser.size(); ++i) {
-        const std::uint64_t bits = number(variable.initialiser[i]).getZExtValue();
+        const std::uint64_t bits = number(variable, variable.initialiser[i]).getZExtValue();
         for (unsigned byte = 0; byte < width; ++byte) bytes[i * width + byte] = static_cast<char>(bits >> (8 * byte));
     }
     return llvm::ConstantDataArray::getString(context, bytes, /*AddNull=*/false);
 }
 
+llvm::Constant* ModuleTranslation::initial_words(const Variable& variable) {
+    auto* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(context), variable.count);
+    if (variable.count > most_words) throw PtxError("'" + variable.name + "' holds too many addresses", variable.place.line);
+    std::vector<llvm::Constant*> words(variable.count, llvm::ConstantInt::get(type->getElementType(), 0));
+    for (std::size_t i = 0; i < variable.initialiser.size(); ++i) {
+        const Operand& value = variable.initialiser[i];
+        words[i] = value.kind == Operand::name ? address_of(variable, value)
+                                               : llvm::ConstantInt::get(context, number(variable, value).zext(64));
+    }
+    return llvm::ConstantArray::get(type, words);
+}
+
 llvm::GlobalVariable* ModuleTranslation::add_variable(const Variable& variable, const std::string& name) {
     llvm::GlobalVariable*& known = variables_[name];
     if (known) return known;
-    llvm::Type* type = storage(variable);
-    const bool is_extern = variable.linkage == Linkage::external;
-    llvm::Constant* initial = is_extern                         ? nullptr
-                              : variable.space == Space::shared ? llvm::PoisonValue::get(type)
-                                                                : initial_value(variable);
+    const bool words = variable.is_array && holds_addresses(variable);
+    llvm::Type* type = words ? llvm::ArrayType::get(llvm::Type::getInt64Ty(context), variable.count) : storage(variable);
+    llvm::Constant* initial = variable.linkage == Linkage::external ? nullptr : llvm::PoisonValue::get(type);
     known = new llvm::GlobalVariable(module, type, variable.space == Space::constant, linkage_of(variable.linkage), initial, name,
                                      nullptr, llvm::GlobalValue::NotThreadLocal, address_space(variable.space));
     known->setAlignment(alignment_of(variable));
     if (variable.space == Space::shared) shared_ = known;
+    else if (initial) initialised_.emplace_back(known, &variable);
     return known;
 }
 
-/// Shared variables that the compiler moved into the function that uses them.
-void ModuleTranslation::add_shared_of_functions() {
+llvm::GlobalVariable* ModuleTranslation::grid_workspace() {
+    constexpr const char* name = "cudasim$grid_workspace";
+    if (auto* known = module.getGlobalVariable(name, true)) return known;
+    auto* type = llvm::ArrayType::get(llvm::Type::getInt32Ty(context), 2);
+    auto* made = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage, llvm::Constant::getNullValue(type),
+                                          name, nullptr, llvm::GlobalValue::NotThreadLocal, address_space(Space::global));
+    made->setAlignment(llvm::Align(8));
+    return made;
+}
+
+/// Variables in shared, global and constant memory that the compiler moved into the function that uses them.
+void ModuleTranslation::add_variables_of_functions() {
     for (const Function& function : source_.functions) {
         if (!translates(function)) continue;
         for (const Variable& variable : function.variables)
@@ -161,7 +228,9 @@ void ModuleTranslation::add_shared_of_functions() {
 
 image::KernelImage ModuleTranslation::run(const std::string& text) {
     for (const Variable& variable : source_.variables) add_variable(variable, variable.name);
-    add_shared_of_functions();
+    add_variables_of_functions();
+    // Behind all of them: they may hold each other's addresses.
+    for (const auto& [known, variable] : initialised_) known->setInitializer(initial_value(*variable));
     for (const Function& function : source_.functions) {
         if (translates(function)) FunctionTranslation(*this, function, declare(function)).run();
     }

@@ -35,9 +35,14 @@ class ModuleTranslation {
     [[nodiscard]] llvm::Function* declare(const Function& function);
     /// Whether the function gets a body here.
     [[nodiscard]] bool translates(const Function& function) const;
+    /// @throws PtxError for several results
+    [[nodiscard]] llvm::FunctionType* function_type(const std::vector<Variable>& results, const std::vector<Variable>& parameters, int line);
     /// Null when the module has no such variable.
     [[nodiscard]] llvm::GlobalVariable* variable(const std::string& name) const;
     llvm::GlobalVariable* add_variable(const Variable& variable, const std::string& name);
+    /// Where the driver of a GPU points %envreg1 (the upper half) and %envreg2: a grid's barrier, as cooperative groups of
+    /// CUDA C++ write it out, counts there (cooperative_groups/details/driver_abi.h of the toolkit, grid_workspace).
+    [[nodiscard]] llvm::GlobalVariable* grid_workspace();
     /// Some variable in shared memory, null when there is none: 32-bit shared addresses are distances to it.
     [[nodiscard]] llvm::GlobalVariable* some_shared_variable() const { return shared_; }
     /// @param number of a .file directive; 0: the PTX itself
@@ -48,13 +53,17 @@ class ModuleTranslation {
     llvm::DIBuilder debug;
 
   private:
+    [[nodiscard]] llvm::Function* declare_entry(const Function& entry);
     [[nodiscard]] llvm::Constant* initial_value(const Variable& variable);
-    void add_shared_of_functions();
+    [[nodiscard]] llvm::Constant* initial_words(const Variable& variable);
+    [[nodiscard]] llvm::Constant* address_of(const Variable& holder, const Operand& value);
+    void add_variables_of_functions();
 
     const Module& source_;
     std::string path_;
     Entries entries_;
     std::map<std::string, llvm::GlobalVariable*> variables_;
+    std::vector<std::pair<llvm::GlobalVariable*, const Variable*>> initialised_;
     llvm::GlobalVariable* shared_ = nullptr;
 };
 
@@ -75,6 +84,10 @@ class FunctionTranslation {
     [[nodiscard]] llvm::AllocaInst* carry();
     [[nodiscard]] llvm::AllocaInst* variable(const std::string& name) const;
     [[nodiscard]] llvm::BasicBlock* label(const std::string& name);
+    /// Null when the function has none of this name.
+    [[nodiscard]] const Prototype* prototype(const std::string& name) const;
+    /// @throws PtxError when the function has none of this name
+    [[nodiscard]] const Targets& targets(const std::string& name) const;
     /// Ends the block; what follows is reached by a label only.
     void end_block();
     void emit_return();
@@ -98,6 +111,8 @@ class FunctionTranslation {
     llvm::Function* target_;
     std::map<std::string, llvm::AllocaInst*> variables_;
     std::map<std::string, llvm::BasicBlock*> labels_;
+    std::map<std::string, const Prototype*> prototypes_;
+    std::map<std::string, const Targets*> targets_;
     std::set<std::string> registers_;
     std::set<std::string> defined_;  ///< labels whose place was reached
     llvm::AllocaInst* carry_ = nullptr;
@@ -115,9 +130,11 @@ struct At {
     [[nodiscard]] Type type(unsigned skip = 0) const;
     [[nodiscard]] const Operand& operand(std::size_t i) const;
     [[nodiscard]] llvm::Value* read(std::size_t i) const { return read(i, type()); }
-    [[nodiscard]] llvm::Value* read(std::size_t i, Type as) const { return function.read(operand(i), as); }
+    [[nodiscard]] llvm::Value* read(std::size_t i, Type as) const { return flushed(function.read(operand(i), as)); }
     /// Into operand 0.
-    void write(llvm::Value* value, bool is_signed = false) const { function.write(operand(0), value, is_signed); }
+    void write(llvm::Value* value, bool is_signed = false) const { function.write(operand(0), flushed(value), is_signed); }
+    /// .ftz: subnormal operands and results in single and half precision become zeros of their sign.
+    [[nodiscard]] llvm::Value* flushed(llvm::Value* value) const;
     [[nodiscard]] std::string shown() const;  ///< "add.rn.f32"
     [[noreturn]] void refuse() const;         ///< this form is not supported
     [[nodiscard]] llvm::CallInst* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) const;

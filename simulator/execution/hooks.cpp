@@ -122,6 +122,16 @@ void cudasim_hook_stack_overflow(ThreadContext* context, std::uint32_t site) {
     end(runner_of(context), site, fault);
 }
 
+std::int32_t cudasim_hook_is_local(ThreadContext* context, std::uint64_t address, std::uint32_t) {
+    const Runner& runner = runner_of(context);
+    const auto within = [&](const std::byte* low, const std::byte* end) {
+        return address >= reinterpret_cast<std::uint64_t>(low) && address < reinterpret_cast<std::uint64_t>(end);
+    };
+    const std::byte* frames = runner.block->thread_frames;
+    const std::uint64_t frame_bytes = runner.launch->kernel ? runner.launch->kernel->coroutine_frame_bytes : 0;
+    return within(runner.stack.low, runner.stack.top) || within(frames, frames + frame_bytes * runner.block->thread_count);
+}
+
 void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::uint32_t site) {
     Fault fault;
     fault.source = Fault::Source::call;

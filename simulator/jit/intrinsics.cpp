@@ -337,6 +337,14 @@ Value* is_shared(Site& at) {
                                         at.builder.getInt64(at.compilation.shared.dynamic_offset));
     return at.builder.CreateICmpULT(distance, bytes);
 }
+Value* is_local(Site& at) {
+    Value* address = at.builder.CreatePtrToInt(at.argument(0), at.builder.getInt64Ty());
+    return at.builder.CreateIsNotNull(call_hook(at.builder, Hook::is_local, {address}));
+}
+/// The windows of shared and local memory are small, and what lies elsewhere is global (PTX ISA, "Generic Addressing").
+Value* is_global(Site& at) {
+    return at.builder.CreateNot(at.builder.CreateOr(is_shared(at), is_local(at)));
+}
 Value* atomic(Site& at, AtomicRMWInst::BinOp operation) {
     return at.builder.CreateAtomicRMW(operation, at.argument(0), at.argument(1), MaybeAlign(),
                                       AtomicOrdering::Monotonic);

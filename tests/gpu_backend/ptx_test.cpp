@@ -258,6 +258,23 @@ TEST(Ptx, a_declared_check_used_in_another_way_is_refused) {
 
 const std::string k_is_a_kernel = "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
 
+TEST(Ptx, orders_of_atomic_operations_are_fences_around_them) {
+    const auto body = [](const std::string& operation) {
+        const auto ptx = ptx_of(header + "define void @k(ptr addrspace(1) %p, i32 %x, ptr addrspace(1) %q) {\n  " + operation +
+                                    "\n  ret void\n}\n" + k_is_a_kernel, "k");
+        const auto fence = ptx.find("membar"), last = ptx.rfind("membar");
+        const auto operation_at = std::min({ptx.find("atom.global"), ptx.find("volatile"), ptx.find("relaxed")});
+        if (fence == std::string::npos) return std::string("none");
+        return (fence < operation_at ? std::string("before") : "") + (last > operation_at ? "after" : "");
+    };
+    EXPECT_EQ(body("%v = load atomic i32, ptr addrspace(1) %p acquire, align 4\n  store i32 %v, ptr addrspace(1) %q"), "after");
+    EXPECT_EQ(body("store atomic i32 %x, ptr addrspace(1) %p release, align 4"), "before");
+    EXPECT_EQ(body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x acq_rel\n  store i32 %v, ptr addrspace(1) %q"), "beforeafter");
+    EXPECT_EQ(body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x release\n  store i32 %v, ptr addrspace(1) %q"), "before");
+    EXPECT_EQ(body("%v = cmpxchg ptr addrspace(1) %p, i32 %x, i32 7 seq_cst acquire"), "beforeafter");
+    EXPECT_EQ(body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x monotonic\n  store i32 %v, ptr addrspace(1) %q"), "none");
+}
+
 TEST(Ptx, fences_have_the_level_of_their_scope) {
     for (const auto& [scope, level] : {std::pair{"", "membar.sys"}, std::pair{"syncscope(\"block\") ", "membar.cta"},
                                        std::pair{"syncscope(\"device\") ", "membar.gl"},

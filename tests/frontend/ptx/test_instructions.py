@@ -277,3 +277,127 @@ def test_half_precision():
     found = call(function(body, "f32", "f32", "f32"), "f32", ("f32", "f32"), [a, b])
     x, y = a.astype(np.float16).astype(np.float64), b.astype(np.float16).astype(np.float64)
     assert np.array_equal(found, (x * y + y).astype(np.float16).astype(np.float32))
+
+
+TINY = np.array([1e-40, -1e-40, 1.2e-38, -1.2e-38, 1e-45, 0.0, -0.0, 1.0, -3.0, math.inf, math.nan], np.float32)
+
+
+def flushed(values):
+    values = np.asarray(values, np.float32)
+    return np.where(np.abs(values) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), values), values)
+
+
+@pytest.mark.parametrize("name, meaning", [("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("div.rn", np.divide),
+                                           ("min", np.fmin), ("max", np.fmax)])  # fmt: skip
+def test_subnormal_numbers_are_flushed_where_ftz_says_so(name, meaning):
+    a, b = (column.ravel() for column in np.meshgrid(TINY, TINY))
+    with np.errstate(all="ignore"):
+        for ftz in ("", ".ftz"):
+            found = call(function(f"{name}{ftz}.f32 %r, %a, %b;", "f32", "f32", "f32"), "f32", ("f32", "f32"), [a, b])
+            expected = flushed(meaning(flushed(a), flushed(b))) if ftz else meaning(a, b)
+            assert np.array_equal(found, expected, equal_nan=True)
+            numbers = ~np.isnan(expected) & (expected != 0 if name in ("min", "max") else True)
+            assert np.array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+
+
+def test_comparisons_and_conversions_flush_too():
+    body = "setp.gt.ftz.f32 %p, %a, 0f00000000;\ncvt.ftz.f64.f32 %w0, %a;\nselp.f64 %r, 0d3FF0000000000000, %w0, %p;"
+    found = call(function(body.replace("%w0", "%d").join(("{ .reg .f64 %d;\n", " }")), "f64", "f32"), "f64", ("f32",), [TINY[:9]])
+    assert found.tolist() == [0, 0, 1, float(TINY[3]), 0, 0, 0, 1, -3]
+    narrowed = call(function("cvt.rn.ftz.f32.f64 %r, %a;", "f32", "f64"), "f32", ("f64",), [[1e-40, -1e-40, 2.0]])
+    assert narrowed.tolist() == [0, 0, 2] and np.signbit(narrowed[1])
+
+
+def test_pairs_of_halves():
+    halves = "{ .reg .f16x2 %x, %y;\n.reg .b32 %z;\ncvt.rn.f16x2.f32 %x, %a, %b;\ncvt.rn.f16x2.f32 %y, %b, %b;\n"
+    a, b = np.float32([1.0, 2.0, 70000.0, 0.1]), np.float32([1.5, 1.5, 1.5, 0.1])
+
+    def run(body, kind):
+        return call(function(halves + body + " }", kind, "f32", "f32"), kind, ("f32", "f32"), [a, b])
+
+    with np.errstate(over="ignore"):
+        high, low = a.astype(np.float16), b.astype(np.float16)
+    bits = high.view(np.uint16).astype(np.uint32) << 16 | low.view(np.uint16)
+    assert np.array_equal(run("mov.b32 %r, %x;", "u32"), bits)
+    assert np.array_equal(run("set.gt.u32.f16x2 %r, %x, %y;", "u32"), np.where(high > low, 0xFFFF0000, 0))
+    assert np.array_equal(run("set.le.f16x2.f16x2 %z, %x, %y;\nmov.b32 %r, %z;", "u32"), np.where(high <= low, 0x3C003C00, 0x3C00))
+    assert np.array_equal(run("setp.ge.f16x2 %p|%q, %x, %y;\nselp.u32 %r, 1, 0, %p;\n@%q add.u32 %r, %r, 10;", "u32"), np.where(high >= low, 11, 1))
+
+
+def test_asynchronous_copies_are_done_at_once():
+    text = function("""
+        mov.u32 %t0, %tid.x;
+        mul.wide.u32 %w0, %t0, 16;
+        mov.u64 %w1, tile;
+        add.u64 %w1, %w1, %w0;
+        mov.u64 %w2, source;
+        add.u64 %w2, %w2, %w0;
+        cp.async.cg.shared.global [%w1], [%w2], 16;
+        cp.async.commit_group;
+        cp.async.wait_group 0;
+        ld.shared.u32 %t1, [%w1+12];
+        cp.async.ca.shared.global [%w1], [%w2], 8, %a;
+        cp.async.wait_all;
+        ld.shared.u32 %t2, [%w1];
+        ld.shared.u32 %t3, [%w1+4];
+        mad.lo.u32 %r, %t1, 100, %t2;
+        mad.lo.u32 %r, %t1, 100, %t2;
+        mad.lo.u32 %r, %r, 100, %t3;""", "u32", "u32")
+    numbers = ", ".join(str(n + 1) for n in range(16))
+    text = text.replace(".visible", f".shared .align 16 .b8 tile[64];\n.global .align 16 .u32 source[16] = {{{numbers}}};\n.visible")
+    expected = [(4 + 4 * i) * 10000 + (1 + 4 * i) * 100 * (i > 0) + (2 + 4 * i) * (i > 1) for i in range(4)]
+    assert call(text, "u32", ("u32",), [[0, 4, 8, 99]]).tolist() == expected
+
+
+def test_spaces_of_generic_addresses():
+    text = function("""
+        { .local .align 4 .b8 own[8];
+        .reg .pred %g, %s, %l;
+        mov.u64 %w0, own;
+        cvta.local.u64 %w0, %w0;
+        mov.u64 %w1, tile;
+        cvta.shared.u64 %w1, %w1;
+        mov.u64 %w2, held;
+        cvta.global.u64 %w2, %w2;
+        setp.eq.u32 %p, %a, 1;
+        selp.b64 %w3, %w1, %w0, %p;
+        setp.eq.u32 %p, %a, 2;
+        selp.b64 %w3, %w2, %w3, %p;
+        st.u32 [%w3], %a;
+        isspacep.global %g, %w3;
+        isspacep.shared %s, %w3;
+        isspacep.local %l, %w3;
+        selp.u32 %r, 1, 0, %g;
+        @%s add.u32 %r, %r, 10;
+        @%l add.u32 %r, %r, 100;
+        bar.sync 0; }""", "u32", "u32")
+    text = text.replace(".visible", ".shared .align 4 .b8 tile[64];\n.global .align 4 .u32 held;\n.visible")
+    which = np.arange(32) % 3
+    for carried_over_a_barrier in (text, text.replace("bar.sync 0;", "")):
+        assert np.array_equal(call(carried_over_a_barrier, "u32", ("u32",), [which]), np.array([100, 10, 1])[which])
+
+
+def test_clocks_go_on():
+    body = "mov.u64 %w0, %clock64;\nmov.u32 %t0, %clock;\nmov.u64 %w1, %globaltimer;\nmov.u64 %w2, %clock64;\nsetp.ge.u64 %p, %w2, %w0;\nselp.u32 %r, 1, 0, %p;"
+    assert call(function(body, "u32"), "u32", (), [], threads=2).tolist() == [1, 1]
+    assert call(function("brkpt;\nmov.u32 %r, %nwarpid;", "u32"), "u32", (), [], threads=64).tolist() == [2] * 64
+
+
+def test_atomic_operations_on_16_bits():
+    text = function("""
+        { .reg .b16 %old, %one, %two;
+        .reg .f16 %h;
+        mov.u16 %one, 5;
+        mov.u16 %two, 9;
+        atom.global.cas.b16 %old, [held+2], %one, %two;
+        cvt.u32.u16 %r, %old;
+        cvt.rn.f16.f32 %h, 0f3F000000;
+        atom.global.add.noftz.f16 %h, [half+2], %h;
+        bar.sync 0;
+        ld.global.u16 %one, [half+2];
+        cvt.u32.u16 %t0, %one;
+        mad.lo.u32 %r, %t0, 100, %r; }""", "u32")
+    text = text.replace(".visible", ".global .align 4 .u16 held[4] = {1, 5, 3};\n.global .align 4 .u16 half[4];\n.visible")
+    found = call(text, "u32", (), [], threads=8)
+    total = int(np.float16(4).view(np.uint16)) * 100
+    assert sorted(found.tolist()) == [total + 5] + [total + 9] * 7

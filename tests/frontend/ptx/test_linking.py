@@ -1,8 +1,5 @@
 """Kernels that call device functions of linked PTX: declarations, conventions, memory, barriers, reports, refusals."""
 
-import os
-import shutil
-
 import numpy as np
 import pytest
 from ptx_programs import HEAD, function
@@ -378,13 +375,6 @@ extern "C" __device__ int block_sum(float* result, float x) {
     return 0;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def nvcc():
-    path = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    if not os.access(path, os.X_OK):
-        pytest.skip("no nvcc on this machine: it makes PTX of CUDA C++")
 
 
 def test_cuda_cpp_through_nvcc(nvcc, capsys):
