@@ -16,6 +16,12 @@ def _number(variable, default):
         return default
 
 
+def _capability(variable, default):
+    """A compute capability such as 8.6, as (8, 6)."""
+    major, _, minor = os.environ.get(variable, "").partition(".")
+    return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else default
+
+
 def values():
     """Name → value, as Numba's documentation of its environment variables has them."""
     from cudasim import options
@@ -36,17 +42,18 @@ def values():
         "CUDA_WARN_ON_IMPLICIT_COPY": _number("NUMBA_CUDA_WARN_ON_IMPLICIT_COPY", 1),
         "CUDA_DEBUGINFO_DEFAULT": _number("NUMBA_CUDA_DEBUGINFO", 0),
         "CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR", ""),
-        "CUDA_DEFAULT_PTX_CC": (5, 0),
+        "CUDA_DEFAULT_PTX_CC": _capability("NUMBA_CUDA_DEFAULT_PTX_CC", (5, 0)),
+        "FORCE_CUDA_CC": _capability("NUMBA_FORCE_CUDA_CC", None),
         "CUDA_ARRAY_INTERFACE_SYNC": _number("NUMBA_CUDA_ARRAY_INTERFACE_SYNC", 1),
         "CUDA_MEMORY_MANAGER": os.environ.get("NUMBA_CUDA_MEMORY_MANAGER", "default"),
         "CUDA_PER_THREAD_DEFAULT_STREAM": _number("NUMBA_CUDA_PER_THREAD_DEFAULT_STREAM", 0),
         "CUDA_USE_NVIDIA_BINDING": False,
         "CUDA_ENABLE_MINOR_VERSION_COMPATIBILITY": 0,
-        "CUDA_LOG_LEVEL": "",
+        "CUDA_LOG_LEVEL": os.environ.get("NUMBA_CUDA_LOG_LEVEL", ""),
         "CUDA_LOG_SIZE": 1024,
         "CUDA_DEALLOCS_COUNT": _number("NUMBA_CUDA_MAX_PENDING_DEALLOCS_COUNT", 10),
         "CUDA_DEALLOCS_RATIO": _number("NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO", 0.2),
-        "DISABLE_CUDA": 0,
+        "DISABLE_CUDA": _number("NUMBA_DISABLE_CUDA", 0),
     }
 
 

@@ -125,12 +125,15 @@ def expanded_index(index, ndim):
 def completed_shape(shape, size):
     """The shape with -1 replaced by what is left."""
     shape = tuple(map(operator.index, shape))
-    if shape.count(-1) == 1:
+    if shape.count(-1) > 1:
+        raise ValueError(f"can only specify one unknown dimension: shape {shape}")
+    if -1 in shape:
         rest = element_count(extent for extent in shape if extent != -1)
-        if rest and size % rest == 0:
-            shape = tuple(size // rest if extent == -1 else extent for extent in shape)
+        if not rest or size % rest:
+            raise ValueError(f"cannot infer valid shape for unknown dimension: {size} elements, shape {shape}")
+        shape = tuple(size // rest if extent == -1 else extent for extent in shape)
     if element_count(shape) != size or any(extent < 0 for extent in shape):
-        raise ValueError(f"an array of {size} elements cannot have shape {shape}")
+        raise ValueError(f"reshape changes the size of the array: {size} elements, shape {shape}")
     return shape
 
 

@@ -5,14 +5,16 @@ Numba's documentation calls the Numba ABI, "not considered stable", has other sy
 """
 
 from cudasim import _compiler, errors, types
-from cudasim._numba_config import config
+from cudasim._numba_config import config, setting
 from cudasim.cuda.context import get_current_device
-from cudasim.cuda.cudadrv.nvrtc import find_closest_arch
+from cudasim.cuda.cudadrv.nvrtc import find_closest_arch, get_lowest_supported_cc
 from cudasim.cuda.decorators import warn_of_combinations
 from cudasim.cuda.gpu_code import ptx_of
 
-#: numba-cuda's default where no toolkit says otherwise: the lowest that CUDA 13 accepts.
-_DEFAULT_CAPABILITY = (7, 5)
+
+def _default_capability():
+    """NUMBA_CUDA_DEFAULT_PTX_CC, but not lower than what CUDA 13 accepts."""
+    return max(tuple(setting("CUDA_DEFAULT_PTX_CC")), get_lowest_supported_cc())
 
 
 def compile(  # noqa: A001 - Numba's name
@@ -34,7 +36,7 @@ def compile(  # noqa: A001 - Numba's name
 
     :param sig: argument types, or a signature; a return type that it says is converted to
     :param device: a device function, or (False) a kernel
-    :param cc: compute capability, such as (8, 6); (7, 5) if not said
+    :param cc: compute capability, such as (8, 6); if not said NUMBA_CUDA_DEFAULT_PTX_CC, or (7, 5)
     :param abi: "c" (device functions only) or "numba"
     :param abi_info: {"abi_name": the function's name in the PTX}, for the C ABI
     :param output: "ptx"; LTO-IR is a format of libNVVM's, which cudasim has not
@@ -68,7 +70,7 @@ def compile(  # noqa: A001 - Numba's name
             if str(getattr(error, "reason", "")).startswith("CUDA kernel must have void return type"):
                 raise TypeError(str(error)) from None
             raise
-    capability = find_closest_arch(cc or _DEFAULT_CAPABILITY)
+    capability = find_closest_arch(cc or _default_capability())
     ptx = ptx_of(compiled.image, compiled.kernel_name, capability, options)
     return ptx, types.public(compiled.result_type if device else "none")
 

@@ -402,7 +402,7 @@ def detect():
     found = devices()
     print(f"Found {len(found)} CUDA devices")
     for device in found:
-        print(f"id {device.id}    {device.name:>20} {'[SIMULATED BY CUDASIM]':>40}")
+        print(f"id {device.id}    {device.name:>20} {'[SUPPORTED]':>40}")
         for what, value in (
             ("Compute Capability", "{}.{}".format(*device.compute_capability)),
             ("PCI Device ID", device.PCI_DEVICE_ID),

@@ -30,12 +30,15 @@ _REFUSED = {
         NotImplementedError,
         "bounds checking is not supported for CUDA as an option; cudasim checks every access without it",
     ),
-    "argtypes": ("DeprecationError", 'give a signature as the first argument: @cuda.jit("void(float32[:])")'),
+    "argtypes": (
+        "DeprecationError",
+        'Signatures should be passed as the first positional argument: @cuda.jit("void(float32[:])")',
+    ),
     "restype": (
         "DeprecationError",
-        'give a signature as the first argument: @cuda.jit("int32(int32)", device=True)',
+        'Signatures should be passed as the first positional argument: @cuda.jit("int32(int32)", device=True)',
     ),
-    "bind": ("DeprecationError", "kernels are bound when they are compiled"),
+    "bind": ("DeprecationError", "Kernels are bound when they are compiled"),
 }
 _CARVEOUTS = ("default", "maxl1", "maxshared")
 
@@ -68,8 +71,6 @@ def jit(
     :param cache: keeps what is compiled in files, for the next process (function_cache.py)
     :param launch_bounds: threads per block that a launch may have at most, or a tuple that begins with it
     """
-    if device and link:
-        raise ValueError("link keyword invalid for device function")
     _check_options(kws, device)
     _check_carveout(shared_memory_carveout)
     debug = os.environ.get("NUMBA_CUDA_DEBUGINFO", "0") not in ("", "0") if debug is None else bool(debug)
@@ -122,7 +123,7 @@ def _check_void(signatures):
     for argument_types, returns in signatures:
         if returns not in (None, "none"):
             raise TypeError(
-                f"CUDA kernel must have void return type: write void({', '.join(argument_types)}), not {returns}(…)"
+                f"CUDA kernel must have void return type. Write void({', '.join(argument_types)}), not {returns}(…)"
             )
 
 
@@ -131,7 +132,7 @@ def _check_options(given, device):
         if name in _REFUSED:
             kind, reason = _REFUSED[name]
             if isinstance(kind, str) and value is not None:
-                raise getattr(errors, kind)(f"Deprecated keyword argument `{name}` of @cuda.jit: {reason}")
+                raise getattr(errors, kind)(f"Deprecated keyword argument `{name}`. {reason}")
             if value and not isinstance(kind, str):
                 raise kind(f"@cuda.jit({name}=…): {reason}")
         # Numba passes what it does not know on to what compiles kernels; device functions never get there.

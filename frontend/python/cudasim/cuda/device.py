@@ -7,9 +7,13 @@ in a host thread is context.py's.
 import os
 import threading
 
-from cudasim import options
+from cudasim import _numba_config, options
 from cudasim._cuda_errors import CudaSupportError
 from cudasim.cuda.device_attributes import ATTRIBUTES
+
+_DISABLED = (
+    "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported on 32-bit systems."
+)
 
 _lock = threading.RLock()
 _devices = ()  # made at the first use
@@ -18,10 +22,12 @@ _devices = ()  # made at the first use
 def devices():
     """Every simulated device that the program may see, in order of their numbers.
 
-    :raises CudaSupportError: when CUDA_VISIBLE_DEVICES hides all of them
+    :raises CudaSupportError: when CUDA_VISIBLE_DEVICES hides all of them, or NUMBA_DISABLE_CUDA forbids them
     """
     global _devices
     if not _devices:
+        if _numba_config.setting("DISABLE_CUDA"):
+            raise CudaSupportError(f"Error at driver init: \n{_DISABLED}:")
         with _lock:
             if not _devices:
                 _devices = _visible_devices()
@@ -33,7 +39,7 @@ def initialisation_error():
     try:
         devices()
     except CudaSupportError as error:
-        return str(error)
+        return _DISABLED if _DISABLED in str(error) else str(error)
     return None
 
 

@@ -166,6 +166,9 @@ class ForAll(_native.FramelessCall):
         self.dispatcher, self.ntasks, self.stream, self.sharedmem = dispatcher, ntasks, stream, sharedmem
         self.thread_per_block = tpb
 
+    def __reduce__(self):
+        return ForAll, (self.dispatcher, self.ntasks, self.thread_per_block, self.stream, self.sharedmem)
+
     def _run(self, *args, **keywords):
         if keywords:
             raise _by_name(self.dispatcher, keywords)
@@ -239,7 +242,7 @@ class CUDADispatcher(InspectedFunction):
         if getattr(module, self.__qualname__, None) is self:
             return self.__qualname__
         signatures = () if self._can_compile else [(declared, None) for declared in self._overloads]
-        return _unpickled, (state_of(self.py_func), self.targetoptions, signatures, self.device)
+        return _unpickled, (state_of(self.py_func), self.specialized, self.targetoptions, signatures, self.device)
 
     @property
     def __code__(self):
@@ -449,8 +452,10 @@ class CUDADispatcher(InspectedFunction):
             )
 
 
-def _unpickled(state, *arguments):
-    return CUDADispatcher(function_from(state), *arguments)
+def _unpickled(state, specialized, *arguments):
+    dispatcher = CUDADispatcher(function_from(state), *arguments)
+    dispatcher.specialized = specialized
+    return dispatcher
 
 
 def _type_or_value_name(value):

@@ -24,12 +24,15 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
     max_blocksize: threads that a block of its launches has at most.
     """
 
-    def __init__(self, functions, py_func):
+    def __init__(self, functions, py_func, recipe):
         super().__init__(self._run)
-        self.functions = functions
+        self.functions, self._recipe = functions, recipe
         self.max_blocksize = 1 << 30
-        self.__name__ = py_func.__name__
+        self.__name__, self.__qualname__, self.__module__ = py_func.__name__, py_func.__qualname__, py_func.__module__
         self.__doc__ = py_func.__doc__
+
+    def __reduce__(self):
+        return self._recipe.reduced(self)
 
     def __repr__(self):
         return f"<ufunc {self.__name__!r} of the CUDA target>"

@@ -2,7 +2,7 @@
 
 The files lie in NUMBA_CACHE_DIR, else in `__pycache__` beside the source, else in the user's cache folder:
 
-    module.function-12.py311.nbi        the index: of which state of the source, what is there for which types
+    module.function-12.py311.nbi        the index: of which state of the source, what is there for which types (Numba's too)
     module.function-12.py311.1.nbc      one compiled overload: its kernel image
 
 As with Numba an entry counts as long as the source file has the same time and size and the function the same code and
@@ -22,10 +22,15 @@ from cudasim import _native, _numba_config
 from cudasim._compiler import CompiledPythonKernel
 
 
-def _version():
+def _build():
     """What an entry depends on besides the function: this build."""
     built = os.stat(_native.__file__)
     return "cudasim", built.st_mtime_ns, built.st_size
+
+
+def _version():
+    """What an index begins with: Numba's version, as in Numba's own index of a function that is compiled for the CPU too."""
+    return getattr(sys.modules.get("numba"), "__version__", "cudasim")
 
 
 def _user_folder():
@@ -96,16 +101,21 @@ class FunctionCache:
             closure = hashlib.sha256(pickle.dumps(cells)).hexdigest()
         except Exception:  # noqa: BLE001 - objects raise what they like
             return None
-        return tuple(argument_types), options, hashlib.sha256(self._function.__code__.co_code).hexdigest(), closure
+        return _build(), tuple(argument_types), options, hashlib.sha256(self._function.__code__.co_code).hexdigest(), closure
 
     def _index(self):
         """Key → file name, of what is valid."""
         try:
             with open(self._file(self._name + ".nbi"), "rb") as file:
-                version, stamp, entries = pickle.load(file)
+                if pickle.load(file) != _version():
+                    return {}
+                stamp, entries = pickle.load(file)
         except Exception:  # noqa: BLE001 - whatever is in a file that is not there, or not ours
             return {}
-        return entries if (version, stamp) == (_version(), self._stamp) else {}
+        return entries if stamp == self._stamp else {}
+
+    def _write_index(self, entries):
+        self._write(self._name + ".nbi", pickle.dumps(_version()) + pickle.dumps((self._stamp, entries)))
 
     def _write(self, name, content):
         """At once: other processes see the old file or the new one."""
@@ -147,13 +157,13 @@ class FunctionCache:
         name = entries.get(key) or next(name for name in names if name not in taken)
         try:
             self._write(name, content)
-            self._write(self._name + ".nbi", pickle.dumps((_version(), self._stamp, {**entries, key: name})))
+            self._write_index({**entries, key: name})
         except OSError:  # the disk is full: nothing is kept
             pass
 
     def flush(self):
         """Forgets all entries."""
         try:
-            self._write(self._name + ".nbi", pickle.dumps((_version(), self._stamp, {})))
+            self._write_index({})
         except OSError:
             pass

@@ -20,12 +20,15 @@ class CUDAGeneralizedUFunc(_native.FramelessCall):
     max_blocksize: threads that a block of its launches has at most.
     """
 
-    def __init__(self, kernelmap, engine, py_func):
+    def __init__(self, kernelmap, engine, py_func, recipe):
         super().__init__(self._run)
-        self.kernelmap, self.engine = kernelmap, engine
+        self.kernelmap, self.engine, self._recipe = kernelmap, engine, recipe
         self.max_blocksize = 1 << 30
-        self.__name__ = py_func.__name__
+        self.__name__, self.__qualname__, self.__module__ = py_func.__name__, py_func.__qualname__, py_func.__module__
         self.__doc__ = py_func.__doc__
+
+    def __reduce__(self):
+        return self._recipe.reduced(self)
 
     def __repr__(self):
         return f"<generalised ufunc {self.__name__!r} of the CUDA target>"

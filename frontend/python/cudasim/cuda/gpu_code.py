@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
-from cudasim import _native, options
+from cudasim import _native, _numba_config, options
 
 #: CUDA C++ Programming Guide, "Compute Capabilities": most 32-bit registers of a thread.
 _MOST_REGISTERS = 255
@@ -21,9 +21,12 @@ _WORDS = {"rd": 2, "fd": 2, "r": 1, "f": 1, "rs": 1, "rh": 1, "hh": 1}
 
 
 def architecture(capability=None):
-    """(8, 6) → "sm_86"; of the current device when nothing is given."""
+    """(8, 6) → "sm_86"; of the current device when nothing is given; NUMBA_FORCE_CUDA_CC comes before both."""
     if isinstance(capability, str):
         return capability
+    forced = _numba_config.setting("FORCE_CUDA_CC")
+    if forced:
+        return "sm_{}{}".format(*forced)
     if capability is None:
         from cudasim.cuda.context import current_device
 

@@ -13,6 +13,7 @@ from cudasim import _progress, _reporting, options
 from cudasim._frozen_constants import warn_of_changes
 from cudasim.cuda.arguments import HostCopies, Packer
 from cudasim.cuda.context import current_device
+from cudasim.cuda.function_state import function_from, state_of
 from cudasim.cuda.inspection import GpuCode, signature_of
 from cudasim.cuda.launch_configuration import (
     best_block_size,
@@ -260,6 +261,9 @@ class CompiledKernel(GpuCode, Launchable):
         for listener in tuple(compiled_listeners):
             listener(self)
 
+    def __reduce__(self):
+        return _compiled_again, (state_of(self.py_func), self.argument_types, self.target_options, self.converts)
+
     def _loaded_image(self, device):
         with self._lock:
             if device not in self._loaded:
@@ -297,3 +301,7 @@ class CompiledKernel(GpuCode, Launchable):
             shared = self.shared_mem_per_block + dynamic_shared_bytes
             self._block_sizes[key] = best_block_size(key[0].profile, shared, self.max_threads_per_block)
         return self._block_sizes[key]
+
+
+def _compiled_again(state, *arguments):
+    return CompiledKernel(function_from(state), *arguments)

@@ -6,6 +6,7 @@ the function as a device function, one thread per element; errors and debuggers 
 """
 
 import linecache
+import sys
 import warnings
 import zlib
 
@@ -14,6 +15,7 @@ from cudasim._tracebacks import OWN_CODE
 from cudasim.cuda.decorators import jit
 from cudasim.cuda.deviceufunc import GUFuncEngine
 from cudasim.cuda.elementwise_ufunc import CUDAUFuncDispatcher
+from cudasim.cuda.function_state import function_from, state_of
 from cudasim.cuda.generalized_ufunc import CUDAGeneralizedUFunc
 
 _IDENTITIES = (0, 1, None, "reorderable")
@@ -51,6 +53,28 @@ def _number_of(name, function):
     return parsed
 
 
+class Recipe:
+    """What a ufunc is made of, to be pickled. :param layout: of a generalised one"""
+
+    def __init__(self, py_func, signatures, layout=None):
+        self.py_func, self.signatures, self.layout = py_func, signatures, layout
+
+    def reduced(self, ufunc):
+        """What pickle makes the ufunc of again: its name where its module has it, as with functions."""
+        module = sys.modules.get(self.py_func.__module__)
+        if getattr(module, self.py_func.__qualname__, None) is ufunc:
+            return self.py_func.__qualname__
+        return _made_again, (state_of(self.py_func), self.signatures, self.layout)
+
+
+def _made_again(state, signatures, layout):
+    function = function_from(state)
+    builder = CUDAVectorize(function) if layout is None else CUDAGUFuncVectorize(function, layout)
+    for arguments, returns in signatures:
+        builder.add(types.Signature(returns, arguments))
+    return builder.build_ufunc()
+
+
 class CUDAVectorize:
     """Builds the ufunc of one function, signature by signature."""
 
@@ -66,6 +90,7 @@ class CUDAVectorize:
         _check_identity(identity)
         self.py_func = self.pyfunc = func
         self.identity = identity
+        self.signatures = []  # (types of arguments, of the result)
         #: dtypes of the arguments → (dtype of the result, kernel)
         self.kernelmap = {}
 
@@ -77,6 +102,7 @@ class CUDAVectorize:
         if returns is None:
             returns = self._inferred_result(core, arguments)
         result = _number_of(returns, self.py_func)
+        self.signatures.append((arguments, returns))
         kernel = self._kernel(core, len(arguments))
         kernel._kernel_for(tuple(f"array({name}, 1d, C)" for name in (*arguments, result.name)))
         self.kernelmap[tuple(types.parse_type(name).dtype for name in arguments)] = result.dtype, kernel
@@ -104,7 +130,7 @@ class CUDAVectorize:
 
     def build_ufunc(self):
         """The ufunc."""
-        return CUDAUFuncDispatcher(self.kernelmap, self.py_func)
+        return CUDAUFuncDispatcher(self.kernelmap, self.py_func, Recipe(self.py_func, self.signatures))
 
 
 class CUDAGUFuncVectorize:
@@ -124,7 +150,7 @@ class CUDAGUFuncVectorize:
             )
         _check_identity(identity)
         self.py_func = self.pyfunc = func
-        self.identity, self.signature = identity, signature
+        self.identity, self.signature, self.signatures = identity, signature, []
         self._engine = GUFuncEngine.from_signature(signature)
         #: dtypes of the inputs → (dtypes of the outputs, kernel)
         self.kernelmap = {}
@@ -141,6 +167,7 @@ class CUDAGUFuncVectorize:
             raise TypeError(
                 f"the signature {sig} has {len(arguments)} arguments, the layout {self.signature!r} {len(dimensions)}"
             )
+        self.signatures.append((arguments, "none"))
         declared = [types.parse_type(name) for name in arguments]
         outer = [self._outer(*pair) for pair in zip(declared, dimensions)]
         core = jit(types.Signature(types.none, arguments), device=True)(self.py_func)
@@ -186,7 +213,8 @@ class CUDAGUFuncVectorize:
 
     def build_ufunc(self):
         """The generalised ufunc."""
-        return CUDAGeneralizedUFunc(self.kernelmap, self._engine, self.py_func)
+        recipe = Recipe(self.py_func, self.signatures, self.signature)
+        return CUDAGeneralizedUFunc(self.kernelmap, self._engine, self.py_func, recipe)
 
 
 def _cuda():
