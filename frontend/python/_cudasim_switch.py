@@ -38,13 +38,17 @@ def is_on():
 
 class NumbaFinder:
     """Finds numba.cuda in cudasim, and a stand-in for numba where there is none, while the switch is on. Says what to do
-    when cupy is imported and cannot be used."""
+    when cupy is imported and cannot be used; has cuda.core.launch() take simulated kernels."""
 
     def find_spec(self, name, path=None, target=None):
         if name == "cupy" and is_on():
             from cudasim import switch
 
             return switch.cupy_spec()
+        if name == "cuda.core" and is_on():
+            from cudasim import switch
+
+            return switch.core_spec(path)
         if not name.startswith("numba") or (name != "numba" and not name.startswith("numba.")):
             return None
         if name == "numba":

@@ -213,3 +213,20 @@ def test_memory_of_a_real_gpu_is_named_as_such(kind, advice):
         with pytest.raises(CudaAPIError, match=f"memory of a real GPU.*{advice}") as caught:
             action()
         assert caught.value.code == 1
+
+
+def test_a_launch_waits_once_for_each_array_of_another_library():
+    from unittest import mock
+
+    from cudasim.cuda.testing import ForeignArray
+
+    @cuda.jit
+    def nothing(x, y):
+        pass
+
+    first, second = (ForeignArray(cuda.device_array(4, stream=cuda.stream())) for _ in range(2))
+    without_stream = ForeignArray(cuda.device_array(4))
+    for arguments, waits in (((first, second), 2), ((first, without_stream), 1), ((without_stream,) * 2, 0)):
+        with mock.patch.object(cuda.Stream, "synchronize") as synchronize:
+            nothing[1, 1](*arguments)
+        assert synchronize.call_count == waits

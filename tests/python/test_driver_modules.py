@@ -262,3 +262,29 @@ def test_transpose():
         transpose(matrix, cuda.device_array((2, 3)))
     with pytest.raises(NotImplementedError):
         transpose(np.zeros(3))
+
+
+def test_launch_of_cuda_core_takes_kernels_of_modules(run_with_numba):
+    done = run_with_numba.script(
+        f"""
+        import numpy as np
+        from numba import cuda
+        from cuda.core import LaunchConfig, launch
+        from numba.cuda.cudadrv import driver
+
+        module = cuda.current_context().create_module_ptx({COUNTED_ADD!r})
+        values = cuda.to_device(np.zeros(8, np.float32))
+        address = values.__cuda_array_interface__["data"][0]
+        launch(cuda.stream(), LaunchConfig(grid=1, block=4), module.get_function("add").kernel, address, np.float32(3), np.zeros(2))
+        print(values.copy_to_host().tolist())
+        try:
+            launch(cuda.stream(), LaunchConfig(grid=1, block=4), 5)
+        except TypeError as error:
+            print(error)
+        """,
+        ENABLE_CUDASIM="1",
+    )
+    if "No module named 'cuda" in done.stderr:
+        pytest.skip("cuda.core is not installed")
+    assert done.stdout.splitlines()[0] == "[3.0, 3.0, 3.0, 3.0, 0.0, 0.0, 0.0, 0.0]", done.stderr
+    assert "Argument 'kernel' has incorrect type" in done.stdout

@@ -227,6 +227,25 @@ def _warn_where_cupy_cannot_work(cupy):
     )
 
 
+def core_spec(path):
+    """NVIDIA's cuda.core, by whose launch() programs for numba-cuda 0.30 launch kernels of modules."""
+    return _spec_with("cuda.core", path, _launch_simulated_kernels)
+
+
+def _launch_simulated_kernels(core):
+    launch_on_a_gpu = getattr(core, "launch", None)
+
+    def launch(stream, config, kernel, *args):
+        simulated = getattr(kernel, "__cudasim_function__", None)
+        if simulated is None:
+            return launch_on_a_gpu(stream, config, kernel, *args)
+        return simulated.launch_as_core_does(stream, config, args)
+
+    if launch_on_a_gpu is not None:
+        launch.__doc__ = launch_on_a_gpu.__doc__
+        core.launch = launch
+
+
 # -- the stand-in -----------------------------------------------------------------------------------------
 
 

@@ -183,7 +183,7 @@ def type_name(value):
     if isinstance(value, Intent):
         return type_name(value.value)
     if is_cuda_array(value):
-        return _device_array_type(as_cuda_array(value))
+        return _device_array_type(as_cuda_array(value, sync=False))
     what = "None" if value is None else f"a value of {kind}"
     if isinstance(value, _NOT_PASSED):
         raise NotImplementedError(f"{what} cannot be passed to a kernel; {_PASSED}")

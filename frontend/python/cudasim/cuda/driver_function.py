@@ -13,6 +13,7 @@ import numpy as np
 
 from cudasim import _reporting
 from cudasim._cuda_errors import CudaAPIError
+from cudasim.cuda import stream_work
 from cudasim.cuda.device_memory import is_device_memory
 from cudasim.cuda.kernel import make_plan
 from cudasim.cuda.launch_configuration import (
@@ -22,6 +23,7 @@ from cudasim.cuda.launch_configuration import (
     check_stream_device,
     fits,
 )
+from cudasim.cuda.stream import Stream, checked_stream, key_of, stream_or_zero
 
 _handles = itertools.count(0xC0DA_1000_0000, 0x100)
 _functions = weakref.WeakValueDictionary()  # handle → Function
@@ -52,7 +54,7 @@ class Function:
         self._kernel = kernel
         self.handle = self.kernel = _FunctionHandle(next_handle())
         _functions[self.handle] = self
-        self.handle.function = self
+        self.handle.__cudasim_function__ = self
 
     def __repr__(self):
         return f"<CUDA function {self.name}>"
@@ -104,9 +106,6 @@ class Function:
 
     def launch(self, grid, block, shared_bytes, stream, args):
         """Launches the kernel. :param args: ctypes or NumPy values of the parameters' sizes, or device memory"""
-        from cudasim.cuda import stream_work
-        from cudasim.cuda.stream import key_of
-
         check_extents(grid, "griddim")
         check_extents(block, "blockdim")
         check_stream_device(stream, self.device)
@@ -120,6 +119,13 @@ class Function:
 
         waits = not fits(self.device.profile, grid, block, shared_bytes)
         stream_work.submit(key_of(stream, self.device), work, waits)
+
+
+    def launch_as_core_does(self, stream, config, args):
+        """cuda.core.launch(): the configuration is a cuda.core.LaunchConfig, and Python's numbers are 64 bits wide."""
+        wide = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_bool, complex: np.complex128}
+        values = [wide[type(value)](value) if type(value) in wide else value for value in args]
+        self.launch(tuple(config.grid), tuple(config.block), int(config.shmem_size or 0), stream_or_zero(stream), values)
 
 
 class _FunctionHandle(int):
@@ -146,7 +152,7 @@ def function_of(function):
     """
     if isinstance(function, Function):
         return function
-    known = getattr(function, "function", None) or (_functions.get(function) if isinstance(function, int) else None)
+    known = getattr(function, "__cudasim_function__", None) or (_functions.get(function) if isinstance(function, int) else None)
     if known is None:
         raise CudaAPIError(400, f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_HANDLE: {function!r} is no kernel")
     return known
@@ -159,8 +165,6 @@ def launch_kernel(cufunc_handle, gx, gy, gz, bx, by, bz, sharedmem, hstream, arg
     :param hstream: a stream, its handle, or 0
     :param args: ctypes values, one for each parameter, or device memory
     """
-    from cudasim.cuda.stream import Stream, checked_stream
-
     stream = Stream(int(hstream), external=True) if isinstance(hstream, int) and hstream else checked_stream(hstream)
     function_of(cufunc_handle).launch((gx, gy, gz), (bx, by, bz), int(sharedmem or 0), stream, list(args))
 
