@@ -74,8 +74,10 @@ def _read(text, name, kernels):
 
 def _ptx_of(link):
     """PTX text and the name that reports give it."""
-    from cudasim.cuda.cudadrv.linkable_code import CUSource, LinkableCode, PTXSource
+    from cudasim.cuda.cudadrv.linkable_code import CUSource, LinkableCode, PTXSource, kind_of_file
 
+    if not isinstance(link, LinkableCode):
+        kind_of_file(link)
     name = link.name if isinstance(link, LinkableCode) else os.fspath(link)
     try:
         code = LinkableCode.from_path_or_obj(link)

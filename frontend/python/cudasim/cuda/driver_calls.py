@@ -21,7 +21,8 @@ from cudasim.cuda.driver_binding import CUdeviceptr, address_of
 from cudasim.cuda.host_visible import HostRange
 
 
-def _failure(call, code, message):
+def failure(call, code, message):
+    """The error of a driver's call. :param code: a CUresult, or its number"""
     return CudaAPIError(int(code), f"Call to {call} results in {binding.CUresult(code).name}: {message}")
 
 
@@ -50,7 +51,7 @@ _page_locked = {}  # address → the host buffer of cuMemHostAlloc without a map
 _Reference = type(ctypes.byref(ctypes.c_int()))
 
 
-def _returns_or_stores(function):
+def returns_or_stores(function):
     """Results go into ctypes references that stand before the arguments, or are returned where none do."""
 
     @functools.wraps(function)
@@ -80,7 +81,7 @@ class MemoryCalls:
         size = min(size, (1 << 64) - 1)
         return device.native.allocate_bare(size, _label("device array"), poison, False, "cuMemAlloc")
 
-    @_returns_or_stores
+    @returns_or_stores
     def cuMemAlloc(self, size):  # noqa: N802 - the driver's names
         return CUdeviceptr(self.allocate_on(_current_device(), size))
 
@@ -89,11 +90,11 @@ class MemoryCalls:
         host_visible.forget(address)
         _device_of(address).native.free(address, "cuMemFree")
 
-    @_returns_or_stores
+    @returns_or_stores
     def cuMemGetInfo(self):  # noqa: N802
         return tuple(_current_device().native.memory_info())
 
-    @_returns_or_stores
+    @returns_or_stores
     def cuMemGetAddressRange(self, pointer):  # noqa: N802
         address = address_of(pointer)
         base, size = _device_of(address).native.address_range(address)
@@ -107,11 +108,11 @@ class MemoryCalls:
         host_visible.register(HostRange(address, max(size, 1), kind, device))
         return address
 
-    @_returns_or_stores
+    @returns_or_stores
     def cuMemAllocManaged(self, size, flags=1):  # noqa: N802
         return CUdeviceptr(self._allocate_for_host(size, "managed", "cuMemAllocManaged"))
 
-    @_returns_or_stores
+    @returns_or_stores
     def cuMemHostAlloc(self, size, flags=0):  # noqa: N802
         if flags & binding.CU_MEMHOSTALLOC_DEVICEMAP:
             return self._allocate_for_host(size, "mapped", "cuMemHostAlloc")
@@ -122,7 +123,7 @@ class MemoryCalls:
             buffer = whole[start : start + max(size, 1)]
         except (MemoryError, ValueError):
             code = binding.CUresult.CUDA_ERROR_OUT_OF_MEMORY
-            raise _failure("cuMemHostAlloc", code, f"the host cannot give {size} bytes") from None
+            raise failure("cuMemHostAlloc", code, f"the host cannot give {size} bytes") from None
         address = buffer.ctypes.data
         _page_locked[address] = buffer
         host_visible.register(HostRange(address, buffer.size, "pinned", _current_device()))
@@ -133,7 +134,7 @@ class MemoryCalls:
         known = host_visible.starting_at(address)
         if known is None or known.registered:
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise _failure("cuMemFreeHost", code, f"no page-locked memory was allocated at {address:#x}")
+            raise failure("cuMemFreeHost", code, f"no page-locked memory was allocated at {address:#x}")
         host_visible.forget(address)
         if _page_locked.pop(address, None) is None:
             known.device.native.free(address, "cuMemFreeHost")
@@ -142,10 +143,10 @@ class MemoryCalls:
         address, device = address_of(pointer), _current_device()
         if size <= 0:
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise _failure("cuMemHostRegister", code, f"there are no {size} bytes of memory to page-lock")
+            raise failure("cuMemHostRegister", code, f"there are no {size} bytes of memory to page-lock")
         if host_visible.overlapping(address, size):
             code = binding.CUresult.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-            raise _failure("cuMemHostRegister", code, "part of this memory is page-locked already")
+            raise failure("cuMemHostRegister", code, "part of this memory is page-locked already")
         mapped = bool(flags & binding.CU_MEMHOSTREGISTER_DEVICEMAP)
         if mapped:
             device.native.adopt(address, size, _label("mapped array"), "cuMemHostRegister")
@@ -156,12 +157,12 @@ class MemoryCalls:
         known = host_visible.starting_at(address)
         if known is None or not known.registered:
             code = binding.CUresult.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
-            raise _failure("cuMemHostUnregister", code, f"no memory was page-locked at {address:#x}")
+            raise failure("cuMemHostUnregister", code, f"no memory was page-locked at {address:#x}")
         host_visible.forget(address)
         if known.kind == "mapped":
             known.device.native.free(address, "cuMemHostUnregister")
 
-    @_returns_or_stores
+    @returns_or_stores
     def cuMemHostGetDevicePointer(self, pointer, flags=0):  # noqa: N802
         """The same address: host and device share one address space."""
         address = address_of(pointer)
@@ -169,7 +170,7 @@ class MemoryCalls:
         if known is None or known.kind == "pinned":
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
             what = "this is no page-locked memory" if known is None else "this page-locked memory is not mapped"
-            raise _failure("cuMemHostGetDevicePointer", code, what)
+            raise failure("cuMemHostGetDevicePointer", code, what)
         return CUdeviceptr(address)
 
     def cuPointerGetAttribute(self, attribute, pointer):  # noqa: N802
@@ -177,7 +178,7 @@ class MemoryCalls:
         known, device = host_visible.find(address), _device_of(address)
         if known is None and not device.native.contains(address, 1):
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise _failure("cuPointerGetAttribute", code, f"no memory of CUDA's is at {address:#x}")
+            raise failure("cuPointerGetAttribute", code, f"no memory of CUDA's is at {address:#x}")
         names = binding.CUpointer_attribute
         if wanted == names.CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
             host = known is not None and known.kind != "managed"
@@ -238,7 +239,7 @@ class MemoryCalls:
         address = address_of(pointer)
         if host_visible.find(address) is not None:
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise _failure(
+            raise failure(
                 "cuIpcGetMemHandle", code, "mapped and managed memory cannot be shared; use a device array"
             )
         return ipc_memory.export(_device_of(address), address)

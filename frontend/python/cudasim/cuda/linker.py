@@ -11,7 +11,7 @@ import os
 from cudasim import _native
 from cudasim._cuda_errors import LinkerError
 from cudasim._linked_code import image_with_kernels
-from cudasim.cuda.cudadrv.linkable_code import BY_ENDING, CUSource, LinkableCode, PTXSource
+from cudasim.cuda.cudadrv.linkable_code import BY_ENDING, CUSource, LinkableCode, PTXSource, kind_of_file
 from cudasim.cuda.driver_module import LinkedCode
 
 _KINDS = {made.kind: made for made in BY_ENDING.values()}
@@ -110,12 +110,7 @@ class Linker:
         """
         if isinstance(path_or_code, LinkableCode):
             return self._add(path_or_code)
-        ending = os.path.splitext(os.fspath(path_or_code))[1][1:].lower()
-        if not ending:
-            raise RuntimeError("Don't know how to link file with no extension")
-        if ending not in BY_ENDING:
-            raise RuntimeError(f"Don't know how to link file with extension .{ending}")
-        self.add_file(path_or_code, BY_ENDING[ending].kind)
+        self.add_file(path_or_code, kind_of_file(path_or_code).kind)
 
     def complete(self):
         """Links what was added; create_module_image() loads the result. :raises LinkerError: for what does not fit"""

@@ -42,6 +42,7 @@ from cudasim.cuda.driver_function import Function as CudaPythonFunction  # noqa:
 from cudasim.cuda.driver_function import FunctionAttributes as FuncAttr  # noqa: F401
 from cudasim.cuda.driver_module import Module, load_module_image  # noqa: F401
 from cudasim.cuda.driver_module import Module as CudaPythonModule  # noqa: F401
+from cudasim.cuda.driver_object_calls import ObjectCalls
 from cudasim.cuda.event import Event, event_elapsed_time  # noqa: F401
 from cudasim.cuda.ipc import IpcHandle  # noqa: F401
 from cudasim.cuda.linker import Linker  # noqa: F401
@@ -76,8 +77,8 @@ ERROR_MAP = {code: name for name, code in RESULTS.items()}
 MIN_REQUIRED_CC = (3, 5)
 
 
-class Driver(MemoryCalls):
-    """numba.cuda's driver object: the devices, and the driver's memory calls."""
+class Driver(ObjectCalls, MemoryCalls):
+    """numba.cuda's driver object: the devices, and the driver's own calls."""
 
     is_initialized = True
 
@@ -126,21 +127,6 @@ class Driver(MemoryCalls):
 
     def get_active_context(self):
         return _ActiveContext()
-
-    # The driver's own functions, as far as scripts call them through numba.cuda.
-
-    def cuDriverGetVersion(self):  # noqa: N802 - CUDA's name
-        major, minor = self.get_version()
-        return 1000 * major + 10 * minor
-
-    def cuDeviceGetCount(self):  # noqa: N802 - CUDA's name
-        return self.get_device_count()
-
-    def cuCtxSynchronize(self):  # noqa: N802 - CUDA's name
-        _context.current_context().synchronize()
-
-    cuProfilerStart = staticmethod(profile_start)  # noqa: N815 - CUDA's name
-    cuProfilerStop = staticmethod(profile_stop)  # noqa: N815 - CUDA's name
 
     def __getattr__(self, name):
         if name.startswith("cu"):

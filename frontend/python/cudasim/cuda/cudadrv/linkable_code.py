@@ -17,9 +17,9 @@ class LinkableCode:
     default_name = "<unnamed-linkable-code>"
 
     def __init__(self, data, name=None, setup_callback=None, teardown_callback=None, nrt=False):
-        for callback in (setup_callback, teardown_callback):
+        for which, callback in (("setup", setup_callback), ("teardown", teardown_callback)):
             if callback is not None and not callable(callback):
-                raise TypeError(f"a callback is called with the module; {callback!r} cannot be called")
+                raise TypeError(f"{which}_callback must be callable: it is called with the module; {callback!r} cannot be called")
         self._data = data
         self._name = name
         self.setup_callback, self.teardown_callback, self.nrt = setup_callback, teardown_callback, nrt
@@ -36,13 +36,13 @@ class LinkableCode:
 
     @classmethod
     def from_path(cls, path):
-        """The file's content, of the kind that its ending says."""
-        ending = os.path.splitext(path)[1][1:].lower()
-        if ending not in BY_ENDING:
-            raise RuntimeError(f"{path}: no device code has the ending '.{ending}'; known are {', '.join(BY_ENDING)}")
+        """The file's content, of the kind that its ending says. :raises ValueError: for an unknown ending"""
         with open(path, "rb") as file:
             content = file.read()
-        made = BY_ENDING[ending]
+        ending = os.path.splitext(path)[1]
+        made = BY_ENDING.get(ending[1:].lower())
+        if made is None:
+            raise ValueError(f"Unknown extension: {ending}")
         return made(content.decode() if made in (PTXSource, CUSource) else content, name=os.path.basename(path))
 
     @classmethod
@@ -93,6 +93,18 @@ class LTOIR(LinkableCode):
     """Intermediate code for link-time optimisation."""
 
     kind, default_name = "ltoir", "<unnamed-ltoir>"
+
+
+def kind_of_file(path):
+    """The class for a file, by its ending. :raises RuntimeError: for an unknown one"""
+    ending = os.path.splitext(os.fspath(path))[1]
+    if not ending:
+        raise RuntimeError(f"Don't know how to link file with no extension: {os.fspath(path)}")
+    if ending[1:].lower() not in BY_ENDING:
+        raise RuntimeError(
+            f"Don't know how to link file with extension {ending}: {os.fspath(path)}; known are {', '.join(BY_ENDING)}"
+        )
+    return BY_ENDING[ending[1:].lower()]
 
 
 BY_ENDING = {

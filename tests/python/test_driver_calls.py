@@ -1,0 +1,77 @@
+"""The driver's calls for contexts, modules and streams, beside numba.cuda's own objects."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from cudasim import cuda
+from cudasim.cuda.cudadrv import driver as module
+from cudasim.cuda.cudadrv.driver import driver
+from test_driver_modules import COUNTED_ADD
+
+
+@pytest.fixture
+def no_context():
+    """A host thread's stack of contexts, empty at the start."""
+    while driver.pop_active_context() is not None:
+        pass
+
+
+def test_a_context_of_the_driver_is_numbas(no_context):
+    handle = driver.cuDevicePrimaryCtxRetain(0)
+    assert driver.cuCtxGetCurrent().value is None
+    with pytest.raises(module.CudaAPIError, match="CUDA_ERROR_INVALID_CONTEXT"):
+        driver.cuCtxGetDevice()
+    driver.cuCtxPushCurrent(handle)
+    assert driver.cuCtxGetCurrent() == handle == cuda.current_context().handle
+    assert driver.cuCtxGetDevice() == 0 and cuda.device_array(3).size == 3
+    assert driver.cuCtxPopCurrent() == handle and cuda.gpus.current is None
+    with pytest.raises(module.CudaAPIError, match="CUDA_ERROR_INVALID_CONTEXT"):
+        driver.cuCtxPopCurrent()
+    driver.cuCtxSetCurrent(handle)
+    driver.cuCtxSetCurrent(handle)
+    assert driver.cuCtxPopCurrent() == handle and cuda.gpus.current is None
+
+
+def test_modules():
+    handle = driver.cuModuleLoadData(COUNTED_ADD.encode())
+    address, size = driver.cuModuleGetGlobal(handle, b"counter")
+    stored, bytes_ = ctypes.c_size_t(), ctypes.c_size_t()
+    driver.cuModuleGetGlobal(ctypes.byref(stored), ctypes.byref(bytes_), handle, b"counter")
+    assert (stored.value, bytes_.value) == (int(address), size) and size == 4
+    values = cuda.to_device(np.zeros(2, np.float32))
+    function = driver.cuModuleGetFunction(handle, b"add")
+    module.launch_kernel(function, 1, 1, 1, 2, 1, 1, 0, 0, [values, ctypes.c_float(2), np.zeros(2)])
+    assert values.copy_to_host().tolist() == [2, 2]
+    driver.cuModuleUnload(handle)
+    with pytest.raises(module.CudaAPIError, match="CUDA_ERROR_INVALID_HANDLE"):
+        driver.cuModuleGetGlobal(handle, b"counter")
+
+
+def test_streams_of_the_driver():
+    handle = driver.cuStreamCreate(0)
+    values = cuda.to_device(np.arange(3), stream=cuda.external_stream(int(handle)))
+    driver.cuStreamSynchronize(handle)
+    driver.cuStreamDestroy(handle)
+    assert values.copy_to_host().tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (lambda: driver.cuDeviceGet(9), 101),
+        (lambda: driver.cuCtxPushCurrent(1234), 201),
+        (lambda: driver.cuModuleUnload(1234), 400),
+    ],
+)
+def test_unknown_handles(call, code):
+    with pytest.raises(module.CudaAPIError) as caught:
+        call()
+    assert caught.value.code == code
+
+
+def test_versions_and_counts():
+    assert driver.cuDriverGetVersion() == 12060 and driver.cuDeviceGetCount() == len(cuda.gpus)
+    version = ctypes.c_int()
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    assert version.value == 12060
