@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 
 import numpy as np
@@ -121,6 +122,20 @@ def test_functions_without_a_file_cannot_be_cached():
     namespace = {"cuda": cuda}
     with pytest.raises(RuntimeError, match="cannot cache function 'kernel': no locator available for file '<string>'"):
         exec("@cuda.jit(cache=True)\ndef kernel(x):\n    x[0] = 1\n", namespace)
+
+
+@pytest.mark.parametrize("in_tuple", [False, True])
+def test_kernels_with_device_arrays_in_them_cannot_be_cached(tmp_path, monkeypatch, in_tuple):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    captured = cuda.to_device(np.arange(3))
+    several = (captured, 5)
+
+    @cuda.jit(cache=True)
+    def kernel(x):
+        x[0] = several[0][1] if in_tuple else captured[1]
+
+    with pytest.raises(pickle.PicklingError, match="referencing global device arrays"):
+        kernel[1, 1](np.zeros(1, np.int64))
 
 
 def test_linked_kernels_cannot_be_cached(tmp_path, monkeypatch):

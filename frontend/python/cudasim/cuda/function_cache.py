@@ -70,6 +70,13 @@ def _place_of(file):
     return None if folder is None else (folder, stamp)
 
 
+def _has_device_array(description):
+    """Whether a constant (_resolve.py) is a device array, or a tuple with one in it."""
+    if not isinstance(description, (tuple, list)):
+        return False
+    return description[:1] == ("device_array",) or any(map(_has_device_array, description))
+
+
 class FunctionCache:
     """The files of one function.
 
@@ -141,9 +148,19 @@ class FunctionCache:
             return None
 
     def save(self, argument_types, options, compiled):
-        """Keeps a CompiledPythonKernel. :raises RuntimeError: for one that is linked with other code"""
+        """Keeps a CompiledPythonKernel.
+
+        :raises RuntimeError: for one that is linked with other code
+        :raises pickle.PicklingError: for one that has addresses of this process's device memory in it
+        """
         if compiled.links:
             raise RuntimeError("Cannot pickle CUDACodeLibrary with linking files: a kernel with link= cannot be cached")
+        captured = [constant.name for constant in compiled.constants if _has_device_array(constant.description)]
+        if captured:
+            raise pickle.PicklingError(
+                "Cannot serialize kernels or device functions referencing global device arrays. Pass the array(s) as arguments "
+                f"to the kernel instead: {', '.join(captured)}"
+            )
         key = self._key(argument_types, options)
         try:
             content = pickle.dumps(compiled.state())
