@@ -4,8 +4,6 @@ where there is one. Files are read when a kernel that needs them is compiled, on
 
 import os
 import shutil
-import subprocess
-import tempfile
 
 from cudasim import _native
 from cudasim._cuda_errors import LinkerError
@@ -107,6 +105,9 @@ _compilations = {}
 
 def compiled_cu(source, name, architecture="sm_75", flags=("-lineinfo",)):
     """CUDA C++ as PTX, by nvcc. :raises LinkerError: without nvcc, and with what it says"""
+    import subprocess  # here: most programs link nothing, and every one imports this module
+    import tempfile
+
     key = name, source, architecture, flags
     if key in _compilations:
         return _compilations[key]

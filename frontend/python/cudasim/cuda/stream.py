@@ -1,6 +1,5 @@
 """Streams: numba.cuda's objects. When their work runs is stream_work.py's business."""
 
-import asyncio
 import contextlib
 import itertools
 import threading
@@ -100,6 +99,8 @@ class Stream:
 
     def async_done(self, loop=None):
         """An asyncio future that is done, with the stream as its result, when everything in the stream is."""
+        import asyncio  # here: importing it takes as long as half of numba.cuda
+
         loop = asyncio.get_running_loop() if loop is None else loop
         future = loop.create_future()
 
