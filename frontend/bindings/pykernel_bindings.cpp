@@ -184,14 +184,14 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
 
 std::vector<std::string> half_functions() {
     return {
-#define HALF_OF_FLOATS(name, function, after) #name,
-#define HALF_TEST(name, predicate) #name,
-#define HALF_FROM(name, type, rounding) #name,
-#define HALF_TO(name, type, function) #name,
-#define HALF_SAME_BITS(name, from, to) #name,
-#define HALF_CLASS(name, type, finding) #name,
-#define HALF_NEGATED(name) #name,
-#define HALF_TO_FLOAT(name) #name,
+#define HALF_OF_FLOATS(module, name, function, after) #module "." #name,
+#define HALF_TEST(module, name, predicate) #module "." #name,
+#define HALF_FROM(module, name, type, rounding) #module "." #name,
+#define HALF_TO(module, name, type, function) #module "." #name,
+#define HALF_SAME_BITS(module, name, from, to) #module "." #name,
+#define HALF_CLASS(module, name, type, finding) #module "." #name,
+#define HALF_NEGATED(module, name) #module "." #name,
+#define HALF_TO_FLOAT(module, name) #module "." #name,
 #include "simulator/libdevice/half_functions.def"
     };
 }
@@ -252,7 +252,7 @@ void bind_pykernel(py::module_& module) {
             PyErr_SetString(missing_library_class, missing.name.c_str());
         }
     });
-    module.def("half_functions", &half_functions, "Names of numba.cuda.fp16.");
+    module.def("half_functions", &half_functions, "Names of numba.cuda's functions of fp16 and bf16: 'fp16.hadd'.");
     module.def("libdevice_functions", &libdevice_functions,
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),

@@ -80,13 +80,20 @@ bool store_float(char* address, PyObject* value) {
     return true;
 }
 
-bool store_half(char* address, PyObject* value) {
+/// Of 16 bits.
+bool store_short_float(Element element, char* address, PyObject* value) {
     const Number number = read_number(value);
+    const bool half = element == Element::float16;
+    if (number.type == element) {
+        write(address, short_float_bits(value));
+        return true;
+    }
     if (number.type == Element::other) {
-        PyErr_Format(PyExc_TypeError, "an element of a float16 array is a real number, not %.100s", Py_TYPE(value)->tp_name);
+        PyErr_Format(PyExc_TypeError, "an element of a %s array is a real number, not %.100s", half ? "float16" : "bfloat16",
+                     Py_TYPE(value)->tp_name);
         return false;
     }
-    write(address, to_half_bits(number.as_double()));
+    write(address, half ? to_half_bits(number.as_double()) : to_bfloat_bits(double_for_rounding(number)));
     return true;
 }
 
@@ -115,7 +122,8 @@ PyObject* load(Element element, const char* address) {
         case Element::uint16: return make_integer(element, static_cast<std::int64_t>(read<std::uint16_t>(address)));
         case Element::uint32: return make_integer(element, static_cast<std::int64_t>(read<std::uint32_t>(address)));
         case Element::uint64: return make_integer(element, static_cast<std::int64_t>(read<std::uint64_t>(address)));
-        case Element::float16: return make_float16(from_half_bits(read<std::uint16_t>(address)));
+        case Element::bfloat16:
+        case Element::float16: return make_short_float(element, read<std::uint16_t>(address));
         case Element::float32: return make_float32(read<float>(address));
         case Element::float64: return make_float64(read<double>(address));
         case Element::complex64: return make_complex(element, read<float>(address), read<float>(address + 4));
@@ -142,7 +150,8 @@ bool store(Element element, char* address, PyObject* value) {
         case Element::uint16: return store_integer<std::uint16_t>(address, value);
         case Element::uint32: return store_integer<std::uint32_t>(address, value);
         case Element::uint64: return store_integer<std::uint64_t>(address, value);
-        case Element::float16: return store_half(address, value);
+        case Element::bfloat16:
+        case Element::float16: return store_short_float(element, address, value);
         case Element::float32: return store_float<float>(address, value);
         case Element::float64: return store_float<double>(address, value);
         case Element::complex64: return store_complex<float>(address, value);

@@ -21,7 +21,7 @@ Element element_of(PyObject* dtype) {
     const char* text = code ? PyUnicode_AsUTF8(code.get()) : nullptr;
     PyErr_Clear();
     if (text == nullptr) return Element::other;
-    static constexpr const char* codes[] = {"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16"};
+    static constexpr const char* codes[] = {"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<V2" /* ml_dtypes.bfloat16 */, "<f2", "<f4", "<f8", "<c8", "<c16"};
     for (std::size_t i = 0; i < std::size(codes); ++i)
         if (std::strcmp(text, codes[i]) == 0) return static_cast<Element>(i);
     Reference names(PyObject_GetAttrString(dtype, "names"));

@@ -1,7 +1,7 @@
 // Arrays as kernels see them in Python mode: global, shared, local and constant memory, checked per axis, with the
 // element types of the kernel compiler.
 //
-// Reading gives an int, a bool, a float of kernel_float.h or kernel_half.h, or a complex number of kernel_complex.h; writing
+// Reading gives an int, a bool, a float of kernel_float.h or kernel_half.h (float16, bfloat16), or a complex number of kernel_complex.h; writing
 // converts as the compiler does: integers keep their low bits, floats saturate; records are references. Other element types
 // (dates, characters) go through a NumPy view of the
 // same memory, and so does everything an ndarray can do and this class does not.
@@ -15,7 +15,7 @@
 namespace cudasim::pyfiber {
 
 enum class Element : std::uint8_t {
-    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, complex64, complex128,
+    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, float16, float32, float64, complex64, complex128,
     record,  ///< kernel_record.h
     other
 };

@@ -56,6 +56,11 @@ PyObject* extremum(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
         type = i == 0 ? numbers[0].type : unified_type(type, numbers.back().type);
     }
     Number best = numbers[0];
+    if (type == Element::bfloat16) {  // compared, as Numba does
+        for (const Number& next : numbers)
+            if (largest ? next.as_double() > best.as_double() : next.as_double() < best.as_double()) best = next;
+        return make_number(type, best);
+    }
     if (is_float(type)) {
         double found = type == Element::float32 ? static_cast<float>(best.as_double()) : best.as_double();
         for (const Number& next : numbers) found = float_extremum(found, next.as_double(), largest);
@@ -73,7 +78,7 @@ PyObject* round_to_digits(const Number& number, double digits) {
     const double value = number.as_double(), scale = std::pow(10.0, std::fabs(digits));
     const double scaled = digits >= 0 ? value * scale : value / scale;
     const double whole = std::rint(scaled), back = digits >= 0 ? whole / scale : whole * scale;
-    const bool keeps = is_float(number.type) && number.type != Element::float16;
+    const bool keeps = is_float(number.type) && !is_short_float(number.type);
     const Element type = keeps ? number.type : arithmetic_type(number.type, Element::float32);
     return make_number(type, {Element::float64, 0, std::fabs(scaled) < HUGE_VAL ? back : value});
 }
@@ -214,7 +219,7 @@ Element float_loop(const std::vector<Number>& numbers, bool always) {
 
 PyObject* numpy_scalar(Element type, const Number& number) {
     static constexpr const char* names[] = {"bool_",  "int8",   "int16",  "int32",   "int64",  "uint8",
-                                            "uint16", "uint32", "uint64", "float16", "float32", "float64"};
+                                            "uint16", "uint32", "uint64", "float32", "float16", "float32", "float64"};
     Reference numpy(PyImport_ImportModule("numpy")), value(make_number(type, number));
     Reference scalar_type(numpy ? PyObject_GetAttrString(numpy.get(), names[static_cast<int>(type)])
                                 : nullptr);

@@ -253,15 +253,15 @@ PyObject* float_operation(Operation operation, PyObject* left, const Number& a, 
     }
     if (operation == Operation::power) {
         // A float to a whole power stays what it is.
-        const bool narrow = is_whole(b.type) ? a.type == Element::float16 || a.type == Element::float32
+        const bool narrow = is_whole(b.type) ? is_short_float(a.type) || a.type == Element::float32
                                              : arithmetic_type(a.type, b.type) != Element::float64;
         return narrow ? raise_power<float>(static_cast<float>(a.as_double()), right, b)
                       : raise_power<double>(a.as_double(), right, b);
     }
     const Element type = arithmetic_type(a.type, b.type);
-    if (type == Element::float16 && operation <= Operation::true_divide) {
+    if (is_short_float(type) && operation <= Operation::true_divide) {
         Reference wide(compute<double>(operation, a.as_double(), b.as_double()));  // rounding twice is rounding once: so many bits
-        return wide ? make_float16(PyFloat_AS_DOUBLE(wide.get())) : nullptr;
+        return wide ? make_number(type, {Element::float64, 0, PyFloat_AS_DOUBLE(wide.get())}) : nullptr;
     }
     if (type != Element::float64)
         return compute<float>(operation, static_cast<float>(a.as_double()), static_cast<float>(b.as_double()));
@@ -283,6 +283,10 @@ NumberKind number_of(PyObject* object, double& value) {
     }
     if (is_float16(object)) {
         value = value_of_float16(object);
+        return NumberKind::float32;
+    }
+    if (is_bfloat16(object)) {
+        value = value_of_bfloat16(object);
         return NumberKind::float32;
     }
     if (PyLong_Check(object)) {

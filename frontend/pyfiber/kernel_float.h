@@ -18,7 +18,7 @@ bool initialise_kernel_floats(PyObject* module, PyObject* numpy_float32, PyObjec
 [[nodiscard]] PyObject* make_float64(double value);
 
 enum class NumberKind { none, integer, float32, float64 };
-/// Kind (float32 for a float16) and value of an int, a float or a NumPy scalar; none for everything else (no exception set).
+/// Kind (float32 for one of 16 bits) and value of an int, a float or a NumPy scalar; none for everything else (no exception set).
 [[nodiscard]] NumberKind number_of(PyObject* object, double& value);
 
 /// PTX cvt.rzi to 64 bits: saturates; NaN gives the smallest value (PTX ISA, cvt).

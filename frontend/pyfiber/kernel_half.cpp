@@ -1,24 +1,39 @@
-// See kernel_half.h.
+// The two types, one template: what differs is the format.
 #include "frontend/pyfiber/kernel_half.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "frontend/pyfiber/kernel_complex.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "simulator/libdevice/half_functions.h"
 
 namespace cudasim::pyfiber {
 namespace {
 
-/// NumPy's scalar object (numpy/arrayscalars.h: PyHalfScalarObject).
+/// NumPy's scalar object (numpy/arrayscalars.h: PyHalfScalarObject); bfloat16's looks like it.
 struct Half {
     PyObject_HEAD std::uint16_t bits;
 };
 
-PyTypeObject *half_type = nullptr, *numpy_half = nullptr;
+PyTypeObject *half_type = nullptr, *numpy_half = nullptr, *bfloat_type = nullptr;
+
+PyObject* make(PyTypeObject* type, std::uint16_t bits) {
+    auto* object = reinterpret_cast<Half*>(type->tp_alloc(type, 0));
+    if (object != nullptr) object->bits = bits;
+    return reinterpret_cast<PyObject*>(object);
+}
+
+template <Element element>
+double value_of(PyObject* object) {
+    const std::uint16_t bits = short_float_bits(object);
+    return element == Element::float16 ? from_half_bits(bits) : from_bfloat_bits(bits);
+}
 
 template <Operation operation>
 PyObject* binary(PyObject* left, PyObject* right) {
@@ -40,19 +55,48 @@ PyObject* compare(PyObject* left, PyObject* right, int operation) {
     Py_RETURN_RICHCOMPARE(x, y, operation);
 }
 
-PyObject* negative(PyObject* self) { return make_float16(-value_of_float16(self)); }
-PyObject* positive(PyObject* self) { return Py_NewRef(self); }
-PyObject* absolute(PyObject* self) { return make_float16(std::fabs(value_of_float16(self))); }
-PyObject* to_int(PyObject* self) { return PyLong_FromLongLong(to_int64(value_of_float16(self))); }
-PyObject* to_float(PyObject* self) { return PyFloat_FromDouble(value_of_float16(self)); }
-int truth(PyObject* self) { return value_of_float16(self) != 0; }
-Py_hash_t hash(PyObject* self) { return _Py_HashDouble(self, value_of_float16(self)); }
+template <Element element>
+PyObject* negative(PyObject* self) {
+    return make_short_float(element, short_float_bits(self) ^ 0x8000);
+}
+PyObject* positive(PyObject* self) {
+    return Py_NewRef(self);
+}
+/// Of a bfloat16 a float32, as Numba types it.
+template <Element element>
+PyObject* absolute(PyObject* self) {
+    const double size = std::fabs(value_of<element>(self));
+    return element == Element::float16 ? make_float16(size) : make_float32(static_cast<float>(size));
+}
+template <Element element>
+PyObject* to_int(PyObject* self) {
+    return PyLong_FromLongLong(to_int64(value_of<element>(self)));
+}
+template <Element element>
+PyObject* to_float(PyObject* self) {
+    return PyFloat_FromDouble(value_of<element>(self));
+}
+template <Element element>
+int truth(PyObject* self) {
+    return value_of<element>(self) != 0;
+}
+template <Element element>
+Py_hash_t hash(PyObject* self) {
+    return _Py_HashDouble(self, value_of<element>(self));
+}
+/// Of a bfloat16; numpy.float16 has its own.
+PyObject* text(PyObject* self) {
+    Reference value(to_float<Element::bfloat16>(self));
+    return value ? PyObject_Repr(value.get()) : nullptr;
+}
 
+template <Element element>
 PyObject* create(PyTypeObject*, PyObject* arguments, PyObject* keywords) {
     const bool one = PyTuple_GET_SIZE(arguments) == 1 && keywords == nullptr;
     const Number number = one ? read_number(PyTuple_GET_ITEM(arguments, 0)) : Number{};
-    if (number.type != Element::other) return make_number(Element::float16, number);
-    PyErr_SetString(PyExc_TypeError, "float16() converts one number");
+    if (number.type != Element::other) return make_number(element, number);
+    PyErr_Format(PyExc_TypeError, "%s() converts one number",
+                 element == Element::float16 ? "float16" : "bfloat16");
     return nullptr;
 }
 
@@ -84,11 +128,25 @@ double from_half_bits(std::uint16_t bits) {
     return bits & 0x8000 ? -size : size;
 }
 
-bool initialise_kernel_halves(PyObject* module, PyObject* numpy_float16) {
-    static PyType_Slot slots[] = {
+std::uint16_t to_bfloat_bits(double value) {
+    if (std::isnan(value)) return 0x7fff;
+    const auto rounded =
+        static_cast<float>(libdevice::rounded_to(libdevice::bfloat_format, value, libdevice::nearest));
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded) >> 16);
+}
+
+double from_bfloat_bits(std::uint16_t bits) {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+namespace {
+
+template <Element element>
+PyTypeObject* make_type(const char* name, PyObject* base) {
+    static std::vector<PyType_Slot> slots = {
         {Py_tp_dealloc, reinterpret_cast<void*>(&deallocate)},
-        {Py_tp_new, reinterpret_cast<void*>(&create)},
-        {Py_tp_hash, reinterpret_cast<void*>(&hash)},
+        {Py_tp_new, reinterpret_cast<void*>(&create<element>)},
+        {Py_tp_hash, reinterpret_cast<void*>(&hash<element>)},
         {Py_tp_richcompare, reinterpret_cast<void*>(&compare)},
         {Py_nb_add, reinterpret_cast<void*>(&binary<Operation::add>)},
         {Py_nb_subtract, reinterpret_cast<void*>(&binary<Operation::subtract>)},
@@ -97,34 +155,61 @@ bool initialise_kernel_halves(PyObject* module, PyObject* numpy_float16) {
         {Py_nb_floor_divide, reinterpret_cast<void*>(&binary<Operation::floor_divide>)},
         {Py_nb_remainder, reinterpret_cast<void*>(&binary<Operation::remainder>)},
         {Py_nb_power, reinterpret_cast<void*>(&power)},
-        {Py_nb_negative, reinterpret_cast<void*>(&negative)},
+        {Py_nb_negative, reinterpret_cast<void*>(&negative<element>)},
         {Py_nb_positive, reinterpret_cast<void*>(&positive)},
-        {Py_nb_absolute, reinterpret_cast<void*>(&absolute)},
-        {Py_nb_int, reinterpret_cast<void*>(&to_int)},
-        {Py_nb_float, reinterpret_cast<void*>(&to_float)},
-        {Py_nb_bool, reinterpret_cast<void*>(&truth)},
-        {0, nullptr}};
-    PyType_Spec specification = {"cudasim.float16", sizeof(Half), 0, Py_TPFLAGS_DEFAULT, slots};
-    Reference bases(PyTuple_Pack(1, numpy_float16));
-    if (!bases) return false;
+        {Py_nb_absolute, reinterpret_cast<void*>(&absolute<element>)},
+        {Py_nb_int, reinterpret_cast<void*>(&to_int<element>)},
+        {Py_nb_float, reinterpret_cast<void*>(&to_float<element>)},
+        {Py_nb_bool, reinterpret_cast<void*>(&truth<element>)}};
+    if (element == Element::bfloat16) slots.push_back({Py_tp_repr, reinterpret_cast<void*>(&text)});
+    slots.push_back({0, nullptr});
+    PyType_Spec specification = {name, sizeof(Half), 0, Py_TPFLAGS_DEFAULT, slots.data()};
+    Reference bases(base == nullptr ? PyTuple_New(0) : PyTuple_Pack(1, base));
+    PyObject* parents = base == nullptr ? nullptr : bases.get();
+    return bases ? reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&specification, parents))
+                 : nullptr;
+}
+
+}  // namespace
+
+bool initialise_kernel_halves(PyObject* module, PyObject* numpy_float16) {
     numpy_half = reinterpret_cast<PyTypeObject*>(numpy_float16);
-    half_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&specification, bases.get()));
-    return half_type != nullptr && PyModule_AddType(module, half_type) == 0;
+    half_type = make_type<Element::float16>("cudasim.float16", numpy_float16);
+    bfloat_type = make_type<Element::bfloat16>("cudasim.bfloat16", nullptr);
+    return half_type != nullptr && bfloat_type != nullptr && PyModule_AddType(module, half_type) == 0 &&
+           PyModule_AddType(module, bfloat_type) == 0;
 }
 
 PyObject* make_float16(double value) {
-    auto* object = reinterpret_cast<Half*>(half_type->tp_alloc(half_type, 0));
-    if (object == nullptr) return nullptr;
-    object->bits = to_half_bits(value);
-    return reinterpret_cast<PyObject*>(object);
+    return make(half_type, to_half_bits(value));
+}
+
+PyObject* make_bfloat16(double value) {
+    return make(bfloat_type, to_bfloat_bits(value));
+}
+
+PyObject* make_short_float(Element element, std::uint16_t bits) {
+    return make(element == Element::float16 ? half_type : bfloat_type, bits);
+}
+
+std::uint16_t short_float_bits(PyObject* object) {
+    return reinterpret_cast<Half*>(object)->bits;
 }
 
 bool is_float16(PyObject* object) {
     return Py_TYPE(object) == half_type || Py_TYPE(object) == numpy_half;
 }
 
+bool is_bfloat16(PyObject* object) {
+    return Py_TYPE(object) == bfloat_type;
+}
+
 double value_of_float16(PyObject* object) {
-    return from_half_bits(reinterpret_cast<Half*>(object)->bits);
+    return value_of<Element::float16>(object);
+}
+
+double value_of_bfloat16(PyObject* object) {
+    return value_of<Element::bfloat16>(object);
 }
 
 }  // namespace cudasim::pyfiber

@@ -8,6 +8,7 @@
 
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_half.h"
+#include "simulator/libdevice/half_functions.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
@@ -280,6 +281,7 @@ Number read_numpy(PyObject* object) {
     }
     PyErr_Clear();
     if (is_float16(object)) return {Element::float16, 0, value_of_float16(object)};
+    if (is_bfloat16(object)) return {Element::bfloat16, 0, value_of_bfloat16(object)};
     double real = 0;
     const NumberKind kind = number_of(object, real);
     if (kind == NumberKind::float32 || kind == NumberKind::float64)
@@ -288,6 +290,12 @@ Number read_numpy(PyObject* object) {
 }
 
 }  // namespace
+
+double double_for_rounding(const Number& value) {
+    if (is_float(value.type)) return value.real;
+    return value.type == Element::uint64 ? libdevice::sticky_double(static_cast<std::uint64_t>(value.whole))
+                                         : libdevice::sticky_double(value.whole);
+}
 
 std::int64_t low_bits(PyObject* integer) {
     const auto* object = reinterpret_cast<PyLongObject*>(integer);
@@ -328,7 +336,10 @@ Number read_number(PyObject* object) {
 
 Element unified_type(Element left, Element right) {
     auto fits = [](Element from, Element to) {
-        if (from == to || from == Element::boolean) return true;
+        if (from == to) return true;
+        if (to == Element::bfloat16) return is_integer(from) && width(from) == 1;
+        if (from == Element::bfloat16) return to == Element::float32 || to == Element::float64;
+        if (from == Element::boolean) return true;
         if (to == Element::boolean) return false;
         if (is_float(from)) return is_float(to) && width(to) >= width(from);
         if (to == Element::float16) return from == Element::int8;
@@ -340,6 +351,7 @@ Element unified_type(Element left, Element right) {
     if (fits(right, left)) return left;
     if (is_float(left) || is_float(right)) {
         const Element other = is_float(left) ? right : left;
+        if (left == Element::bfloat16 || right == Element::bfloat16) return arithmetic_type(other, Element::float32);
         if (other == Element::uint8) return other == left ? right : left;
         return width(other) <= 2 ? Element::float32 : Element::float64;
     }
@@ -402,6 +414,7 @@ PyObject* make_number(Element type, const Number& value) {
                                 : static_cast<float>(value.whole));
     }
     if (type == Element::float16) return make_float16(value.as_double());
+    if (type == Element::bfloat16) return make_bfloat16(double_for_rounding(value));
     if (type == Element::float64) return make_float64(value.as_double());
     if (type == Element::boolean)
         return PyBool_FromLong(is_float(value.type) ? value.real != 0 : value.whole != 0);

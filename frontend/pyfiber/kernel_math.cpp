@@ -19,13 +19,16 @@ PyObject* call_python(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
     return function ? PyObject_Vectorcall(function.get(), arguments, static_cast<std::size_t>(count), nullptr) : nullptr;
 }
 
-/// @tparam keeps_half whether float16 gives float16 (frontend/pykernel/math_functions.def: halves)
-template <double (*wide)(double), float (*narrow)(float), bool keeps_half = false>
+/// Which floats of 16 bits give their own type (frontend/pykernel/math_functions.def: unary, halves, shorts).
+enum class Keeps { none, halves, shorts };
+
+template <double (*wide)(double), float (*narrow)(float), Keeps keeps = Keeps::none>
 PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     double x = 0;
     const NumberKind kind = count == 1 ? number_of(arguments[0], x) : NumberKind::none;
     if (kind == NumberKind::none) return call_python(self, arguments, count);
-    if (keeps_half && is_float16(arguments[0])) return make_float16(narrow(static_cast<float>(x)));
+    if (keeps != Keeps::none && is_float16(arguments[0])) return make_float16(narrow(static_cast<float>(x)));
+    if (keeps == Keeps::shorts && is_bfloat16(arguments[0])) return make_bfloat16(narrow(static_cast<float>(x)));
     if (kind == NumberKind::float32) return make_float32(narrow(static_cast<float>(x)));
     return make_float64(wide(x));
 }
@@ -50,30 +53,26 @@ T to_radians(T x) {
     return x * static_cast<T>(std::numbers::pi / 180);
 }
 
-#define MATH_UNARY(name, function) \
-    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<::function, ::function##f>)), METH_FASTCALL, nullptr}
-#define MATH_HALVES(name, function) \
-    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<::function, ::function##f, true>)), METH_FASTCALL, nullptr}
-#define MATH_OWN(name, function)                                                                                      \
-    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<libdevice::function, libdevice::function>)), \
-     METH_FASTCALL, nullptr}
-#define MATH_OWN_HALVES(name, function)                                                                               \
-    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<libdevice::function, libdevice::function, true>)), \
-     METH_FASTCALL, nullptr}
-#define MATH_BINARY(name, function) \
-    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&binary<::function, ::function##f>)), METH_FASTCALL, nullptr}
+#define MATH_FAST(name, ...) \
+    {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(__VA_ARGS__)), METH_FASTCALL, nullptr}
+#define MATH_UNARY(name, function) MATH_FAST(name, &unary<::function, ::function##f>)
+#define MATH_HALVES(name, function) MATH_FAST(name, &unary<::function, ::function##f, Keeps::halves>)
+#define MATH_SHORTS(name, function) MATH_FAST(name, &unary<::function, ::function##f, Keeps::shorts>)
+#define MATH_OWN(name, function) MATH_FAST(name, &unary<libdevice::function, libdevice::function>)
+#define MATH_OWN_SHORTS(name, function) MATH_FAST(name, &unary<libdevice::function, libdevice::function, Keeps::shorts>)
+#define MATH_BINARY(name, function) MATH_FAST(name, &binary<::function, ::function##f>)
 
 PyMethodDef functions[] = {
     MATH_UNARY(acos, acos),       MATH_UNARY(acosh, acosh),         MATH_UNARY(asin, asin),
     MATH_UNARY(asinh, asinh),     MATH_UNARY(atan, atan),           MATH_UNARY(atanh, atanh),
-    MATH_OWN(cbrt, cube_root),       MATH_HALVES(ceil, ceil),           MATH_HALVES(cos, cos),
+    MATH_OWN(cbrt, cube_root),       MATH_SHORTS(ceil, ceil),           MATH_SHORTS(cos, cos),
     MATH_OWN(cosh, hyperbolic_cosine),       MATH_UNARY(erf, erf),             MATH_UNARY(erfc, erfc),
-    MATH_HALVES(exp, exp),         MATH_HALVES(exp2, exp2),           MATH_UNARY(expm1, expm1),
-    MATH_HALVES(fabs, fabs),       MATH_HALVES(floor, floor),         MATH_OWN(gamma, gamma_function),
-    MATH_HALVES(log, log),
-    MATH_OWN_HALVES(log10, base_10_logarithm),     MATH_UNARY(log1p, log1p),         MATH_HALVES(log2, log2),
-    MATH_HALVES(sin, sin),         MATH_UNARY(sinh, sinh),           MATH_HALVES(sqrt, sqrt),
-    MATH_UNARY(tan, tan),         MATH_OWN_HALVES(tanh, hyperbolic_tangent),           MATH_HALVES(trunc, trunc),
+    MATH_SHORTS(exp, exp),         MATH_SHORTS(exp2, exp2),           MATH_UNARY(expm1, expm1),
+    MATH_HALVES(fabs, fabs),       MATH_SHORTS(floor, floor),         MATH_OWN(gamma, gamma_function),
+    MATH_SHORTS(log, log),
+    MATH_OWN_SHORTS(log10, base_10_logarithm),     MATH_UNARY(log1p, log1p),         MATH_HALVES(log2, log2),
+    MATH_SHORTS(sin, sin),         MATH_UNARY(sinh, sinh),           MATH_SHORTS(sqrt, sqrt),
+    MATH_UNARY(tan, tan),         MATH_OWN_SHORTS(tanh, hyperbolic_tangent),           MATH_SHORTS(trunc, trunc),
     MATH_BINARY(atan2, atan2),    MATH_BINARY(copysign, copysign),  MATH_BINARY(fmod, fmod),
     MATH_BINARY(hypot, hypot),    MATH_BINARY(nextafter, nextafter), MATH_BINARY(pow, pow),
     MATH_BINARY(remainder, remainder),

@@ -25,14 +25,14 @@ struct Number {
     return type >= Element::uint8 && type <= Element::uint64;
 }
 [[nodiscard]] constexpr bool is_float(Element type) {
-    return type >= Element::float16 && type <= Element::float64;
+    return type >= Element::bfloat16 && type <= Element::float64;
 }
 [[nodiscard]] constexpr bool is_whole(Element type) {
     return type <= Element::uint64;
 }
 /// In bytes.
 [[nodiscard]] constexpr int width(Element type) {
-    constexpr int widths[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16, 0, 0};
+    constexpr int widths[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 0, 0};
     return widths[static_cast<int>(type)];
 }
 
@@ -44,11 +44,17 @@ inline double Number::as_double() const {
 
 /// A plain int is an int64, or a uint64 from 2**63 on. No exception is set.
 [[nodiscard]] Number read_number(PyObject* object);
+/// For a second rounding to 16 bits: large integers keep what decides it (sticky_double).
+[[nodiscard]] double double_for_rounding(const Number& value);
 /// The low 64 bits of a plain int or of an object of a subclass.
 [[nodiscard]] std::int64_t low_bits(PyObject* integer);
 
-/// Of +, -, *, //, %: Numba's CUDA target has int64, uint64, float32 and float64 versions only, and float16's of the
-/// first three and of /.
+[[nodiscard]] constexpr bool is_short_float(Element type) {
+    return type == Element::bfloat16 || type == Element::float16;
+}
+
+/// Of +, -, *, //, %: Numba's CUDA target has int64, uint64, float32 and float64 versions only, and float16's and bfloat16's of
+/// the first three and of /.
 [[nodiscard]] constexpr Element arithmetic_type(Element left, Element right) {
     if (!is_float(left) && !is_float(right))
         return is_unsigned(left) && is_unsigned(right) ? Element::uint64 : Element::int64;
@@ -56,8 +62,10 @@ inline double Number::as_double() const {
         return type == Element::float16 || type == Element::int8 || type == Element::boolean;
     };
     if (fits_float16(left) && fits_float16(right)) return Element::float16;
+    auto fits_bfloat16 = [](Element type) { return type == Element::bfloat16 || type == Element::int8 || type == Element::uint8; };
+    if (fits_bfloat16(left) && fits_bfloat16(right)) return Element::bfloat16;
     auto fits_float32 = [](Element type) {
-        return type == Element::float16 || type == Element::float32 || (is_whole(type) && (width(type) == 1 || type == Element::int16));
+        return is_short_float(type) || type == Element::float32 || (is_whole(type) && (width(type) == 1 || type == Element::int16));
     };
     return fits_float32(left) && fits_float32(right) ? Element::float32 : Element::float64;
 }

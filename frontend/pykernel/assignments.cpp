@@ -12,7 +12,7 @@ namespace {
 /// Whether one element in memory can be given the value.
 bool fits_element(TypeRef element, TypeRef value) {
     if (element->is(TypeKind::record)) return value->is(TypeKind::record) && holds_fields_of(value, element);
-    return value->is_scalar() && conversion(value, element) != Conversion::none;
+    return value->is_scalar() && can_cast(value, element);
 }
 
 /// One element goes everywhere, a tuple of numbers into a row. An array would need a copy in case the two

@@ -47,8 +47,8 @@ TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
         call.refuse("the index of an array with one axis is a number, not " + index->name);
     const TypeRef element = index ? item_type(call.types(), array, as_index(call.types(), index), call.call.location)
                                   : array->element();
-    if (!element->is_number()) call.refuse("the index must name one element of " + array->name);
-    if (!has_element(operation_name(call.callable.name), element)) {
+    if (!element->is_real()) call.refuse("the index must name one element of " + array->name);
+    if (!element->is_number() || !has_element(operation_name(call.callable.name), element)) {
         call.refuse("there is no such atomic operation on elements of type " + element->name);
     }
     return element;

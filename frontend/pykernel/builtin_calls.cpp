@@ -13,7 +13,7 @@ namespace {
 
 bool all_numbers(const CallTyping& call) {
     for (TypeRef type : call.arguments) {
-        if (type && !type->is_number()) return false;
+        if (type && !type->is_real()) return false;
     }
     return true;
 }
@@ -21,7 +21,8 @@ bool all_numbers(const CallTyping& call) {
 TypeRef type_abs(const CallTyping& call) {
     if (call[0]->is(TypeKind::complex)) return call.types().component(call[0]);
     if (call[0]->is(TypeKind::duration)) return call[0];
-    if (!call[0]->is_number()) call.no_match();
+    if (!call[0]->is_real()) call.no_match();
+    if (call[0]->is(TypeKind::bfloat)) return call.types().float32;
     return call[0]->is(TypeKind::boolean) ? call.types().int8 : call.types().without_literal(call[0]);
 }
 
@@ -114,7 +115,7 @@ TypeRef type_round(const CallTyping& call) {
 Emitted emit_round(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     if (!call.has(1)) {
-        if (!call[0].type->is(TypeKind::floating)) return e.convert(call[0], e.types().int64);
+        if (call[0].type->is_integral()) return e.convert(call[0], e.types().int64);
         const TypeRef type = call[0].type->bits == 16 ? e.types().float32 : call[0].type;
         llvm::Value* x = e.convert(call[0], type).value();
         llvm::Value* rounded =

@@ -111,6 +111,10 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* to_memory(llvm::Value* value, TypeRef type);
     [[nodiscard]] llvm::Value* from_memory(llvm::Value* value, TypeRef type);
 
+    /// A real number as a float64, exactly, but for large 64-bit integers: of what they lose there stays enough for roundings
+    /// to 16 bits (emit_short_floats.cpp).
+    [[nodiscard]] llvm::Value* exact_float(const Emitted& value);
+
     // Arithmetic (emit_arithmetic.cpp).
     [[nodiscard]] Emitted binary(Operator op, const Emitted& left, const Emitted& right);
     [[nodiscard]] Emitted unary(Operator op, const Emitted& operand, TypeRef result);
@@ -212,8 +216,14 @@ class FunctionEmitter {
     [[nodiscard]] Emitted convert_to_complex(const Emitted& value, TypeRef from, TypeRef type);
     [[nodiscard]] Emitted make_optional(const Emitted& value, TypeRef type);
     [[nodiscard]] llvm::Value* convert_number(llvm::Value* value, TypeRef from, TypeRef to);
-    [[nodiscard]] llvm::Value* narrow_to_half(llvm::Value* value, TypeRef from);
     [[nodiscard]] llvm::Value* convert_constant(llvm::Value* value, TypeRef from, TypeRef to);
+
+    // emit_short_floats.cpp
+    [[nodiscard]] llvm::Value* narrow_to_half(llvm::Value* value, TypeRef from);
+    [[nodiscard]] llvm::Value* narrow_to_odd(llvm::Value* wide);
+    [[nodiscard]] llvm::Value* widen_bfloat(llvm::Value* bits);
+    [[nodiscard]] llvm::Value* narrow_to_bfloat(llvm::Value* value, TypeRef from);
+    [[nodiscard]] llvm::Value* sticky_float(llvm::Value* value, bool is_signed);
 
     // emit_arithmetic.cpp
     [[nodiscard]] llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, TypeRef type);

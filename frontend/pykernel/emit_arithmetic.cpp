@@ -47,11 +47,17 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
     }
     if (op == Operator::power) return power(left, right, signature);
     if (is_comparison(op)) {
-        const TypeRef type = signature.parameters[0];
+        const bool narrow = signature.parameters[0]->is(TypeKind::bfloat);  // which float32 holds, as all that converts to it
+        const TypeRef type = narrow ? types().float32 : signature.parameters[0];
         return number(compare(op, convert(left, type).value(), convert(right, type).value(), type),
                       types().boolean);
     }
     const TypeRef type = signature.result;
+    if (type->is(TypeKind::bfloat)) {  // two roundings are one: float32 has more than twice the bits
+        const TypeRef single = types().float32;
+        llvm::Value* wide = float_binary(op, convert(left, single).value(), convert(right, single).value());
+        return convert(number(wide, single), type);
+    }
     llvm::Value* a = convert(left, type).value();
     llvm::Value* b = convert(right, type).value();
     if (type->is(TypeKind::floating)) return number(float_binary(op, a, b), type);
@@ -170,6 +176,8 @@ Emitted FunctionEmitter::unary(Operator op, const Emitted& operand, TypeRef resu
     }
     if (op == Operator::plus) return convert(operand, result);
     if (result->is_date()) return negated_duration(*this, operand);
+    if (result->is(TypeKind::bfloat))
+        return number(builder.CreateXor(convert(operand, result).value(), builder.getInt16(0x8000)), result);
     if (result->is(TypeKind::complex))
         return {result, {builder.CreateFNeg(operand.parts[0]), builder.CreateFNeg(operand.parts[1])}};
     // Integers are negated and inverted in their own width and widened afterwards: -uint8(3) is 253 (a fact

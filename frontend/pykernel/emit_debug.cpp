@@ -34,6 +34,7 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
         case TypeKind::duration:
             result = debug.createBasicType(type->name, type->bits, DW_ATE_signed);
             break;
+        case TypeKind::bfloat:
         case TypeKind::floating:
             result = debug.createBasicType(type->name, type->bits, DW_ATE_float);
             break;

@@ -63,6 +63,7 @@ llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
         case TypeKind::boolean:
             return llvm::Type::getInt1Ty(context);
         case TypeKind::integer:
+        case TypeKind::bfloat:
         case TypeKind::moment:
         case TypeKind::duration:
             return llvm::Type::getIntNTy(context, scalar->bits);
@@ -86,7 +87,7 @@ void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorIm
     llvm::Type* int64 = llvm::Type::getInt64Ty(context);
     if (type->is(TypeKind::record)) types.push_back(value_type(type));
     if (type->is(TypeKind::complex)) types.append(2, value_type(program.types.component(type)));
-    if (type->is_number() || type->is_date()) types.push_back(in_memory ? memory_type(type) : value_type(type));
+    if (type->is_real() || type->is_date()) types.push_back(in_memory ? memory_type(type) : value_type(type));
     if (type->is(TypeKind::pointer)) types.push_back(llvm::PointerType::get(context, generic_space));
     if (type->is(TypeKind::member)) part_types(type->element(), in_memory, types);
     if (type->is(TypeKind::array)) {

@@ -86,6 +86,7 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
         return builder.CreateICmpNE(value.value(), llvm::ConstantInt::get(value.value()->getType(), 0));
     if (type->is(TypeKind::floating))
         return builder.CreateFCmpUNE(value.value(), llvm::ConstantFP::get(value.value()->getType(), 0.0));
+    if (type->is(TypeKind::bfloat)) return truth(convert(value, types().float32));
     if (type->is(TypeKind::complex)) {
         llvm::Value* zero = llvm::ConstantFP::get(value.value()->getType(), 0.0);
         return builder.CreateOr(builder.CreateFCmpUNE(value.parts[0], zero),
@@ -174,6 +175,8 @@ Emitted FunctionEmitter::present(const Emitted& value) {
 }
 
 llvm::Value* FunctionEmitter::convert_number(llvm::Value* value, TypeRef from, TypeRef to) {
+    if (from->is(TypeKind::bfloat)) return convert_number(widen_bfloat(value), types().float32, to);
+    if (to->is(TypeKind::bfloat)) return narrow_to_bfloat(value, from);
     if (llvm::Value* folded = convert_constant(value, from, to)) return folded;
     llvm::Type* type = module.value_type(to);
     if (from == types().float16 && to->is(TypeKind::integer))
@@ -187,23 +190,6 @@ llvm::Value* FunctionEmitter::convert_number(llvm::Value* value, TypeRef from, T
     if (to->is(TypeKind::floating))
         return is_signed ? builder.CreateSIToFP(value, type) : builder.CreateUIToFP(value, type);
     return builder.CreateIntCast(value, type, is_signed);
-}
-
-/// With one rounding: what float32 cannot hold is brought there with an odd last bit first, which no tie has.
-llvm::Value* FunctionEmitter::narrow_to_half(llvm::Value* value, TypeRef from) {
-    llvm::Type *half = builder.getHalfTy(), *single = builder.getFloatTy(), *bits = builder.getInt32Ty();
-    if (from == types().float32) return builder.CreateFPTrunc(value, half);
-    llvm::Value* wide = convert_number(value, from, types().float64);
-    llvm::Value* narrow = builder.CreateFPTrunc(wide, single);
-    llvm::Value* back = builder.CreateFPExt(narrow, builder.getDoubleTy());
-    auto size = [&](llvm::Value* x) { return builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); };
-    llvm::Value* pattern = builder.CreateBitCast(narrow, bits);
-    llvm::Value* even = builder.CreateICmpEQ(builder.CreateAnd(pattern, builder.getInt32(1)), builder.getInt32(0));
-    llvm::Value* inexact = builder.CreateAnd(even, builder.CreateFCmpONE(back, wide));
-    llvm::Value* step = builder.CreateSelect(builder.CreateFCmpOGT(size(back), size(wide)), builder.getInt32(~0U),
-                                             builder.getInt32(1));
-    llvm::Value* odd = builder.CreateBitCast(builder.CreateAdd(pattern, step), single);
-    return builder.CreateFPTrunc(builder.CreateSelect(inexact, odd, narrow), half);
 }
 
 /// Constants convert here, because the builder folds nothing; null for what is not one (or has no exact

@@ -1,6 +1,6 @@
-// cuda.fp16.*: by the table of simulator/libdevice/half_functions.def. They compute in float32 (fused
-// multiply-adds in float64) and round: which is what the GPU's own instructions give, correctly rounded as
-// they are.
+// cuda.fp16.* and cuda.bf16.*: by the table of simulator/libdevice/half_functions.def. They compute in
+// float32 (fused multiply-adds in float64) and round: which is what the GPU's own instructions give,
+// correctly rounded as they are.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -21,7 +21,7 @@ enum class Kind { of_floats, test, from, to, same_bits, classify, negated, to_fl
 /// A row of the table; what its kind does not use is left out.
 struct HalfFunction {
     Kind kind;
-    std::string_view name;
+    std::string_view module;
     std::string_view function = {};  ///< of libdevice
     After after = After::as_is;
     Predicate predicate = Predicate::FCMP_FALSE;
@@ -30,38 +30,38 @@ struct HalfFunction {
 };
 
 constexpr HalfFunction functions[] = {
-#define HALF_OF_FLOATS(id, of, then) \
-    {.kind = Kind::of_floats, .name = #id, .function = #of, .after = After::then},
-#define HALF_TEST(id, how) \
-    {.kind = Kind::test, .name = #id, .predicate = Predicate::FCMP_##how, .result = "bool"},
-#define HALF_FROM(id, type, way) \
-    {.kind = Kind::from, .name = #id, .parameter = #type, .rounding = libdevice::way},
-#define HALF_TO(id, type, of) {.kind = Kind::to, .name = #id, .function = #of, .result = #type},
-#define HALF_SAME_BITS(id, from, to) \
-    {.kind = Kind::same_bits, .name = #id, .parameter = #from, .result = #to},
-#define HALF_CLASS(id, type, finding) \
-    {.kind = Kind::classify, .name = #id, .function = #finding, .result = #type},
-#define HALF_NEGATED(id) {.kind = Kind::negated, .name = #id},
-#define HALF_TO_FLOAT(id) {.kind = Kind::to_float, .name = #id, .result = "float"},
+#define HALF_OF_FLOATS(in, name, of, then) \
+    {.kind = Kind::of_floats, .module = #in, .function = #of, .after = After::then},
+#define HALF_TEST(in, name, how) \
+    {.kind = Kind::test, .module = #in, .predicate = Predicate::FCMP_##how, .result = "bool"},
+#define HALF_FROM(in, name, type, way) \
+    {.kind = Kind::from, .module = #in, .parameter = #type, .rounding = libdevice::way},
+#define HALF_TO(in, name, type, of) {.kind = Kind::to, .module = #in, .function = #of, .result = #type},
+#define HALF_SAME_BITS(in, name, from, to) \
+    {.kind = Kind::same_bits, .module = #in, .parameter = #from, .result = #to},
+#define HALF_CLASS(in, name, type, finding) \
+    {.kind = Kind::classify, .module = #in, .function = #finding, .result = #type},
+#define HALF_NEGATED(in, name) {.kind = Kind::negated, .module = #in},
+#define HALF_TO_FLOAT(in, name) {.kind = Kind::to_float, .module = #in, .result = "float"},
 #include "simulator/libdevice/half_functions.def"
-#undef HALF_OF_FLOATS
-#undef HALF_TEST
-#undef HALF_FROM
-#undef HALF_TO
-#undef HALF_SAME_BITS
-#undef HALF_CLASS
-#undef HALF_NEGATED
-#undef HALF_TO_FLOAT
 };
 
 const HalfFunction& function_of(const Callable& callable);
 
-TypeRef type_of(const TypeTable& types, std::string_view name) {
+/// The module's own type.
+TypeRef half_of(const TypeTable& types, const HalfFunction& function) {
+    return function.module == "bf16" ? types.bfloat16 : types.float16;
+}
+
+/// A type of the table.
+TypeRef type_of(const TypeTable& types, const HalfFunction& function, std::string_view name) {
     const std::pair<std::string_view, TypeRef> rows[] = {
-        {"half", types.float16},         {"float", types.float32},        {"double", types.float64},
-        {"bool", types.boolean},         {"std::int8_t", types.int8},     {"std::uint8_t", types.uint8},
-        {"std::int16_t", types.int16},   {"std::uint16_t", types.uint16}, {"std::int32_t", types.int32},
-        {"std::uint32_t", types.uint32}, {"std::int64_t", types.int64},   {"std::uint64_t", types.uint64}};
+        {"half", half_of(types, function)}, {"float", types.float32},
+        {"double", types.float64},          {"bool", types.boolean},
+        {"std::int8_t", types.int8},        {"std::uint8_t", types.uint8},
+        {"std::int16_t", types.int16},      {"std::uint16_t", types.uint16},
+        {"std::int32_t", types.int32},      {"std::uint32_t", types.uint32},
+        {"std::int64_t", types.int64},      {"std::uint64_t", types.uint64}};
     return std::ranges::find(rows, name, &std::pair<std::string_view, TypeRef>::first)->second;
 }
 
@@ -76,17 +76,20 @@ std::size_t arity(const HalfFunction& function) {
 
 TypeRef type_call(const CallTyping& call) {
     const HalfFunction& function = function_of(call.callable);
-    const bool numbers = std::ranges::all_of(call.arguments, [](TypeRef type) { return type->is_number(); });
-    if (call.size() != arity(function) || !numbers) call.no_match();
-    return type_of(call.types(), function.result);
+    const TypeRef parameter = type_of(call.types(), function, function.parameter);
+    const bool fit = std::ranges::all_of(
+        call.arguments, [&](TypeRef type) { return type->is_real() && can_cast(type, parameter); });
+    if (call.size() != arity(function) || !fit) call.no_match();
+    return type_of(call.types(), function, function.result);
 }
 
-/// The numbers as float16, and these as a wider float.
+/// The numbers in 16 bits, and these as a wider float.
 Parts widened(CallEmission& call, TypeRef wide) {
     FunctionEmitter& e = call.emitter;
+    const TypeRef half = half_of(e.types(), function_of(call.callable));
     Parts values;
     for (const Emitted& argument : call.arguments)
-        values.push_back(e.convert(e.convert(argument, e.types().float16), wide).value());
+        values.push_back(e.convert(e.convert(argument, half), wide).value());
     return values;
 }
 
@@ -106,16 +109,35 @@ llvm::Value* finished(FunctionEmitter& e, After after, llvm::Value* value, const
     return value;
 }
 
+/// See simulator/libdevice/half_functions.h, multiply_add_odd().
+llvm::Value* multiply_add_odd(Builder& b, const Parts& values) {
+    llvm::Value* product = b.CreateFMul(values[0], values[1]);
+    llvm::Value* sum = b.CreateFAdd(product, values[2]);
+    llvm::Value* rest = b.CreateFSub(sum, product);
+    llvm::Value* lost =
+        b.CreateFAdd(b.CreateFSub(product, b.CreateFSub(sum, rest)), b.CreateFSub(values[2], rest));
+    llvm::Value* bits = b.CreateBitCast(sum, b.getInt64Ty());
+    llvm::Value* zero = llvm::ConstantFP::get(sum->getType(), 0.0);
+    llvm::Value* even = b.CreateICmpEQ(b.CreateAnd(bits, b.getInt64(1)), b.getInt64(0));
+    llvm::Value* inexact = b.CreateAnd(even, b.CreateFCmpONE(lost, zero));
+    llvm::Value* outward = b.CreateICmpEQ(b.CreateFCmpOGT(lost, zero), b.CreateFCmpOGT(sum, zero));
+    llvm::Value* step = b.CreateSelect(outward, b.getInt64(1), b.getInt64(~std::uint64_t{0}));
+    llvm::Value* odd = b.CreateBitCast(b.CreateAdd(bits, step), sum->getType());
+    return b.CreateSelect(inexact, odd, sum);
+}
+
 Emitted emit_of_floats(CallEmission& call, const HalfFunction& function) {
     FunctionEmitter& e = call.emitter;
-    const bool wide = signature_of(function.function).result == libdevice::ValueKind::float64;
-    const TypeRef type = wide ? e.types().float64 : e.types().float32;
+    const bool fused = function.function == "fma";
+    const TypeRef type = fused ? e.types().float64 : e.types().float32;
     const Parts values = widened(call, type);
-    llvm::Value* result = e.call("__nv_" + std::string(function.function), values[0]->getType(), values);
+    llvm::Value* result =
+        fused ? multiply_add_odd(e.builder, values)
+              : e.call("__nv_" + std::string(function.function), values[0]->getType(), values);
     return e.convert(e.number(finished(e, function.after, result, values), type), call.call.type);
 }
 
-/// The float16 beside `half` in a direction; its bits.
+/// The number of 16 bits beside another one in a direction; their bits.
 llvm::Value* neighbour(Builder& b, llvm::Value* bits, bool upward) {
     llvm::Value* negative = b.CreateICmpSLT(bits, b.getInt16(0));
     llvm::Value* away = b.CreateAdd(bits, b.getInt16(1));
@@ -129,11 +151,10 @@ llvm::Value* neighbour(Builder& b, llvm::Value* bits, bool upward) {
 Emitted emit_from(CallEmission& call, const HalfFunction& function) {
     FunctionEmitter& e = call.emitter;
     Builder& b = e.builder;
-    const TypeRef half = e.types().float16, wide = e.types().float64;
-    const Emitted exact = e.convert(e.convert(call[0], type_of(e.types(), function.parameter)), wide);
-    const Emitted nearest = e.convert(exact, half);
+    const TypeRef half = call.call.type, wide = e.types().float64;
+    llvm::Value* x = e.exact_float(e.convert(call[0], type_of(e.types(), function, function.parameter)));
+    const Emitted nearest = e.convert(e.number(x, wide), half);
     if (function.rounding == libdevice::nearest) return nearest;
-    llvm::Value* x = exact.value();
     llvm::Value* back = e.convert(nearest, wide).value();
     llvm::Value* bits = b.CreateBitCast(nearest.value(), b.getInt16Ty());
     llvm::Value* too_high = b.CreateFCmpOGT(back, x);
@@ -148,7 +169,7 @@ Emitted emit_from(CallEmission& call, const HalfFunction& function) {
         bits = b.CreateSelect(too_high, neighbour(b, bits, false), bits);
     if (to_zero || function.rounding == libdevice::up)
         bits = b.CreateSelect(too_low, neighbour(b, bits, true), bits);
-    return e.number(b.CreateBitCast(bits, b.getHalfTy()), half);
+    return e.number(b.CreateBitCast(bits, e.module.value_type(half)), half);
 }
 
 /// By way of libdevice's conversion to 32 or 64 bits.
@@ -175,7 +196,7 @@ Emitted emit_to(CallEmission& call, const HalfFunction& function) {
 
 Emitted emit_same_bits(CallEmission& call, const HalfFunction& function) {
     FunctionEmitter& e = call.emitter;
-    llvm::Value* value = e.convert(call[0], type_of(e.types(), function.parameter)).value();
+    llvm::Value* value = e.convert(call[0], type_of(e.types(), function, function.parameter)).value();
     return e.number(e.builder.CreateBitCast(value, e.module.value_type(call.call.type)), call.call.type);
 }
 
@@ -193,7 +214,7 @@ Emitted emit_class(CallEmission& call, const HalfFunction& function) {
 Emitted emit_call(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const HalfFunction& function = function_of(call.callable);
-    const TypeRef half = e.types().float16, single = e.types().float32;
+    const TypeRef half = half_of(e.types(), function), single = e.types().float32;
     switch (function.kind) {
         case Kind::of_floats:
             return emit_of_floats(call, function);
@@ -206,7 +227,7 @@ Emitted emit_call(CallEmission& call) {
         case Kind::classify:
             return emit_class(call, function);
         case Kind::negated:
-            return e.number(e.builder.CreateFNeg(e.convert(call[0], half).value()), half);
+            return e.unary(Operator::negate, e.convert(call[0], half), half);
         case Kind::to_float:
             return e.number(widened(call, single)[0], single);
         case Kind::test:
@@ -217,16 +238,17 @@ Emitted emit_call(CallEmission& call) {
 }
 
 constexpr Callable rows[] = {
-#define HALF_ROW(name) {"cuda.fp16." #name, "*", type_call, emit_call},
-#define HALF_OF_FLOATS(name, function, after) HALF_ROW(name)
-#define HALF_TEST(name, predicate) HALF_ROW(name)
-#define HALF_FROM(name, type, rounding) HALF_ROW(name)
-#define HALF_TO(name, type, function) HALF_ROW(name)
-#define HALF_SAME_BITS(name, from, to) HALF_ROW(name)
-#define HALF_CLASS(name, type, finding) HALF_ROW(name)
-#define HALF_NEGATED(name) HALF_ROW(name)
-#define HALF_TO_FLOAT(name) HALF_ROW(name)
+#define HALF_ROW(module, name) {"cuda." #module "." #name, "*", type_call, emit_call},
+#define HALF_OF_FLOATS(module, name, function, after) HALF_ROW(module, name)
+#define HALF_TEST(module, name, predicate) HALF_ROW(module, name)
+#define HALF_FROM(module, name, type, rounding) HALF_ROW(module, name)
+#define HALF_TO(module, name, type, function) HALF_ROW(module, name)
+#define HALF_SAME_BITS(module, name, from, to) HALF_ROW(module, name)
+#define HALF_CLASS(module, name, type, finding) HALF_ROW(module, name)
+#define HALF_NEGATED(module, name) HALF_ROW(module, name)
+#define HALF_TO_FLOAT(module, name) HALF_ROW(module, name)
 #include "simulator/libdevice/half_functions.def"
+#undef HALF_ROW
 };
 
 /// Both arrays are in the table's order.

@@ -340,14 +340,7 @@ class Inference {
             return target;
         const bool one_number =
             in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_numeric();
-        const bool loses_a_part = one_number && target->is_number() && !target->is(TypeKind::boolean) &&
-                                  type(in.operands[1])->present()->is(TypeKind::complex);
-        if (loses_a_part) {
-            throw SourceError(ErrorClass::not_implemented,
-                              "Cannot cast " + type(in.operands[1])->name + " to " + target->name +
-                                  ": take its .real or its abs()",
-                              in.location);
-        }
+        if (one_number) check_castable(type(in.operands[1])->present(), target, in.location);
         if (!one_number || !target->is_numeric()) {
             refuse_typing(
                 "Invalid use of class(" + target->name + "): no implementation for these arguments, it converts one number",

@@ -28,7 +28,7 @@ TypeRef type_of(const TypeTable& types, ValueKind kind) {
 TypeRef type_call(const CallTyping& call) {
     const libdevice::Signature& function = signature_of(call.callable);
     const auto wanted = std::ranges::count_if(function.parameters, [](const Parameter& p) { return !p.is_result; });
-    const bool numbers = std::ranges::all_of(call.arguments, [](TypeRef type) { return type->is_number(); });
+    const bool numbers = std::ranges::all_of(call.arguments, [](TypeRef type) { return type->is_real(); });
     if (static_cast<std::size_t>(wanted) != call.size() || !numbers) call.no_match();
     std::vector<TypeRef> results;
     if (function.result != ValueKind::none) results.push_back(type_of(call.types(), function.result));

@@ -15,13 +15,17 @@ std::string libdevice(std::string_view name, TypeRef type) {
 
 /// The float type in which a function of one argument computes.
 TypeRef type_unary(const CallTyping& call) {
-    if (!call[0]->is_number()) call.no_match();
-    const bool narrow = call[0]->is(TypeKind::floating) && call[0]->bits <= 32;
+    if (!call[0]->is_real()) call.no_match();
+    const bool narrow = !call[0]->is_integral() && call[0]->bits <= 32;
     return narrow ? call.types().float32 : call.types().float64;
 }
 
 TypeRef type_halves(const CallTyping& call) {
     return call[0] == call.types().float16 ? call[0] : type_unary(call);
+}
+
+TypeRef type_shorts(const CallTyping& call) {
+    return call[0]->is(TypeKind::bfloat) ? call[0] : type_halves(call);
 }
 
 TypeRef type_overloads(const CallTyping& call, std::span<const Signature> overloads) {
@@ -79,7 +83,7 @@ std::string_view libdevice_name(std::string_view callable) {
 Emitted emit_libdevice(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
-    if (type == e.types().float16) {  // computed in float32 and rounded
+    if (type->bits == 16) {  // computed in float32 and rounded
         Instruction wide = call.call;
         wide.type = e.types().float32;
         CallEmission inner{e, call.callable, wide, call.arguments};
@@ -95,7 +99,7 @@ Emitted emit_libdevice(CallEmission& call) {
 }
 
 TypeRef type_test(const CallTyping& call) {
-    if (!call[0]->is_number()) call.no_match();
+    if (!call[0]->is_real()) call.no_match();
     return call.types().boolean;
 }
 
@@ -103,8 +107,9 @@ Emitted emit_test(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const std::string_view name = call.callable.name;
     const bool finite = name == "math.isfinite";
-    if (!call[0].type->is(TypeKind::floating)) return e.number(e.builder.getInt1(finite), call.call.type);
-    llvm::Value* x = call[0].value();
+    if (call[0].type->is_integral()) return e.number(e.builder.getInt1(finite), call.call.type);
+    const bool narrow = call[0].type->is(TypeKind::bfloat);
+    llvm::Value* x = narrow ? e.convert(call[0], e.types().float32).value() : call[0].value();
     if (name == "math.isnan") return e.number(e.builder.CreateFCmpUNO(x, x), call.call.type);
     llvm::Value* size = e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
     llvm::Value* infinity = llvm::ConstantFP::getInfinity(x->getType());
@@ -122,7 +127,7 @@ Emitted emit_angle(CallEmission& call) {
 }
 
 TypeRef type_ldexp(const CallTyping& call) {
-    if (!call[0]->is_number() || !call[1]->is_number()) call.no_match();
+    if (!call[0]->is_real() || !call[1]->is_real()) call.no_match();
     return conversion(call[0], call.types().float32) <= Conversion::safe ? call.types().float32
                                                                          : call.types().float64;
 }
@@ -138,14 +143,14 @@ Emitted emit_ldexp(CallEmission& call) {
 
 /// math.frexp: (mantissa, exponent: int32).
 TypeRef type_frexp(const CallTyping& call) {
-    if (!call[0]->is_number()) call.no_match();
+    if (!call[0]->is_real()) call.no_match();
     const bool single = conversion(call[0], call.types().float32) <= Conversion::safe;
     return call.types().tuple({single ? call.types().float32 : call.types().float64, call.types().int32});
 }
 
 /// math.modf: (fraction, whole), both floats.
 TypeRef type_modf(const CallTyping& call) {
-    const TypeRef type = call[0] == call.types().float16 ? call.types().float64 : type_unary(call);
+    const TypeRef type = call[0]->is_real() && call[0]->bits == 16 ? call.types().float64 : type_unary(call);
     return call.types().tuple({type, type});
 }
 
@@ -163,6 +168,7 @@ Emitted emit_split(CallEmission& call) {
 
 constexpr const char* unary_parameters = "x";
 constexpr const char* halves_parameters = "x";
+constexpr const char* shorts_parameters = "x";
 constexpr const char* binary_parameters = "x y";
 constexpr const char* reals_parameters = "x y";
 constexpr const char* power_parameters = "x y";

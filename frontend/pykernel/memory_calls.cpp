@@ -42,6 +42,9 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
             name.remove_prefix(1);
         if (name != "boolean" && name != "none") type = call.types().scalar_named(name);
     }
+    if (type && type->is(TypeKind::bfloat))
+        throw SourceError(ErrorClass::type, "unsupported type: " + type->name + ": keep bits, of type int16, with bf16.bfloat16_as_short()",
+                          call.call.location);
     if (!type || !type->lies_in_memory() || type->is_date())
         call.refuse("the dtype must be a type of numbers or of records that kernels know");
     return type;

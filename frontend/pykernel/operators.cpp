@@ -156,7 +156,7 @@ TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, 
 
 TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location place) {
     if (op == Operator::logical_not && !operand->present()->is(TypeKind::tuple)) {
-        check_condition(operand, place);
+        if (!operand->is(TypeKind::bfloat)) check_condition(operand, place);
         return program.types.boolean;
     }
     const bool sign = op == Operator::negate || op == Operator::plus;
@@ -169,8 +169,23 @@ TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location plac
                              std::string("the operator ") + spelling(op));
 }
 
+void check_castable(TypeRef from, TypeRef target, Location place) {
+    const bool loses_a_part =
+        from->is(TypeKind::complex) && target->is_real() && !target->is(TypeKind::boolean);
+    const bool no_way = (from->is(TypeKind::bfloat) || target->is(TypeKind::bfloat)) && !from->is(TypeKind::boolean) &&
+                        !target->is(TypeKind::boolean) && !can_cast(from, target);
+    if (!loses_a_part && !no_way) return;
+    throw SourceError(ErrorClass::not_implemented,
+                      "Cannot cast " + from->name + " to " + target->name +
+                          (loses_a_part ? ": take its .real or its abs()" : ": convert it to float32 first"),
+                      place);
+}
+
 void check_condition(TypeRef type, Location place) {
     const TypeRef value = type->present();
+    if (value->is(TypeKind::bfloat))  // a fact about Numba
+        throw SourceError(ErrorClass::not_implemented,
+                          "No definition for lowering <class 'bool'>(" + value->name + ",) -> bool: compare it with a number", place);
     if (value->is_numeric() || value->is(TypeKind::none) || value->is(TypeKind::tuple)) return;
     refuse_typing("a value of type " + type->name + " cannot be a condition", place);
 }

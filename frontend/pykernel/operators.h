@@ -9,6 +9,8 @@ namespace cudasim::pykernel {
 /// @throws SourceError (TypingError) where Numba has no such operator
 [[nodiscard]] TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, Location place);
 [[nodiscard]] TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location place);
+/// Refuses types called with one number (np.float32(x)) that have no conversion from it.
+void check_castable(TypeRef from, TypeRef target, Location place);
 /// Refuses what cannot be a condition.
 void check_condition(TypeRef type, Location place);
 

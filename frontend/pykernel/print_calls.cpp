@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t most_items = 32;
 
 bool printable(TypeRef type) {
-    if (type->is_number() || type->is(TypeKind::text) || type->is(TypeKind::dim3)) return true;
+    if (type->is_real() || type->is(TypeKind::text) || type->is(TypeKind::dim3)) return true;
     if (!type->is(TypeKind::tuple)) return false;
     for (TypeRef element : type->elements) {
         if (element->is(TypeKind::text) || !printable(element)) return false;
@@ -45,7 +45,7 @@ class PrintBuilder {
             return add("%s", e_.builder.CreateSelect(e_.truth(value), e_.module.text_constant("True"),
                                                      e_.module.text_constant("False")));
         }
-        if (type->is(TypeKind::floating)) return add("%f", e_.convert(value, e_.types().float64).value());
+        if (!type->is_integral()) return add("%f", e_.convert(value, e_.types().float64).value());
         const TypeRef wide = type->is_signed ? e_.types().int64 : e_.types().uint64;
         add(type->is_signed ? "%lld" : "%llu", e_.convert(value, wide).value());
     }

@@ -11,13 +11,41 @@ namespace {
 
 Conversion conversion_to_complex(TypeRef from, TypeRef to) {
     if (from->is(TypeKind::complex)) return from->bits < to->bits ? Conversion::promote : Conversion::unsafe;
+    if (from->is(TypeKind::bfloat)) return Conversion::none;
     if (to->bits == 128 || from->is(TypeKind::boolean)) return Conversion::safe;
     const bool fits = from->is(TypeKind::floating) ? from->bits <= 32
                                                    : from->bits == 8 || (from->bits == 16 && from->is_signed);
     return fits ? Conversion::safe : Conversion::unsafe;
 }
 
+/// Integers of 8 bits rank high among what becomes bfloat16, and then Numba cannot convert them.
+bool lacks_cast(TypeRef from, TypeRef to) {
+    return to->is(TypeKind::bfloat) && from->is(TypeKind::integer) && from->bits == 8;
+}
+
+/// One of them is a bfloat16. There is no way from it to float16, nor to or from booleans.
+Conversion conversion_of_bfloat(TypeRef from, TypeRef to) {
+    const TypeRef other = from->is(TypeKind::bfloat) ? to : from;
+    if (!other->is(TypeKind::integer) && !other->is(TypeKind::floating)) return Conversion::none;
+    if (other == to) {
+        if (to->is(TypeKind::integer)) return Conversion::unsafe;
+        return to->bits == 16 ? Conversion::none : Conversion::promote;
+    }
+    return lacks_cast(from, to) ? Conversion::safe : Conversion::unsafe;
+}
+
+/// Unless its operands cannot be converted.
+const Signature* castable(const Signature* signature, std::span<const TypeRef> arguments) {
+    for (std::size_t i = 0; signature && i < arguments.size(); ++i)
+        if (lacks_cast(arguments[i], signature->parameters[i])) return nullptr;
+    return signature;
+}
+
 }  // namespace
+
+bool can_cast(TypeRef from, TypeRef to) {
+    return conversion(from, to) != Conversion::none && !lacks_cast(from, to);
+}
 
 Conversion conversion(TypeRef from, TypeRef to) {
     if (from->kind == to->kind && from->bits == to->bits && from->is_signed == to->is_signed &&
@@ -25,6 +53,7 @@ Conversion conversion(TypeRef from, TypeRef to) {
         return Conversion::exact;
     }
     if (to->is(TypeKind::complex) && from->is_numeric()) return conversion_to_complex(from, to);
+    if (from->is(TypeKind::bfloat) || to->is(TypeKind::bfloat)) return conversion_of_bfloat(from, to);
     if (!from->is_number() || !to->is_number()) return from == to ? Conversion::exact : Conversion::none;
     if (from->is(TypeKind::boolean)) return Conversion::safe;
     if (to->is(TypeKind::boolean)) return Conversion::unsafe;
@@ -79,7 +108,7 @@ Promotion::Promotion(TypeTable& types) : types_(types) {
     const std::vector<Signature> complexes = {{{t.complex64, t.complex64}, t.complex64},
                                               {{t.complex128, t.complex128}, t.complex128}};
     floored_ = join(integers, floats);
-    const std::vector<Signature> halves = {{{t.float16, t.float16}, t.float16}};
+    const std::vector<Signature> halves = {{{t.float16, t.float16}, t.float16}, {{t.bfloat16, t.bfloat16}, t.bfloat16}};
     arithmetic_ = join(join(join(integers, halves), floats), complexes);
     division_ = arithmetic_;
     for (Signature& signature : division_) {
@@ -92,7 +121,7 @@ Promotion::Promotion(TypeTable& types) : types_(types) {
     power_ = join(join(power_, floats), complexes);
     bitwise_ = join({{{t.boolean, t.boolean}, t.boolean}}, integers);
     for (TypeRef type : {t.boolean, t.int8, t.int16, t.int32, t.int64, t.uint8, t.uint16, t.uint32, t.uint64,
-                         t.float16, t.float32, t.float64}) {
+                         t.float16, t.bfloat16, t.float32, t.float64}) {
         comparison_.push_back({{type, type}, t.boolean});
     }
     equality_ = comparison_;
@@ -102,7 +131,7 @@ Promotion::Promotion(TypeTable& types) : types_(types) {
     }
     sign_ = {
         {{t.int64}, t.int64}, {{t.uint64}, t.uint64}, {{t.float32}, t.float32}, {{t.float64}, t.float64},
-        {{t.float16}, t.float16}, {{t.complex64}, t.complex64}, {{t.complex128}, t.complex128}};
+        {{t.float16}, t.float16}, {{t.bfloat16}, t.bfloat16}, {{t.complex64}, t.complex64}, {{t.complex128}, t.complex128}};
     invert_ = {{{t.boolean}, t.boolean}, {{t.int64}, t.int64}, {{t.uint64}, t.uint64}};
 }
 
@@ -113,12 +142,12 @@ const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) con
         case Operator::add:
         case Operator::subtract:
         case Operator::multiply:
-            return best_signature(arithmetic_, arguments);
+            return castable(best_signature(arithmetic_, arguments), arguments);
         case Operator::floor_divide:
         case Operator::modulo:
             return best_signature(floored_, arguments);
         case Operator::true_divide:
-            return best_signature(division_, arguments);
+            return castable(best_signature(division_, arguments), arguments);
         case Operator::power:
             return best_signature(power_, arguments);
         case Operator::left_shift:
@@ -134,9 +163,9 @@ const Signature* Promotion::binary(Operator op, TypeRef left, TypeRef right) con
         case Operator::not_equal:
         case Operator::is:
         case Operator::is_not:
-            return best_signature(equality_, arguments);
+            return castable(best_signature(equality_, arguments), arguments);
         default:
-            return is_comparison(op) ? best_signature(comparison_, arguments) : nullptr;
+            return is_comparison(op) ? castable(best_signature(comparison_, arguments), arguments) : nullptr;
     }
 }
 
@@ -159,6 +188,10 @@ TypeRef Promotion::range(std::span<const TypeRef> arguments) const {
 TypeRef Promotion::unify_numbers(TypeRef a, TypeRef b) const {
     if (conversion(a, b) <= Conversion::safe) return b;
     if (conversion(b, a) <= Conversion::safe) return a;
+    if (a->is(TypeKind::bfloat) || b->is(TypeKind::bfloat)) {
+        const TypeRef other = a->is(TypeKind::bfloat) ? b : a;
+        return conversion(other, types_.float32) <= Conversion::safe ? types_.float32 : types_.float64;
+    }
     // Neither holds the other: NumPy's promotion.
     if (a->is(TypeKind::complex)) return b->bits <= 16 ? a : types_.complex128;
     if (b->is(TypeKind::complex)) return a->bits <= 16 ? b : types_.complex128;

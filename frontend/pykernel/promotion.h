@@ -15,6 +15,8 @@ namespace cudasim::pykernel {
 enum class Conversion { exact, promote, safe, unsafe, none };
 
 [[nodiscard]] Conversion conversion(TypeRef from, TypeRef to);
+/// Whether there is a conversion, and Numba can do it.
+[[nodiscard]] bool can_cast(TypeRef from, TypeRef to);
 
 /// What an operator converts its operands to, and what it gives.
 struct Signature {

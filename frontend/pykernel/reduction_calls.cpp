@@ -30,7 +30,7 @@ void for_each(FunctionEmitter& e, const Emitted& array, const std::function<void
 
 void require_array(const CallTyping& call) {
     const bool numbers = call[0]->is(TypeKind::array) && call[0]->element()->is_numeric();
-    if (!numbers || call[0]->element() == call.types().float16) call.no_match();
+    if (!numbers || call[0]->element() == call.types().float16 || call[0]->element()->is(TypeKind::bfloat)) call.no_match();
 }
 
 /// Of durations: their sum and mean are all that there is.

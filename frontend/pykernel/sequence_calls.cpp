@@ -97,14 +97,20 @@ TypeRef type_extremum(const CallTyping& call) {
     }
     TypeRef result = nullptr;
     for (TypeRef number : numbers) {
-        if (!number->is_number()) call.no_match();
+        if (!number->is_real()) call.no_match();
+        if (number->is(TypeKind::bfloat) != numbers[0]->is(TypeKind::bfloat)) call.no_match();
         result = result ? call.program.promotion.unify(result, number) : number;
     }
     return call.types().without_literal(result);
 }
 
-/// A NaN loses against a number, as in PTX's min and max (V2).
+/// A NaN loses against a number, as in PTX's min and max (V2); of bfloat16, which Numba compares, as in Python.
 llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
+    if (type->is(TypeKind::bfloat)) {
+        const Emitted first = e.number(a, type), second = e.number(b, type);
+        llvm::Value* better = e.binary(want_max ? Operator::greater : Operator::less, second, first).value();
+        return e.builder.CreateSelect(better, b, a);
+    }
     if (type == e.types().float16) {
         auto wide = [&](llvm::Value* x) { return e.convert(e.number(x, type), e.types().float32).value(); };
         llvm::Value* chosen = extremum(e, wide(a), wide(b), e.types().float32, want_max);

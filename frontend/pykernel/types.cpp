@@ -21,6 +21,7 @@ TypeTable::TypeTable() {
     uint8 = make_integer(8, false), uint16 = make_integer(16, false);
     uint32 = make_integer(32, false), uint64 = make_integer(64, false);
     float16 = intern({.kind = TypeKind::floating, .bits = 16, .name = "float16"});
+    bfloat16 = intern({.kind = TypeKind::bfloat, .bits = 16, .name = "__nv_bfloat16"});
     float32 = intern({.kind = TypeKind::floating, .bits = 32, .name = "float32"});
     float64 = intern({.kind = TypeKind::floating, .bits = 64, .name = "float64"});
     complex64 = intern({.kind = TypeKind::complex, .bits = 64, .name = "complex64"});
@@ -265,6 +266,7 @@ TypeRef TypeTable::scalar_named(std::string_view name) const {
         {"ulonglong", uint64}, {"float32", float32}, {"f4", float32},    {"f", float32},
         {"single", float32},   {"float64", float64}, {"f8", float64},    {"d", float64},
         {"double", float64},   {"float", float64},   {"none", none},
+        {"__nv_bfloat16", bfloat16}, {"bfloat16", bfloat16},
         {"float16", float16},  {"f2", float16},    {"e", float16},       {"half", float16},
         {"complex64", complex64}, {"c8", complex64}, {"F", complex64}, {"csingle", complex64},
         {"complex128", complex128}, {"c16", complex128}, {"D", complex128}, {"cdouble", complex128},

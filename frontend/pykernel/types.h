@@ -19,6 +19,7 @@ enum class TypeKind {
     boolean,
     integer,
     floating,
+    bfloat,   ///< bfloat16: the upper half of a float32, as 16 bits; it computes as one
     complex,  ///< bits of both components together
     moment,    ///< datetime64: 64 bits; its name has the unit
     duration,  ///< timedelta64, likewise
@@ -93,8 +94,10 @@ struct Type {
     [[nodiscard]] bool is_number() const {
         return kind == TypeKind::boolean || kind == TypeKind::integer || kind == TypeKind::floating;
     }
+    /// A number or a bfloat16, which fewer functions take.
+    [[nodiscard]] bool is_real() const { return is_number() || is(TypeKind::bfloat); }
     /// What operators of numbers take: real or complex.
-    [[nodiscard]] bool is_numeric() const { return is_number() || is(TypeKind::complex); }
+    [[nodiscard]] bool is_numeric() const { return is_real() || is(TypeKind::complex); }
     [[nodiscard]] bool is_date() const { return kind == TypeKind::moment || kind == TypeKind::duration; }
     /// One value of its own, where a record is a place in memory.
     [[nodiscard]] bool is_scalar() const { return is_numeric() || is_date(); }
@@ -134,7 +137,7 @@ using TypeRef = const Type*;
 class TypeTable {
   public:
     TypeTable();
-    TypeRef none, boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, complex64,
+    TypeRef none, boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64,
         complex128;
 
     [[nodiscard]] TypeRef integer(unsigned bits, bool is_signed) const;

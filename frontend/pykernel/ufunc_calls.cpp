@@ -57,7 +57,7 @@ TypeRef loop_of(TypeTable& t, std::span<const TypeRef> operands, unsigned loops)
 template <unsigned loops>
 TypeRef type_in_loop(const CallTyping& call) {
     for (TypeRef type : call.arguments) {
-        if (!type->is_numeric()) call.no_match();
+        if (!type->is_numeric() || type->is(TypeKind::bfloat)) call.no_match();
     }
     const TypeRef loop = loop_of(call.types(), call.arguments, loops);
     if (!loop) call.no_match();

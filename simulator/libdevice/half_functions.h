@@ -1,4 +1,4 @@
-// What half_functions.def's functions compute, on floats: numba.cuda.fp16 in Python mode.
+// What half_functions.def's functions compute, on floats: numba.cuda.fp16 and numba.cuda.bf16 in Python mode.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,14 @@
 
 namespace cudasim::libdevice {
 
+/// A binary floating-point format.
+struct Format {
+    int precision;   ///< bits of the significand, with the hidden one
+    int lowest;      ///< exponent of the smallest normal number
+    double largest;  ///< finite
+};
+constexpr Format half_format{11, -14, 65504}, bfloat_format{8, -126, 0x1.fep127};
+
 /// What a function does with its result before it is rounded to 16 bits.
 enum class After {
     as_is,
@@ -18,7 +26,7 @@ enum class After {
     nan_of_arguments,  ///< NaN where an argument is NaN
 };
 
-/// Types of half_functions.def besides C++'s.
+/// Type of half_functions.def besides C++'s.
 struct half;
 
 template <class T>
@@ -35,8 +43,22 @@ template <class T>
     }
 }
 
-/// A double to the float16 in the direction (half_rounding.cpp). Gives its value.
-[[nodiscard]] double rounded_to_half(double x, Rounding rounding);
+/// A double to the format, in the direction (half_rounding.cpp). Gives its value.
+[[nodiscard]] double rounded_to(const Format& format, double x, Rounding rounding);
+
+/// x * y + z of numbers of 16 bits for a second rounding to as many: what a double does not hold is brought
+/// there with an odd last bit, which no tie has. The product is exact; what the sum loses is known exactly
+/// too (Knuth's two-sum).
+[[nodiscard]] double multiply_add_odd(double x, double y, double z);
+
+/// An integer as a double for a second rounding to 16 bits: of large ones what lies below the last bits
+/// becomes one bit.
+template <class Integer>
+[[nodiscard]] double sticky_double(Integer x) {
+    constexpr Integer exact = Integer(1) << 53, last = 0xfff;
+    const bool fits = x < exact && (std::is_unsigned_v<Integer> || x > -exact);
+    return static_cast<double>(fits ? x : static_cast<Integer>((x & ~last) | (x & last ? 0x800 : 0)));
+}
 
 /// Ordered comparisons are false, unordered ones true where a number is NaN.
 enum class Comparison { OEQ, ONE, OGE, OGT, OLE, OLT, UEQ, UNE, UGE, UGT, ULE, ULT };

@@ -1,13 +1,16 @@
 // See half_functions.h.
+#include <bit>
+
 #include "simulator/libdevice/half_functions.h"
 
 namespace cudasim::libdevice {
 
-double rounded_to_half(double x, Rounding rounding) {
+double rounded_to(const Format& format, double x, Rounding rounding) {
     if (!std::isfinite(x) || x == 0) return x;
-    const int exponent = std::max(std::ilogb(x), -14);
-    const double unit = std::ldexp(1.0, exponent - 10);  // of the last of 11 bits; below 2**-14 of subnormals
-    const double scaled = x / unit;                      // exact
+    const int exponent = std::max(std::ilogb(x), format.lowest);
+    // Of the last bit; that of the smallest normal number is that of subnormals too.
+    const double unit = std::ldexp(1.0, exponent - (format.precision - 1));
+    const double scaled = x / unit;  // exact
     double whole = 0;
     switch (rounding) {
         case down:
@@ -24,9 +27,17 @@ double rounded_to_half(double x, Rounding rounding) {
             break;
     }
     const double size = std::fabs(whole * unit);
-    if (size <= 65504) return std::copysign(size, x);
+    if (size <= format.largest) return std::copysign(size, x);
     const bool inward = rounding == zero || rounding == (x > 0 ? down : up);
-    return std::copysign(inward ? 65504 : std::numeric_limits<double>::infinity(), x);
+    return std::copysign(inward ? format.largest : std::numeric_limits<double>::infinity(), x);
+}
+
+double multiply_add_odd(double x, double y, double z) {
+    const double product = x * y, sum = product + z, rest = sum - product;
+    const double lost = (product - (sum - rest)) + (z - rest);
+    const auto bits = std::bit_cast<std::uint64_t>(sum);
+    if (!(lost < 0 || lost > 0) || bits % 2 != 0) return sum;
+    return std::bit_cast<double>((lost > 0) == (sum > 0) ? bits + 1 : bits - 1);
 }
 
 bool compares(Comparison how, double x, double y) {

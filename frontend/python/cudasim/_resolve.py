@@ -225,11 +225,15 @@ def _array(value, name):
     if value.dtype.names is not None:
         return _record_array(value, name)
     largest = 16 if value.dtype.kind == "c" else 8
-    if value.dtype.kind not in "biufcmM" or value.dtype.itemsize > largest:
+    if value.dtype.kind not in "biufcmM" and not _is_bfloat16(value.dtype) or value.dtype.itemsize > largest:
         kind = "unsupported" if value.dtype.kind in "OSU" or value.dtype.itemsize > largest else "not_yet"
         return (kind, f"an array of {value.dtype} is not supported in kernels")
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
     return ("array", name, name_of(native.dtype), list(value.shape), native.tobytes())
+
+
+def _is_bfloat16(dtype):
+    return dtype.kind == "V" and dtype.name == "bfloat16"
 
 
 def _device_array(value, name):

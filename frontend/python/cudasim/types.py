@@ -116,6 +116,26 @@ class Complex(Number):
         return ALIASES["float32" if self.bitwidth == 64 else "float64"]
 
 
+class Bfloat16(Type):
+    """bfloat16, the upper half of a float32. NumPy has it where ml_dtypes is installed."""
+
+    bitwidth = 16
+
+    def __init__(self):
+        super().__init__("__nv_bfloat16")
+
+    @property
+    def dtype(self):
+        """
+        :raises TypeError: without ml_dtypes
+        """
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise TypeError("NumPy has no bfloat16 without the package ml_dtypes; pass bits, as int16") from None
+        return np.dtype(ml_dtypes.bfloat16)
+
+
 class NPDatetime(Scalar):
     """datetime64 of a unit."""
 
@@ -343,6 +363,7 @@ boolean = bool_ = b1 = Boolean("bool")
 int8, int16, int32, int64 = (Integer(f"int{bits}") for bits in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (Integer(f"uint{bits}") for bits in (8, 16, 32, 64))
 float16, float32, float64 = (Float(f"float{bits}") for bits in (16, 32, 64))
+bfloat16 = Bfloat16()
 complex64, complex128 = Complex("complex64"), Complex("complex128")
 void = none = NoneType("none")
 
@@ -357,6 +378,7 @@ uintp = size_t = uint64
 
 ALIASES = {name: value for name, value in list(globals().items()) if isinstance(value, Type)}
 ALIASES["bool"] = boolean
+ALIASES[bfloat16.name] = bfloat16
 voidptr = Type("void*")
 _PYTHON_TYPES = {int: "int64", float: "float64", bool: "bool", complex: "complex128", type(None): "none"}
 

@@ -10,6 +10,7 @@
 Sources: CUDA Math API, "Half Precision Intrinsics" and "Bfloat16 Precision Intrinsics"; PTX ISA, cvt.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -46,18 +47,22 @@ def round_to(form, values, how="rn"):
     return np.where(np.isfinite(values) & (values != 0), rounded, values)
 
 
-def round_fraction(form, value):
-    """A fraction → the nearest value of the format, as float64 (ties to even)."""
+def round_fraction(form, value, how="rn"):
+    """A fraction or an int → the value of the format, as float64."""
     if value == 0:
         return 0.0
+    value = Fraction(value)
     size = abs(value)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     if Fraction(2) ** exponent > size:
         exponent -= 1
     unit = Fraction(2) ** (max(exponent, form.lowest) - (form.precision - 1))
-    rounded = round(size / unit) * unit  # Fraction.__round__: half to even
-    result = float("inf") if rounded > Fraction(form.largest) else float(rounded)
-    return -result if value < 0 else result
+    directions = {"rn": round, "rd": math.floor, "ru": math.ceil, "rz": math.trunc}  # round: half to even
+    rounded = abs(directions[how](value / unit) * unit)
+    if rounded > Fraction(form.largest):
+        inward = how == "rz" or how == ("rd" if value > 0 else "ru")
+        rounded = form.largest if inward else math.inf
+    return math.copysign(rounded, value)
 
 
 def bits_of(form, values):
@@ -171,6 +176,5 @@ def to_integer(values, how, dtype):
 
 
 def from_integers(form, values, how):
-    """Exactly, although float64 does not hold every 64-bit integer: what is below its last bit becomes that bit."""
-    sticky = [(v >> 10 << 10) | (512 if v & 1023 else 0) if abs(v) >> 53 else v for v in map(int, values)]
-    return round_to(form, np.array(sticky, dtype=np.float64), how)
+    """Exactly: float64 does not hold every 64-bit integer."""
+    return np.array([round_fraction(form, int(value), how) for value in values])

@@ -5,7 +5,7 @@ Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .
 """
 
 from cudasim._cuda_errors import CudaSupportError
-from cudasim.cuda import cg, cudadrv, fp16, libdevice
+from cudasim.cuda import bf16, cg, cudadrv, fp16, libdevice
 from cudasim.cuda.arguments import In, InOut, Out
 from cudasim.cuda.array_functions import (
     device_array,
@@ -88,6 +88,7 @@ __all__ = [
     "PinnedMemory",
     "Reduce",
     "as_cuda_array",
+    "bf16",
     "cg",
     "close",
     "cuda_error",

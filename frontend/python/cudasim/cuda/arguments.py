@@ -216,6 +216,8 @@ def _numpy_scalar_type(value):
         if _only_in_python_mode(value.dtype):
             return value.dtype.name
         raise _unsupported_dtype("scalar", value.dtype)
+    if value.dtype.name == "bfloat16":
+        raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; pass its bits, as int16")
     return types.ALIASES[value.dtype.name].name
 
 
@@ -281,6 +283,8 @@ def _format_of(name):
         return _FORMATS[parsed.dtype.name]
     if isinstance(parsed, types.BaseTuple):
         return struct_format([types.name_of(element) for element in parsed.types])
+    if isinstance(parsed, types.Bfloat16):
+        raise NotImplementedError("a bfloat16 cannot be passed to a kernel; pass its bits, as int16")
     raise ValueError(f"a kernel cannot take an argument of type {name}")
 
 

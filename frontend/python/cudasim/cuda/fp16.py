@@ -1,4 +1,4 @@
-"""numba.cuda.fp16: CUDA's half-precision intrinsics, for use in kernels: `fp16.hadd(a, b)`, `fp16.hsin(a)`. The functions:
+"""numba.cuda.fp16: CUDA's functions of float16, for use in kernels: `fp16.hadd(a, b)`, `fp16.hsin(a)`. The functions:
 simulator/libdevice/half_functions.def.
 """
 

@@ -160,7 +160,7 @@ def _make():
         full = f"cuda.libdevice.{name}"
         made[full] = Intrinsic(full, f"({', '.join(parameters)}) -> {', '.join(results)}: CUDA's __nv_{name}.")
     for name in _native.half_functions():
-        made[f"cuda.fp16.{name}"] = Intrinsic(f"cuda.fp16.{name}", "CUDA's half-precision intrinsic of this name.")
+        made[f"cuda.{name}"] = Intrinsic(f"cuda.{name}", "CUDA's intrinsic of this name for floats of 16 bits.")
     return made
 
 

@@ -29,7 +29,7 @@ from cudasim.python_mode.vectors import constructors
 
 _pyfiber.intrinsics.update(constructors)
 #: Modules of numba.cuda that hold functions of kernels.
-_MODULES = ("fp16", "libdevice")
+_MODULES = ("bf16", "fp16", "libdevice")
 _GLOBAL_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 
 
@@ -126,8 +126,15 @@ class _Replacements:
         from cudasim import cuda
 
         self._members = _replaced_intrinsics()
+        self._members["bfloat16"] = _pyfiber.bfloat16
         for name in _MODULES:
             self._members[name] = _module(getattr(cuda, name), _group(f"cuda.{name}", None).__dict__)
+        self._members["bf16"].bfloat16 = _pyfiber.bfloat16
+        own_types = {name: kernel_types.get(getattr(kind, "dtype", None)) for name, kind in types.ALIASES.items()
+                     if isinstance(kind, types.Scalar)}  # fmt: skip
+        own_types = {name: kind for name, kind in own_types.items() if kind is not None} | {"bfloat16": _pyfiber.bfloat16}
+        self._members["types"] = _module(cuda.types, own_types)
+        vars(self._members["types"])["__getattr__"] = cuda.types.__getattr__
         self._cuda, self._cuda_with_lane = cuda, _module(cuda, self._members, _CudaWithLane)
         vars(self._cuda_with_lane).pop("laneid", None)
         by_identity = {id(dtype.type): kind for dtype, kind in kernel_types.items()}
@@ -145,6 +152,8 @@ class _Replacements:
             by_identity[id(getattr(types, dtype.name))] = kind
         self._by_identity = {
             **by_identity,
+            id(types.bfloat16): _pyfiber.bfloat16,
+            id(cuda.types): self._members["types"],
             id(cuda): _module(cuda, self._members),
             id(math): _module(math, _pyfiber.math),
             id(cmath): _module(cmath, cmath_members),
@@ -167,6 +176,8 @@ class _Replacements:
         known = self._by_identity.get(id(value))
         if known is not None:
             return known
+        if isinstance(value, type) and issubclass(value, np.generic) and value.__name__ == "bfloat16":  # ml_dtypes
+            return _pyfiber.bfloat16
         if isinstance(value, Intrinsic):
             name = value.__cudasim_intrinsic__
             return _pyfiber.intrinsics.get(name) or self._members.get(name.partition(".")[2], value)

@@ -91,6 +91,8 @@ def dtype_of(kind):
     known = _dtypes.get(kind) if isinstance(kind, type) else None
     if known is not None:
         return known
+    if isinstance(kind, types.Bfloat16) or kind is _pyfiber.bfloat16:
+        return types.bfloat16.dtype
     kind = getattr(kind, "__wrapped__", kind)  # int, float and bool as kernels have them
     if isinstance(kind, types.Scalar):
         return kind.dtype
