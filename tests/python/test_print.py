@@ -42,6 +42,14 @@ def test_numbers(values, text):
     assert printed(numbers, *values) == text
 
 
+def test_floats_of_16_bits():
+    @cuda.jit
+    def kernel(x):
+        print(x, cuda.bfloat16(0.5), (cuda.bfloat16(-3), 1))
+
+    assert printed(kernel, np.float16(0.1)) == "0.099976 0.500000 (-3.000000, 1)\n"
+
+
 def test_texts_tuples_and_nothing():
     @cuda.jit
     def kernel(t, a):

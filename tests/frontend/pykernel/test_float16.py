@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from cudasim import cuda
-from kernel_checks import evaluate
+from cudasim import cuda, errors
+from kernel_checks import evaluate, refusal
 
 ALL = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 SOME = np.array([0.0, -0.0, 1.0, -2.5, 65504.0, 6e-8, -6e-8, 6.1e-5, 0.1, 1000.5, np.inf, -np.inf, np.nan], np.float16)
@@ -146,3 +146,32 @@ def test_a_declared_argument_is_rounded():
     assert out[0] == np.float16(0.1)
     kernel[1, 1](out, 1e6)
     assert out[0] == np.inf
+
+
+def test_fields_of_records_and_device_functions():
+    @cuda.jit(device=True)
+    def cube(x):
+        return x * x * x
+
+    def kernel(records, out):
+        for i in range(records.size):
+            records[i].a = cube(records[i].a)
+            out[i] = records[i].b[1] + records[i].a
+
+    records = np.zeros(3, np.dtype([("a", np.float16), ("n", np.int16), ("b", np.float16, (2,))]))
+    records["a"], records["b"] = [0.1, -1.5, 50], [[0, 1], [2, 0.3], [4, 5]]
+    a = records["a"].copy()
+    out = np.zeros(3, np.float16)
+    cuda.jit(kernel)[1, 1](records, out)
+    with np.errstate(over="ignore"):
+        same(records["a"].copy(), a * a * a)
+        same(out, records["b"][:, 1] + a * a * a)
+
+
+def test_atomic_functions_do_not_take_it():
+    """Numba's CUDA target has none for float16 either."""
+
+    def kernel(a):
+        cuda.atomic.add(a, 0, a[1])
+
+    assert "float16" in refusal(errors.TypingError, kernel, "array(float16, 1d, C)")
