@@ -319,3 +319,49 @@ def test_callbacks_before_a_launch_see_kernel_and_arguments():
         configured.pre_launch_callbacks.clear()
     configured(x)
     assert len(seen) == 1
+
+
+def test_the_launch_that_a_kernel_is_compiled_for_can_be_known():
+    from cudasim.cuda import launchconfig
+
+    @cuda.jit
+    def store(x, value):
+        x[0] = value
+
+    x = np.zeros(1)
+    with launchconfig.capture_compile_config(store) as captured:
+        store[2, 3, 0, 16](x, 5)
+        seen = captured["config"]
+        assert (seen.griddim, seen.blockdim, seen.sharedmem) == ((2, 1, 1), (3, 1, 1), 16) and seen.dispatcher is store
+        store[1, 1](x, 6)
+        assert captured["config"] is seen  # compiled before
+        store.compile("void(float32[:], float32)")
+        assert captured["config"] is seen  # no launch
+    store[1, 1](x, 1.5)
+    assert captured["config"] is seen and launchconfig.current_launch_config() is None
+    with pytest.raises(RuntimeError, match="No launch config set for this thread"):
+        launchconfig.ensure_current_launch_config()
+
+
+def test_extensions_see_the_launch_that_they_are_compiled_for():
+    from cudasim.cuda import extending, launchconfig
+
+    def threads():
+        """Threads per block of the launch."""
+
+    seen = []
+
+    @extending.overload(threads)
+    def implement_threads():
+        configuration = launchconfig.ensure_current_launch_config()
+        count = configuration.blockdim[0]
+        seen.append(len(configuration.args))
+        return lambda: count
+
+    @cuda.jit
+    def store(x):
+        x[0] = threads()
+
+    x = np.zeros(1, np.int64)
+    store[1, 7](x)
+    assert x[0] == 7 and set(seen) == {1}

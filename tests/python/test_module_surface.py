@@ -151,5 +151,8 @@ def test_linkable_code_is_read_from_files(tmp_path):
     code = cuda.LinkableCode.from_path(str(tmp_path / "a.ptx"))
     assert isinstance(code, cuda.PTXSource) and code.data == ".version 8.0" and code.name == "a.ptx"
     assert cuda.LinkableCode.from_path_or_obj(code) is code
-    with pytest.raises(RuntimeError, match=r"\.txt"):
+    (tmp_path / "a.txt").write_text("")
+    with pytest.raises(ValueError, match=r"Unknown extension: \.txt"):
         cuda.LinkableCode.from_path(str(tmp_path / "a.txt"))
+    with pytest.raises(FileNotFoundError):
+        cuda.LinkableCode.from_path(str(tmp_path / "b.txt"))

@@ -7,6 +7,7 @@ kernel[grid, block](x, y)
 """
 
 import collections
+import contextlib
 import operator
 import sys
 import threading
@@ -15,7 +16,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from cudasim import _native, options, types
-from cudasim.cuda import early_access, stream_work
+from cudasim.cuda import early_access, launchconfig, stream_work
 from cudasim.cuda.arguments import convertible, type_name
 from cudasim.cuda.context import current_device
 from cudasim.cuda.device_array import DeviceNDArray
@@ -50,7 +51,7 @@ class ConfiguredKernel(_native.FramelessCall):
         self.griddim, self.blockdim, self.stream, self.sharedmem = griddim, blockdim, stream, sharedmem
         #: called with (kernel, this object) before each launch
         self.pre_launch_callbacks = []
-        #: the arguments of a launch, while its callbacks run
+        #: the arguments of a launch, while its kernel is compiled and its callbacks run
         self.args = None
         self._entries = {}
 
@@ -92,9 +93,8 @@ class ConfiguredKernel(_native.FramelessCall):
             args, key = self.dispatcher._with_defaults(args, key)
             plain = plain and len(args) == given
             check_stream_device(self.stream or None, device)
-            entry = self._entries[device.id, key] = self.dispatcher._kernel_for(key).entry(
-                device, self.griddim, self.blockdim, self.sharedmem
-            )
+            kernel = self._kernel_for(args, key)
+            entry = self._entries[device.id, key] = kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)
         if _gettrace() is not None:
             entry = self._traced_entry(entry, device, key)
         if self.pre_launch_callbacks:
@@ -108,13 +108,22 @@ class ConfiguredKernel(_native.FramelessCall):
         else:
             entry.run(args)
 
-    def _call_back(self, kernel, args):
+    @contextlib.contextmanager
+    def _with_args(self, args):
         before, self.args = self.args, args
         try:
-            for callback in self.pre_launch_callbacks:
-                callback(kernel, self)
+            yield
         finally:
             self.args = before
+
+    def _kernel_for(self, args, key):
+        with self._with_args(args), launchconfig.compiling_for(self):
+            return self.dispatcher._kernel_for(key)
+
+    def _call_back(self, kernel, args):
+        with self._with_args(args):
+            for callback in self.pre_launch_callbacks:
+                callback(kernel, self)
 
     def _enqueue(self, entry, device, args, values):
         """The launch waits for its turn in the stream; so does the program if results go to pageable memory."""
@@ -325,6 +334,7 @@ class CUDADispatcher(InspectedFunction):
             return kernel
 
     def _compile(self, argument_types, converts=False):
+        launchconfig.note_compilation(self)
         kernel = self._cached_kernel(argument_types, converts)
         if kernel is None:
             kernel = make_kernel(self, argument_types, converts)

@@ -25,6 +25,7 @@ LAZY = {
             "extending",
             "initialize",
             "intrinsics",
+            "launchconfig",
             "misc",
             "random",
             "stubs",

@@ -75,6 +75,8 @@ from cudasim.cuda.stream import Stream  # noqa: F401
 #: number of a driver's answer -> its name
 ERROR_MAP = {code: name for name, code in RESULTS.items()}
 MIN_REQUIRED_CC = (3, 5)
+#: Whether NVIDIA's Python bindings of the driver are in use; `numba -s` asks.
+USE_NV_BINDING = False
 
 
 class Driver(ObjectCalls, MemoryCalls):
