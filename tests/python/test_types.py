@@ -91,6 +91,29 @@ def test_numbas_own_types_convert_by_name(run_with_numba):
     assert done.stdout.strip() == "same", done.stderr
 
 
+def test_bfloat16_is_a_type_of_numbas_beside_numba(run_with_numba):
+    done = run_with_numba.script(
+        """
+        import numpy as np
+        from numba import cuda, types
+        from numba.cuda.bf16 import bfloat16, hadd
+        assert isinstance(bfloat16, types.Number) and bfloat16 is cuda.bfloat16 is cuda.types.bfloat16
+        @cuda.jit(types.float32(bfloat16, bfloat16), device=True)
+        def add(a, b):
+            return hadd(a, b)
+        @cuda.jit(types.void(types.float32[::1]))
+        def kernel(out):
+            out[0] = add(bfloat16(1.5), cuda.types.bfloat16(2))
+        out = np.zeros(1, np.float32)
+        kernel[1, 1](out)
+        assert str(types.void(bfloat16[:]).args[0]) == "array(__nv_bfloat16, 1d, A)"
+        print(out[0], cuda.compile_ptx(lambda a: a + a, (bfloat16,), device=True)[1] is bfloat16)
+        """,
+        ENABLE_CUDASIM="1",
+    )
+    assert done.stdout.strip() == "3.5 True", done.stderr
+
+
 @pytest.mark.parametrize(
     "value, name",
     [

@@ -93,6 +93,20 @@ def _type_value(numba_types, own):
 
 
 @functools.cache
+def _bfloat16(numba_types):
+    """numba-cuda's type, which Numba lacks: signatures of Numba's types (`float32(bfloat16)`) take Numba's types only."""
+
+    class Bfloat16(numba_types.Number):
+        bitwidth = 16
+
+        def __init__(self):
+            super().__init__(name="__nv_bfloat16")
+
+    Bfloat16.__module__ = "numba.cuda.types.ext_types"
+    return Bfloat16()
+
+
+@functools.cache
 def _makers():
     from cudasim import _value_types  # which needs cudasim.types to be complete
 
@@ -107,6 +121,7 @@ def _makers():
         _value_types.NumberClass: _type_value,
         types.NPTimedelta: lambda numba_types, own: numba_types.NPTimedelta(own.unit),
         types.NPDatetime: lambda numba_types, own: numba_types.NPDatetime(own.unit),
+        types.Bfloat16: lambda numba_types, own: _bfloat16(numba_types),
         types.Array: _array,
         types.BaseTuple: _tuple,
         types.Record: _record,

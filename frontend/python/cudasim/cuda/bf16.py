@@ -3,7 +3,14 @@ The functions: simulator/libdevice/half_functions.def.
 """
 
 from cudasim.cuda import intrinsics as _intrinsics
-from cudasim.types import bfloat16 as bfloat16
 
 globals().update(_intrinsics.members_of("cuda.bf16"))
-__all__ = ["bfloat16", *_intrinsics.members_of("cuda.bf16")]
+__all__ = ["bfloat16", *_intrinsics.members_of("cuda.bf16")]  # noqa: F822 - see __getattr__
+
+
+def __getattr__(name):
+    if name == "bfloat16":  # once numba has been imported it is a type of Numba's
+        from cudasim.types import public
+
+        return public(name)
+    raise AttributeError(f"module 'numba.cuda.bf16' has no attribute {name!r}")

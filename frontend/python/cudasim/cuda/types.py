@@ -16,6 +16,8 @@ def __getattr__(name):
         return getattr(numba_types, name)
     if name == "bool":
         return _types.boolean
+    if name == "bfloat16":
+        return _types.public(name)
     if name in _value_types.PUBLIC:
         return getattr(_value_types, name)
     if hasattr(_types, name) and not name.startswith("_"):

@@ -153,6 +153,7 @@ class _Replacements:
         self._by_identity = {
             **by_identity,
             id(types.bfloat16): _pyfiber.bfloat16,
+            id(cuda.bfloat16): _pyfiber.bfloat16,
             id(cuda.types): self._members["types"],
             id(cuda): _module(cuda, self._members),
             id(math): _module(math, _pyfiber.math),

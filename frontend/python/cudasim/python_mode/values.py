@@ -91,7 +91,7 @@ def dtype_of(kind):
     known = _dtypes.get(kind) if isinstance(kind, type) else None
     if known is not None:
         return known
-    if isinstance(kind, types.Bfloat16) or kind is _pyfiber.bfloat16:
+    if kind is _pyfiber.bfloat16:
         return types.bfloat16.dtype
     kind = getattr(kind, "__wrapped__", kind)  # int, float and bool as kernels have them
     if isinstance(kind, types.Scalar):
@@ -99,7 +99,7 @@ def dtype_of(kind):
     if isinstance(kind, type) and issubclass(kind, np.generic):
         return np.dtype(kind)
     parsed = types.parse_type(types.name_of(kind))
-    return parsed.dtype if isinstance(parsed, (types.Scalar, types.Record)) else np.dtype(str(parsed))
+    return parsed.dtype if isinstance(parsed, (types.Scalar, types.Bfloat16, types.Record)) else np.dtype(str(parsed))
 
 
 def numpy_view(address, shape, strides, dtype, writable, owner):
