@@ -369,3 +369,7 @@ def test_devices_are_selected_by_whole_numbers():
             cuda.select_device(wrong)
     assert cuda.select_device("0").id == 0
     cuda.close()
+
+
+def test_programs_reach_the_device_behind_the_list_of_gpus():
+    assert cuda.gpus[0]._device.name == cuda.get_current_device().name

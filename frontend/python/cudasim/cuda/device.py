@@ -120,6 +120,11 @@ class Device:
                     self._native = EngineDevice(self._key, options.get("device_memory"), self.id)
         return self._native
 
+    @property
+    def _device(self):
+        """The device itself: what `cuda.gpus[0]` holds has it there, and programs ask (`cuda.gpus[0]._device.name`)."""
+        return self
+
     def free_memory(self, address):
         """cuMemFree on this device."""
         self._native.free(address, "cuMemFree")
