@@ -106,3 +106,9 @@ def _native_parent(tmp_path):
         (folder / "cudasim" / os.path.basename(extension.__file__)).symlink_to(extension.__file__)
     (folder / "_cudasim_switch.py").symlink_to(_cudasim_switch.__file__)
     return folder
+
+
+@pytest.fixture(params=["without numba", "with numba and numba-cuda"])
+def any_run(request):
+    """Scripts in both interpreters, one after the other."""
+    return request.getfixturevalue("run" if request.param == "without numba" else "run_with_numba")

@@ -172,3 +172,48 @@ def test_they_are_numbas_own_classes_where_numba_is(run_with_numba):
 def test_elements_are_checked_at_the_launch_too():
     with options.override(mode="native"), pytest.raises(errors.TypingError, match="found for signature"):
         cuda.jit(addition)[1, 1](np.zeros(1, np.float32))
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+@pytest.mark.parametrize("how", ["option", "program"])
+def test_where_programs_take_this_for_a_gpu_exceptions_name_the_line_and_refusals_stand(any_run, mode, how):
+    script = any_run.write(
+        f"""
+        from numba import cuda
+        from numba.core import config, errors
+        if {how!r} == "program":
+            config.ENABLE_CUDASIM = False
+        import numba.cuda.random
+        import numpy as np
+
+        class OwnError(Exception):
+            pass
+
+        @cuda.jit(device=True)
+        def check(x):
+            if x > 3:
+                raise OwnError("too large")
+
+        @cuda.jit
+        def kernel(a):
+            check(a[cuda.threadIdx.x])
+
+        @cuda.jit
+        def no_gpu_code(a):
+            a[0] = str(a[1]) == "x"
+
+        try:
+            kernel[1, 2](np.array([3, 4]))
+        except OwnError as error:
+            print(error)
+        try:
+            no_gpu_code[1, 1](np.zeros(2))
+        except errors.TypingError:
+            print("refused")
+        """
+    )
+    options = {"CUDASIM_REPORT_AS_SIMULATOR": "0"} if how == "option" else {}
+    done = any_run(script, ENABLE_CUDASIM="1", CUDASIM_MODE=mode, **options)
+    line = 1 + script.read_text().splitlines().index('        raise OwnError("too large")')
+    expected = f"In function 'check', file {script}, line {line}, tid=[1, 0, 0] ctaid=[0, 0, 0]: too large\nrefused\n"
+    assert done.stdout == expected, done.stdout + done.stderr

@@ -24,11 +24,6 @@ STATEMENTS = [
 ]
 
 
-@pytest.fixture(params=["without numba", "with numba and numba-cuda"])
-def any_run(request):
-    return request.getfixturevalue("run" if request.param == "without numba" else "run_with_numba")
-
-
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_every_way_of_importing_gives_cudasim(any_run, statement):
     done = any_run.script(REPORT.format(statement=statement), ENABLE_CUDASIM="1")

@@ -8,6 +8,8 @@ import importlib
 import os
 import sys
 
+from cudasim import options
+
 
 def _number(variable, default):
     try:
@@ -24,8 +26,6 @@ def _capability(variable, default):
 
 def values():
     """Name → value, as Numba's documentation of its environment variables has them."""
-    from cudasim import options
-
     threads = os.cpu_count() or 1
     return {
         "ENABLE_CUDASIM": int(options.get("report_as_simulator")),
@@ -61,6 +61,17 @@ def config():
     """The configuration module in force."""
     there = sys.modules.get("numba.core.config") or sys.modules.get("cudasim.cuda.core.config")
     return there or importlib.import_module("cudasim.cuda.core.config")
+
+
+def poses_as_gpu():
+    """Whether programs are told that this is a GPU: numba.config.ENABLE_CUDASIM reads false in a program whose numba.cuda
+    is cudasim's, because option report_as_simulator says so or because the program has set it so."""
+    if not options.get("report_as_simulator"):
+        return True
+    cuda, numbas = sys.modules.get("numba.cuda"), sys.modules.get("numba.core.config")
+    if cuda is None or numbas is None or cuda is not sys.modules.get("cudasim.cuda"):
+        return False
+    return not getattr(numbas, "ENABLE_CUDASIM", 1)
 
 
 def setting(name):

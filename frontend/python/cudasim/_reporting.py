@@ -6,11 +6,13 @@ the kernel's file and line.
 """
 
 import builtins
+import os
 import sys
 import types
 from typing import NamedTuple, Optional
 
 from cudasim import errors
+from cudasim._numba_config import poses_as_gpu
 from cudasim._tracebacks import at_kernel_lines, warn_at
 from cudasim.findings import from_native
 
@@ -83,7 +85,7 @@ def _exception(report, found, error_indices, names, exceptions, raised, host_exc
         main_index = interrupted[0] if interrupted else main_index
         exception = host_exception
     elif _is_of(raised, found[main_index]):
-        exception = _with_coordinates(raised.exception, found, main_index, error_indices, exceptions)
+        exception = _with_coordinates(raised.exception, found, main_index, error_indices)
         own_frames = True
     else:
         exception = make_exception(found[main_index], _also(found, main_index, error_indices), exceptions)
@@ -104,18 +106,20 @@ def _is_of(raised, finding):
     return raised.exception is not None and (raised.tid, raised.ctaid) == (finding.tid, finding.ctaid)
 
 
-def _with_coordinates(exception, found, main_index, error_indices, exceptions):
+def _with_coordinates(exception, found, main_index, error_indices):
     """What the thread raised, saying which thread it was; of the engine's class where the finding has one."""
-    made = make_exception(found[main_index], _also(found, main_index, error_indices), exceptions)
-    if found[main_index].kind != "kernel-exception" and not isinstance(exception, type(made)):
-        return made.with_traceback(exception.__traceback__)
-    text = made.args[0] if made.args else str(made)
+    finding, also = found[main_index], _also(found, main_index, error_indices)
+    if finding.kind != "kernel-exception":
+        made = make_exception(finding, also)
+        if not isinstance(exception, type(made)):
+            return made.with_traceback(exception.__traceback__)
+    text = _message(finding, also)
     if len(exception.args) > 1 and isinstance(exception.args[0], str):
-        text = f"{found[main_index].coordinates}: {exception.args[0]}"
+        text = f"{_where(finding)}: {exception.args[0]}"
     try:
         exception.args = (text, *exception.args[1:])
     except Exception:  # noqa: BLE001 - the user's class may forbid it
-        _add_note(exception, found[main_index].coordinates)
+        _add_note(exception, finding.coordinates)
     return exception
 
 
@@ -133,13 +137,29 @@ def _also(found, main_index, error_indices):
     return [found[index] for index in _others(found, main_index, error_indices)]
 
 
-def make_exception(finding, also, exceptions):
-    """The exception for a finding, with the other kinds of errors appended to its message."""
-    message = finding.headline() if finding.message else finding.coordinates
+def _where(finding):
+    """The thread (design rule C2); where programs take this for a GPU the line besides, as Numba has it there for
+    exceptions that kernels raise."""
+    place = finding.place
+    if finding.kind != "kernel-exception" or place is None or not poses_as_gpu():
+        return finding.coordinates
+    file = os.path.abspath(place.file)
+    return f"In function {place.function!r}, file {file}, line {place.line}, {finding.coordinates}"
+
+
+def _message(finding, also):
+    """Thread and message of a finding, with the other kinds of errors appended."""
+    message = f"{_where(finding)}: {finding.message}" if finding.message else _where(finding)
     for other in also:
         message += f"\nalso: {other.exception_type}: {other.headline()}"
         if other.place is not None:
             message += f" ({other.place})"
+    return message
+
+
+def make_exception(finding, also, exceptions=NONE):
+    """The exception for a finding, with the other kinds of errors appended to its message."""
+    message = _message(finding, also)
     if finding.exception_type == "MemoryError" and finding.cuda_error_code:
         return errors.KernelMemoryError(message, finding.cuda_error_code)
     if finding.exception_type == "TimeoutError":

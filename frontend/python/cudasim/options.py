@@ -266,7 +266,8 @@ TABLE = (
         "what numba.config says under Numba's simulator",
         "1, 0",
         "What numba.config.ENABLE_CUDASIM reads while the switch is on. Set it to 0 for test suites that "
-        "relax their assertions on simulators: what Numba refuses for a GPU is then refused, and performance warnings come.",
+        "relax their assertions on simulators: what Numba refuses for a GPU is then refused, performance warnings come, and "
+        "exceptions name their line as on a GPU. A program that sets numba.config.ENABLE_CUDASIM itself says the same.",
     ),
     Option(
         "full_traceback",

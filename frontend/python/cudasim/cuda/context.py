@@ -15,6 +15,7 @@ import numpy as np
 
 from cudasim import options
 from cudasim._cuda_errors import CudaAPIError, CudaDriverError
+from cudasim._numba_config import poses_as_gpu
 from cudasim._tracebacks import warn_at_users_line
 from cudasim.cuda.context_memory import ContextMemory
 from cudasim.cuda.context_modules import ContextModules
@@ -40,7 +41,7 @@ class _AfterFork(list):
             "CUDA_ERROR_NOT_INITIALIZED (3), because its parent had used CUDA when it was forked"
         )
         advice = "Start processes with multiprocessing.get_context('spawn'), or use CUDA in the children only"
-        if options.get("strict") or not options.get("report_as_simulator"):
+        if options.get("strict") or poses_as_gpu():
             raise CudaDriverError(f"{message}. {advice}")
         _thread.stack, _forked_after_use = list(list.__iter__(self)), False
         warn_at_users_line(f"{message}; here it goes on with a copy of all device memory. {advice}", CudasimWarning)

@@ -17,6 +17,7 @@ import warnings
 
 from cudasim import errors, options
 from cudasim._compiler import DEBUGGER_CALLS
+from cudasim._numba_config import poses_as_gpu
 from cudasim._tracebacks import OWN_CODE
 from cudasim.cuda.kernel import CompiledKernel
 from cudasim.python_mode.reach import names_in, reachable_functions
@@ -75,7 +76,7 @@ def choose_kernel(dispatcher, argument_types, converts):
 
 def _report_not_gpu_code(dispatcher, refusal):
     """A warning, or the refusal: with strict checking, and where programs are told that this is a GPU."""
-    if options.get("strict") or not options.get("report_as_simulator"):
+    if options.get("strict") or poses_as_gpu():
         raise refusal
     message = (
         f"not-gpu-code: {dispatcher.__name__}() runs here, in CPython, but on no GPU: Numba's CUDA target refuses it "
