@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cudasim import cuda
 from cudasim.cuda.cudadrv import driver as module
+from cudasim.cuda.cudadrv import enums
 from cudasim.cuda.cudadrv.driver import driver
 from test_driver_modules import COUNTED_ADD
 
@@ -72,6 +73,11 @@ def test_unknown_handles(call, code):
 
 def test_versions_and_counts():
     assert driver.cuDriverGetVersion() == 12060 and driver.cuDeviceGetCount() == len(cuda.gpus)
+    device = cuda.get_current_device()
+    assert driver.cuDeviceTotalMem(0) == cuda.current_context().get_memory_info().total
+    for name in ("WARP_SIZE", "MULTIPROCESSOR_COUNT", "COMPUTE_CAPABILITY_MAJOR"):
+        number = getattr(enums, f"CU_DEVICE_ATTRIBUTE_{name}")
+        assert driver.cuDeviceGetAttribute(number, 0) == getattr(device, name)
     version = ctypes.c_int()
     driver.cuDriverGetVersion(ctypes.byref(version))
     assert version.value == 12060

@@ -106,6 +106,26 @@ def test_processes_at_the_same_time(run, tmp_path):
     assert done.stdout.strip() == r"""{b'": 1'} [0, 0, 0, 0]""", done.stderr
 
 
+def test_kernels_that_warn_are_compiled_again(program):
+    text = """
+import json, warnings
+import numpy as np
+from numba import cuda
+
+@cuda.jit(cache=True)
+def kernel(x):
+    for i in reversed(range(3)):
+        x[0] = i
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    kernel[1, 1](np.ones(1))
+print(json.dumps([str(warning.message) for warning in caught]))
+"""
+    first, second = program(text), program()
+    assert len(first) == 1 and "reversed" in first[0] and second == first
+
+
 def test_without_cache_nothing_is_kept():
     @cuda.jit
     def kernel(x):

@@ -23,15 +23,15 @@ class CompiledPythonKernel:
     argument_types, result_type: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
     result_types: (function, argument types) → result type, of all functions that it reaches.
     cooperative: whether its launches are, so that their blocks can meet at grid barriers.
-    links: paths and LinkableCode with the foreign functions that it reaches."""
+    links: paths and LinkableCode with the foreign functions that it reaches. notes: what compiling it warned of."""
 
     __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "exceptions", "result_types",
-                 "cooperative", "links")  # fmt: skip
+                 "cooperative", "links", "notes")  # fmt: skip
 
     def __init__(self, result, argument_types, program):
         self.image, self.kernel_name, self.typed_ir = (result[part] for part in ("image", "kernel_name", "typed_ir"))
         self.argument_types, self.constants, self.exceptions = argument_types, program.constants, program.exceptions
-        self.cooperative, self.links = result["cooperative"], program.links
+        self.cooperative, self.links, self.notes = result["cooperative"], program.links, result["notes"]
         self.result_types = {(program.order[number], given): found for number, given, found in result["overloads"]
                              if number < len(program.order)}  # functions inside functions come after
         self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")

@@ -7,6 +7,7 @@ driver has no others.
 
 from cudasim.cuda import context as contexts
 from cudasim.cuda.device import devices
+from cudasim.cuda.device_attributes import ATTRIBUTES
 from cudasim.cuda.driver_binding import CUdeviceptr
 from cudasim.cuda.driver_calls import failure, returns_or_stores
 from cudasim.cuda.profiler import profile_start, profile_stop
@@ -63,6 +64,18 @@ class ObjectCalls:
     @returns_or_stores
     def cuDeviceGet(self, ordinal):  # noqa: N802
         return _device(ordinal, "cuDeviceGet").id
+
+    @returns_or_stores
+    def cuDeviceGetAttribute(self, attribute, device):  # noqa: N802
+        """:param attribute: its number (enum CUdevice_attribute)"""
+        names = {number: name for name, (number, _) in ATTRIBUTES.items()}
+        if int(attribute) not in names:
+            raise failure("cuDeviceGetAttribute", 1, f"the simulated devices have no attribute {attribute}")
+        return getattr(_device(device, "cuDeviceGetAttribute"), names[int(attribute)])
+
+    @returns_or_stores
+    def cuDeviceTotalMem(self, device):  # noqa: N802
+        return _device(device, "cuDeviceTotalMem").native.memory_info()[1]
 
     # -- contexts -----------------------------------------------------------------------------------------
 

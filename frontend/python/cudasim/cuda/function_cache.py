@@ -148,7 +148,7 @@ class FunctionCache:
             return None
 
     def save(self, argument_types, options, compiled):
-        """Keeps a CompiledPythonKernel.
+        """Keeps a CompiledPythonKernel, unless compiling it gave warnings: they are to come again.
 
         :raises RuntimeError: for one that is linked with other code
         :raises pickle.PicklingError: for one that has addresses of this process's device memory in it
@@ -166,7 +166,7 @@ class FunctionCache:
             content = pickle.dumps(compiled.state())
         except Exception:  # noqa: BLE001 - exception classes of a function's own cannot be found by name
             content = None
-        if key is None or content is None:
+        if key is None or content is None or compiled.notes:
             return
         entries = self._index()
         taken = set(entries.values())
