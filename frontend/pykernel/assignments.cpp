@@ -60,6 +60,7 @@ void check_set_item(TypeTable& types, const Instruction& in, TypeRef container, 
             return check_set_field(types, in, container, *field, value);
     }
     const TypeRef array = container->is(TypeKind::flat) ? container->element() : container;
+    if (container->is(TypeKind::pointer) && can_assign(in, item_type(types, container, index, in.location), value)) return;
     if (!array->is(TypeKind::array)) {
         refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
                                  in.location, "elements of " + container->name + " cannot be assigned to");

@@ -258,6 +258,8 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* address(const Emitted& array, std::span<llvm::Value* const> indices);
     [[nodiscard]] std::optional<Parts> integer_indices(const Emitted& array, const Emitted& index);
     [[nodiscard]] llvm::Value* flat_item(const Emitted& flat, const Emitted& index);
+    /// The address of element [index] of what a C pointer points to.
+    [[nodiscard]] llvm::Value* pointer_item(const Emitted& pointer, const Emitted& index);
     [[nodiscard]] Emitted item_at(const Emitted& array, std::span<llvm::Value* const> indices,
                                   TypeRef result);
 

@@ -185,6 +185,7 @@ Emitted FunctionEmitter::get_item(const Emitted& container, const Emitted& index
         return load_element(flat_item(container, index), result, container.type->element()->aligned);
     if (const RecordField* field = indexed_field(container.type, index.type, {}))
         return get_field(container, *field, result);
+    if (container.type->is(TypeKind::pointer)) return load_element(pointer_item(container, index), result, /*aligned=*/true);
     if (const auto indices = integer_indices(container, index)) return item_at(container, *indices, result);
     return select(container, index, result);
 }
@@ -194,10 +195,19 @@ llvm::Value* FunctionEmitter::flat_item(const Emitted& flat, const Emitted& inde
     return flat_address(flat, check_index(index, size, 0));
 }
 
+llvm::Value* FunctionEmitter::pointer_item(const Emitted& pointer, const Emitted& index) {
+    llvm::Value* distance = convert(index, types().int64).value();
+    return builder.CreateGEP(module.memory_type(pointer.type->element()), pointer.value(), distance);
+}
+
 void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, const Emitted& value) {
     if (index.type->is(TypeKind::array)) return assign_selected(container, index, value);
     if (const RecordField* field = indexed_field(container.type, index.type, {}))
         return set_field(container, *field, value);
+    if (container.type->is(TypeKind::pointer)) {
+        const TypeRef element = container.type->element();
+        return store_element(pointer_item(container, index), convert(value, element), element, /*aligned=*/true);
+    }
     const bool flat = container.type->is(TypeKind::flat);
     const TypeRef array = flat ? container.type->element() : container.type;
     const TypeRef target = flat ? array->element() : indexed_array(types(), array, index.type, Location{});

@@ -112,6 +112,14 @@ TypeRef character(TypeTable& types, TypeRef text, TypeRef index, Location place)
     return types.text(characters[static_cast<std::size_t>(i)]);
 }
 
+/// What p[i] is, as in C: no extent is known, negative indices go backwards. @throws SourceError
+TypeRef pointee(TypeRef pointer, TypeRef index, Location place) {
+    if (pointer->elements.empty() || !pointer->elements[0]->is_scalar())
+        refuse_typing("a value of type " + pointer->name + " cannot be indexed", place);
+    if (!index->is(TypeKind::integer)) refuse_typing(pointer->name + " cannot be indexed with " + index->name, place);
+    return pointer->elements[0];
+}
+
 }  // namespace
 
 TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place) {
@@ -152,6 +160,7 @@ TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location p
     }
     if (const RecordField* field = indexed_field(container, index, place))
         return field_value(types, container, *field, place);
+    if (container->is(TypeKind::pointer)) return pointee(container, index, place);
     if (!container->is(TypeKind::array)) {
         refuse_typing("a value of type " + container->name + " cannot be indexed", place);
     }

@@ -288,3 +288,35 @@ def test_launch_of_cuda_core_takes_kernels_of_modules(run_with_numba):
         pytest.skip("cuda.core is not installed")
     assert done.stdout.splitlines()[0] == "[3.0, 3.0, 3.0, 3.0, 0.0, 0.0, 0.0, 0.0]", done.stderr
     assert "Argument 'kernel' has incorrect type" in done.stdout
+
+
+def test_kernels_with_c_pointers_are_compiled_loaded_and_launched():
+    from cudasim import types
+
+    def scale(x, count, out):
+        i = cuda.grid(1)
+        if i < count:
+            out[i] = x[i] * 2 + x[i - 1]
+            out[i] += 1
+
+    pointer = types.CPointer(types.float32)
+    ptx, _ = cuda.compile_ptx(scale, (pointer, types.int32, types.CPointer(types.float64)), device=False)
+    module = load(ptx)
+    function = module.get_function(module.image.kernels[0]["name"])
+    x, out = cuda.to_device(np.arange(9, dtype=np.float32)), cuda.to_device(np.zeros(8))
+    launch(function, 32, x[1:], np.int32(8), out)
+    np.testing.assert_array_equal(out.copy_to_host(), np.arange(1, 9) * 2 + np.arange(8) + 1)
+    with pytest.raises(errors.KernelMemoryError, match="behind the end"):
+        launch(function, 32, x[1:], np.int32(12), out)
+
+
+@pytest.mark.parametrize(
+    ("signature", "message"),
+    [("void(CPointer(float32), float32)", r"float32\* cannot be indexed with float32"), ("void(voidptr, int32)", "cannot be indexed")],
+)
+def test_what_c_pointers_cannot_do(signature, message):
+    def function(x, i):
+        x[i] = 1
+
+    with pytest.raises(errors.TypingError, match=message):
+        cuda.compile(function, signature)
