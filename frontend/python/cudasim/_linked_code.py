@@ -8,6 +8,9 @@ import shutil
 from cudasim import _native
 from cudasim._cuda_errors import LinkerError
 
+#: That nvcc 13 compiles for.
+_OLDEST = (7, 5)
+
 _images = {}  # (name, text) → KernelImage
 
 
@@ -34,7 +37,7 @@ def images_of(links):
     """
     found = {}
     for link in links:
-        text, name = _ptx_of(link)
+        text, name = _ptx_of(link, _image)
         found[name, text] = _image(text, name)
     return list(found.values())
 
@@ -52,14 +55,18 @@ def image_with_kernels(code):
 
     :raises LinkerError: for kinds that cannot be simulated, and text that is wrong
     """
-    text, name = _ptx_of(code)
-    return _read(text, name, True)
+    text, name = _ptx_of(code, _image_with_kernels)
+    return _image_with_kernels(text, name)
 
 
 def _image(text, name):
     if (name, text) not in _images:
         _images[name, text] = _read(text, name, False)
     return _images[name, text]
+
+
+def _image_with_kernels(text, name):
+    return _read(text, name, True)
 
 
 def _read(text, name, kernels):
@@ -70,8 +77,8 @@ def _read(text, name, kernels):
         raise LinkerError(f"{name}, line {line}: {reason}") from None
 
 
-def _ptx_of(link):
-    """PTX text and the name that reports give it."""
+def _ptx_of(link, read):
+    """PTX text that `read` takes, and the name that reports give it."""
     from cudasim.cuda.cudadrv.linkable_code import CUSource, LinkableCode, PTXSource, kind_of_file
 
     if not isinstance(link, LinkableCode):
@@ -85,10 +92,28 @@ def _ptx_of(link):
     if isinstance(code, PTXSource):
         return text.rstrip("\0"), name
     if isinstance(code, CUSource):
-        return compiled_cu(text, name), name
+        return _readable_ptx(text, name, read), name
     raise LinkerError(
         f"{name}: {code.kind} holds code for one kind of GPU, which cannot be simulated; link PTX instead (nvcc -ptx -rdc=true)"
     )
+
+
+def _readable_ptx(source, name, read):
+    """CUDA C++ as PTX for the current device. Where that has instructions that are not known here: for the oldest device, for
+    which nvcc writes out what newer ones do in one."""
+    from cudasim.cuda.context import current_device  # cudasim.cuda needs this module
+
+    major, minor = max(current_device().compute_capability, _OLDEST)
+    text = compiled_cu(source, name, f"sm_{major}{minor}")
+    try:
+        read(text, name)
+    except LinkerError as refusal:
+        try:
+            text = compiled_cu(source, name, "sm_{}{}".format(*_OLDEST))
+            read(text, name)
+        except LinkerError:
+            raise refusal from None
+    return text
 
 
 def nvcc():
@@ -103,7 +128,7 @@ def nvcc():
 _compilations = {}
 
 
-def compiled_cu(source, name, architecture="sm_75", flags=("-lineinfo",)):
+def compiled_cu(source, name, architecture, flags=("-lineinfo",)):
     """CUDA C++ as PTX, by nvcc. :raises LinkerError: without nvcc, and with what it says"""
     import subprocess  # here: most programs link nothing, and every one imports this module
     import tempfile

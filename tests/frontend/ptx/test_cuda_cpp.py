@@ -3,6 +3,7 @@ made of is translated, and gives C++'s values."""
 
 import numpy as np
 import pytest
+from ptx_programs import call, function
 
 from cudasim import cuda
 
@@ -250,10 +251,41 @@ def test_half_precision():
     assert np.array_equal(out[1], low + 2 * high + 2000 * ~greater + 4000 * greater + 255 * greater)
 
 
-def test_lanes_reduce_in_one_instruction(tmp_path):
-    """redux.sync is sm_80's; declare_device() compiles for sm_75, so that nvcc refuses it there: in PTX of its own."""
+def test_code_is_for_the_current_device():
+    capability, sums = declared("""
+        extern "C" __device__ int capability() { return __CUDA_ARCH__; }
+        extern "C" __device__ int sums(int x) { return __reduce_add_sync(0xffffffff, x) + __reduce_max_sync(0xffffffff, x); }
+        """, capability="int32()", sums="int32(int32)")
+
+    @cuda.jit
+    def kernel(out):
+        i = cuda.threadIdx.x
+        out[0, i] = capability()
+        out[1, i] = sums(i)
+
+    out = np.zeros((2, 32), np.int32)
+    kernel[1, 32](out)
+    major, minor = cuda.get_current_device().compute_capability
+    assert np.all(out[0] == 100 * major + 10 * minor) and np.all(out[1] == 496 + 31)
+
+
+def test_instructions_of_new_devices_that_are_not_known_are_written_out_by_nvcc():
+    (rounded,) = declared("""
+        #include <cuda_bf16.h>
+        extern "C" __device__ float rounded(float x) { return __bfloat162float(__hadd(__float2bfloat16(x), __float2bfloat16(1.f))); }
+        """, rounded="float32(float32)")
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = rounded(out[0])
+
+    out = np.array([0.3], np.float32)
+    kernel[1, 1](out)
+    assert out[0] == np.float32(1.296875)  # of 8 significant bits, twice
+
+
+def test_lanes_reduce_in_one_instruction():
     body = "activemask.b32 %t1;\nredux.sync.{} %r, %a, %t1;"
-    from ptx_programs import call, function
 
     values = np.array([5, 3, 0xFFFFFFFE, 9] * 8, np.uint32)[:27]
     for operation, kind, reduce in [

@@ -4,6 +4,7 @@ import random
 import re
 
 import pytest
+from test_calls_and_branches import CHOOSE, PROTOTYPE
 from test_linking import SUM, TWICE
 
 from cudasim import _native
@@ -27,7 +28,7 @@ def test_spoiled_text_is_refused_or_read(seed):
     choose = random.Random(seed)
     refused = 0
     for _ in range(RUNS // 4):
-        text = spoiled(choose.choice([SUM, TWICE]), choose)
+        text = spoiled(choose.choice([SUM, TWICE, CHOOSE.replace("%FORM%", PROTOTYPE)]), choose)
         try:
             _native.read_ptx(text, "spoiled.ptx")
         except _native.PtxError as error:
