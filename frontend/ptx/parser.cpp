@@ -382,9 +382,9 @@ class Parser {
         if (token.kind == Token::integer) {
             operand.kind = Operand::integer;
             operand.value = minus ? 0 - token.value : token.value;
-        } else if (token.kind == Token::real && !minus) {
+        } else if (token.kind == Token::real) {
             operand.kind = Operand::real;
-            operand.value = token.value;
+            operand.value = minus ? token.value ^ std::uint64_t{1} << (token.width - 1) : token.value;
             operand.width = token.width;
         } else if (token.kind == Token::identifier && !minus) {
             read_name(operand, token.text);

@@ -221,17 +221,20 @@ llvm::Value* FunctionTranslation::value_named(const Operand& operand) {
     return builder.CreateAdd(address, builder.getInt64(static_cast<std::uint64_t>(operand.offset)));
 }
 
+llvm::APInt converted_bits(const Operand& real, const llvm::fltSemantics& format) {
+    llvm::APFloat number(real.width == 32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(), llvm::APInt(real.width, real.value));
+    bool loses = false;
+    number.convert(format, llvm::APFloat::rmNearestTiesToEven, &loses);
+    return number.bitcastToAPInt();
+}
+
 llvm::Value* FunctionTranslation::read(const Operand& operand, Type type) {
     llvm::Type* wanted = module.type(type);
     if (operand.kind == Operand::integer || operand.kind == Operand::real) {
         llvm::APInt bits(64, operand.value);
-        if (operand.kind == Operand::real && operand.width != type.width) {  // a decimal number, or 0d.. for .f32
-            llvm::APFloat number(operand.width == 32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
-                                 llvm::APInt(operand.width, operand.value));
-            bool loses = false;
-            number.convert(wanted->getScalarType()->isFloatingPointTy() ? wanted->getScalarType()->getFltSemantics() : llvm::APFloat::IEEEdouble(),
-                           llvm::APFloat::rmNearestTiesToEven, &loses);
-            bits = number.bitcastToAPInt();
+        if (operand.kind == Operand::real && operand.width != type.width) {
+            llvm::Type* scalar = wanted->getScalarType();
+            bits = converted_bits(operand, scalar->isFloatingPointTy() ? scalar->getFltSemantics() : llvm::APFloat::IEEEdouble());
         }
         llvm::Constant* integer = llvm::ConstantInt::get(module.context, bits.zextOrTrunc(type.width));
         return type.kind == Type::predicate ? builder.CreateIsNotNull(integer) : builder.CreateBitCast(integer, wanted);

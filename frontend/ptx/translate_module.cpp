@@ -132,6 +132,11 @@ bool is_generic(const Operand& value) {
 }
 
 llvm::APInt number(const Variable& variable, const Operand& value) {
+    const bool real = variable.type.kind == Type::real;
+    if (value.kind == Operand::real && real)
+        return converted_bits(value, variable.type.width == 16   ? llvm::APFloat::IEEEhalf()
+                                     : variable.type.width == 32 ? llvm::APFloat::IEEEsingle()
+                                                                 : llvm::APFloat::IEEEdouble());
     if (value.kind == Operand::real && value.width != variable.type.width)
         throw PtxError("'" + variable.name + "' has an initial value of another width", variable.place.line);
     if (value.kind != Operand::integer && value.kind != Operand::real)

@@ -154,6 +154,9 @@ std::span<const Row> memory_rows();
 std::span<const Row> thread_rows();
 std::span<const Row> control_rows();
 
+/// A real operand, single or double, in another format: a decimal number, or 0d.. for .f32.
+[[nodiscard]] llvm::APInt converted_bits(const Operand& real, const llvm::fltSemantics& format);
+
 /// Rounding of real arithmetic as a suffix of libdevice's names, "rd", "ru" or "rz"; empty: to nearest.
 [[nodiscard]] std::string_view directed_rounding(const At& at);
 /// add, sub and mul of real numbers, which rows of both kinds of arithmetic share.

@@ -64,7 +64,7 @@ const std::string calls = head + R"(
     @!%p1 brx.idx %r3, places;
 $two: bar.red.popc.u32 %r4, 0, %p2;
     @%p1 bra $one;
-    st.local.v2.u32 [%SP+8], {%r3, _};
+    st.local.v2.u32 [%SP+8], {%r3, %r4};
 $one: st.param.v2.u64 [back], {%rd1, %rd2};
     ret;
 }
@@ -164,8 +164,8 @@ TEST(PtxReader, spoiled_text_is_read_or_refused) {
     std::mt19937 random(20);
     int read = 0, refused = 0;
     for (int i = 0; i < 1500; ++i) ++(is_read(spoiled(i % 2 ? calls : instructions, random)) ? read : refused);
-    EXPECT_GT(read, 100);
-    EXPECT_GT(refused, 400);
+    EXPECT_GT(read, 20);
+    EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

@@ -401,3 +401,18 @@ def test_atomic_operations_on_16_bits():
     found = call(text, "u32", (), [], threads=8)
     total = int(np.float16(4).view(np.uint16)) * 100
     assert sorted(found.tolist()) == [total + 5] + [total + 9] * 7
+
+
+def test_numbers_in_every_notation():
+    body = """
+        { .reg .f32 %f; .reg .f64 %d;
+        mov.f32 %f, -1.5;
+        add.f32 %f, %f, 0fBF000000;
+        add.f32 %f, %f, -0f40000000;
+        ld.const.f32 %r, [weights+4];
+        add.f32 %f, %f, %r;
+        ld.const.f64 %d, [wide];
+        cvt.rn.f32.f64 %r, %d;
+        add.f32 %r, %r, %f; }"""
+    text = function(body, "f32").replace(".visible", ".const .align 4 .f32 weights[2] = {0f3F800000, -2.25};\n.const .align 8 .f64 wide = -1e3;\n.visible")
+    assert call(text, "f32", (), [], threads=1).tolist() == [-1.5 - 0.5 - 2 - 2.25 - 1000]

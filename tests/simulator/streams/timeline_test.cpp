@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -130,6 +131,28 @@ TEST_F(TimelineTest, a_task_that_stops_drops_what_waits) {
     EXPECT_TRUE(order.empty());
 }
 
+TEST_F(TimelineTest, what_was_ready_when_a_task_stops_is_dropped_too) {
+    (void)timeline.enqueue(s1, {.task = [](int) { return Outcome{0, true}; }});
+    (void)timeline.enqueue(s2, note("never"));
+    EXPECT_FALSE(timeline.run(timeline.tails(), {}));
+    EXPECT_TRUE(order.empty());
+}
+
+TEST_F(TimelineTest, turns_follow_the_order_of_enqueueing_or_the_seed) {
+    const auto orders = [&](StreamOrder turns, std::uint64_t seed) {
+        order.clear();
+        (void)timeline.enqueue(s2, note("first"));
+        (void)timeline.enqueue(s1, note("second"));
+        EXPECT_TRUE(timeline.run(timeline.tails(), {.order = turns, .seed = seed}));
+        return order.front();
+    };
+    EXPECT_EQ(orders(StreamOrder::enqueued, 0), "first");
+    EXPECT_EQ(orders(StreamOrder::reverse, 0), "second");
+    int first = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) first += orders(StreamOrder::random, seed) == "first";
+    EXPECT_TRUE(first > 2 && first < 18) << first;
+}
+
 TEST_F(TimelineTest, dropped_work_of_one_device_leaves_the_others) {
     for (int i = 0; i < 40; ++i) {  // a lattice: its paths are too many to walk one by one
         (void)timeline.enqueue(s1, note("0"));
@@ -139,6 +162,59 @@ TEST_F(TimelineTest, dropped_work_of_one_device_leaves_the_others) {
     timeline.drop(0);
     EXPECT_TRUE(timeline.run(timeline.tails(), {}));
     EXPECT_EQ(order, std::vector<std::string>{"1"});
+}
+
+TEST_F(TimelineTest, dropped_work_leaves_what_it_waited_for_on_another_device) {
+    const auto before = timeline.enqueue(other_device, note("before"));
+    (void)timeline.enqueue(s1, note("dropped", {before}));
+    timeline.drop(0);
+    EXPECT_FALSE(before->done());
+    EXPECT_TRUE(timeline.run(timeline.tails(), {}));
+    EXPECT_EQ(order, std::vector<std::string>{"before"});
+}
+
+TEST_F(TimelineTest, a_callback_is_not_handed_out_before_it_is_due) {
+    (void)timeline.enqueue(s1, callback("callback", Clock::now() + 1h));
+    EXPECT_EQ(timeline.next_callback(1ms), nullptr);
+    (void)timeline.enqueue(s2, callback("due", Clock::now()));
+    EXPECT_EQ(timeline.next_callback(1ms), nullptr) << "the first callback comes first";
+    timeline.drop();
+    EXPECT_TRUE(order.empty());
+}
+
+TEST_F(TimelineTest, a_callback_that_is_dropped_when_it_was_handed_out_already_does_not_run) {
+    (void)timeline.enqueue(s1, callback("callback", Clock::now()));
+    const auto handed_out = timeline.next_callback(1ms);
+    ASSERT_NE(handed_out, nullptr);
+    timeline.drop();
+    timeline.run_callback(handed_out, {});
+    EXPECT_TRUE(order.empty());
+}
+
+TEST_F(TimelineTest, the_poll_can_end_waiting_for_another_threads_run) {
+    std::atomic<bool> begun{false}, release{false};
+    const auto end = Clock::now() + 2s;
+    const auto first = timeline.enqueue(s1, {.task = [&](int) {
+                                                 for (begun = true; !release && Clock::now() < end;) std::this_thread::sleep_for(1ms);
+                                                 return Outcome{};
+                                             }});
+    std::thread other([&] { (void)timeline.run({first}, {}); });
+    while (!begun) std::this_thread::sleep_for(1ms);
+    const auto never = timeline.enqueue(s2, note("never"));
+    EXPECT_FALSE(timeline.run({never}, {.poll = [] { return true; }}));
+    release = true;
+    other.join();
+    EXPECT_TRUE(order.empty());
+}
+
+TEST_F(TimelineTest, an_operation_knows_whether_it_waits_for_a_callback) {
+    const auto before = timeline.enqueue(s1, note("before"));
+    const auto own = timeline.enqueue(s1, callback("callback", Clock::now() + 1h));
+    const auto behind = timeline.enqueue(s2, note("behind", {own}));
+    const auto beside = timeline.enqueue(StreamKey{0, 40}, note("beside"));
+    EXPECT_TRUE(timeline.waits_for_callback(own) && timeline.waits_for_callback(behind));
+    EXPECT_FALSE(timeline.waits_for_callback(before) || timeline.waits_for_callback(beside));
+    timeline.drop();
 }
 
 /// The callback thread as the bindings run it.
