@@ -69,7 +69,7 @@ INTERNAL = {
     """,
     "modules": """
         numba.cuda.api_util numba.cuda.cgutils numba.cuda.codegen numba.cuda.core.sigutils numba.cuda.cuda_paths
-        numba.cuda.cudadecl numba.cuda.cudaimpl numba.cuda.cudamath numba.cuda.descriptor numba.cuda.device_init
+        numba.cuda.cudadecl numba.cuda.cudaimpl numba.cuda.cudamath numba.cuda.descriptor numba.cuda.device_init numba.cuda.fp8
         numba.cuda.deviceufunc numba.cuda.launchconfig numba.cuda.locks
         numba.cuda.memory_management numba.cuda.models numba.cuda.printimpl numba.cuda.serialize
         numba.cuda.simulator numba.cuda.target numba.cuda.typing.templates numba.cuda.utils numba.cuda.np.ufunc
