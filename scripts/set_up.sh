@@ -78,8 +78,8 @@ optionally() {
 build_packages=('pip>=22.1' 'scikit-build-core>=0.10' 'pybind11>=2.12' 'numpy>=1.22' 'tqdm>=4.60')
 environment .venv "${build_packages[@]}" 'pytest>=7' 'hypothesis>=6' 'matplotlib>=3.5' 'mpmath>=1.3'
 if [[ $purpose == test || $purpose == bench ]]; then
-    # Notebooks, debuggers and cffi's pointers are tested where they are installed.
-    optionally .venv 'nbclient>=0.6' 'ipykernel>=6' pudb ipdb debugpy coverage cffi
+    # Notebooks, debuggers, cffi's pointers and NumPy's bfloat16 are tested where they are installed.
+    optionally .venv 'nbclient>=0.6' 'ipykernel>=6' pudb ipdb debugpy coverage cffi ml_dtypes
     # Without a CUDA toolkit numba-cuda cannot even be imported; the runtime library, 2 MB, is enough for that.
     environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' nvidia-cuda-runtime 'pytest>=7'
 fi
