@@ -59,15 +59,19 @@ def test_type_names_are_numbas(given, name):
         (types.void(types.float32), ("float32",), "none"),
         ("void()", (), "none"),
         ("int32(int32)", ("int32",), "int32"),
+        ("types.int32(types.int32)", ("int32",), "int32"),
     ],
 )
 def test_signatures_in_every_form(signature, arguments, returns):
     assert types.parse_signature(signature) == (arguments, returns)
 
 
-@pytest.mark.parametrize("text", ["void(float33)", "void(float32[:)", "__import__('os')", "float32[1:]"])
-def test_wrong_signatures_are_refused(text):
-    with pytest.raises(TypeError):
+@pytest.mark.parametrize(
+    "text, refusal",
+    [("void(float33)", NameError), ("void(float32[:)", SyntaxError), ("__import__('os')", NameError), ("float32[1:]", TypeError)],
+)
+def test_wrong_signatures_are_refused(text, refusal):
+    with pytest.raises(refusal):
         types.parse_signature(text)
 
 

@@ -8,6 +8,7 @@ import collections
 import enum
 import re
 import sys
+import types as python_types
 import weakref
 
 import numpy as np
@@ -434,18 +435,22 @@ def name_of(value):
 
 
 def evaluate(text):
-    """The type or signature that a string of Python makes of the names of types."""
+    """The type or signature that a string of Python makes of the names of types.
+
+    :raises NameError, SyntaxError: as Numba does
+    """
     # The text is the user's own source (a decorator argument); only type names can be reached from it.
     from cudasim import _value_types
 
     names = {**ALIASES, "Tuple": Tuple, "UniTuple": UniTuple, "Array": Array, "CPointer": CPointer, "voidptr": voidptr,
              **{name: getattr(_value_types, name) for name in _value_types.PUBLIC}}  # fmt: skip
+    names["types"] = python_types.SimpleNamespace(**names)
     try:
         return eval(text, {"__builtins__": {}}, names)  # noqa: S307
     except NameError as error:
-        raise TypeError(f"{text!r} is not a type or signature: {error}") from None
+        raise NameError(f"{text!r} is not a type or signature: {error}") from None
     except SyntaxError:
-        raise TypeError(f'{text!r} is not a type or signature; write "void(float32[:], int32)"') from None
+        raise SyntaxError(f'{text!r} is not a type or signature; write "void(float32[:], int32)"') from None
 
 
 def parse_type(text):
@@ -470,7 +475,10 @@ def parse_type(text):
         return Record(dtype)
     from cudasim import _value_types
 
-    return _value_types.from_name(text) or evaluate(text)
+    try:
+        return _value_types.from_name(text) or evaluate(text)
+    except (NameError, SyntaxError) as error:
+        raise TypeError(str(error)) from None
 
 
 def _split_names(text):

@@ -22,7 +22,7 @@ class BySignature(dict):
     def _key(self, signature):
         try:
             names = types.parse_signature(signature)[0]
-        except TypeError:
+        except (NameError, SyntaxError, TypeError):
             return signature
         return self._keys.get(names, signature)
 
