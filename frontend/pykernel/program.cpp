@@ -219,6 +219,7 @@ void Program::finish_with_cycle(Specialisation& head, std::size_t depth) {
 }
 
 std::optional<int> misfit(TypeRef given, TypeRef wanted) {
+    if (given->is(TypeKind::dim3) && wanted->is(TypeKind::dim3)) return 0;
     if (wanted->is(TypeKind::optional) || given->is(TypeKind::optional)) {
         if (given->is(TypeKind::none) || given == wanted) return 0;
         const auto one = misfit(given->is(TypeKind::optional) ? given->element() : given,
@@ -267,6 +268,7 @@ std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource&
         for (std::size_t i = 0; total && i < given.size(); ++i) {
             const auto one = i < wanted.size() ? misfit(given[i], wanted[i]) : std::nullopt;
             total = one && (*one <= 1 || !source.exact_signatures) ? std::optional(*total + *one) : std::nullopt;
+            if (one && given[i]->is(TypeKind::dim3)) wanted[i] = given[i];
             // A declared array or record may lie in any memory.
             if (one && given[i]->is(TypeKind::record))
                 wanted[i] = types.record_in(wanted[i], given[i]->address_space, given[i]->read_only);

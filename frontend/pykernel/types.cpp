@@ -366,6 +366,8 @@ TypeRef TypeTable::parse(std::string_view name) {
     if (name.starts_with("namedtuple(")) return parse_named_tuple(name);
     if (const TypeRef parsed = parse_array(name)) return parsed;
     if (name == "void*") return pointer(none);
+    if (name == "Dim3") return intern({.kind = TypeKind::dim3, .name = "Dim3"}, " declared");
+    if (name == "GridGroup") return method(int64, "GridGroup");
     if (name.ends_with('*')) {
         const TypeRef pointee = parse(name.substr(0, name.size() - 1));
         return pointee ? pointer(pointee) : nullptr;

@@ -186,7 +186,7 @@ class TypeTable {
     [[nodiscard]] TypeRef object(const GlobalValue& global);
     /// float32x4: four float32.
     [[nodiscard]] TypeRef vector(TypeRef component, unsigned count);
-    /// threadIdx and its kind: `global` says which.
+    /// threadIdx and its kind: `global` says which. Null in a declared signature, which takes any (parse()).
     [[nodiscard]] TypeRef dim3(const GlobalValue& global);
     /// Literals become their plain type, inside tuples too.
     [[nodiscard]] TypeRef without_literal(TypeRef type);

@@ -44,8 +44,30 @@ def numba_type(numba_types, own):
             return make(numba_types, own)
     if own.name == "bool":
         return numba_types.boolean
+    if own.name in ("Dim3", "GridGroup"):
+        return device_types()[own.name.lower() if own.name == "Dim3" else "grid_group"]
     found = getattr(numba_types, own.name, None)
     return found if isinstance(found, numba_types.Type) else None
+
+
+def device_types():
+    """Dim3, GridGroup, dim3 and grid_group, name → object: Numba's kind of types where numba has been imported, else ours."""
+    numba_types = real_numba_types()
+    if numba_types is not None:
+        return _device_types(numba_types)
+    from cudasim import _value_types
+
+    return {name: getattr(_value_types, name) for name in ("Dim3", "GridGroup", "dim3", "grid_group")}
+
+
+@functools.cache
+def _device_types(numba_types):
+    made = {}
+    for name, instance in (("Dim3", "dim3"), ("GridGroup", "grid_group")):
+        # They are where numba-cuda has them, so that they count as Numba's.
+        made[name] = type(name, (numba_types.Type,), {"__module__": "numba.cuda.types", "__doc__": f"The type {name}."})
+        made[instance] = made[name](name)
+    return made
 
 
 def _of(numba_types, own):

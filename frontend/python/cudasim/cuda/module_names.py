@@ -52,8 +52,7 @@ LAZY = {
     },
     "KernelRuntimeError": "cudasim.cuda.errors:KernelRuntimeError",
     "literal_unroll": "cudasim.cuda.misc.special:literal_unroll",
-    "optional": "cudasim.cuda.types:optional",
-    **{name: f"cudasim._value_types:{name}" for name in ("Dim3", "GridGroup", "dim3", "grid_group")},
+    **{name: f"cudasim.cuda.types:{name}" for name in ("Dim3", "GridGroup", "dim3", "grid_group", "optional")},
 }
 
 

@@ -1,6 +1,6 @@
 """numba.cuda.types: Numba's own types where numba has been imported (as in numba-cuda), else cudasim's."""
 
-from cudasim import _value_types, types as _types
+from cudasim import _numba_types, _value_types, types as _types
 from cudasim.types import real_numba_types as _real
 
 #: A package in numba-cuda; its modules are Numba's own (cudasim/switch.py).
@@ -12,8 +12,10 @@ _OURS = ("Dim3", "GridGroup", "dim3", "grid_group")
 
 def __getattr__(name):
     numba_types = _real()
-    if numba_types is not None and hasattr(numba_types, name) and name not in _OURS:
+    if numba_types is not None and hasattr(numba_types, name):
         return getattr(numba_types, name)
+    if name in _OURS:
+        return _numba_types.device_types()[name]
     if name == "bool":
         return _types.boolean
     if name == "bfloat16":
