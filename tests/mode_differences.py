@@ -10,7 +10,7 @@ import sys
 #: Reason → what users are told.
 REASONS = {
     "python's message": (
-        "Errors that CPython raises itself have its words: an index beyond a tuple, unpacking of another length, "
+        "Errors that CPython raises itself have its words: an index beyond a tuple or bytes, unpacking of another length, "
         "arithmetic with None. Class, thread and line are the same."
     ),
     "recursion": "Recursion ends at Python's own limit, `sys.getrecursionlimit()`, with the same RecursionError.",
@@ -51,6 +51,8 @@ KNOWN = {
     "test_functions.py::test_using_the_value_that_is_not_there_is_a_type_error_of_the_kernel": "python's message",
     "test_functions.py::test_declared_signatures_convert_arguments_and_result": "declared signature",
     "test_iteration.py::test_unpacking_an_array_of_another_length[2]": "python's message",
+    "test_characters.py::test_an_index_beyond_bytes_is_an_error": "python's message",
+    "test_characters.py::test_an_index_beyond_the_characters_is_an_error": "python's message",
     "test_tuples.py::test_comparison_with_nan_follows_python": "identity",
     "test_tuples.py::test_elements_by_running_index_are_checked": "python's message",
     "test_tuples.py::test_arrays_in_a_tuple_by_running_index_and_in_a_loop": "python's message",

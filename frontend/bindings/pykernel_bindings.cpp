@@ -39,6 +39,7 @@ GlobalValue global_value(py::handle description) {
         return {.kind = GlobalKind::date, .type_name = text(2), .integer = wrapped_integer(fields[1])};
     if (kind == "boolean") return {.kind = GlobalKind::boolean, .integer = py::cast<bool>(fields[1])};
     if (kind == "none") return {.kind = GlobalKind::none};
+    if (kind == "bytes") return {.kind = GlobalKind::bytes, .text = "bytes", .bytes = py::cast<std::string>(fields[1])};
     if (kind == "text") return {.kind = GlobalKind::text, .text = text(1)};
     if (kind == "data_type") return {.kind = GlobalKind::data_type, .text = text(1), .type_name = text(1)};
     if (kind == "intrinsic") return {.kind = GlobalKind::intrinsic, .text = text(1)};

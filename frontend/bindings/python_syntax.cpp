@@ -349,6 +349,9 @@ class Converter {
         } else if (PyUnicode_Check(value.ptr())) {
             result.kind = ExpressionKind::text;
             result.text = py::cast<std::string>(value);
+        } else if (PyBytes_Check(value.ptr())) {
+            result.kind = ExpressionKind::bytes;
+            result.text = py::cast<std::string>(value);
         } else if (value.ptr() == Py_Ellipsis) {
             result.kind = ExpressionKind::ellipsis;
         } else {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/pykernel/characters.h"
 #include "frontend/pykernel/program.h"
 #include "frontend/pykernel/subscripts.h"
 
@@ -12,6 +13,7 @@ namespace {
 /// Whether one element in memory can be given the value.
 bool fits_element(TypeRef element, TypeRef value) {
     if (element->is(TypeKind::record)) return value->is(TypeKind::record) && holds_fields_of(value, element);
+    if (element->is(TypeKind::characters)) return fits_characters(element, value);
     return value->is_scalar() && can_cast(value, element);
 }
 

@@ -4,6 +4,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include "frontend/pykernel/characters.h"
 #include "frontend/pykernel/dates.h"
 #include "frontend/pykernel/emission.h"
 
@@ -17,6 +18,9 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
     }
     if (left.type->is(TypeKind::optional) || right.type->is(TypeKind::optional))
         return binary(op, present(left), present(right));
+    const bool characters = left.type->is(TypeKind::characters) || right.type->is(TypeKind::characters);
+    if (is_comparison(op) && (characters || (is_bytes_constant(left.type) && is_bytes_constant(right.type))))
+        return emit_characters_operation(*this, op, left, right);
     if (op == Operator::in || op == Operator::not_in) {
         llvm::Value* found = contains(right, left);
         return number(op == Operator::in ? found : builder.CreateNot(found), types().boolean);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "frontend/pykernel/characters.h"
 #include "frontend/pykernel/emission.h"
 #include "frontend/pykernel/number_limits.h"
 #include "frontend/pykernel/subscripts.h"
@@ -181,6 +182,10 @@ Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* co
 
 Emitted FunctionEmitter::get_item(const Emitted& container, const Emitted& index, TypeRef result) {
     if (container.type->is(TypeKind::tuple)) return tuple_item(container, index, result);
+    if (container.type->is(TypeKind::characters)) {
+        llvm::Value* checked_index = check_index(index, characters_length(*this, container), 0);
+        return convert(number(character_at(*this, container, checked_index), types().uint64), result);
+    }
     if (container.type->is(TypeKind::flat))
         return load_element(flat_item(container, index), result, container.type->element()->aligned);
     if (const RecordField* field = indexed_field(container.type, index.type, {}))

@@ -41,6 +41,13 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
         case TypeKind::member:
             result = debug.createTypedef(debug_type(type->element()), type->name, unit_->getFile(), 0, nullptr);
             break;
+        case TypeKind::characters: {
+            const std::uint64_t bits = 8 * type->dimensions;
+            auto* one = debug.createBasicType(bits == 8 ? "char" : "unichr", bits, bits == 8 ? DW_ATE_unsigned_char : DW_ATE_UTF);
+            llvm::Metadata* range = debug.getOrCreateSubrange(0, static_cast<std::int64_t>(type->bits / bits));
+            result = debug.createArrayType(type->bits, static_cast<std::uint32_t>(bits), one, debug.getOrCreateArray({range}));
+            break;
+        }
         case TypeKind::record:
             result = debug.createPointerType(debug_record(type), 64);
             break;

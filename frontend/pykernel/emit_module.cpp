@@ -78,7 +78,7 @@ llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
 }
 
 llvm::Type* ModuleEmitter::memory_type(TypeRef scalar) {
-    if (scalar->is(TypeKind::record))
+    if (scalar->is(TypeKind::record) || scalar->is(TypeKind::characters))
         return llvm::ArrayType::get(llvm::Type::getInt8Ty(context), scalar->bytes());
     return scalar->is(TypeKind::boolean) ? llvm::Type::getInt8Ty(context) : value_type(scalar);
 }
@@ -86,6 +86,7 @@ llvm::Type* ModuleEmitter::memory_type(TypeRef scalar) {
 void ModuleEmitter::part_types(TypeRef type, bool in_memory, llvm::SmallVectorImpl<llvm::Type*>& types) {
     llvm::Type* int64 = llvm::Type::getInt64Ty(context);
     if (type->is(TypeKind::record)) types.push_back(value_type(type));
+    if (type->is(TypeKind::characters)) types.append((type->bits + 63) / 64, int64);
     if (type->is(TypeKind::complex)) types.append(2, value_type(program.types.component(type)));
     if (type->is_real() || type->is_date()) types.push_back(in_memory ? memory_type(type) : value_type(type));
     if (type->is(TypeKind::pointer)) types.push_back(llvm::PointerType::get(context, generic_space));
@@ -162,7 +163,8 @@ llvm::GlobalVariable* ModuleEmitter::constant_array(const GlobalValue& array, Ty
     llvm::GlobalVariable*& variable = constants_[&array];
     if (variable) return variable;
     const TypeRef plain = element->is(TypeKind::complex) ? program.types.component(element) : element;
-    llvm::Type* type = element->is(TypeKind::record) ? llvm::Type::getInt8Ty(context) : memory_type(plain);
+    const bool as_bytes = element->is(TypeKind::record) || element->is(TypeKind::characters);
+    llvm::Type* type = as_bytes ? llvm::Type::getInt8Ty(context) : memory_type(plain);
     const std::uint64_t count = array.bytes.size() / module.getDataLayout().getTypeAllocSize(type);
     llvm::Constant* data = count ? llvm::ConstantDataArray::getRaw(array.bytes, count, type)
                                  : llvm::ConstantAggregateZero::get(llvm::ArrayType::get(type, 0));

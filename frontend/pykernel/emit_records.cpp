@@ -10,6 +10,7 @@ namespace {
 /// In bytes; as NumPy's align=True and C lay records out.
 std::uint64_t alignment_of(TypeRef type) {
     if (type->is(TypeKind::array)) return alignment_of(type->element());
+    if (type->is(TypeKind::characters)) return type->dimensions;
     if (!type->is(TypeKind::record)) return type->bytes();
     std::uint64_t alignment = 1;
     for (const RecordField& field : type->fields) {

@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include "frontend/pykernel/characters.h"
 #include "frontend/pykernel/emission.h"
 
 namespace cudasim::pykernel {
@@ -48,6 +49,9 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
             for (std::int64_t stride : value.strides) result.parts.push_back(int64(stride));
             break;
         }
+        case GlobalKind::bytes:
+            return make_array(type, module.constant_array(value, types().uint8),
+                              std::array<llvm::Value*, 1>{int64(static_cast<std::int64_t>(value.bytes.size()))});
         case GlobalKind::array: {
             std::vector<llvm::Value*> shape;
             for (std::int64_t extent : value.shape) shape.push_back(int64(extent));
@@ -92,6 +96,7 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
         return builder.CreateOr(builder.CreateFCmpUNE(value.parts[0], zero),
                                 builder.CreateFCmpUNE(value.parts[1], zero));
     }
+    if (type->is(TypeKind::characters)) return builder.CreateICmpNE(characters_length(*this, value), int64(0));
     if (type->is(TypeKind::member)) return truth({type->element(), value.parts});
     if (type->is(TypeKind::optional)) {
         const Emitted inside{type->element(), Parts(value.parts.begin() + 1, value.parts.end())};
@@ -105,6 +110,7 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
     const TypeRef from = types().without_literal(value.type);
     if (from == type) return {type, value.parts};
     if (type->is(TypeKind::none)) return {type, {}};
+    if (type->is(TypeKind::characters)) return to_characters(*this, value, type);
     if (type->is(TypeKind::optional)) return make_optional(value, type);
     if (from->is(TypeKind::optional)) return convert(present(value), type);
     if (from->is(TypeKind::member)) return convert({from->element(), value.parts}, type);

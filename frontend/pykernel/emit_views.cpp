@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "frontend/pykernel/characters.h"
 #include "frontend/pykernel/emission.h"
 #include "frontend/pykernel/subscripts.h"
 
@@ -147,6 +148,7 @@ Emitted FunctionEmitter::select(const Emitted& array, const Emitted& index, Type
 
 Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element, bool aligned) {
     if (element->is(TypeKind::record)) return {element, {place}};
+    if (element->is(TypeKind::characters)) return load_characters(*this, place, element, aligned);
     Emitted result{element, {}};
     for (const auto& [part, type] : element_parts(place, element)) {
         auto* loaded = builder.CreateAlignedLoad(module.memory_type(type), part,
@@ -168,6 +170,7 @@ llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> FunctionEmitter::element_
 void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned) {
     if (element->is(TypeKind::record)) return copy_record(place, value, element);
     const Emitted converted = convert(value, element);
+    if (element->is(TypeKind::characters)) return store_characters(*this, place, converted, aligned);
     std::size_t i = 0;
     for (const auto& [part, type] : element_parts(place, element)) {
         llvm::Value* stored = to_memory(converted.parts[i++], type);

@@ -53,6 +53,8 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
             return constant({.kind = GlobalKind::boolean, .integer = syntax.integer}, place);
         case ExpressionKind::none:
             return constant({.kind = GlobalKind::none}, place);
+        case ExpressionKind::bytes:
+            return constant({.kind = GlobalKind::bytes, .bytes = syntax.text}, place);
         case ExpressionKind::text:
             return constant({.kind = GlobalKind::text, .text = syntax.text}, place);
         case ExpressionKind::attribute:

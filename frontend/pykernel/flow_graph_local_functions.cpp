@@ -18,7 +18,8 @@ FlowGraphBuilder::LocalFunction FlowGraphBuilder::local_function(const FunctionS
 
 void FlowGraphBuilder::define(const std::string& name, const FunctionSyntax& syntax) {
     if (functions_->contains(name) && !loops_.empty()) {
-        refuse_unsupported("the function '" + name + "' inside a kernel is defined again in a loop", syntax.location);
+        refuse_unsupported("the function '" + name + "' inside a kernel is defined again in a loop", syntax.location,
+                           Standing::not_gpu_code);
     }
     functions_->insert_or_assign(name, local_function(syntax));
     locals_.erase(name);

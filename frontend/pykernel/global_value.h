@@ -17,6 +17,7 @@ enum class GlobalKind {
     none,
     ellipsis,
     text,         ///< `text`
+    bytes,        ///< `bytes`
     tuple,        ///< `elements`; a named one: `text` is its class, `names`
     tuple_class,  ///< of named tuples: `text`, `names`
     member,       ///< of an enumeration: type_name, elements[0] is its value

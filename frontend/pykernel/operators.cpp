@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "frontend/pykernel/characters.h"
 #include "frontend/pykernel/dates.h"
 
 namespace cudasim::pykernel {
@@ -20,6 +21,7 @@ bool comparable(Program& program, Operator op, TypeRef left, TypeRef right) {
         return true;
     }
     if (left->is_date() || right->is_date()) return date_operation_type(program.types, op, left, right) != nullptr;
+    if (characters_operation(program.types, op, left, right)) return true;
     if (left->is(TypeKind::member) && left == right)
         return op == Operator::equal || op == Operator::not_equal || op == Operator::is || op == Operator::is_not;
     return program.promotion.binary(op, left->present(), right->present()) != nullptr;
@@ -52,7 +54,10 @@ TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (plain->elements.empty()) return program.types.literal(program.types.boolean, 0);
     const TypeRef element = plain->elements[0];
     const bool uniform = std::ranges::all_of(plain->elements, [&](TypeRef t) { return t == element; });
-    if (!uniform || !comparable(program, Operator::equal, value, element)) return nullptr;
+    const bool constants = value->is(TypeKind::characters) && std::ranges::all_of(plain->elements, [&](TypeRef t) {
+                               return character_size(t) == character_size(value);
+                           });
+    if (!constants && (!uniform || !comparable(program, Operator::equal, value, element))) return nullptr;
     return program.types.boolean;
 }
 
@@ -111,6 +116,7 @@ TypeRef tuple_operation(Program& program, Operator op, TypeRef left, TypeRef rig
 TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) {
     TypeTable& types = program.types;
     if (const TypeRef known = comparison_with_none(types, op, left, right)) return known;
+    if (const TypeRef known = characters_operation(types, op, left->present(), right->present())) return known;
     if (const TypeRef known = comparison_of_names(types, op, left, right)) return known;
     if (const TypeRef known = text_operation(types, op, left, right)) return known;
     left = left->present();
@@ -186,6 +192,7 @@ void check_condition(TypeRef type, Location place) {
     if (value->is(TypeKind::bfloat))  // a fact about Numba
         throw SourceError(ErrorClass::not_implemented,
                           "No definition for lowering <class 'bool'>(" + value->name + ",) -> bool: compare it with a number", place);
+    if (value->is(TypeKind::characters)) return;
     if (value->is_numeric() || value->is(TypeKind::none) || value->is(TypeKind::tuple)) return;
     refuse_typing("a value of type " + type->name + " cannot be a condition", place);
 }

@@ -309,6 +309,8 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             return types.ellipsis();
         case GlobalKind::text:
             return types.text(value.text);
+        case GlobalKind::bytes:
+            return types.bytes_constant(value.bytes);
         case GlobalKind::tuple: {
             std::vector<TypeRef> elements;
             for (const GlobalValue& element : value.elements) elements.push_back(type_of(element, place));

@@ -16,6 +16,7 @@ std::string quoted_names(TypeRef record) {
 /// What Numba calls its ABI alignment: of a record within a record, 1.
 std::uint64_t natural_alignment(TypeRef type) {
     if (type->is(TypeKind::array)) return natural_alignment(type->element());
+    if (type->is(TypeKind::characters)) return 1;  // read byte by byte where it has to be
     return type->is(TypeKind::record) ? 1 : type->bytes();
 }
 

@@ -5,6 +5,7 @@
 
 #include "frontend/pykernel/accumulator.h"
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/characters.h"
 #include "frontend/pykernel/dates.h"
 #include "frontend/pykernel/operators.h"
 #include "frontend/pykernel/subscripts.h"
@@ -19,7 +20,7 @@ std::int64_t characters(const std::string& text) {
 TypeRef type_len(const CallTyping& call) {
     const bool array = call[0]->is(TypeKind::array) && call[0]->dimensions > 0;
     const bool sized = call[0]->is(TypeKind::tuple) || call[0]->is(TypeKind::text) ||
-                       call[0]->is(TypeKind::range) || call[0]->is(TypeKind::flat);
+                       call[0]->is(TypeKind::range) || call[0]->is(TypeKind::flat) || call[0]->is(TypeKind::characters);
     if (!array && !sized) call.no_match();
     return call.types().int64;
 }
@@ -28,6 +29,7 @@ Emitted emit_len(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call[0].type;
     if (type->is(TypeKind::array)) return e.number(call[0].parts[1], e.types().int64);
+    if (type->is(TypeKind::characters)) return e.number(characters_length(e, call[0]), e.types().int64);
     if (type->is(TypeKind::range))
         return e.convert(e.number(e.range_length(call[0]), type->element()), e.types().int64);
     if (type->is(TypeKind::flat))

@@ -111,8 +111,6 @@ void refuse_construct(const std::string& construct, Location location) {
                                                   "a class as a pattern"};
     if (construct == "an integer of more than 64 bits")
         refuse_typing("Int value is too large: it does not fit in 64 bits", location);
-    if (construct == "a constant of type complex" || construct == "a constant of type bytes")
-        refuse_unsupported(construct + " is not supported in kernels yet", location);
     const bool is_bytecode = std::ranges::find(by_bytecode, construct) != std::end(by_bytecode);
     const std::string opcode = construct == "`import`"  ? "Use of unsupported opcode (IMPORT_NAME) found: "
                                : construct == "a class" ? "Use of unsupported opcode (LOAD_BUILD_CLASS) found: "

@@ -124,6 +124,7 @@ TypeRef pointee(TypeRef pointer, TypeRef index, Location place) {
 
 TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place) {
     if (container->is(TypeKind::text)) return character(types, container, index, place);
+    if (container->is(TypeKind::characters) && container->dimensions == 1 && index->is(TypeKind::integer)) return types.uint32;
     if (container->is(TypeKind::tuple)) {
         const auto count = static_cast<std::int64_t>(container->elements.size());
         if (index->is(TypeKind::slice)) {

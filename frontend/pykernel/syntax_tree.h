@@ -56,6 +56,7 @@ enum class ExpressionKind {
     boolean,
     none,
     text,
+    bytes,  ///< b"abc": text
     ellipsis,
     attribute,    ///< operands[0].text
     subscript,    ///< operands[0][operands[1]]

@@ -70,6 +70,26 @@ TypeRef TypeTable::text(std::string_view value) {
     return intern({.kind = TypeKind::text, .name = "Literal[str](" + std::string(value) + ")"});
 }
 
+TypeRef TypeTable::characters(unsigned size, unsigned count) {
+    static constexpr unsigned most_bytes = 1024;  // each word of eight is a variable of the compiled code
+    if (count == 0 || size * count > most_bytes) return nullptr;
+    return intern({.kind = TypeKind::characters,
+                   .bits = 8 * size * count,
+                   .dimensions = size,
+                   .name = std::string(size == 1 ? "[char x " : "[unichr x ") + std::to_string(count) + "]"});
+}
+
+TypeRef TypeTable::bytes_constant(const std::string& value) {
+    return intern({.kind = TypeKind::array,
+                   .elements = {uint8},
+                   .message = value,
+                   .dimensions = 1,
+                   .address_space = constant_space,
+                   .read_only = true,
+                   .name = "readonly bytes(uint8, 1d, C)"},
+                  value);
+}
+
 std::string Type::request_name() const {
     if (!is(TypeKind::tuple)) return name;
     std::string inside;
@@ -314,6 +334,10 @@ unsigned parse_count(std::string_view text) {
 }  // namespace
 
 TypeRef TypeTable::parse_scalar(std::string_view name) {
+    for (const auto& [prefix, size] : {std::pair<std::string_view, unsigned>{"[char x ", 1}, {"[unichr x ", 4}}) {
+        if (name.starts_with(prefix) && name.ends_with(']'))
+            return characters(size, parse_count(name.substr(prefix.size(), name.size() - prefix.size() - 1)));
+    }
     for (TypeKind kind : {TypeKind::moment, TypeKind::duration}) {
         const std::string_view prefix = kind == TypeKind::moment ? "datetime64[" : "timedelta64[";
         if (!name.starts_with(prefix) || !name.ends_with(']')) continue;

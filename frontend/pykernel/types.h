@@ -26,6 +26,7 @@ enum class TypeKind {
     member,    ///< of an enumeration: elements[0] is the type of its value
     exception,  ///< one that a kernel has made: `global` is the class, `message`
     text,
+    characters,  ///< an element of dtype S or U: bits; `dimensions` is the bytes of one character, 1 or 4
     tuple,     ///< elements
     optional,  ///< elements[0], or None: what a function returns that returns nothing on some paths
     array,     ///< elements[0], dimensions, layout, address_space
@@ -76,7 +77,7 @@ struct Type {
     std::optional<std::int64_t> literal;  ///< an integer or boolean known while compiling
     std::vector<const Type*> elements;
     std::vector<std::string> names;  ///< a named tuple's fields
-    std::string message;             ///< exception
+    std::string message;             ///< exception; of a bytes constant (an array) what it holds
     std::uint64_t values = 1;  ///< tuple: numbers, arrays and so on in it and in the tuples in it
     unsigned dimensions = 0;
     char layout = 'C';
@@ -107,7 +108,9 @@ struct Type {
         return named ? name.substr(0, name.find('(')) : std::string();
     }
     /// Can be an element of an array.
-    [[nodiscard]] bool lies_in_memory() const { return is_scalar() || kind == TypeKind::record; }
+    [[nodiscard]] bool lies_in_memory() const {
+        return is_scalar() || kind == TypeKind::record || kind == TypeKind::characters;
+    }
     [[nodiscard]] bool is_integral() const { return kind == TypeKind::boolean || kind == TypeKind::integer; }
     /// Its state lives at the place that made it (TypeTable::iterator).
     [[nodiscard]] bool is_iterator() const {
@@ -152,6 +155,10 @@ class TypeTable {
     [[nodiscard]] TypeRef date(TypeKind kind, std::string_view unit);
     [[nodiscard]] TypeRef literal(TypeRef base, std::int64_t value);
     [[nodiscard]] TypeRef text(std::string_view value);
+    /// Elements of dtype S (size 1) or U (size 4). Null where a value would be unreasonably long.
+    [[nodiscard]] TypeRef characters(unsigned size, unsigned count);
+    /// b"abc".
+    [[nodiscard]] TypeRef bytes_constant(const std::string& value);
     [[nodiscard]] TypeRef tuple(std::vector<TypeRef> elements);
     /// Of a class made by collections.namedtuple.
     [[nodiscard]] TypeRef named_tuple(std::string_view class_name, std::vector<std::string> names,

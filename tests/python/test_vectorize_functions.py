@@ -253,8 +253,12 @@ def test_what_the_compiler_does_not_know_yet_is_said_at_the_function(mode):
     if mode == "python":
         pytest.skip("Python mode was asked for: nothing to say")
 
+    @cuda.jit(device=True)
+    def take(iterator):
+        return next(iterator)
+
     def first(x):
-        return x + b"a"[0]
+        return x + take(iter((97, 98)))
 
     with pytest.warns(errors.CudasimWarning, match="runs in Python mode") as caught:
         assert cuda.vectorize(["int64(int64)"])(first)(np.arange(2)).tolist() == [97, 98]

@@ -27,6 +27,8 @@ _NUMPY_NOT_YET = ("nditer",)
 _NUMPY_ALLOCATES = ("array", "arange", "empty", "empty_like", "full", "full_like", "linspace", "ones", "ones_like",
                     "zeros", "zeros_like")
 _UNDEFINED = object()
+#: In bytes: TypeTable::characters() of the compiler.
+_LARGEST_CHARACTERS = 1024
 _INT64_MIN, _INT64_END, _UINT64_END = -(1 << 63), 1 << 63, 1 << 64
 _BUILTINS = {value: name for name, value in vars(builtins).items()
              if callable(value) and not (isinstance(value, type) and issubclass(value, BaseException))}
@@ -145,7 +147,9 @@ def describe(value, name, register_function):
     if isinstance(value, (complex, np.complexfloating)):
         return _complex(value)
     if isinstance(value, str):
-        return ("text", value)
+        return ("text", str(value))
+    if isinstance(value, bytes):
+        return ("bytes", bytes(value))
     if isinstance(value, tuple):
         return _tuple(value, name, register_function)
     if isinstance(value, np.ndarray):
@@ -225,8 +229,10 @@ def _array(value, name):
     if value.dtype.names is not None:
         return _record_array(value, name)
     largest = 16 if value.dtype.kind == "c" else 8
-    if value.dtype.kind not in "biufcmM" and not _is_bfloat16(value.dtype) or value.dtype.itemsize > largest:
-        kind = "unsupported" if value.dtype.kind in "OSU" or value.dtype.itemsize > largest else "not_yet"
+    if value.dtype.kind in "SU":
+        largest = _LARGEST_CHARACTERS
+    if value.dtype.kind not in "biufcmMSU" and not _is_bfloat16(value.dtype) or value.dtype.itemsize > largest:
+        kind = "unsupported" if value.dtype.kind == "O" or value.dtype.itemsize > largest else "not_yet"
         return (kind, f"an array of {value.dtype} is not supported in kernels")
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
     return ("array", name, name_of(native.dtype), list(value.shape), native.tobytes())

@@ -428,8 +428,8 @@ def name_of(value):
             return dtype.name + ("" if "[" in dtype.name else "[]")
         if dtype.name in ALIASES:
             return ALIASES[dtype.name].name
-        if dtype.names is not None and dtype.isnative:
-            return _record_names.record_name(dtype)
+        if (dtype.names is not None or dtype.kind in "SU") and dtype.isnative:
+            return _record_names.dtype_name(dtype)
         raise TypeError(f"cudasim has no type for the NumPy dtype {dtype}")
     raise TypeError(f"not a type: {value!r}")
 

@@ -171,3 +171,21 @@ def test_refusals(body, message):
     exec(compile(source, "<refused function>", "exec"), namespace)
     linecache.cache["<refused function>"] = (len(source), None, source.splitlines(True), "<refused function>")
     assert message in refusal(errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", "int64")
+
+
+def test_a_function_that_is_defined_again_in_a_loop_is_refused_as_by_numba():
+    from cudasim import errors, options
+
+    def kernel(out):
+        def same(x):
+            return x
+
+        for i in range(2):
+            out[i] = same(i)
+
+            def same(x):
+                return x + 1
+
+    with options.override(mode="native"), pytest.raises(errors.UnsupportedError, match="defined again in a loop") as refusal:
+        cuda.jit(kernel)[1, 1](np.zeros(2))
+    assert refusal.value.standing == "not-gpu-code"

@@ -99,7 +99,7 @@ def dtype_of(kind):
     if isinstance(kind, type) and issubclass(kind, np.generic):
         return np.dtype(kind)
     parsed = types.parse_type(types.name_of(kind))
-    return parsed.dtype if isinstance(parsed, (types.Scalar, types.Bfloat16, types.Record)) else np.dtype(str(parsed))
+    return parsed.dtype if isinstance(getattr(parsed, "dtype", None), np.dtype) else np.dtype(str(parsed))
 
 
 def numpy_view(address, shape, strides, dtype, writable, owner):
