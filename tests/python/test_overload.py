@@ -5,7 +5,7 @@ import collections
 import numpy as np
 import pytest
 from cudasim import cuda, errors, options
-from cudasim.cuda import types
+from cudasim.cuda import extending, types
 from cudasim.cuda.extending import is_jitted, overload, overload_attribute, overload_method, register_jitable
 
 
@@ -388,3 +388,36 @@ def test_methods_and_attributes_beside_numba(run_with_numba, module):
         ENABLE_CUDASIM="1",
     )
     assert done.stdout == "[3. 4. 1. 2.]\n" * 2, done.stderr
+
+
+def test_extensions_get_the_types_that_programs_register():
+    class Wrapped:
+        def __init__(self, array):
+            self.array = array
+
+    class Count:
+        def __index__(self):
+            return 5
+
+    @extending.typeof_impl.register(Wrapped)
+    def type_of_wrapped(value, context):
+        return types.Array(types.float64, 1, "C")
+
+    @extending.typeof_impl.register(Count)
+    def type_of_count(value, context):
+        return types.int64
+
+    class Unwrapping:
+        seen = []
+
+        def prepare_args(self, ty, val, stream, retr):
+            self.seen.append(str(ty))
+            return ty, val.array if isinstance(val, Wrapped) else val
+
+    @cuda.jit(extensions=[Unwrapping()])
+    def kernel(out, count):
+        out[0] = count + 1
+
+    array = np.zeros(1)
+    kernel[1, 1](Wrapped(array), Count())
+    assert array[0] == 6 and Unwrapping.seen == ["array(float64, 1d, C)", "int64"]

@@ -6,6 +6,7 @@ tuples too. What it appends to `retr` is called when the kernel has run.
 
 from cudasim import types
 from cudasim.cuda.arguments import type_name
+from cudasim.cuda.registered_types import registered_type
 
 
 def prepared(extensions, args, stream):
@@ -25,8 +26,9 @@ def _prepared(extensions, value, stream, afterwards):
 
 
 def _type_of(value):
-    """Numba's type object where Numba is loaded, else ours; None for what kernels do not take: an extension may know it."""
+    """Numba's type object where Numba is loaded, else ours; for what kernels do not take what a program has registered
+    (typeof_impl), or None: an extension may know it."""
     try:
         return types.public(type_name(value))
     except (TypeError, ValueError, NotImplementedError):
-        return None
+        return registered_type(value)

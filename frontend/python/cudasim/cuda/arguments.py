@@ -24,6 +24,7 @@ from cudasim.cuda.device_record import DeviceRecord
 from cudasim.cuda.host_visible import is_page_locked
 from cudasim.cuda.host_visible_arrays import device_view
 from cudasim.cuda.performance_warnings import warn_of_host_copy
+from cudasim.cuda.registered_types import registered_type
 
 _FORMATS = {
     "bool": "?",
@@ -184,6 +185,9 @@ def type_name(value):
         return type_name(value.value)
     if is_cuda_array(value):
         return _device_array_type(as_cuda_array(value, sync=False))
+    registered = getattr(registered_type(value), "name", None)
+    if registered in _FORMATS:
+        return registered
     what = "None" if value is None else f"a value of {kind}"
     if isinstance(value, _NOT_PASSED):
         raise NotImplementedError(f"{what} cannot be passed to a kernel; {_PASSED}")

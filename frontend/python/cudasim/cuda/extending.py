@@ -12,7 +12,7 @@ from cudasim import _overloads
 _NUMBAS = """
     as_numba_type box infer infer_getattr lower_builtin lower_cast lower_getattr lower_getattr_generic
     lower_setattr lower_setattr_generic make_attribute_wrapper models overload_classmethod reflect register_model
-    type_callable typeof_impl unbox
+    type_callable unbox
 """.split()
 
 
@@ -101,6 +101,14 @@ _ELSEWHERE = {
 
 
 def __getattr__(name):
+    if name == "typeof_impl":
+        from cudasim.types import real_numba_types
+
+        if real_numba_types() is None:
+            from cudasim.cuda.registered_types import typeof_impl
+        else:
+            from numba.extending import typeof_impl
+        return typeof_impl
     if name not in _NUMBAS:
         raise AttributeError(f"module 'numba.cuda.extending' has no attribute {name!r}")
     try:
@@ -112,4 +120,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*_NUMBAS, "intrinsic", "is_jitted", "overload", "overload_attribute", "overload_method", "register_jitable"])
+    return sorted([*_NUMBAS, "intrinsic", "is_jitted", "overload", "overload_attribute", "overload_method", "register_jitable", "typeof_impl"])

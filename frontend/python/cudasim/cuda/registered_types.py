@@ -1,0 +1,30 @@
+"""typeof_impl: the types that programs say their own objects have, numba's register where numba has been imported, else one of
+ours. What becomes of such objects at a launch is the business of @cuda.jit's extensions (argument_extensions.py)."""
+
+import functools
+import sys
+
+
+@functools.singledispatch
+def typeof_impl(value, context):
+    """The type of a value; `@typeof_impl.register(Class)` decorates the function that says it. None: not known."""
+    return None
+
+
+def registered_type(value):
+    """What a program has registered for the class of a value, or None."""
+    implementations = [typeof_impl]
+    numbas = sys.modules.get("numba.core.typing.typeof")
+    if numbas is not None:
+        implementations.append(numbas.typeof_impl)
+    for known in implementations:
+        found = known.dispatch(type(value))
+        if found.__module__.partition(".")[0] not in ("numba", "cudasim"):
+            return found(value, _context(numbas))
+    return None
+
+
+def _context(numbas):
+    from cudasim.cuda.typing.typeof import Purpose
+
+    return Purpose.argument if numbas is None else numbas._TypeofContext(numbas.Purpose.argument)
