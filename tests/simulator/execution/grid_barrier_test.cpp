@@ -75,6 +75,25 @@ TEST_P(GridBarriers, a_block_that_ends_without_coming_is_a_deadlock_that_names_i
     EXPECT_EQ(result.findings.size(), 1U);
 }
 
+TEST(GridBarrierOrder, random_schedules_shuffle_the_blocks_again) {
+    bool differed = false;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        std::vector<unsigned> before, after;
+        LaunchOptions options;
+        options.policy = Policy::random;
+        options.workers = 1;
+        options.seed = seed;
+        const auto result = launch_function([&](ThreadHandle& thread) {
+            before.push_back(thread.ctaid().x);
+            meet(thread);
+            after.push_back(thread.ctaid().x);
+        }, {{16}, {1}, 0}, options);
+        EXPECT_EQ(messages(result), "");
+        differed |= before != after;
+    }
+    EXPECT_TRUE(differed);
+}
+
 /// Some threads of a block, or all; blocks that start before the others, or last.
 TEST_P(GridBarriers, a_spin_for_which_others_wait_at_the_grid_is_a_livelock) {
     for (const unsigned spinner : {0U, 39U}) {
