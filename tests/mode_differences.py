@@ -21,10 +21,6 @@ REASONS = {
         "The types that a device function's signature declares do not convert its arguments and its result."
     ),
     "fma": "`CUDASIM_FMA=1` contracts nothing: every operation is rounded.",
-    "exception arguments": (
-        "An exception raised with several arguments keeps them: the coordinates are put before the first one, as "
-        "with Numba on a GPU."
-    ),
     "dates": "datetime64 and timedelta64 are NumPy's: a duration divided by zero warns, np.int64(date) is refused.",
     "pytest": None,  # its rewritten asserts run in Python mode only: they say more
 }
@@ -45,7 +41,6 @@ ALSO = [
 KNOWN = {
     "test_dates.py::test_constants_arguments_local_variables_and_tuples": "dates",
     "test_dates.py::test_durations_times_and_by_numbers": "dates",
-    "test_functions.py::test_exceptions_with_several_constants": "exception arguments",
     "test_functions.py::test_assert_with_and_without_message": "pytest",
     "test_functions.py::test_recursion_that_is_too_deep_ends_the_thread": "recursion",
     "test_functions.py::test_using_the_value_that_is_not_there_is_a_type_error_of_the_kernel": "python's message",

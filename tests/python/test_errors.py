@@ -353,7 +353,7 @@ def test_raise_of_a_class_that_only_the_kernels_function_knows():
         if x == 1:
             raise Local
         if x == 2:
-            raise json.JSONDecodeError("a JSON error wants more than a message", "", 0)
+            raise json.JSONDecodeError("wants more than a message", "text", 3)
 
     @cuda.jit
     def kernel(x):
@@ -362,7 +362,8 @@ def test_raise_of_a_class_that_only_the_kernels_function_knows():
     error = raised(kernel[1, 1], 1)
     assert type(error) is Local and str(error) == "tid=[0, 0, 0] ctaid=[0, 0, 0]"
     error = raised(kernel[1, 1], 2)
-    assert type(error) is KernelError and "JSONDecodeError: tid=[0, 0, 0]" in str(error)
+    assert type(error) is json.JSONDecodeError and error.pos == 3
+    assert error.msg == "tid=[0, 0, 0] ctaid=[0, 0, 0]: wants more than a message"
 
 
 def test_assert_in_a_kernel():

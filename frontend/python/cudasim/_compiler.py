@@ -12,6 +12,7 @@ from cudasim._cuda_errors import LinkerError
 from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
 from cudasim._linked_code import images_of
+from cudasim._raised_exceptions import RaisedExceptions
 from cudasim._resolve import describe, globals_of
 from cudasim._tracebacks import name_in_debug_info
 from cudasim.kernel_library import LibraryFunction, named
@@ -125,14 +126,14 @@ class _Program:
     """The kernel and, transitively, every function that it names, in the form of compile_python().
 
     functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
-    dispatchers: of the functions, by number. exceptions: the classes that they name, by their own names.
+    dispatchers: of the functions, by number. exceptions: what they raise.
     """
 
     def __init__(self, pyfunc, links, without_debuggers):
         self.functions, self.order, self.sources, self.constants, self.dispatchers = [], [], {}, [], {}
         self.extensions = {}  # (type name, attribute) → (number of the function, whether it is a method)
         self._without_debuggers = without_debuggers
-        self.exceptions = {}
+        self.exceptions = RaisedExceptions()
         self._numbers, self._overloaded, self._links = {}, {}, dict.fromkeys(links)
         self._intrinsics = {}  # symbol → images
         self._add(pyfunc, ())
@@ -162,7 +163,7 @@ class _Program:
         """The number of a dispatcher's function, or of an Overloaded; of a declared function only its links count, of
         an exception that it is known."""
         if isinstance(callee, type):
-            self.exceptions.setdefault(callee.__name__, callee)
+            self.exceptions.add_class(callee)
             return None
         self._links.update(dict.fromkeys(getattr(callee, "links", ())))
         if hasattr(callee, "__cudasim_foreign__"):
@@ -252,6 +253,7 @@ class _Program:
         outer = {}
         if "choices" not in described:
             outer = globals_of(function, source.node, self._register)
+            self.exceptions.add_statements(function, source.node)
             if not described["library_name"]:
                 self.constants += frozen_constants(function, source, outer)
         node = _stripped(source.node) if self._without_debuggers else source.node

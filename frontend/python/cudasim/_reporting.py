@@ -8,19 +8,16 @@ the kernel's file and line.
 import builtins
 import os
 import sys
-import types
 from typing import NamedTuple, Optional
 
 from cudasim import errors
 from cudasim._numba_config import poses_as_gpu
+from cudasim._raised_exceptions import NONE
 from cudasim._tracebacks import at_kernel_lines, warn_at
 from cudasim.findings import from_native
 
 #: Error findings of this process, for the exit status of `cudasim run`.
 error_count = 0
-
-#: No classes.
-NONE = types.MappingProxyType({})
 
 
 class FromThread(NamedTuple):
@@ -39,7 +36,7 @@ def deliver(report, kernel_globals, write_back, exceptions=NONE, raised=FromThre
 
     :param report: None when there is nothing but what ends the launch
     :param write_back: called without arguments when the launch counts as done
-    :param exceptions: the classes that compiled code may raise, by their names
+    :param exceptions: what compiled code may raise
     :param raised: of the lowest thread that raised; without exception in native mode
     :param ends_launch: what ends the launch: KeyboardInterrupt, a debugger's quitting
     """
@@ -113,9 +110,7 @@ def _with_coordinates(exception, found, main_index, error_indices):
         made = make_exception(finding, also)
         if not isinstance(exception, type(made)):
             return made.with_traceback(exception.__traceback__)
-    text = _message(finding, also)
-    if len(exception.args) > 1 and isinstance(exception.args[0], str):
-        text = f"{_where(finding)}: {exception.args[0]}"
+    text = _message(finding, also, exception.args[0] if len(exception.args) > 1 else finding.message)
     try:
         exception.args = (text, *exception.args[1:])
     except Exception:  # noqa: BLE001 - the user's class may forbid it
@@ -147,9 +142,9 @@ def _where(finding):
     return f"In function {place.function!r}, file {file}, line {place.line}, {finding.coordinates}"
 
 
-def _message(finding, also):
-    """Thread and message of a finding, with the other kinds of errors appended."""
-    message = f"{_where(finding)}: {finding.message}" if finding.message else _where(finding)
+def _message(finding, also, said):
+    """Thread and what was said, with the other kinds of errors appended."""
+    message = f"{_where(finding)}: {said}" if said != "" else _where(finding)
     for other in also:
         message += f"\nalso: {other.exception_type}: {other.headline()}"
         if other.place is not None:
@@ -159,7 +154,8 @@ def _message(finding, also):
 
 def make_exception(finding, also, exceptions=NONE):
     """The exception for a finding, with the other kinds of errors appended to its message."""
-    message = _message(finding, also)
+    first, *rest = exceptions.arguments.get((finding.exception_type, finding.message), (finding.message,))
+    message = _message(finding, also, first)
     if finding.exception_type == "MemoryError" and finding.cuda_error_code:
         return errors.KernelMemoryError(message, finding.cuda_error_code)
     if finding.exception_type == "TimeoutError":
@@ -168,21 +164,21 @@ def make_exception(finding, also, exceptions=NONE):
         return KeyboardInterrupt(message)
     if finding.exception_type == "RuntimeError" and finding.kind != "kernel-exception":
         return errors.KernelError(message)
-    return _instance(_named_class(finding, exceptions), finding.exception_type, message)
+    return _instance(_named_class(finding, exceptions), finding.exception_type, message, *rest)
 
 
 def _named_class(finding, exceptions):
     """The class that the kernel raised, or the built-in one that stands for a fault."""
-    value = exceptions.get(finding.exception_type) if finding.kind == "kernel-exception" else None
+    value = exceptions.classes.get(finding.exception_type) if finding.kind == "kernel-exception" else None
     if value is None:
         value = getattr(builtins, finding.exception_type, None)
     return value if isinstance(value, type) and issubclass(value, Exception) else None
 
 
-def _instance(exception_class, name, message):
+def _instance(exception_class, name, message, *rest):
     if exception_class is not None:
         try:
-            return exception_class(message)
+            return exception_class(message, *rest)
         except Exception:  # noqa: BLE001 - the user's class may ask for anything
             pass
     return errors.KernelError(f"{name}: {message}")

@@ -107,7 +107,7 @@ def test_exceptions_with_several_constants():
 
     with pytest.raises(RuntimeError) as caught:
         evaluate(kernel)
-    assert str(caught.value).endswith(": ('code', 7, 0.5)")
+    assert caught.value.args == ("tid=[0, 0, 0] ctaid=[0, 0, 0]: code", 7, 0.5)
 
 
 def test_assert_with_and_without_message():
