@@ -333,10 +333,14 @@ def test_pending_calls_of_the_time_limit_do_not_reach_the_next_launch():
 
 
 def test_a_warning_that_is_an_error_ends_the_launch_cleanly():
+    @cuda.jit(device=True)
+    def first(iterator):
+        return next(iterator)
+
     @cuda.jit
     def doubles(x):
         i = cuda.grid(1)
-        x[i] = x[i] * 2 + b"\0"[0]
+        x[i] = x[i] * 2 + 0 * first(iter(x))
         cuda.syncthreads()
 
     x = np.full(64, 1 + 2j)
