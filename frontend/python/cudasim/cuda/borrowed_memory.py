@@ -6,6 +6,7 @@ driver knows already, for more memory than the simulated device has left, and fo
 """
 
 from cudasim.cuda import host_visible, stream_work
+from cudasim.cuda.array_functions import to_device
 from cudasim.cuda.context import context_of, current_device
 from cudasim.cuda.device_array import DeviceNDArray
 from cudasim.errors import CudaAPIError
@@ -23,7 +24,8 @@ class BorrowedMemory:
         self._device = current_device()
         self._views = {}  # address → device array
         self._lends = (
-            not stream_work.deferred()
+            total >= _SMALLEST
+            and not stream_work.deferred()
             and not context_of(self._device).has_plug_in
             and total <= self._device.native.memory_info()[0]
         )
@@ -34,6 +36,11 @@ class BorrowedMemory:
     def __exit__(self, *_):
         for address in self._views:
             self._device.native.free(address, "cuMemHostUnregister")
+
+    def on_device(self, host, stream):
+        """A device array with what the host array holds: over its memory, or a copy."""
+        lent = self.view(host)
+        return to_device(host, stream) if lent is None else lent
 
     def view(self, host):
         """A device array over the memory of a host array, or None where it has to be copied."""

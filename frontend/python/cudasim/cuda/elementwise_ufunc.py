@@ -72,13 +72,12 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         """Of host arrays, as a new host array."""
         flat = [array if array.ndim == 1 else array.ravel() for array in arrays]
         result = np.empty(math.prod(shape), result_type)
-        every = [*flat, result]
-        with BorrowedMemory(sum(array.nbytes for array in every)) as memory:
-            lent = [memory.view(array) for array in every]
-            parameters = [to_device(array, stream) if view is None else view for array, view in zip(flat, lent)]
-            target = _unwritten(result.shape, result_type, stream) if lent[-1] is None else lent[-1]
+        with BorrowedMemory(sum(array.nbytes for array in (*flat, result))) as memory:
+            parameters = [memory.on_device(array, stream) for array in flat]
+            lent = memory.view(result)
+            target = _unwritten(result.shape, result_type, stream) if lent is None else lent
             kernel.forall(result.size, tpb=threads_per_block(self.max_blocksize), stream=stream)(*parameters, target)
-            if lent[-1] is None:
+            if lent is None:
                 target.copy_to_host(result, stream=stream)
         return result.reshape(shape)
 

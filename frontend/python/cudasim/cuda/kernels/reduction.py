@@ -125,8 +125,7 @@ class Reduce:
             return self._reduced(arr, res, init, stream)
         arr = np.ascontiguousarray(arr)
         with BorrowedMemory(arr.nbytes) as memory:
-            lent = memory.view(arr)
-            return self._reduced(cuda.to_device(arr, stream=stream) if lent is None else lent, res, init, stream)
+            return self._reduced(memory.on_device(arr, stream), res, init, stream)
 
     def _reduced(self, arr, res, init, stream):
         from cudasim import cuda
