@@ -4,13 +4,13 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-# The Python that .venv is made from: any CPython >= 3.9 with headers.
+# The Python that .venv is made from: any CPython >= 3.10 with headers.
 PYTHON ?= python3
 export PYTHON
 VENV := .venv/bin
 JOBS := $(shell nproc)
 
-.PHONY: help build demo test test-cpp test-python test-sanitize fuzz bench bench-check wheel format clean
+.PHONY: help build demo test test-cpp test-python test-pythons test-arm test-sanitize fuzz bench bench-check wheel format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ build: ## set up and build; afterwards .venv/bin/python imports cudasim and .ven
 demo: build ## an unchanged numba.cuda script on a photograph, then the same kernel with a bug
 	@scripts/demo.sh
 
-test: ## all tests: GoogleTest, then pytest
+test: ## all tests on one Python: GoogleTest, then pytest
 	@scripts/set_up.sh test
 	@scripts/build.sh tests
 	@$(MAKE) --no-print-directory test-cpp test-python
@@ -33,6 +33,15 @@ test-cpp: # (after `make test` built everything)
 test-python: # (after `make test` built everything)
 	CUDASIM_TEST_NUMBA_PYTHON=$(CURDIR)/.venv-numba/bin/python $(VENV)/python -m pytest -q --durations=5 \
 	    tests
+
+test-pythons: ## the tests of Python mode, of debuggers and a sample on every CPython found, PYTHONS="3.12 /path/python"
+	@scripts/set_up.sh build
+	@scripts/build.sh
+	@PYTHONS="$(PYTHONS)" scripts/test_pythons.sh $(if $(EXCEPT_VENV),--except-venv)
+
+test-arm: ## the engine's tests for 64-bit Arm, cross-compiled and run under qemu-user
+	@scripts/set_up.sh build
+	@scripts/test_arm64.sh
 
 test-sanitize: ## the engine's tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/set_up.sh test

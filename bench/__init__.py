@@ -5,6 +5,8 @@ workloads.py  input data and NumPy's results, the same for every side
 kernels.py    the kernels, unchanged numba.cuda code, for cudasim and for Numba's simulator
 compiling.py  how long compiling takes
 loops.py      the same work as plain loops under @njit
-measure.py    one side in a process of its own: python -m bench.measure cudasim|simulator|njit
+pocl.py       the same kernels in OpenCL (pocl_kernels.cl) on PoCL
+timing.py     medians of repeated runs; processor time where a measurement has one core
+measure.py    one side in a process of its own: python -m bench.measure cudasim|simulator|njit|numpy|pocl
 __main__.py   runs the sides, prints the table, writes JSON
 """

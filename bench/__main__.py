@@ -37,15 +37,18 @@ def measure(python, side, names, cache=None):
 
 
 def measure_all(numba_python, bars):
-    """{side: {name: value}}, {side: versions}; peers run right before cudasim."""
-    results, found = {"cudasim": {}, "simulator": {}, "njit": {}, "numpy": {}}, {}
-    for side in ("simulator", "njit", "numpy"):
+    """{side: {name: value}}, {side: versions}, {side: why it is absent}; peers run right before cudasim."""
+    results, found, absent = {"cudasim": {}, "simulator": {}, "njit": {}, "numpy": {}, "pocl": {}}, {}, {}
+    for side in ("simulator", "njit", "numpy", "pocl"):
         names = list(dict.fromkeys(bar.peer_measurement for bar in bars if bar.peer == side))
         print(f"bench: {side}: {', '.join(names)}" if names else f"bench: {side}: nothing", flush=True)
         answer = measure(sys.executable if side == "numpy" else numba_python, side, names)
+        if "absent" in answer:
+            absent[side] = answer["absent"]
+            continue
         results[side] |= answer["results"]
         found[side] = answer["versions"]
-    ours = [bar.name for bar in bars]
+    ours = list(dict.fromkeys(bar.measurement for bar in bars if bar.peer not in absent))
     print(f"bench: cudasim: {', '.join(ours)}", flush=True)
     groups = [[name] for name in ours if name in FRESH]
     groups.append([name for name in ours if name in ONE_CORE - FRESH])
@@ -59,7 +62,7 @@ def measure_all(numba_python, bars):
             answer = measure(sys.executable, "cudasim", group)
         results["cudasim"] |= answer["results"]
         found["cudasim"] = answer["versions"] or found.get("cudasim", {})
-    return results, found
+    return results, found, absent
 
 
 def quantity(value, unit):
@@ -74,7 +77,7 @@ def quantity(value, unit):
 
 
 def row_of(bar, results):
-    ours = results["cudasim"][bar.name]
+    ours = results["cudasim"][bar.measurement]
     peer = results[bar.peer][bar.peer_measurement] if bar.peer else None
     return {
         "name": bar.name, "title": bar.title, "unit": bar.unit, "cudasim": ours, "peer": bar.peer or None,
@@ -113,12 +116,17 @@ def main():
     if unknown:
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     bars = [bar for bar in BARS if not arguments.names or bar.name in arguments.names]
-    results, found = measure_all(arguments.numba, bars)
-    rows = [row_of(bar, results) for bar in bars]
+    results, found, absent = measure_all(arguments.numba, bars)
+    rows = [row_of(bar, results) for bar in bars if bar.peer not in absent]
     print_table(rows)
+    skipped = [{"name": bar.name, "reason": absent[bar.peer]} for bar in bars if bar.peer in absent]
+    for row in skipped:
+        print(f"bench: {row['name']} skipped: {row['reason']}")
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"rows": rows, "versions": found, "cores": os.cpu_count()}, indent=2)
+        text = json.dumps(
+            {"rows": rows, "skipped": skipped, "versions": found, "cores": os.cpu_count()}, indent=2
+        )
         arguments.json.write_text(text + "\n")
         print(f"bench: written to {arguments.json}")
     missed = [row["name"] for row in rows if not row["within_twice"]]

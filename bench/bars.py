@@ -5,16 +5,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bar:
-    name: str  # of the measurement on every side
+    name: str  # of the measurement on every side, unless told otherwise below
     title: str
-    peer: str  # "simulator", "njit", "numpy", or "" for an absolute bar
+    peer: str  # "simulator", "njit", "numpy", "pocl", or "" for an absolute bar
     limit: float  # with a peer: a ratio; else in the measurement's unit
     unit: str = "s"
     peer_name: str = ""  # of the peer's measurement, where that is another
+    own_name: str = ""  # of cudasim's measurement, where that is another
 
     @property
     def peer_measurement(self):
         return self.peer_name or self.name
+
+    @property
+    def measurement(self):
+        return self.own_name or self.name
 
     @property
     def faster(self):
@@ -31,6 +36,16 @@ class Bar:
         return ratio >= self.limit / slack if self.faster else ratio <= self.limit * slack
 
 
+def _beside_pocl(measurement, title, limit):
+    """The same kernel in OpenCL, compiled by PoCL, which checks nothing."""
+    return Bar(
+        f"pocl_{measurement}",
+        f"{title}, one core",
+        "pocl",
+        limit,
+        peer_name=measurement,
+        own_name=measurement,
+    )
 
 
 def _python_mode(name, title):
@@ -46,6 +61,7 @@ BARS = (
     Bar("matmul_tiled_small", "64 x 64 matmul in 16 x 16 tiles", "simulator", 5_000),
     Bar("reduction", "256-thread tree reduction, 9 barriers", "simulator", 5_000),
     Bar("matmul_tiled_large", "tiled matmul 1000 x 1000 float32, two cores", "", 3.0),
+    Bar("block_sums", "256-thread tree reduction in 10 million threads, per thread, one core", "", 20e-9),
     Bar("barrier", "a barrier, per thread, one core", "", 15e-9),
     Bar("shuffle", "warp-shuffle reduction, per shuffle and thread, one core", "", 20e-9),
     Bar("grid_sync", "a grid barrier of 64 blocks of 256, per thread", "", 40e-9),
@@ -53,14 +69,26 @@ BARS = (
     Bar("histogram", "histogram of 10,000, global atomics", "simulator", 10_000),
     Bar("vectorize", "vectorize of 10 million float32, host arrays, two cores", "numpy", 3.0),
     Bar("pi", "xoroshiro pi, 1,536 threads of 10,000 draws, one core", "njit", 2.0),
-    Bar("vectorize_on_device", "vectorize of 10 million float32, device arrays, two cores", "numpy", 3.0, peer_name="vectorize"),
+    Bar(
+        "vectorize_on_device",
+        "vectorize of 10 million float32, device arrays, two cores",
+        "numpy",
+        2.5,
+        peer_name="vectorize",
+    ),
+    _beside_pocl("vector_add_large", "vector add of 10 million float64", 2.5),
+    _beside_pocl("matmul_naive", "naive matmul 512, float64", 2.0),
+    _beside_pocl("matmul_tiled", "tiled matmul 512, float32", 2.5),
+    _beside_pocl("block_sums", "256-thread tree reduction in 10 million threads", 3.0),
+    _beside_pocl("histogram_large", "histogram of 1 million, global atomics", 2.0),
+    _beside_pocl("barrier_exchange", "a barrier and an exchange through shared memory, per thread", 8.0),
     _python_mode("vector_add_small", "vector add of 100,000"),
     _python_mode("matmul_tiled_small", "64 x 64 matmul in 16 x 16 tiles"),
     _python_mode("reduction", "256-thread tree reduction, 9 barriers"),
     _python_mode("histogram", "histogram of 10,000, global atomics"),
     Bar("python_thread", "a thread that waits once, Python mode, one core", "", 2e-6),
     Bar("python_barrier", "a barrier, per thread, Python mode, one core", "", 150e-9),
-    Bar("empty_launch", "empty launch, 1 block of 1 thread, compiled", "", 10e-6),
+    Bar("empty_launch", "empty launch, 1 block of 1 thread, compiled", "", 6e-6),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),
     Bar("first_launch_cached", "first launch of a 20-line kernel, from the cache", "", 10e-3),
     Bar("compile_examples", "compiling a kernel of the examples, cold, the slowest", "", 80e-3),

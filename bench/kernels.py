@@ -1,6 +1,6 @@
 """The measured kernels: numba.cuda code that runs unchanged on cudasim and on Numba's simulator."""
 
-from numba import cuda, float32, float64
+from numba import cuda, float32, float64, int64
 
 TILE = 16
 
@@ -82,6 +82,22 @@ def reduce_tree(x, out):
 
 
 @cuda.jit
+def reduce_blocks(x, out):
+    shared = cuda.shared.array(256, float32)
+    thread = cuda.threadIdx.x
+    shared[thread] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    step = 128
+    while step > 0:
+        if thread < step:
+            shared[thread] += shared[thread + step]
+        cuda.syncthreads()
+        step //= 2
+    if thread == 0:
+        out[cuda.blockIdx.x] = shared[0]
+
+
+@cuda.jit
 def count_values(values, bins):
     i = cuda.grid(1)
     if i < values.size:
@@ -93,6 +109,20 @@ def barriers(count, out):
     for _ in range(count):
         cuda.syncthreads()
     out[cuda.threadIdx.x] = count
+
+
+@cuda.jit
+def pass_on(rounds, out):
+    shared = cuda.shared.array(256, int64)
+    thread = cuda.threadIdx.x
+    shared[thread] = thread
+    cuda.syncthreads()
+    for _ in range(rounds):
+        value = shared[(thread + 1) % 256]
+        cuda.syncthreads()
+        shared[thread] = value
+        cuda.syncthreads()
+    out[thread] = shared[thread]
 
 
 @cuda.jit

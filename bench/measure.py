@@ -1,44 +1,26 @@
-"""One side of the comparison in a process of its own: prints {"results": {name: seconds}, "versions": ...}.
+"""One side of the comparison in a process of its own: prints {"results": {name: seconds}, "versions": ...}, or
+{"absent": reason} where the peer cannot run.
 
-    python -m bench.measure cudasim|simulator|njit|numpy NAME...
+    python -m bench.measure cudasim|simulator|njit|numpy|pocl NAME...
 
 A time is the median of repeated runs after one run that is not counted (Numba's simulator: one run, since it
-takes seconds). A result that differs from NumPy's ends the process with an error.
+takes seconds): processor time for measurements on one core, else time on the wall. A result that differs from NumPy's ends the process with an error.
 """
 
 import gc
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
-import time
 
 import numpy as np
 
 from bench import compiling, workloads
+from bench.timing import REPEATS, require, timed, use_one_core
 
-REPEATS = 7
 ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "pi", "barrier", "shuffle", "fiber", "python_thread",
-            "python_barrier"}  # fmt: skip
-
-
-def timed(action, repeats):
-    """Median seconds of `repeats` runs."""
-    times = []
-    gc.disable()
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    gc.enable()
-    return statistics.median(times)
-
-
-def require(condition, name):
-    if not condition:
-        raise SystemExit(f"bench: wrong result of {name}")
+            "python_barrier", "empty_launch", "block_sums", "matmul_tiled", "histogram_large", "barrier_exchange"}  # fmt: skip
 
 
 def check_twenty_lines(x, y, out):
@@ -79,7 +61,6 @@ class Loops:
         seconds = self.measure(self.loops.mandelbrot, image, -2.0, -1.5, step, limit)
         require(np.array_equal(image, workloads.mandelbrot_result()), "mandelbrot")
         return seconds
-
 
     def pi(self):
         from numba.cuda import random
@@ -156,6 +137,9 @@ class Kernels:
     def matmul_tiled_small(self):
         return self.matmul(self.kernels.matmul_tiled, 64, np.float32, 1e-4, "matmul_tiled_small")
 
+    def matmul_tiled(self):
+        return self.matmul(self.kernels.matmul_tiled, 512, np.float32, 1e-3, "matmul_tiled")
+
     def matmul_tiled_large(self):
         return self.matmul(self.kernels.matmul_tiled, 1000, np.float32, 1e-3, "matmul_tiled_large")
 
@@ -175,6 +159,26 @@ class Kernels:
         require(out.copy_to_host()[0] == x.sum(), "reduction")
         return seconds
 
+    def block_sums(self):
+        x = workloads.block_sums_input()
+        sums = workloads.block_sums_result(x)
+        out = self.cuda.device_array_like(sums)
+        seconds = self.measure(self.kernels.reduce_blocks, sums.size, 256, self.cuda.to_device(x), out)
+        require(np.array_equal(out.copy_to_host(), sums), "block_sums")
+        return seconds / x.size
+
+    def histogram_large(self):
+        values = workloads.large_histogram_input()
+        bins = self.cuda.to_device(np.zeros(workloads.HISTOGRAM_BINS, np.int32))
+        seconds = self.measure(
+            self.kernels.count_values, values.size // 256, 256, self.cuda.to_device(values), bins
+        )
+        runs = self.repeats + 1
+        require(
+            np.array_equal(bins.copy_to_host(), runs * workloads.histogram_result(values)), "histogram_large"
+        )
+        return seconds / values.size
+
     def histogram(self):
         values = workloads.histogram_input()
         bins = self.cuda.to_device(np.zeros(workloads.HISTOGRAM_BINS, dtype=np.int64))
@@ -190,6 +194,13 @@ class Kernels:
         seconds = self.measure(self.kernels.barriers, 1, threads, count, out)
         require((out.copy_to_host() == count).all(), "barrier")
         return seconds / (count * threads)
+
+    def barrier_exchange(self):
+        rounds = workloads.EXCHANGE_ROUNDS
+        out = self.cuda.device_array(256, dtype=np.int64)
+        seconds = self.measure(self.kernels.pass_on, 1, 256, rounds, out)
+        require(np.array_equal(out.copy_to_host(), workloads.exchange_result()), "barrier_exchange")
+        return seconds / (2 * rounds * 256)
 
     def vectorize(self):
         """From host arrays to a host array."""
@@ -327,7 +338,7 @@ def versions():
     import importlib.metadata as metadata
 
     found = {"python": sys.version.split()[0]}
-    for name in ("numpy", "numba", "numba-cuda", "cudasim"):
+    for name in ("numpy", "numba", "numba-cuda", "pyopencl", "cudasim"):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -336,12 +347,22 @@ def versions():
 
 
 def main(side, names):
-    if side == "njit" or set(names) <= ONE_CORE:
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    if side in ("njit", "pocl") or set(names) <= ONE_CORE:
+        use_one_core()
+    found = versions()
     if side == "njit":
         bench = Loops()
     elif side == "numpy":
         bench = NumPy()
+    elif side == "pocl":
+        from bench import pocl
+
+        try:
+            bench = pocl.PoCL()
+        except pocl.Absent as reason:
+            print(json.dumps({"absent": str(reason)}))
+            return
+        found["pocl"] = bench.version
     else:
         if side == "simulator":
             use_the_simulator_of_numba_itself()
@@ -352,7 +373,7 @@ def main(side, names):
     results = {}
     for name in names:
         results[name] = import_time() if name == "import" else getattr(bench, name)()
-    print(json.dumps({"results": results, "versions": versions()}))
+    print(json.dumps({"results": results, "versions": found}))
 
 
 if __name__ == "__main__":

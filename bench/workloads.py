@@ -25,11 +25,24 @@ def summands():
     return np.random.default_rng(12).integers(-1, 2, 10_000_000).astype(np.float32)
 
 
+def block_sums_input():
+    """One element for each of 10 million threads in blocks of 256; whole numbers, as above."""
+    return np.random.default_rng(13).integers(0, 4, 10_000_000 // 256 * 256).astype(np.float32)
+
+
+def block_sums_result(x):
+    return x.reshape(-1, 256).sum(axis=1)
+
+
 HISTOGRAM_BINS = 64
 
 
 def histogram_input():
     return np.random.default_rng(10).integers(0, HISTOGRAM_BINS, 10_000)
+
+
+def large_histogram_input():
+    return np.random.default_rng(10).integers(0, HISTOGRAM_BINS, 1_000_000 // 256 * 256, dtype=np.int32)
 
 
 def histogram_result(values):
@@ -43,6 +56,14 @@ def ufunc_input():
 
 def ufunc_result(x, y):
     return x * y + x
+
+
+EXCHANGE_ROUNDS = 1000
+
+
+def exchange_result():
+    """What 256 threads hold when each has taken its neighbour's value that many times."""
+    return (np.arange(256) + EXCHANGE_ROUNDS) % 256
 
 
 PI_BLOCKS, PI_THREADS, PI_DRAWS, PI_SEED = 24, 64, 10_000, 1

@@ -20,6 +20,7 @@ function(cudasim_library name)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -ffunction-sections -fdata-sections)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
   cudasim_sanitize(${name})
+  set_property(GLOBAL APPEND PROPERTY CUDASIM_ENGINE_TARGETS ${name})
 endfunction()
 
 function(cudasim_sanitize name)

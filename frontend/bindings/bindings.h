@@ -3,6 +3,8 @@
 //
 //   module.cpp             the module, its functions that belong to no class
 //   engine_bindings.cpp    KernelImage, Device, Allocation, LoadedImage
+//   text_caster.h          str and std::string
+//   profile_bindings.cpp   what simulated devices are
 //   host_memory.cpp        the buffer protocol for memory that the host may look at
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
@@ -21,12 +23,14 @@
 #include <vector>
 
 #include "frontend/bindings/simulated_device.h"
+#include "frontend/bindings/text_caster.h"
 #include "simulator/execution/device.h"
 #include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::bindings {
 
+void bind_profiles(pybind11::module_& module);
 void bind_engine(pybind11::module_& module);
 void bind_host_memory(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
@@ -67,6 +71,7 @@ struct LaunchReport {
     pybind11::object host_exception;  ///< what a signal handler raised while the kernel ran, or None
 };
 
+[[nodiscard]] pybind11::dict device_profile_to_python(const execution::DeviceProfile& profile);
 [[nodiscard]] pybind11::list call_chain_to_python(const findings::CallChain& chain);
 
 }  // namespace cudasim::bindings

@@ -46,54 +46,15 @@ struct Allocation {
     ~Allocation() {
         if (forked_in_use()) return;  // the memory belongs to a process that has its own
         // Also runs while the interpreter ends, on its main thread, which may take the GIL then.
-        enter_engine();
-        PyThreadState* const state = PyEval_SaveThread();
+        const ReleasedGil release;
         owner->release(address);
-        leave_engine();
-        PyEval_RestoreThread(state);
     }
 };
 
-std::shared_ptr<SimulatedDevice> make_device(const std::string& key, std::uint64_t total_memory) {
-    const execution::DeviceProfile* known = execution::find_profile(key);
-    if (known == nullptr) {
-        std::string keys;
-        for (const auto& each : execution::profiles()) keys += (keys.empty() ? "" : ", ") + each.key;
-        throw py::value_error("no device profile is called '" + key + "'; there are: " + keys);
-    }
-    execution::DeviceProfile profile = *known;
+std::shared_ptr<SimulatedDevice> make_device(const execution::DeviceProfile& chosen, std::uint64_t total_memory) {
+    execution::DeviceProfile profile = chosen;
     if (total_memory != 0) profile.total_memory = total_memory;
-    return std::make_shared<SimulatedDevice>(profile);
-}
-
-py::dict profile_to_python(const execution::DeviceProfile& profile) {
-    const auto dim = [](const execution::Dim3& d) { return py::make_tuple(d.x, d.y, d.z); };
-    py::dict result;
-    result["key"] = profile.key;
-    result["name"] = profile.name;
-    result["compute_capability"] =
-        py::make_tuple(profile.compute_capability_major, profile.compute_capability_minor);
-    result["total_memory"] = profile.total_memory;
-    result["multiprocessors"] = profile.multiprocessors;
-    result["warp_size"] = profile.warp_size;
-    result["max_threads_per_block"] = profile.max_threads_per_block;
-    result["max_threads_per_multiprocessor"] = profile.max_threads_per_multiprocessor;
-    result["max_blocks_per_multiprocessor"] = profile.max_blocks_per_multiprocessor;
-    result["max_block"] = dim(profile.max_block);
-    result["max_grid"] = dim(profile.max_grid);
-    result["shared_per_block"] = profile.shared_per_block;
-    result["shared_per_block_optin"] = profile.shared_per_block_optin;
-    result["shared_per_multiprocessor"] = profile.shared_per_multiprocessor;
-    result["shared_reserved_per_block"] = profile.shared_reserved_per_block;
-    result["constant_memory"] = profile.constant_memory;
-    result["l2_cache"] = profile.l2_cache;
-    result["registers_per_block"] = profile.registers_per_block;
-    result["registers_per_multiprocessor"] = profile.registers_per_multiprocessor;
-    result["clock_khz"] = profile.clock_khz;
-    result["memory_clock_khz"] = profile.memory_clock_khz;
-    result["memory_bus_bits"] = profile.memory_bus_bits;
-    result["single_to_double_ratio"] = profile.single_to_double_ratio;
-    return result;
+    return as_driver_call("cuCtxCreate", [&] { return std::make_shared<SimulatedDevice>(profile); });
 }
 
 std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& self, std::uint64_t bytes,
@@ -219,15 +180,6 @@ void bind_image(py::module_& module) {
 }
 
 void bind_device(py::module_& module) {
-    module.def(
-        "device_profiles",
-        [] {
-            py::list result;
-            for (const auto& profile : execution::profiles()) result.append(profile_to_python(profile));
-            return result;
-        },
-        "Every device that can be simulated, the default first.");
-
     py::class_<Allocation>(module, "Allocation", "Device memory, freed when nothing refers to it.")
         .def_readonly("address", &Allocation::address)
         .def_readonly("bytes", &Allocation::bytes);
@@ -235,9 +187,9 @@ void bind_device(py::module_& module) {
     py::class_<LoadedImage>(module, "LoadedImage", "An image whose globals have their memory on a device.");
 
     py::class_<SimulatedDevice, std::shared_ptr<SimulatedDevice>>(module, "Device")
-        .def(py::init(&make_device), py::arg("profile") = "h100", py::arg("total_memory") = 0)
+        .def(py::init(&make_device), py::arg("profile"), py::arg("total_memory") = 0)
         .def_property_readonly("profile",
-                               [](SimulatedDevice& self) { return profile_to_python(self.device.profile()); })
+                               [](SimulatedDevice& self) { return device_profile_to_python(self.device.profile()); })
         .def("owns",
              [](SimulatedDevice& self, DevicePointer address) {
                  const ReleasedGil release;
@@ -358,7 +310,8 @@ void translate(std::exception_ptr pointer) {
     } catch (const CudaCallError& failure) {
         const auto make = py::module_::import("cudasim.errors").attr("from_native_cuda_error");
         const py::object error =
-            make(failure.call, failure.error.code, failure.error.name, failure.error.what());
+            make(failure.call, failure.error.code, failure.error.name, failure.error.what(),
+                 call_chain_to_python(failure.error.location));
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     } catch (const ForkedInUse&) {
         const auto make = py::module_::import("cudasim.errors").attr("from_fork_in_use");
@@ -369,9 +322,9 @@ void translate(std::exception_ptr pointer) {
         const py::object error = make(failure.what(), call_chain_to_python(failure.location));
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     } catch (const image::ImageError& failure) {
-        PyErr_SetString(PyExc_ValueError, failure.what());
+        py::set_error(PyExc_ValueError, py::cast(failure.what()));
     } catch (const gpu_backend::PtxError& failure) {
-        PyErr_SetString(PyExc_ValueError, failure.what());
+        py::set_error(PyExc_ValueError, py::cast(failure.what()));
     }
 }
 

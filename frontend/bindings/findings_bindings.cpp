@@ -46,6 +46,23 @@ py::dict to_python(const findings::WaitingGroup& group) {
     return result;
 }
 
+py::object bytes_or_none(const std::vector<std::byte>& bytes, bool known) {
+    if (!known) return py::none();
+    return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+py::dict to_python(const findings::VariableValue& value) {
+    py::dict result;
+    result["name"] = value.name;
+    result["type"] = value.type;
+    result["frame"] = value.frame;
+    result["argument"] = value.argument;
+    result["value"] = bytes_or_none(value.bytes, value.known);
+    result["contents_address"] = value.contents_address;
+    result["contents"] = bytes_or_none(value.contents, value.contents_known);
+    return result;
+}
+
 py::dict to_python(const findings::Finding& finding) {
     const auto& kind = findings::info(finding.kind);
     py::dict result;
@@ -66,6 +83,9 @@ py::dict to_python(const findings::Finding& finding) {
     py::list waiting;
     for (const auto& group : finding.waiting) waiting.append(to_python(group));
     result["waiting"] = waiting;
+    py::list variables;
+    for (const auto& variable : finding.variables) variables.append(to_python(variable));
+    result["variables"] = variables;
     result["reproduce"] = finding.reproduce;
     return result;
 }
@@ -84,6 +104,11 @@ std::string text_of(const LaunchReport& report, std::size_t index) {
     return findings::text_report(report.findings[index], report.sources);
 }
 
+std::string note_of(const LaunchReport& report, std::size_t index) {
+    if (index >= report.findings.size()) throw py::index_error("no such finding");
+    return findings::note_report(report.findings[index], report.sources);
+}
+
 }  // namespace
 
 py::list call_chain_to_python(const findings::CallChain& chain) {
@@ -95,6 +120,15 @@ py::list call_chain_to_python(const findings::CallChain& chain) {
 }
 
 void bind_findings(py::module_& module) {
+    module.def(
+        "finding_kinds",
+        [] {
+            py::list kinds;
+            for (const findings::KindInfo& kind : findings::all_kinds())
+                kinds.append(py::make_tuple(kind.name, to_python(kind.severity)));
+            return kinds;
+        },
+        "(stable name, severity) of each row of simulator/findings/finding_kinds.def.");
     py::class_<LaunchReport>(module, "LaunchReport", "What one launch had to say, errors first.")
         .def_property_readonly("findings",
                                [](const LaunchReport& report) {
@@ -107,6 +141,7 @@ void bind_findings(py::module_& module) {
         .def_readonly("host_exception", &LaunchReport::host_exception)
         .def("text", &text, "All findings for people to read.")
         .def("text_of", &text_of, "One finding for people to read.")
+        .def("note_of", &note_of, "What it has besides the message and traceback of its exception.")
         .def(
             "json", [](const LaunchReport& report) { return findings::json_report(report.findings); },
             "All findings as JSON (docs/findings.md).");

@@ -10,6 +10,8 @@
 
 #include <cstddef>
 
+#include "frontend/cpython/tracing.h"
+
 namespace py = pybind11;
 
 namespace cudasim::bindings {
@@ -48,18 +50,7 @@ void clean_traceback() {
 
 /// Trace functions do not see the package's own lines: a debugger that steps on a launch line is in the kernel next
 /// (in Python mode; it has a thread state of its own), or on the line after.
-class Untraced {
-  public:
-#if PY_VERSION_HEX >= 0x030B0000
-    Untraced() { PyThreadState_EnterTracing(state_); }
-    ~Untraced() { PyThreadState_LeaveTracing(state_); }
-#endif
-    Untraced(const Untraced&) = delete;
-    Untraced& operator=(const Untraced&) = delete;
-
-  private:
-    PyThreadState* state_ = PyThreadState_Get();
-};
+using Untraced = cpython::TracingSuspended;
 
 PyObject* call(PyObject* self, PyObject* arguments, PyObject* keywords) {
     PyObject* function = as_call(self)->function;

@@ -9,12 +9,14 @@
 #include <string_view>
 #include <utility>
 
+#include "frontend/bindings/released_gil.h"
 #include "simulator/execution/device.h"
+#include "simulator/image/large_stack.h"
 
 namespace cudasim::bindings {
 
-/// Who shows how far a launch is: a callable that is given the number of blocks and returns a display with the
-/// methods of cudasim._progress.LaunchProgress; None shows nothing.
+/// Who shows how far a launch is: a callable that is given the number of blocks, None while its kernel is being compiled,
+/// and returns a display with the methods of cudasim._progress.LaunchProgress; None shows nothing.
 struct Progress {
     pybind11::object begin;
     double after_seconds = 0;  ///< shorter launches are not told of
@@ -48,8 +50,28 @@ class HostPoll {
 
     const Progress& progress_;
     pybind11::object display_;  ///< null until there is something to show
+    bool shows_compilation_ = false;
     pybind11::object raised_;
     bool ends_interpreter_;  ///< this thread ends it, and launches from a finalizer
 };
+
+/// Compiles with the GIL released, meanwhile serving Python. @param compile given the image::HostPoll
+/// @throws error_already_set what signal handlers raised
+template <typename Compile>
+auto while_compiling(const Progress& progress, Compile&& compile) {
+    HostPoll host(progress);
+    const image::HostPoll poll = [&](double seconds) {
+        return host(execution::LaunchProgress{.seconds = seconds, .compiling = true});
+    };
+    try {
+        const ReleasedGil release;
+        return compile(poll);
+    } catch (const image::Cancelled&) {
+        if (!host.raised()) throw;  // the interpreter ends, and this thread has nothing to come back to
+    }
+    const pybind11::object raised = host.take();
+    PyErr_SetObject(pybind11::type::handle_of(raised).ptr(), raised.ptr());
+    throw pybind11::error_already_set();
+}
 
 }  // namespace cudasim::bindings

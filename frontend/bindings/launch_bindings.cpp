@@ -20,6 +20,11 @@ execution::Policy policy_from(const std::string& name) {
     return name == "random" ? execution::Policy::random : execution::Policy::forward;
 }
 
+execution::Wrap wrap_from(const std::string& name) {
+    if (name == "error") return execution::Wrap::error;
+    return name == "warn" ? execution::Wrap::warn : execution::Wrap::allow;
+}
+
 struct HostPlan {
     std::shared_ptr<SimulatedDevice> device;
     execution::LaunchConfiguration configuration;
@@ -31,14 +36,17 @@ struct HostPlan {
 HostPlan make_host_plan(const std::shared_ptr<SimulatedDevice>& device, Extents grid, Extents block,
                         std::uint64_t dynamic_shared_bytes,
                         const std::vector<std::pair<std::string, std::string>>& sources, const std::string& policy,
-                        std::uint64_t seed, bool raise_float_division, bool strict, std::uint64_t max_faults,
-                        const py::object& progress, double progress_after_seconds, bool cooperative) {
+                        std::uint64_t seed, bool raise_float_division, const std::string& wrap, bool strict, std::uint64_t max_faults,
+                        const py::object& progress, double progress_after_seconds, bool cooperative,
+                        double time_limit_seconds) {
     execution::LaunchOptions options;
+    options.time_limit_seconds = time_limit_seconds;
     options.policy = policy_from(policy);
     options.seed = seed;
     options.cooperative = cooperative;
     options.workers = 1;  // the GIL is held
     options.raise_float_division = raise_float_division;
+    options.wrap = wrap_from(wrap);
     options.strict = strict;
     options.max_faults = max_faults;
     HostPlan plan{device, {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
@@ -63,7 +71,7 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
                      const std::string& display_name, Extents grid, Extents block,
                      std::uint64_t dynamic_shared_bytes, const std::string& policy, std::uint64_t seed,
                      const std::string& carrier, unsigned workers, double time_limit_seconds,
-                     bool raise_float_division, bool strict, std::uint64_t max_faults, bool memory_checks,
+                     bool raise_float_division, const std::string& wrap, bool strict, std::uint64_t max_faults, bool memory_checks,
                      bool fma_contraction, unsigned optimisation, const py::object& progress,
                      double progress_after_seconds) {
     const image::Kernel* found = image.find(kernel);
@@ -75,6 +83,7 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
     options.workers = workers;
     options.time_limit_seconds = time_limit_seconds;
     options.raise_float_division = raise_float_division;
+    options.wrap = wrap_from(wrap);
     options.strict = strict;
     options.max_faults = max_faults;
     options.compile = {
@@ -122,7 +131,10 @@ py::object launch_with(SimulatedDevice& device, execution::LaunchOptions options
     {
         const ReleasedGil release;
         const SimulatedDevice::LaunchScope scope(device);
-        result = as_driver_call("cuLaunchKernel", [&] { return run(options); });
+        try {
+            result = as_driver_call("cuLaunchKernel", [&] { return run(options); });
+        } catch (const image::Cancelled&) {  // while its kernel was compiled; `poll` has the exception
+        }
     }
     poll.end_progress(result.blocks_run);
     if (result.findings.empty() && !poll.raised()) return py::none();
@@ -157,10 +169,11 @@ py::object launch_host(HostPlan& plan, const py::capsule& kernel) {
 
 /// Compiles the kernel now. @return bytes of static shared memory
 std::uint64_t compile(LaunchPlan& plan) {
-    const ReleasedGil release;
-    return as_driver_call("cuModuleLoadData", [&] {
-        return plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile_options())
-            ->static_shared_bytes;
+    return while_compiling(plan.progress, [&](const image::HostPoll& poll) {
+        return as_driver_call("cuModuleLoadData", [&] {
+            return plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile_options(), poll)
+                ->static_shared_bytes;
+        });
     });
 }
 
@@ -172,7 +185,7 @@ void bind_launch(py::module_& module) {
              py::arg("display_name"), py::arg("grid"), py::arg("block"), py::arg("dynamic_shared_bytes") = 0,
              py::kw_only(), py::arg("policy") = "forward", py::arg("seed") = 0, py::arg("carrier") = "automatic",
              py::arg("workers") = 0, py::arg("time_limit_seconds") = 0.0,
-             py::arg("raise_float_division") = false, py::arg("strict") = false, py::arg("max_faults") = 1000,
+             py::arg("raise_float_division") = false, py::arg("wrap") = "allow", py::arg("strict") = false, py::arg("max_faults") = 1000,
              py::arg("memory_checks") = true, py::arg("fma_contraction") = false, py::arg("optimisation") = 2,
              py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0)
         .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
@@ -180,9 +193,9 @@ void bind_launch(py::module_& module) {
     py::class_<HostPlan>(module, "HostPlan", "A launch of host code as a kernel (cudasim._pyfiber).")
         .def(py::init(&make_host_plan), py::arg("device"), py::arg("grid"), py::arg("block"),
              py::arg("dynamic_shared_bytes"), py::arg("sources"), py::kw_only(), py::arg("policy") = "forward",
-             py::arg("seed") = 0, py::arg("raise_float_division") = false, py::arg("strict") = false,
+             py::arg("seed") = 0, py::arg("raise_float_division") = false, py::arg("wrap") = "allow", py::arg("strict") = false,
              py::arg("max_faults") = 1000, py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
-             py::arg("cooperative") = false)
+             py::arg("cooperative") = false, py::arg("time_limit_seconds") = 0.0)
         .def("launch", &launch_host, "Runs the kernel to its end; returns None or a LaunchReport.");
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "frontend/bindings/text_caster.h"
 #include "frontend/pykernel/syntax_tree.h"
 
 namespace cudasim::bindings {

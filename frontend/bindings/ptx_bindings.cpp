@@ -23,7 +23,7 @@ void bind_ptx(py::module_& module) {
         } catch (const ptx::PtxError& error) {
             PyErr_SetObject(ptx_error, py::make_tuple(error.what(), error.line).ptr());
         } catch (const image::LinkError& error) {
-            PyErr_SetString(link_error, error.what());
+            py::set_error(link_error, py::cast(error.what()));
         }
     });
     module.def(

@@ -3,11 +3,14 @@
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <stdexcept>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/host_poll.h"
 #include "frontend/bindings/python_syntax.h"
 #include "frontend/pykernel/compile.h"
+#include "simulator/execution/launch_memory.h"
 #include "simulator/libdevice/signatures.h"
 
 namespace cudasim::bindings {
@@ -111,9 +114,9 @@ Choice choice(const py::tuple& fields) {
 
 /// node: ast.FunctionDef or ast.Lambda; line_offset; file; first_line and lines of the source; globals:
 /// dotted name → description; defaults: descriptions; signatures: (argument types, result type or "").
-FunctionSource function_source(const py::dict& function) {
+FunctionSource function_source(const py::dict& function, const image::Cancellation* cancellation) {
     FunctionSource source;
-    source.syntax = function_from_python(function["node"], py::cast<int>(function["line_offset"]));
+    source.syntax = function_from_python(function["node"], py::cast<int>(function["line_offset"]), cancellation);
     source.file = py::cast<std::string>(function["file"]);
     source.first_line = py::cast<int>(function["first_line"]);
     source.lines = py::cast<std::vector<std::string>>(function["lines"]);
@@ -142,32 +145,72 @@ bool names_the_grid(const image::KernelImage& image) {
     return image.bitcode().find("cudaCGGetIntrinsicHandle") != std::string::npos;
 }
 
-py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
-                        const std::vector<std::pair<std::string, std::string>>& sources,
-                        const py::dict& extensions,
-                        std::vector<image::KernelImage> libraries, bool fastmath,
-                        bool fma, const std::string& entry, std::string entry_name, std::string result_type) {
-    Request request;
-    request.entry = entry == "c" ? Entry::c_function : entry == "numba" ? Entry::numba_function : Entry::kernel;
-    request.entry_name = std::move(entry_name);
-    request.result_type = std::move(result_type);
-    for (py::handle function : functions)
-        request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function)));
+/// What compile_python() is given of Python's.
+struct PythonRequest {
+    const py::list& functions;
+    const std::vector<std::pair<std::string, std::string>>& sources;
+    const py::dict& extensions;
+};
+
+/// With the GIL.
+void convert(const PythonRequest& python, Request& request) {
+    for (py::handle function : python.functions)
+        request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function), request.cancellation));
     if (request.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
     for (std::uint32_t i = 0; i < request.functions.size(); ++i) {
         const std::string& name = request.functions[i].library_name;
         if (!name.empty()) request.library.emplace(name, i);
     }
-    for (const auto& [key, value] : extensions) {
+    for (const auto& [key, value] : python.extensions) {
         const auto [function, is_method] = py::cast<std::pair<std::uint32_t, bool>>(value);
         request.extensions.emplace(py::cast<std::pair<std::string, std::string>>(key), Extension{function, is_method});
     }
+    for (const auto& [path, text] : python.sources) request.sources.push_back({path, text});
+}
+
+/// Everything that recurses over the program has the large stack: reading the syntax tree, compiling, forgetting it. At
+/// the interpreter's end no other thread gets the GIL.
+Result compile_on_large_stack(const PythonRequest& python, Request& request, const image::HostPoll& poll) {
+    const bool ends_interpreter = interpreter_is_ending();
+    if (ends_interpreter) {
+        const py::gil_scoped_acquire acquire;
+        convert(python, request);
+    }
+    std::optional<Result> result;
+    image::on_large_stack(
+        [&](const image::Cancellation& cancellation) {
+            Request own = std::move(request);
+            own.cancellation = &cancellation;
+            if (!ends_interpreter) {
+                const cpython::HeldGil acquire;
+                convert(python, own);
+            }
+            result = pykernel::compile(own);
+        },
+        poll);
+    return std::move(*result);
+}
+
+py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
+                        const std::vector<std::pair<std::string, std::string>>& sources,
+                        const py::dict& extensions,
+                        std::vector<image::KernelImage> libraries, bool fastmath,
+                        bool fma, const std::string& entry, std::string entry_name, std::string result_type,
+                        const py::object& progress, double progress_after_seconds) {
+    Request request;
+    request.entry = entry == "c" ? Entry::c_function : entry == "numba" ? Entry::numba_function : Entry::kernel;
+    request.entry_name = std::move(entry_name);
+    request.result_type = std::move(result_type);
     request.argument_types = std::move(argument_types);
     request.fastmath = fastmath;
     request.fma = fma;
+    request.old_messages = PY_VERSION_HEX < 0x030B0000;
     request.libraries = std::move(libraries);
-    for (const auto& [path, text] : sources) request.sources.push_back({path, text});
-    Result result = pykernel::compile(request);
+    as_driver_call("cuModuleLoadData", [] { execution::require_memory_to_compile(); });
+    const Progress shown{progress, progress_after_seconds};
+    const Result result = while_compiling(shown, [&](const image::HostPoll& poll) {
+        return compile_on_large_stack({functions, sources, extensions}, request, poll);
+    });
     py::dict answer;
     answer["image"] = result.image;
     answer["kernel_name"] = result.kernel_name;
@@ -181,6 +224,18 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
         overloads.append(py::make_tuple(overload.function, py::tuple(py::cast(overload.arguments)), overload.result));
     answer["overloads"] = overloads;
     return answer;
+}
+
+/// CPython's parser recurses as deeply as the text is nested, too.
+py::object call_on_large_stack(const py::function& function, const py::args& arguments) {
+    if (interpreter_is_ending()) return function(*arguments);
+    py::object result;
+    const ReleasedGil release(/*in_engine=*/false);
+    image::on_large_stack([&](const image::Cancellation&) {
+        const cpython::HeldGil acquire;
+        result = function(*arguments);
+    });
+    return result;
 }
 
 std::vector<std::string> half_functions() {
@@ -250,15 +305,18 @@ void bind_pykernel(py::module_& module) {
         } catch (const SourceError& error) {
             raise_source_error(error);
         } catch (const MissingLibraryFunction& missing) {
-            PyErr_SetString(missing_library_class, missing.name.c_str());
+            py::set_error(missing_library_class, py::cast(missing.name));
         }
     });
+    module.def("call_on_large_stack", &call_on_large_stack, py::arg("function"),
+               "function(*arguments), on a thread that has a large stack.");
     module.def("half_functions", &half_functions, "Names of numba.cuda's functions of fp16 and bf16: 'fp16.hadd'.");
     module.def("libdevice_functions", &libdevice_functions,
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
                py::arg("sources"), py::arg("extensions"), py::arg("libraries"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
                py::arg("entry") = "kernel", py::arg("entry_name") = "", py::arg("result_type") = "",
+               py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
                "Compiles functions[0] for the argument types, linked with the functions of the libraries, as a kernel or as a device function with the ABI \"c\" or "
                "\"numba\": {image, kernel_name, typed_ir, cooperative, notes: [(message, file, line)], overloads: [(index of the "
                "function, argument types, result type)]}. Raises SourceError.");

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "frontend/bindings/match_syntax.h"
+#include "frontend/bindings/released_gil.h"
 
 namespace cudasim::bindings {
 namespace {
@@ -95,7 +96,8 @@ Operator operator_of(std::string_view name) {
 
 class Converter {
   public:
-    explicit Converter(int line_offset) : line_offset_(line_offset) {}
+    Converter(int line_offset, const image::Cancellation* cancellation)
+        : line_offset_(line_offset), cancellation_(cancellation) {}
 
     FunctionSyntax function(py::handle node) {
         FunctionSyntax result;
@@ -155,6 +157,7 @@ class Converter {
     }
 
     Statement statement(py::handle node) {
+        if (cancellation_ && ++statements_ % 256 == 0) let_others_in();
         const std::string_view kind = class_name(node);
         Statement result{.location = place(node)};
         auto value = [&](StatementKind statement_kind, const char* name = "value") {
@@ -222,6 +225,12 @@ class Converter {
             unsupported(result, construct_name(kind));
         }
         return result;
+    }
+
+    /// The thread that waits for the compilation needs the GIL for signal handlers.
+    void let_others_in() const {
+        { const ReleasedGil release(/*in_engine=*/false); }
+        cancellation_->check();
     }
 
     static void unsupported(Statement& statement, std::string construct) {
@@ -376,12 +385,14 @@ class Converter {
     }
 
     int line_offset_;
+    const image::Cancellation* cancellation_;
+    std::size_t statements_ = 0;
 };
 
 }  // namespace
 
-FunctionSyntax function_from_python(py::handle node, int line_offset) {
-    return Converter(line_offset).function(node);
+FunctionSyntax function_from_python(py::handle node, int line_offset, const image::Cancellation* cancellation) {
+    return Converter(line_offset, cancellation).function(node);
 }
 
 }  // namespace cudasim::bindings

@@ -1,8 +1,7 @@
 // The GIL, released while the engine works; the end of the interpreter; and fork().
 //
-// A daemon thread may come back from a launch when the interpreter is already ending. CPython then ends the
-// thread inside the function that takes the GIL (pthread_exit, until 3.13), which unwinds C++ frames and
-// terminates the process at the first destructor. Such a thread is parked here instead, as CPython 3.14 does.
+// A daemon thread may come back from a launch when the interpreter is already ending. It is parked here
+// (frontend/cpython/finalization.h says why).
 //
 // A process that is forked while another thread works in the engine has that thread's locks and not the thread: its
 // calls would wait for ever. Every such call begins here, so here it is refused.
@@ -11,15 +10,11 @@
 #include <pybind11/pybind11.h>
 #include <unistd.h>
 
+#include "frontend/cpython/finalization.h"
+
 namespace cudasim::bindings {
 
-[[nodiscard]] inline bool interpreter_is_ending() {
-#if PY_VERSION_HEX >= 0x030D0000
-    return Py_IsFinalizing() != 0;
-#else
-    return _Py_IsFinalizing() != 0;
-#endif
-}
+using cpython::interpreter_is_ending;
 
 /// This process was forked while another thread worked in the engine. (CUDA forbids forking after its initialisation
 /// altogether.)
@@ -39,11 +34,9 @@ class ReleasedGil {
         ends_interpreter_ = interpreter_is_ending();
         state_ = PyEval_SaveThread();
     }
-    /// May unwind: the interpreter can begin to end between the question and taking the GIL.
-    ~ReleasedGil() noexcept(false) {
+    ~ReleasedGil() {
         if (in_engine_) leave_engine();
-        while (!ends_interpreter_ && interpreter_is_ending()) ::pause();
-        PyEval_RestoreThread(state_);
+        cpython::take_gil(state_, ends_interpreter_);
     }
     ReleasedGil(const ReleasedGil&) = delete;
     ReleasedGil& operator=(const ReleasedGil&) = delete;

@@ -4,6 +4,8 @@
 #include <pybind11/stl.h>
 #include <sys/syscall.h>
 
+#include <cstdlib>
+
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/released_gil.h"
 #include "simulator/streams/page_watch.h"
@@ -20,28 +22,11 @@ using streams::Outcome;
 using streams::StreamKey;
 using streams::Timeline;
 
-/// The GIL for a task. When CPython ends a thread inside Python code (at the interpreter's end, until 3.13) its frames are
-/// unwound through here; letting go of what it does not have any more would be fatal, so it is parked.
-class TaskGil {
-  public:
-    TaskGil() : ends_interpreter_(interpreter_is_ending()), state_(PyGILState_Ensure()) {}
-    ~TaskGil() {
-        while (!ends_interpreter_ && interpreter_is_ending()) ::pause();
-        PyGILState_Release(state_);
-    }
-    TaskGil(const TaskGil&) = delete;
-    TaskGil& operator=(const TaskGil&) = delete;
-
-  private:
-    bool ends_interpreter_;
-    PyGILState_STATE state_;
-};
-
 /// A Python object that may be let go of without the GIL.
 std::shared_ptr<py::object> kept(py::object object) {
     return {new py::object(std::move(object)), [](py::object* owned) {
                 if (interpreter_is_ending()) return;  // nobody may take the GIL any more
-                const TaskGil acquire;
+                const cpython::HeldGil acquire;
                 delete owned;
             }};
 }
@@ -50,9 +35,9 @@ std::shared_ptr<py::object> kept(py::object object) {
 thread_local py::object* raised = nullptr;
 
 Outcome call(const py::object& callable, int status) {
-    const TaskGil acquire;
+    const cpython::HeldGil acquire;
     try {
-        return {callable(status).cast<int>(), false};
+        return cpython::parked_at_exit([&] { return Outcome{callable(status).cast<int>(), false}; });
     } catch (const py::error_already_set& error) {
         if (raised != nullptr) *raised = error.value();
         return {999, true};
@@ -75,7 +60,7 @@ streams::RunOptions run_options(const std::string& policy, std::uint64_t seed, d
         if (!begin) begin = now;
         if (most_idle_seconds > 0 && now - *begin > std::chrono::duration<double>(most_idle_seconds)) return true;
         if (interpreter_is_ending()) return false;
-        const py::gil_scoped_acquire acquire;
+        const cpython::HeldGil acquire;
         if (PyErr_CheckSignals() == 0) return false;
         const py::error_already_set error;
         if (raised != nullptr) *raised = error.value();
@@ -101,6 +86,12 @@ void run_without_gil(Body&& body) {
 
 /// What is told of touched memory, once the thread runs Python again: callable(watch). Leaked: signals outlive modules.
 py::object* touch_listener = nullptr;
+
+/// Of the process, when it ends: 1 instead of 0. Python's own exit functions cannot change it.
+void fail_at_exit() {
+    static const bool registered = on_exit([](int status, void*) { if (status == 0) std::exit(1); }, nullptr) == 0;
+    (void)registered;
+}
 
 int tell_of_touch(void* watch) {
     try {
@@ -151,6 +142,7 @@ OperationPtr enqueue(Timeline& timeline, int device, std::uint64_t handle, const
 }  // namespace
 
 void bind_streams(py::module_& module) {
+    module.def("fail_at_exit", &fail_at_exit, "The exit status of the process will not be 0.");
     bind_page_watch(module);
     py::class_<Operation, OperationPtr>(module, "StreamOperation", "A point in a stream, and the work that leads there.")
         .def_property_readonly("done", &Operation::done);

@@ -40,43 +40,57 @@ void deallocate(PyObject* self) {
     Py_DECREF(type);
 }
 
-/// The index along an axis with negative ones counted from the end; -1 with IndexError set.
-Py_ssize_t checked(Py_ssize_t index, Py_ssize_t size, int axis) {
-    if (index >= 0 && index < size) [[likely]] return index;
-    if (index < 0 && index >= -size) return index + size;
+bool refuse_index(PyObject* key, Py_ssize_t size, int axis) {
     raise_finding(PyExc_IndexError, findings::FindingKind::out_of_bounds_index,
-                  "index %zd is out of bounds for axis %d with size %zd", index, axis, size);
-    return -1;
+                  "index %S is out of bounds for axis %d with size %zd", key, axis, size);
+    return false;
 }
 
+/// A negative index that is in range, where the launch asks for those that are no literals (plain ints).
+bool note_wrap(PyObject* key, Py_ssize_t index, Py_ssize_t size, int axis) {
+    if (current_thread == nullptr || PyLong_CheckExact(key) || !current_thread->handle->checks_wraps()) return true;
+    SimulatedThread& thread = *current_thread;
+    if (!thread.handle->wrapped_index(index, size, axis, thread.launch->site_here())) return true;
+    raise_finding(PyExc_IndexError, findings::FindingKind::negative_index,
+                  "index %zd wraps around to element %zd of axis %d with size %zd", index, index + size, axis, size);
+    return false;
+}
+
+/// The index along an axis, with negative ones counted from the end; false with an exception set.
 bool as_index(PyObject* key, Py_ssize_t& index, Py_ssize_t size, int axis) {
     if (PyLong_Check(key)) [[likely]] {
-        index = low_bits(key);
-        if (index >= 0 || Py_SIZE(key) < 0) [[likely]] return true;
-        raise_finding(PyExc_IndexError, findings::FindingKind::out_of_bounds_index,
-                      "index %zd is out of bounds for axis %d with size %zd", index, axis, size);
-        return false;
-    }
-    if (PyIndex_Check(key)) {
+        if (!PyLong_CheckExact(key)) {  // a kernel's: 64 bits at most
+            index = low_bits(key);
+            if (index >= 0 && index < size) [[likely]] return true;
+        }
+        int overflow = 0;
+        index = static_cast<Py_ssize_t>(PyLong_AsLongLongAndOverflow(key, &overflow));
+        if (overflow != 0) return refuse_index(key, size, axis);
+    } else if (PyIndex_Check(key)) {
         index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+        if (index == -1 && PyErr_Occurred()) return false;
     } else {
         PyErr_Format(PyExc_TypeError, "an array is indexed with integers, slices, None and ..., not with %.100s",
                      Py_TYPE(key)->tp_name);
         return false;
     }
-    return !(index == -1 && PyErr_Occurred());
+    if (index >= 0 && index < size) return true;
+    if (index >= 0 || index < -size) return refuse_index(key, size, axis);
+    if (!note_wrap(key, index, size, axis)) return false;
+    index += size;
+    return true;
 }
 
 /// The element's address when the key is one whole index; null without an exception when it is something else.
 char* whole_index(KernelArray* array, PyObject* key) {
     Py_ssize_t index = 0;
     if (array->ndim == 1 && PyLong_Check(key)) [[likely]] {
-        if (!as_index(key, index, array->extent(0), 0) || (index = checked(index, array->extent(0), 0)) < 0) return nullptr;
+        if (!as_index(key, index, array->extent(0), 0)) return nullptr;
         return array->data + index * array->stride(0);
     }
     if (!PyTuple_Check(key)) {
         if (array->ndim != 1 || !PyIndex_Check(key)) return nullptr;
-        if (!as_index(key, index, array->extent(0), 0) || (index = checked(index, array->extent(0), 0)) < 0) return nullptr;
+        if (!as_index(key, index, array->extent(0), 0)) return nullptr;
         return array->data + index * array->stride(0);
     }
     if (PyTuple_GET_SIZE(key) != array->ndim) return nullptr;
@@ -84,7 +98,7 @@ char* whole_index(KernelArray* array, PyObject* key) {
     for (int axis = 0; axis < array->ndim; ++axis) {
         PyObject* part = PyTuple_GET_ITEM(key, axis);
         if (!PyIndex_Check(part)) return nullptr;
-        if (!as_index(part, index, array->extent(axis), axis) || (index = checked(index, array->extent(axis), axis)) < 0) return nullptr;
+        if (!as_index(part, index, array->extent(axis), axis)) return nullptr;
         address += index * array->stride(axis);
     }
     return address;
@@ -135,7 +149,7 @@ bool index_view(KernelArray* array, PyObject* key, View& view) {
             if (!add_slice(array, axis++, part, view)) return false;
         } else {
             Py_ssize_t index = 0;
-            if (!as_index(part, index, array->extent(axis), axis) || (index = checked(index, array->extent(axis), axis)) < 0) return false;
+            if (!as_index(part, index, array->extent(axis), axis)) return false;
             view.data += index * array->stride(axis++);
         }
     }

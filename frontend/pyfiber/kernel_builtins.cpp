@@ -1,14 +1,18 @@
 // Python's built-in functions and NumPy's ufuncs as kernels have them: with the compiler's types, where
 // Python's own would give another value. What is no number goes to the original.
+#include <chrono>
 #include <cmath>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "frontend/cpython/finalization.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_complex.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
+#include "frontend/pyfiber/simulated_thread.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -349,7 +353,31 @@ PyTypeObject* ufunc_type() {
     return type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&specification));
 }
 
-PyMethodDef functions[] = {{"min", fast(&extremum<false>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+/// time.sleep(): other threads have their turns meanwhile, so that a block's threads sleep side by side, and the time
+/// limit and signals end it.
+PyObject* sleep(PyObject*, PyObject* seconds) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds slice(1);
+    const double duration = PyFloat_AsDouble(seconds);
+    if (duration == -1 && PyErr_Occurred()) return nullptr;
+    if (!(duration >= 0 && duration < 1e9)) {
+        PyErr_SetString(PyExc_ValueError, "sleep length must be a non-negative number of seconds below 1e9");
+        return nullptr;
+    }
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(duration));
+    for (;;) {
+        if (current_thread != nullptr && !give_turn()) return nullptr;
+        const Clock::time_point now = Clock::now();
+        if (now >= end) Py_RETURN_NONE;
+        PyThreadState* const state = PyEval_SaveThread();
+        std::this_thread::sleep_for(std::min<Clock::duration>(end - now, slice));
+        cpython::take_gil(state, false);
+        if (PyErr_CheckSignals() != 0) return nullptr;
+    }
+}
+
+PyMethodDef functions[] = {{"time.sleep", &sleep, METH_O, nullptr},
+                           {"min", fast(&extremum<false>), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"max", fast(&extremum<true>), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"numpy.round", fast(&numpy_round), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"round", fast(&round_number), METH_FASTCALL | METH_KEYWORDS, nullptr},

@@ -298,7 +298,7 @@ NumberKind number_of(PyObject* object, double& value) {
         value = PyLong_AsDouble(object);
         if (value == -1 && PyErr_Occurred()) {
             PyErr_Clear();
-            value = Py_SIZE(object) < 0 ? -HUGE_VAL : HUGE_VAL;
+            value = cpython::sign(object) < 0 ? -HUGE_VAL : HUGE_VAL;
         }
         return NumberKind::integer;
     }

@@ -19,7 +19,6 @@ namespace {
 constexpr const char* type_names[] = {"cudasim.int8",  "cudasim.int16",  "cudasim.int32",  "cudasim.int64",
                                       "cudasim.uint8", "cudasim.uint16", "cudasim.uint32", "cudasim.uint64"};
 constexpr int first_integer = static_cast<int>(Element::int8), integer_count = 8;
-constexpr int most_digits = 3;  // of 30 bits
 PyTypeObject* integer_types[integer_count] = {};
 PyTypeObject* numpy_types[integer_count + 1] = {};  ///< of the same order; then bool_
 std::vector<PyObject*> spare_integers;
@@ -198,7 +197,7 @@ PyObject* compare(PyObject* left, PyObject* right, int operation) {
 }
 
 int truth(PyObject* self) {
-    return Py_SIZE(self) != 0;
+    return cpython::sign(self) != 0;
 }
 
 PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
@@ -297,20 +296,9 @@ double double_for_rounding(const Number& value) {
                                          : libdevice::sticky_double(value.whole);
 }
 
-std::int64_t low_bits(PyObject* integer) {
-    const auto* object = reinterpret_cast<PyLongObject*>(integer);
-    std::uint64_t bits = 0;
-    const Py_ssize_t size = Py_SIZE(object);
-    for (Py_ssize_t i = size < 0 ? -size : size; i-- > 0;) bits = bits << PyLong_SHIFT | object->ob_digit[i];
-    return static_cast<std::int64_t>(size < 0 ? 0 - bits : bits);
-}
-
 Number read_number(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     if (type == &PyLong_Type) {
-        const Py_ssize_t size = Py_SIZE(object);
-        if (size <= 2 && size >= -2) [[likely]]
-            return {Element::int64, low_bits(object)};
         int overflow = 0;
         const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
         if (overflow == 0) return {Element::int64, value};
@@ -321,7 +309,7 @@ Number read_number(PyObject* object) {
         return {};
     }
     if (PyLong_Check(object)) {
-        if (type == &PyBool_Type) return {Element::boolean, Py_SIZE(object) != 0};
+        if (type == &PyBool_Type) return {Element::boolean, object == Py_True};
         const Element element = element_of(type);
         return {element == Element::other ? Element::int64 : element, low_bits(object)};
     }
@@ -391,18 +379,13 @@ PyObject* make_integer(Element type, std::int64_t bits) {
         spare_integers.pop_back();
         PyObject_Init(object, made_type);
     } else {
-        object = made_type->tp_alloc(made_type, most_digits);
+        object = made_type->tp_alloc(made_type, cpython::most_digits);
         if (object == nullptr) return nullptr;
     }
     const bool is_negative = bits < 0 && type != Element::uint64;
     auto rest = static_cast<std::uint64_t>(bits);
     if (is_negative) rest = 0 - rest;
-    auto* integer = reinterpret_cast<PyLongObject*>(object);
-    Py_ssize_t size = 0;
-    for (; rest != 0; rest >>= PyLong_SHIFT)
-        integer->ob_digit[size++] = static_cast<digit>(rest & PyLong_MASK);
-    if (size == 0) integer->ob_digit[0] = 0;
-    Py_SET_SIZE(integer, is_negative ? -size : size);
+    cpython::set_value(object, is_negative, rest);
     return object;
 }
 

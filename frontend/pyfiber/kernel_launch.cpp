@@ -4,6 +4,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <new>
+#include <system_error>
+
+#include "frontend/cpython/code_objects.h"
+#include "frontend/cpython/tracing.h"
 
 namespace cudasim::pyfiber {
 
@@ -11,11 +16,15 @@ using findings::FindingKind;
 
 namespace {
 
+/// As text crosses in cudasim._native (frontend/bindings/text_caster.h), which gives it back: surrogates have three bytes.
 std::string text_of(PyObject* object) {
     Reference text(object == nullptr ? nullptr : PyObject_Str(object));
-    const char* bytes = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    if (bytes == nullptr) PyErr_Clear();
-    return bytes == nullptr ? std::string() : std::string(bytes);
+    Reference bytes(text ? PyUnicode_AsEncodedString(text.get(), "utf-8", "surrogatepass") : nullptr);
+    if (!bytes) {
+        PyErr_Clear();
+        return {};
+    }
+    return {PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))};
 }
 
 /// @param instruction offset in bytes
@@ -23,10 +32,9 @@ findings::SourceLocation location_of(PyCodeObject* code, int instruction) {
     findings::SourceLocation location;
     location.file = text_of(code->co_filename);
     location.function = text_of(code->co_name);
-    int line = 0, column = 0, end_line = 0, end_column = 0;
-    if (PyCode_Addr2Location(code, instruction, &line, &column, &end_line, &end_column) == 0) return location;
-    location.line = line < 0 ? 0 : static_cast<std::uint32_t>(line);
-    location.column = column < 0 ? 0 : static_cast<std::uint32_t>(column + 1);
+    const cpython::CodeLocation place = cpython::location_in(code, instruction);
+    location.line = static_cast<std::uint32_t>(place.line);
+    location.column = static_cast<std::uint32_t>(place.column);
     return location;
 }
 
@@ -52,7 +60,7 @@ findings::CallChain chain_of(PyFrameObject* innermost) {
     while (frame) {
         auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
         PyCodeObject* code = PyFrame_GetCode(here);
-        auto place = location_of(code, PyFrame_GetLasti(here));
+        auto place = location_of(code, cpython::instruction_of(here));
         if (!is_own(place)) chain.push_back(std::move(place));
         Py_DECREF(code);
         frame = Reference(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
@@ -65,10 +73,9 @@ bool is_raise_statement(PyObject* traceback) {
     if (entry == nullptr) return false;
     while (entry->tb_next != nullptr) entry = entry->tb_next;
     Reference code(reinterpret_cast<PyObject*>(PyFrame_GetCode(entry->tb_frame)));
-    Reference bytes(PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code.get())));
+    Reference bytes(cpython::instructions_of(reinterpret_cast<PyCodeObject*>(code.get())));
     if (!bytes || entry->tb_lasti < 0 || entry->tb_lasti >= PyBytes_GET_SIZE(bytes.get())) return false;
-    constexpr unsigned char raise_varargs = 130;  // opcode.opmap['RAISE_VARARGS'], the same from 3.6 to 3.12
-    return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.get())[entry->tb_lasti]) == raise_varargs;
+    return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.get())[entry->tb_lasti]) == cpython::raise_opcode();
 }
 
 /// What the exception stands for. Messages of division errors become those of compiled kernels.
@@ -113,16 +120,20 @@ KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* se
       host_state_(PyThreadState_Get()) {}
 
 void KernelLaunch::begin() {
-    // As frontend/bindings/released_gil.h: a daemon thread must not take the GIL of an interpreter that ends.
-    while (_Py_IsFinalizing()) ::pause();
-    PyEval_RestoreThread(host_state_);
+    cpython::take_gil(host_state_, false);  // launch() refuses kernels while the interpreter ends
     context_ = Reference(PyContext_CopyCurrent());
     if (!context_) PyErr_Clear();
     trace_ = host_state_->c_tracefunc;
     trace_object_ = Reference::borrowed(host_state_->c_traceobj);
     profile_ = host_state_->c_profilefunc;
     profile_object_ = Reference::borrowed(host_state_->c_profileobj);
-    if (limits_.seconds > 0) watchdog_ = std::thread([this] { watch(); });
+    if (limits_.seconds <= 0 && !ThreadStates::hide_signals) return;
+    try {
+        watchdog_ = std::thread([this] { watch(); });
+    } catch (const std::system_error&) {  // no memory for a thread, or too many of them
+        end();
+        throw std::bad_alloc();
+    }
 }
 
 void KernelLaunch::end() {
@@ -158,24 +169,28 @@ bool KernelLaunch::block_over(std::uint64_t block) {
     return false;
 }
 
+/// Between the watchdog's looks at signals, and at whose turn it is once the time is over.
+constexpr auto look_interval = std::chrono::milliseconds(50);
+/// For what `finally` and `with` do in a thread that was interrupted; then it is interrupted again, in case it went on.
+constexpr auto unwinding_time = std::chrono::seconds(1);
+
 /// Python code that computes calls nothing of ours: it is interrupted by an exception from outside.
 void KernelLaunch::watch() {
+    using Clock = std::chrono::steady_clock;
+    const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits_.seconds));
+    Clock::time_point interruption = limits_.seconds > 0 ? Clock::now() + limit : Clock::time_point::max();
     std::unique_lock lock(watch_mutex_);
-    const auto limit = std::chrono::duration<double>(limits_.seconds);
-    auto next = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
-    while (!watch_.wait_until(lock, next, [this] { return over_; })) {
+    auto next_look = [&] { return ThreadStates::hide_signals ? std::min(interruption, Clock::now() + look_interval) : interruption; };
+    while (!watch_.wait_until(lock, next_look(), [this] { return over_; })) {
         lock.unlock();
-        const PyGILState_STATE held = PyGILState_Ensure();
-        if (running_ != nullptr) {
-            // PyThreadState_SetAsyncExc() goes by the thread's id, which all simulated threads share: lent for the call.
-            const unsigned long id = running_->thread_id;
-            running_->thread_id = ~0UL;
-            PyThreadState_SetAsyncExc(~0UL, thread_ends);
-            running_->thread_id = id;
+        if (PyThreadState* running = running_) ThreadStates::forward_signals(host_state_, running);
+        if (Clock::now() >= interruption) {
+            const cpython::HeldGil held;
+            PyThreadState* running = running_;
+            if (running != nullptr) ThreadStates::interrupt(running, thread_ends);
+            interruption = Clock::now() + (running != nullptr ? unwinding_time : Clock::duration(look_interval));
         }
-        PyGILState_Release(held);
         lock.lock();
-        next += std::chrono::milliseconds(100);
     }
 }
 
@@ -229,9 +244,7 @@ void KernelLaunch::clean(SimulatedThread& thread) {
         Py_DECREF(local.frame);
         Py_DECREF(local.array);
     }
-    if (state->context != nullptr && PyContext_Exit(state->context) != 0) PyErr_Clear();
-    Py_CLEAR(state->dict);
-    Py_CLEAR(state->async_exc);
+    ThreadStates::forget_values(state);
 }
 
 void KernelLaunch::run(execution::ThreadHandle& handle) {
@@ -250,6 +263,8 @@ void KernelLaunch::run(execution::ThreadHandle& handle) {
     thread.state = state;
     thread.host_state = host_state_;
     thread.running = &running_;
+    const std::span<std::byte> stack = handle.stack();
+    ThreadStates::set_stack(state, stack.data(), stack.size());
     thread.come_back();
     prepare(thread);
     PyObject* result = PyObject_Vectorcall(function_.get(), &PyTuple_GET_ITEM(arguments_.get(), 0),
@@ -275,7 +290,7 @@ void KernelLaunch::settle_exception(SimulatedThread& thread) {
     execution::ThreadHandle& handle = *thread.handle;
     if (handle.ending()) return;  // what `finally` blocks raise after the launch is over
     if (PyErr_GivenExceptionMatches(type, thread_ends)) {
-        handle.stop_launch(true);
+        handle.stop_launch(true, chain_of(traceback));
         return;
     }
     Reference settled(PyObject_CallOneArg(settles_.get(), value));

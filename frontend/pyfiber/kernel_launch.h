@@ -9,6 +9,7 @@
 
 #include <Python.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -23,9 +24,16 @@ namespace cudasim::pyfiber {
 /// Attribute of exceptions that stand for a finding other than kernel-exception: its kind's number.
 inline constexpr const char* finding_attribute = "__cudasim_finding__";
 
+/// A device function that gets shape or dtype as arguments has an array for each, as its compiled forms have.
+struct SharedArray {
+    CodePlace place;
+    std::vector<Py_ssize_t> extents;
+    Reference dtype, array;
+};
+
 /// Shared memory of one block: arrays by the place that asks for them (V4).
 struct BlockMemory {
-    std::vector<std::pair<CodePlace, Reference>> arrays;
+    std::vector<SharedArray> arrays;
     Reference dynamic;  ///< bytearray behind all arrays of shape 0
     std::uint64_t static_bytes = 0;
 };
@@ -114,12 +122,12 @@ class KernelLaunch final : public execution::HostKernel {
     Reference ends_launch_;
     std::optional<findings::ThreadCoordinate> ended_by_;
 
-    // The time limit: this thread interrupts Python code, which never looks at a clock.
+    // The time limit: this thread interrupts Python code, which never looks at a clock. It hands signals on, too.
     std::thread watchdog_;
     std::mutex watch_mutex_;
     std::condition_variable watch_;
     bool over_ = false;
-    PyThreadState* running_ = nullptr;  ///< of the simulated thread whose turn it is; with the GIL
+    std::atomic<PyThreadState*> running_{nullptr};  ///< of the simulated thread whose turn it is; kept for good
 };
 
 }  // namespace cudasim::pyfiber

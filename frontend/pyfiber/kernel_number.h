@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "frontend/cpython/integers.h"
 #include "frontend/pyfiber/kernel_array.h"
 
 namespace cudasim::pyfiber {
@@ -46,8 +47,7 @@ inline double Number::as_double() const {
 [[nodiscard]] Number read_number(PyObject* object);
 /// For a second rounding to 16 bits: large integers keep what decides it (sticky_double).
 [[nodiscard]] double double_for_rounding(const Number& value);
-/// The low 64 bits of a plain int or of an object of a subclass.
-[[nodiscard]] std::int64_t low_bits(PyObject* integer);
+using cpython::low_bits;
 
 [[nodiscard]] constexpr bool is_short_float(Element type) {
     return type == Element::bfloat16 || type == Element::float16;

@@ -1,4 +1,5 @@
 // shared.array, local.array, const.array_like: one allocation per source place (V4).
+#include <algorithm>
 #include <vector>
 
 #include "frontend/pyfiber/reference.h"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::uint16_t local_poison = 0xFFFF;  // as simulator/jit/control_and_memory.cpp's
 
-PyObject *dtype_of = nullptr, *describe_excess = nullptr, *make_constant = nullptr;
+PyObject *dtype_of = nullptr, *excess_of_shared = nullptr, *excess_of_local = nullptr, *make_constant = nullptr;
 
 /// Extents of a shape: an int or a tuple of ints. False with an exception set.
 bool extents_of(PyObject* shape, std::vector<Py_ssize_t>& extents) {
@@ -31,13 +32,15 @@ bool extents_of(PyObject* shape, std::vector<Py_ssize_t>& extents) {
 }
 
 struct Wanted {
+    static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62;  ///< so that sums do not overflow
     Reference dtype;
     Py_ssize_t itemsize = 0;
     std::vector<Py_ssize_t> extents;
     [[nodiscard]] std::uint64_t bytes() const {
         auto total = static_cast<std::uint64_t>(itemsize);
-        for (const Py_ssize_t extent : extents) total *= static_cast<std::uint64_t>(extent);
-        return total;
+        for (const Py_ssize_t extent : extents)
+            if (__builtin_mul_overflow(total, static_cast<std::uint64_t>(extent), &total)) return most_bytes;
+        return std::min(total, most_bytes);
     }
 };
 
@@ -54,9 +57,17 @@ bool parse(PyObject* arguments, PyObject* keywords, Wanted& wanted) {
     return size && extents_of(shape, wanted.extents);
 }
 
-PyObject* find(const std::vector<std::pair<CodePlace, Reference>>& arrays, const CodePlace& place) {
-    for (const auto& [known, array] : arrays)
-        if (known == place) return array.get();
+/// @param error new reference, or null with another exception set
+void raise(PyObject* error) {
+    if (error != nullptr) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+    Py_XDECREF(error);
+}
+
+PyObject* find(const std::vector<SharedArray>& arrays, const CodePlace& place, const Wanted& wanted) {
+    for (const SharedArray& known : arrays) {
+        const bool same = known.place == place && known.extents == wanted.extents;
+        if (same && PyObject_RichCompareBool(known.dtype.get(), wanted.dtype.get(), Py_EQ) == 1) return known.array.get();
+    }
     return nullptr;
 }
 
@@ -79,9 +90,9 @@ PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
     if (thread == nullptr) return nullptr;
     BlockMemory& block = thread->launch->block_memory(thread->handle->coordinate().block);
     const CodePlace place = current_place();
-    if (PyObject* known = find(block.arrays, place)) return Py_NewRef(known);
     Wanted wanted;
     if (!parse(arguments, keywords, wanted)) return nullptr;
+    if (PyObject* known = find(block.arrays, place, wanted)) return Py_NewRef(known);
     (void)thread->launch->site_here();
     const LaunchLimits& limits = thread->launch->limits();
     PyObject* array = nullptr;
@@ -90,17 +101,15 @@ PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
     } else {
         const std::uint64_t bytes = block.static_bytes + wanted.bytes();
         if (bytes > limits.static_shared_bytes || bytes + limits.dynamic_shared_bytes > limits.shared_bytes) {
-            PyObject* error = PyObject_CallFunction(describe_excess, "KK", static_cast<unsigned long long>(bytes),
-                                                    static_cast<unsigned long long>(limits.dynamic_shared_bytes));
-            if (error != nullptr) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
-            Py_XDECREF(error);
+            raise(PyObject_CallFunction(excess_of_shared, "KK", static_cast<unsigned long long>(bytes),
+                                        static_cast<unsigned long long>(limits.dynamic_shared_bytes)));
             return nullptr;
         }
         array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()), wanted.extents.data(),
                                  memory::poison_pattern);
         if (array != nullptr) block.static_bytes = bytes;
     }
-    if (array != nullptr) block.arrays.emplace_back(place, Reference::borrowed(array));
+    if (array != nullptr) block.arrays.push_back({place, wanted.extents, std::move(wanted.dtype), Reference::borrowed(array)});
     return array;
 }
 
@@ -124,9 +133,19 @@ PyObject* local_array(PyObject*, PyObject* arguments, PyObject* keywords) {
     Wanted wanted;
     if (!parse(arguments, keywords, wanted)) return nullptr;
     drop_finished(thread->local_arrays);
+    std::uint64_t bytes = wanted.bytes();
+    for (const LocalArray& local : thread->local_arrays) bytes += local.bytes;
+    if (bytes > jit::local_memory_per_thread) {
+        raise(PyObject_CallFunction(excess_of_local, "sKKOOi", thread->launch->name().c_str(),
+                                    static_cast<unsigned long long>(bytes),
+                                    static_cast<unsigned long long>(jit::local_memory_per_thread),
+                                    place.code->co_filename, place.code->co_name,
+                                    PyFrame_GetLineNumber(PyEval_GetFrame())));
+        return nullptr;
+    }
     PyObject* array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()),
                                        wanted.extents.data(), local_poison);
-    if (array != nullptr) thread->local_arrays.push_back({place, Py_XNewRef(frame), Py_NewRef(array)});
+    if (array != nullptr) thread->local_arrays.push_back({place, Py_XNewRef(frame), Py_NewRef(array), wanted.bytes()});
     return array;
 }
 
@@ -143,9 +162,10 @@ PyMethodDef functions[] = {{"shared.array", with_keywords(&shared_array), METH_V
 
 }  // namespace
 
-void set_memory_helpers(PyObject* dtype, PyObject* excess, PyObject* constant) {
+void set_memory_helpers(PyObject* dtype, PyObject* shared_excess, PyObject* local_excess, PyObject* constant) {
     Py_XSETREF(dtype_of, Py_NewRef(dtype));
-    Py_XSETREF(describe_excess, Py_NewRef(excess));
+    Py_XSETREF(excess_of_shared, Py_NewRef(shared_excess));
+    Py_XSETREF(excess_of_local, Py_NewRef(local_excess));
     Py_XSETREF(make_constant, Py_NewRef(constant));
 }
 

@@ -1,13 +1,13 @@
 // cudasim._pyfiber: CPython running on simulated threads.
 //
 //   simulated_thread.h      the thread that Python code is on now; waiting, yielding, faulting
-//   thread_states.h         a PyThreadState for each, and the switch between them
 //   kernel_launch.h         a launch: the engine's HostKernel
 //   intrinsics.h            what kernels call: positions, barriers, memory, atomics, math
 //   kernel_array.h          arrays as kernels see them; kernel_float.h, kernel_number.h: floats, integers
 //
-// An extension of its own: it looks into CPython where cudasim._native does not, so it refuses to be imported by a
-// CPython that it was not tried with, which costs Python mode and nothing else.
+// An extension of its own: it looks into CPython (frontend/cpython) where cudasim._native does not, so for a CPython that
+// it was not tried with another file is built in its place (unknown_interpreter.cpp), which costs Python mode and
+// nothing else.
 #include <Python.h>
 
 #include "frontend/pyfiber/reference.h"
@@ -22,12 +22,6 @@
 
 namespace cudasim::pyfiber {
 namespace {
-
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
-constexpr bool known_version = false;
-#else
-constexpr bool known_version = true;
-#endif
 
 /// launch(plan, function, arguments, settles, thread tracer, whether each thread starts it, after block, name, static
 /// limit, shared limit, dynamic bytes, seconds)
@@ -44,6 +38,10 @@ PyObject* launch(PyObject*, PyObject* arguments) {
         return nullptr;
     if (current_thread != nullptr) {
         PyErr_SetString(PyExc_RuntimeError, "a kernel cannot launch a kernel: numba.cuda has no dynamic parallelism");
+        return nullptr;
+    }
+    if (cpython::interpreter_is_ending()) {
+        PyErr_SetString(PyExc_RuntimeError, "a kernel cannot run in Python mode while the interpreter is shutting down");
         return nullptr;
     }
     KernelLaunch kernel(function, values, settles, {tracer, each_thread != 0}, after_block, name,
@@ -85,12 +83,12 @@ PyObject* ufunc(PyObject*, PyObject* arguments) {
                : nullptr;
 }
 
-/// set_helpers(view_maker, dtype_of, excess, constant)
+/// set_helpers(view_maker, dtype_of, shared_excess, local_excess, constant)
 PyObject* set_helpers(PyObject*, PyObject* arguments) {
-    PyObject *view = nullptr, *dtype = nullptr, *excess = nullptr, *constant = nullptr;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &view, &dtype, &excess, &constant)) return nullptr;
+    PyObject *view = nullptr, *dtype = nullptr, *shared = nullptr, *local = nullptr, *constant = nullptr;
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &view, &dtype, &shared, &local, &constant)) return nullptr;
     set_view_maker(view);
-    set_memory_helpers(dtype, excess, constant);
+    set_memory_helpers(dtype, shared, local, constant);
     Py_RETURN_NONE;
 }
 
@@ -208,7 +206,7 @@ bool add_types(PyObject* module) {
 
 bool add_tables(PyObject* module) {
     Reference intrinsics(PyDict_New()), math(PyDict_New()), builtins(PyDict_New());
-    return intrinsics && math && builtins && add_builtins(builtins.get()) &&
+    return intrinsics && math && builtins && add_builtins(builtins.get()) && add_print(builtins.get()) &&
            PyModule_AddObjectRef(module, "builtins", builtins.get()) == 0 && add_intrinsics(intrinsics.get()) &&
            add_warp_intrinsics(intrinsics.get()) && add_group_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
            add_atomics(intrinsics.get()) && add_libdevice(intrinsics.get()) &&
@@ -231,13 +229,6 @@ bool initialise(PyObject* module) {
 
 PyMODINIT_FUNC PyInit__pyfiber() {
     using namespace cudasim::pyfiber;
-    if (!known_version) {
-        PyErr_Format(PyExc_ImportError,
-                     "Python mode is not there for Python %d.%d: it is built for and tried with 3.11 only. Kernels "
-                     "run natively, with the same checks",
-                     PY_MAJOR_VERSION, PY_MINOR_VERSION);
-        return nullptr;
-    }
     PyObject* module = PyModule_Create(&definition);
     if (module != nullptr && !initialise(module)) Py_CLEAR(module);
     return module;

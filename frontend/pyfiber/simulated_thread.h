@@ -8,31 +8,28 @@
 
 #include <Python.h>
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "frontend/pyfiber/thread_states.h"
+#include "frontend/cpython/current_frame.h"
+#include "frontend/cpython/thread_states.h"
 #include "simulator/execution/host_kernel.h"
 
 namespace cudasim::pyfiber {
 
 class KernelLaunch;
 
-/// A call's place in the source: code object and the instruction's offset. One per source place, as rule V4 and
-/// barriers need it.
-struct CodePlace {
-    PyCodeObject* code = nullptr;
-    int instruction = 0;
-    bool operator==(const CodePlace&) const = default;
-};
-/// Of the innermost Python frame; no code when there is none. The code object is borrowed from the frame.
-[[nodiscard]] CodePlace current_place();
+using cpython::CodePlace;  // one per source place, as rule V4 and barriers need it
+using cpython::current_place;
+using cpython::ThreadStates;
 
 /// One per source place and call of the function that it lies in (V4). Owns its objects, except the code's.
 struct LocalArray {
     CodePlace place;
     PyObject *frame = nullptr, *array = nullptr;
+    std::uint64_t bytes = 0;
 };
 
 struct SimulatedThread {
@@ -40,7 +37,7 @@ struct SimulatedThread {
     KernelLaunch* launch = nullptr;
     PyThreadState* state = nullptr;
     PyThreadState* host_state = nullptr;  ///< of the worker's own stack
-    PyThreadState** running = nullptr;    ///< the launch's note of whose turn it is
+    std::atomic<PyThreadState*>* running = nullptr;  ///< the launch's note of whose turn it is
     std::uint32_t fuel = 0;               ///< burnt since the thread last let others run
     std::uint32_t endings_refused = 0;    ///< how often it went on after it was told that the launch is over
     std::vector<LocalArray> local_arrays;

@@ -47,7 +47,9 @@ TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
         call.refuse("the index of an array with one axis is a number, not " + index->name);
     const TypeRef element = index ? item_type(call.types(), array, as_index(call.types(), index), call.call.location)
                                   : array->element();
-    if (!element->is_real()) call.refuse("the index must name one element of " + array->name);
+    if (element->is(TypeKind::array)) call.refuse("the index must name one element of " + array->name);
+    if (element->is(TypeKind::complex)) call.no_match();  // no GPU has them
+    if (!element->is_real()) call.refuse("there is no such atomic operation on elements of type " + element->name);
     if (!element->is_number() || !has_element(operation_name(call.callable.name), element)) {
         call.refuse("there is no such atomic operation on elements of type " + element->name);
     }

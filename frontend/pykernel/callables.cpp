@@ -103,7 +103,7 @@ void CallTyping::refuse(const std::string& reason, Standing standing) const {
     refuse_typing(std::string(callable.name) + ": " + reason, call.location, standing);
 }
 
-void CallTyping::no_match() const {
+void CallTyping::no_match(const std::string& because) const {
     std::vector<std::string> types_given;
     for (TypeRef argument : arguments) types_given.push_back(argument ? argument->name : "omitted");
     const std::string full(callable.name);
@@ -112,7 +112,7 @@ void CallTyping::no_match() const {
     refuse_no_implementation(is_intrinsic ? "<intrinsic " + name + ">"
                              : is_numpy   ? "<ufunc '" + name + "'>"
                                           : "<built-in function " + name + ">",
-                             name, types_given, call.location);
+                             name, types_given, call.location, because);
 }
 
 }  // namespace cudasim::pykernel

@@ -31,7 +31,8 @@ struct CallTyping {
     }
     [[noreturn]] void refuse(const std::string& reason, Standing standing = Standing::not_gpu_code) const;
     /// "No implementation of function Function(<built-in function sin>) found for signature: …".
-    [[noreturn]] void no_match() const;
+    /// @param because what else helps, or nothing
+    [[noreturn]] void no_match(const std::string& because = {}) const;
 };
 
 struct CallEmission {

@@ -19,6 +19,7 @@
 #include "frontend/pykernel/source_error.h"
 #include "frontend/pykernel/syntax_tree.h"
 #include "simulator/image/kernel_image.h"
+#include "simulator/image/large_stack.h"
 
 namespace cudasim::pykernel {
 
@@ -84,9 +85,16 @@ struct Request {
     std::string entry_name;   ///< of a device function
     std::string result_type;  ///< of a device function; empty: inferred
     bool fastmath = false;
+    bool old_messages = false;  ///< of CPython 3.10, of variables without a value
     bool fma = false;  ///< mark floating-point operations `contract` (V5)
     std::vector<image::KernelImage> libraries;  ///< with the functions that were declared (GlobalKind::foreign)
     std::vector<image::SourceFile> sources;  ///< what the image keeps for reports
+    const image::Cancellation* cancellation = nullptr;
+
+    /// @throws image::Cancelled
+    void check_cancelled() const {
+        if (cancellation) cancellation->check();
+    }
 };
 
 /// What works here and not on a GPU, because Numba's CUDA target refuses it.
@@ -114,7 +122,7 @@ struct Result {
     std::vector<Overload> overloads;  ///< of all functions that the kernel reaches, itself first
 };
 
-/// @throws SourceError, MissingLibraryFunction
+/// Recurses as deeply as the program is nested. @throws SourceError, MissingLibraryFunction, image::Cancelled
 [[nodiscard]] Result compile(const Request& request);
 
 /// Whether kernels can call what has this name in numba.cuda, NumPy or Python ("cuda.grid", "math.sin", "len").

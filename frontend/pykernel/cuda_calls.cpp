@@ -13,10 +13,9 @@ using llvm::Intrinsic::ID;
 TypeRef type_grid(const CallTyping& call) {
     const TypeRef n = call[0];
     if (!n->is(TypeKind::integer) || !n->literal || *n->literal < 1 || *n->literal > 3) {
-        const std::string reason =
-            std::string(call.callable.name) + ": argument can only be 1, 2, 3, known when the kernel is compiled";
-        if (n->literal) throw SourceError(ErrorClass::value, reason, call.call.location);
-        refuse_typing(reason, call.call.location);
+        const std::string reason = "argument can only be 1, 2, 3, known when the kernel is compiled";
+        if (!n->literal) call.no_match("RequireLiteralValue: " + reason);
+        throw SourceError(ErrorClass::value, std::string(call.callable.name) + ": " + reason, call.call.location);
     }
     const TypeRef index = call.types().int64;
     if (*n->literal == 1) return index;

@@ -145,8 +145,8 @@ class FunctionEmitter {
     void assign_view(const Emitted& view, const Emitted& value);
     /// An element at an address that an index check guards.
     /// @param aligned whether the place is a multiple of the element's size
-    [[nodiscard]] Emitted load_element(llvm::Value* place, TypeRef element, bool aligned);
-    void store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned);
+    [[nodiscard]] Emitted load_element(llvm::Value* place, TypeRef element, bool aligned, bool in_bounds = true);
+    void store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned, bool in_bounds = true);
     /// Each part of a value at its place: {place, type of the part}.
     [[nodiscard]] llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> element_parts(llvm::Value* place,
                                                                                        TypeRef element);
@@ -200,6 +200,11 @@ class FunctionEmitter {
     void describe(VariableId id, TypeRef type, llvm::AllocaInst* storage);
     void store_variable(VariableId id, const Emitted& value);
     [[nodiscard]] Emitted load_variable(VariableId id, TypeRef type);
+    // emit_assigned.cpp
+    void find_unassigned();
+    void note_assigned(VariableId id);
+    void check_assigned(const Instruction& load);
+
     [[nodiscard]] Emitted emit_value(ValueId id, const Instruction& instruction);
     [[nodiscard]] Emitted emit_call(const Instruction& instruction);
     [[nodiscard]] Emitted emit_named_tuple(const Instruction& instruction);
@@ -300,7 +305,9 @@ class FunctionEmitter {
     std::vector<llvm::BasicBlock*> blocks_;
     std::vector<Emitted> values_;
     std::map<VariableKey, llvm::AllocaInst*> variables_;
-    std::vector<char> maybe_unassigned_;  ///< by variable
+    std::vector<char> maybe_unassigned_;     ///< by variable
+    std::vector<char> unassigned_versions_;  ///< by version: reading it may find no value
+    std::map<VariableId, llvm::AllocaInst*> assigned_;  ///< of variables that are read so: whether there is a value
     std::vector<ValueId> stored_;         ///< by version: the value, for versions that one store makes
     std::map<TypeRef, Iterator> iterators_;
     std::map<TypeRef, llvm::AllocaInst*> counters_;                ///< of enumerate: the next number

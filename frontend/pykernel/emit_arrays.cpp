@@ -9,6 +9,7 @@
 #include "frontend/pykernel/emission.h"
 #include "frontend/pykernel/number_limits.h"
 #include "frontend/pykernel/subscripts.h"
+#include "simulator/image/declared_checks.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -118,8 +119,11 @@ llvm::Instruction* FunctionEmitter::checked(llvm::Instruction* access) {
 llvm::Value* FunctionEmitter::check_index(const Emitted& index, llvm::Value* size, unsigned axis) {
     const bool is_unsigned = index.type->bits == 64 && !index.type->is_signed;
     llvm::Value* wide = convert(index, is_unsigned ? types().uint64 : types().int64).value();
-    return call(is_unsigned ? "__cudasim_check_unsigned_index" : "__cudasim_check_index",
-                builder.getInt64Ty(), {wide, size, builder.getInt32(axis)});
+    llvm::Value* checked_index = call(is_unsigned ? "__cudasim_check_unsigned_index" : "__cudasim_check_index",
+                                      builder.getInt64Ty(), {wide, size, builder.getInt32(axis)});
+    if (llvm::isa<llvm::ConstantInt>(wide))
+        llvm::cast<llvm::Instruction>(checked_index)->setMetadata(image::meant_mark, llvm::MDNode::get(module.context, {}));
+    return checked_index;
 }
 
 /// Row- and column-major arrays are addressed by element, so that the optimiser sees unit strides.
@@ -184,13 +188,15 @@ Emitted FunctionEmitter::get_item(const Emitted& container, const Emitted& index
     if (container.type->is(TypeKind::tuple)) return tuple_item(container, index, result);
     if (container.type->is(TypeKind::characters)) {
         llvm::Value* checked_index = check_index(index, characters_length(*this, container), 0);
+        llvm::cast<llvm::Instruction>(checked_index)->setMetadata(image::meant_mark, llvm::MDNode::get(module.context, {}));
         return convert(number(character_at(*this, container, checked_index), types().uint64), result);
     }
     if (container.type->is(TypeKind::flat))
         return load_element(flat_item(container, index), result, container.type->element()->aligned);
     if (const RecordField* field = indexed_field(container.type, index.type, {}))
         return get_field(container, *field, result);
-    if (container.type->is(TypeKind::pointer)) return load_element(pointer_item(container, index), result, /*aligned=*/true);
+    if (container.type->is(TypeKind::pointer))
+        return load_element(pointer_item(container, index), result, /*aligned=*/true, /*in_bounds=*/false);
     if (const auto indices = integer_indices(container, index)) return item_at(container, *indices, result);
     return select(container, index, result);
 }
@@ -211,7 +217,8 @@ void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, c
         return set_field(container, *field, value);
     if (container.type->is(TypeKind::pointer)) {
         const TypeRef element = container.type->element();
-        return store_element(pointer_item(container, index), convert(value, element), element, /*aligned=*/true);
+        return store_element(pointer_item(container, index), convert(value, element), element, /*aligned=*/true,
+                             /*in_bounds=*/false);
     }
     const bool flat = container.type->is(TypeKind::flat);
     const TypeRef array = flat ? container.type->element() : container.type;

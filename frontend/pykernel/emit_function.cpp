@@ -39,15 +39,11 @@ void FunctionEmitter::run() {
     entry_ = llvm::BasicBlock::Create(module.context, "entry", function_);
     for (BlockId id : graph_.order) {
         blocks_[id] = llvm::BasicBlock::Create(module.context, "block" + std::to_string(id), function_);
-        for (const Phi& phi : graph_.blocks[id].phis) {
-            for (const auto& [block, version] : phi.incoming) {
-                const bool missing = version == nothing || !graph_.versions[version].type;
-                if (missing) maybe_unassigned_[graph_.versions[phi.version].variable] = 1;
-            }
-        }
     }
+    find_unassigned();
     bind_parameters();
     for (BlockId id : graph_.order) {
+        module.program.request.check_cancelled();
         builder.SetInsertPoint(blocks_[id]);
         for (ValueId value : graph_.blocks[id].instructions) {
             if (value == graph_.blocks[id].instructions.back()) {
@@ -123,6 +119,7 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
             return result;
         }
         case Opcode::load: {
+            check_assigned(in);
             // Only where versions meet does the value come from memory; the stores are for the debugger.
             const ValueId source = stored_[in.version];
             return source != nothing ? values_[source] : load_variable(in.variable, in.type);
@@ -130,6 +127,7 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
         case Opcode::store:
             stored_[in.version] = in.operands[0];
             store_variable(in.variable, raw(0));
+            note_assigned(in.variable);
             return raw(0);
         case Opcode::spread:
             return raw(0);

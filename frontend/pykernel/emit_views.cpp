@@ -146,14 +146,14 @@ Emitted FunctionEmitter::select(const Emitted& array, const Emitted& index, Type
     return view;
 }
 
-Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element, bool aligned) {
+Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element, bool aligned, bool in_bounds) {
     if (element->is(TypeKind::record)) return {element, {place}};
     if (element->is(TypeKind::characters)) return load_characters(*this, place, element, aligned);
     Emitted result{element, {}};
     for (const auto& [part, type] : element_parts(place, element)) {
         auto* loaded = builder.CreateAlignedLoad(module.memory_type(type), part,
                                                  llvm::Align(aligned ? type->bytes() : 1));
-        checked(loaded);
+        if (in_bounds) checked(loaded);
         result.parts.push_back(from_memory(loaded, type));
     }
     return result;
@@ -167,14 +167,16 @@ llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> FunctionEmitter::element_
             {builder.CreateConstInBoundsGEP1_64(module.value_type(component), place, 1), component}};
 }
 
-void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned) {
+void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned,
+                                    bool in_bounds) {
     if (element->is(TypeKind::record)) return copy_record(place, value, element);
     const Emitted converted = convert(value, element);
     if (element->is(TypeKind::characters)) return store_characters(*this, place, converted, aligned);
     std::size_t i = 0;
     for (const auto& [part, type] : element_parts(place, element)) {
         llvm::Value* stored = to_memory(converted.parts[i++], type);
-        checked(builder.CreateAlignedStore(stored, part, llvm::Align(aligned ? type->bytes() : 1)));
+        auto* store = builder.CreateAlignedStore(stored, part, llvm::Align(aligned ? type->bytes() : 1));
+        if (in_bounds) checked(store);
     }
 }
 

@@ -67,6 +67,7 @@ struct Instruction {
     std::uint32_t index = 0;
     std::uint32_t count = 0;
     bool has_message = false;  ///< call: all its arguments are constants; `message` is str() of an exception made of them
+    bool captured = false;  ///< load: a variable of the function around the inlined one
     bool packed = false;  ///< call: the extra positional arguments are in one tuple already
     BlockId targets[2] = {nothing, nothing};
     ValueId id = nothing;  ///< its own
@@ -128,11 +129,15 @@ struct FlowGraph {
 /// literals.
 [[nodiscard]] FlowGraph build_flow_graph(const FunctionSource& source,
                                          std::vector<std::unique_ptr<GlobalValue>>& constants,
-                                         const UnrolledSizes& sizes, const InnerFunctions& inner_functions);
+                                         const UnrolledSizes& sizes, const InnerFunctions& inner_functions,
+                                         const image::Cancellation* cancellation);
 
 /// Orders the blocks and gives loads and stores their versions. @throws SourceError for a variable that
 /// no path has assigned.
 void assign_versions(FlowGraph& graph);
+
+/// By version: whether a path leads there on which the variable has no value yet. Of a typed graph.
+[[nodiscard]] std::vector<char> unassigned_versions(const FlowGraph& graph);
 
 /// The typed IR as text, for people (`cudasim ir --stage typed`).
 [[nodiscard]] std::string to_text(const FlowGraph& graph, const std::vector<TypeRef>& argument_types);

@@ -14,10 +14,16 @@
 
 namespace cudasim::pykernel {
 
+/// What one function may become. LLVM takes minutes over less.
+inline constexpr std::size_t most_instructions = 400'000;
+inline constexpr std::size_t most_inlined_calls = 10'000;
+inline constexpr std::size_t deepest_inlining = 200;
+
 class FlowGraphBuilder {
   public:
     FlowGraphBuilder(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants,
-                     const UnrolledSizes& sizes, const InnerFunctions& inner_functions);
+                     const UnrolledSizes& sizes, const InnerFunctions& inner_functions,
+                     const image::Cancellation* cancellation);
     [[nodiscard]] FlowGraph build();
 
   private:
@@ -63,6 +69,7 @@ class FlowGraphBuilder {
     [[nodiscard]] const GlobalValue* outer(const Expression& syntax) const;
     [[nodiscard]] std::optional<bool> constant_truth(const Expression& syntax) const;
     [[nodiscard]] const GlobalValue* constant_value(const Expression& syntax, GlobalValue& storage) const;
+    [[nodiscard]] const GlobalValue* constant_operand(const Expression& syntax, GlobalValue& storage) const;
     [[nodiscard]] std::optional<std::string> constant_text(const Expression& syntax, bool quoted) const;
     /// What str() of an exception called with these arguments is; empty when they are no constants.
     [[nodiscard]] std::optional<std::string> exception_message(const Expression& call) const;
@@ -100,15 +107,19 @@ class FlowGraphBuilder {
     BlockId new_block();
     void enter(BlockId block) { current_ = block; }
     ValueId append(Instruction instruction);
+    void check_size(Location location) const;
     void jump(BlockId target, Location location);
     VariableId variable(const std::string& name, Location location, bool compiler_made = false);
     void store(VariableId variable, ValueId value, Location location);
     ValueId load(VariableId variable, Location location);
+    /// What Python's source reads: may raise.
+    ValueId read(VariableId variable, Location location);
 
     const FunctionSource& source_;
     std::vector<std::unique_ptr<GlobalValue>>& constants_;
     const UnrolledSizes& sizes_;
     const InnerFunctions& inner_functions_;
+    const image::Cancellation* cancellation_;
     UnrolledLoop copies_;  ///< of loops over literal_unroll() and of inlined calls that enclose the place
     FlowGraph graph_;
     BlockId current_ = 0;
@@ -119,7 +130,9 @@ class FlowGraphBuilder {
     std::deque<LocalFunctions> function_scopes_{1};  ///< of the function itself, and of each inlined call
     LocalFunctions* functions_ = &function_scopes_.front();
     std::vector<const FunctionSyntax*> inlining_;
+    std::size_t inlined_calls_ = 0;
     std::optional<InlinedReturn> inlined_return_;
+    VariableId first_own_ = 0;  ///< variables before this one belong to functions around the inlined one
 };
 
 /// "a.b.c" of names and attributes; empty for anything else.

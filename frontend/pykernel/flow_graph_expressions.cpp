@@ -1,7 +1,5 @@
 // Expressions → instructions. Whatever branches (`and`, `or`, chained comparisons, conditional
 // expressions) becomes blocks here, so that everything after sees straight lines only.
-#include <limits>
-
 #include "frontend/pykernel/flow_graph_builder.h"
 
 namespace cudasim::pykernel {
@@ -133,7 +131,7 @@ const GlobalValue* FlowGraphBuilder::enumeration_member(const Expression& syntax
 
 ValueId FlowGraphBuilder::name(const Expression& syntax) {
     if (const auto local = locals_.find(syntax.text); local != locals_.end()) {
-        return load(local->second, syntax.location);
+        return read(local->second, syntax.location);
     }
     if (const auto function = find_local_function(syntax)) return function_value(*function->syntax, syntax.location);
     const GlobalValue* value = outer(syntax);
@@ -272,67 +270,6 @@ void FlowGraphBuilder::condition(const Expression& syntax, BlockId if_true, Bloc
             .location = syntax.location,
             .operands = {value},
             .targets = {if_true, if_false}});
-}
-
-/// A number known before typing: a literal or a global one. `storage` keeps a folded literal.
-const GlobalValue* FlowGraphBuilder::constant_value(const Expression& syntax, GlobalValue& storage) const {
-    if (auto folded = fold_literals(syntax)) {
-        storage = std::move(*folded);
-        return &storage;
-    }
-    if (syntax.kind == ExpressionKind::boolean) {
-        storage = {.kind = GlobalKind::boolean, .integer = syntax.integer};
-        return &storage;
-    }
-    const GlobalValue* value = outer(syntax);
-    const bool number = value && (value->kind == GlobalKind::integer || value->kind == GlobalKind::boolean ||
-                                  value->kind == GlobalKind::real);
-    return number ? value : nullptr;
-}
-
-namespace {
-
-/// Holds every 64-bit integer and every float64.
-long double exact(const GlobalValue& value) {
-    static_assert(std::numeric_limits<long double>::digits >= 64);
-    if (value.kind == GlobalKind::real) return value.real;
-    if (value.type_name == "uint64") return static_cast<std::uint64_t>(value.integer);
-    return value.integer;
-}
-
-}  // namespace
-
-/// Branches on constants are decided here, as Numba prunes them: the other side is never typed.
-std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) const {
-    GlobalValue storage, other_storage;
-    if (syntax.kind == ExpressionKind::unary && syntax.operators[0] == Operator::logical_not) {
-        const auto truth = constant_truth(syntax.operands[0]);
-        return truth ? std::optional(!*truth) : std::nullopt;
-    }
-    if (const GlobalValue* value = constant_value(syntax, storage)) {
-        return value->kind == GlobalKind::real ? value->real != 0 : value->integer != 0;
-    }
-    if (syntax.kind != ExpressionKind::compare || syntax.operators.size() != 1) return std::nullopt;
-    const GlobalValue* left = constant_value(syntax.operands[0], storage);
-    const GlobalValue* right = constant_value(syntax.operands[1], other_storage);
-    if (!left || !right) return std::nullopt;
-    const long double a = exact(*left), b = exact(*right);
-    switch (syntax.operators[0]) {
-        case Operator::equal:
-            return a == b;
-        case Operator::not_equal:
-            return a != b;
-        case Operator::less:
-            return a < b;
-        case Operator::less_equal:
-            return a <= b;
-        case Operator::greater:
-            return a > b;
-        case Operator::greater_equal:
-            return a >= b;
-        default:
-            return std::nullopt;
-    }
 }
 
 }  // namespace cudasim::pykernel

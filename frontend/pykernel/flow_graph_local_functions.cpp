@@ -69,15 +69,26 @@ ValueId FlowGraphBuilder::inline_call(const LocalFunction& function, const Expre
                                "@cuda.jit(device=True)",
                            call.location, Standing::not_gpu_code);
     }
+    const auto refuse = [&](const std::string& what) {
+        refuse_unsupported(what + ": functions inside a kernel are copied to where they are called. Define '" +
+                               function.syntax->name + "' outside, with @cuda.jit(device=True)",
+                           call.location, Standing::not_gpu_code);
+    };
+    if (inlining_.size() >= deepest_inlining)
+        refuse("calls of functions inside a kernel are nested more than " + std::to_string(deepest_inlining) + " deep");
+    if (++inlined_calls_ > most_inlined_calls)
+        refuse("more than " + std::to_string(most_inlined_calls) + " calls of functions inside a kernel would be inlined");
+    const auto first_own = static_cast<VariableId>(graph_.variables.size());
     Locals locals = function.outer;
     function_scopes_.push_back(*function.scope);
     LocalFunctions& functions = function_scopes_.back();
     bind_parameters(function, call, locals, functions);
     const InlinedReturn destination{variable("", call.location, true), new_block()};
-    const auto restored = std::make_tuple(locals_, functions_, inlined_return_, loops_, nonlocals_);
+    const auto restored = std::make_tuple(locals_, functions_, inlined_return_, loops_, nonlocals_, first_own_);
     locals_ = std::move(locals);
     functions_ = &functions;
     inlined_return_ = destination;
+    first_own_ = first_own;
     loops_.clear();
     inlining_.push_back(function.syntax);
     copies_.push_back(reinterpret_cast<std::uintptr_t>(&call));
@@ -93,7 +104,7 @@ ValueId FlowGraphBuilder::inline_call(const LocalFunction& function, const Expre
     jump(destination.after, call.location);
     inlining_.pop_back();
     copies_.pop_back();
-    std::tie(locals_, functions_, inlined_return_, loops_, nonlocals_) = restored;
+    std::tie(locals_, functions_, inlined_return_, loops_, nonlocals_, first_own_) = restored;
     enter(destination.after);
     return load(destination.result, call.location);
 }

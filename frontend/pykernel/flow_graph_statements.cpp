@@ -7,14 +7,19 @@ namespace cudasim::pykernel {
 
 FlowGraph build_flow_graph(const FunctionSource& source,
                            std::vector<std::unique_ptr<GlobalValue>>& constants, const UnrolledSizes& sizes,
-                           const InnerFunctions& inner_functions) {
-    return FlowGraphBuilder(source, constants, sizes, inner_functions).build();
+                           const InnerFunctions& inner_functions, const image::Cancellation* cancellation) {
+    return FlowGraphBuilder(source, constants, sizes, inner_functions, cancellation).build();
 }
 
 FlowGraphBuilder::FlowGraphBuilder(const FunctionSource& source,
                                    std::vector<std::unique_ptr<GlobalValue>>& constants,
-                                   const UnrolledSizes& sizes, const InnerFunctions& inner_functions)
-    : source_(source), constants_(constants), sizes_(sizes), inner_functions_(inner_functions) {
+                                   const UnrolledSizes& sizes, const InnerFunctions& inner_functions,
+                                   const image::Cancellation* cancellation)
+    : source_(source),
+      constants_(constants),
+      sizes_(sizes),
+      inner_functions_(inner_functions),
+      cancellation_(cancellation) {
     graph_.source = &source;
 }
 
@@ -43,11 +48,21 @@ ValueId FlowGraphBuilder::append(Instruction instruction) {
                       instruction.opcode == Opcode::return_ || instruction.opcode == Opcode::raise ||
                       instruction.opcode == Opcode::unroll;
     const auto id = static_cast<ValueId>(graph_.instructions.size());
+    if (id % 1024 == 0) check_size(instruction.location);
     instruction.id = id;
     graph_.instructions.push_back(std::move(instruction));
     graph_.blocks[current_].instructions.push_back(id);
     graph_.blocks[current_].terminated = ends;
     return id;
+}
+
+void FlowGraphBuilder::check_size(Location location) const {
+    if (cancellation_) cancellation_->check();
+    if (graph_.instructions.size() < most_instructions) return;
+    refuse_unsupported("'" + source_.syntax.name + "' has more than " + std::to_string(most_instructions) +
+                           " operations, with the functions inlined and the loops unrolled that it contains: compiling it "
+                           "would take too long. Split it into several kernels or device functions, or use loops",
+                       location, Standing::not_gpu_code);
 }
 
 void FlowGraphBuilder::jump(BlockId target, Location location) {
@@ -68,6 +83,13 @@ void FlowGraphBuilder::store(VariableId variable, ValueId value, Location locati
 
 ValueId FlowGraphBuilder::load(VariableId variable, Location location) {
     return append({.opcode = Opcode::load, .location = location, .variable = variable});
+}
+
+ValueId FlowGraphBuilder::read(VariableId variable, Location location) {
+    return append({.opcode = Opcode::load,
+                   .location = location,
+                   .variable = variable,
+                   .captured = variable < first_own_});
 }
 
 void FlowGraphBuilder::declare_parameters() {

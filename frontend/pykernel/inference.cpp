@@ -53,6 +53,7 @@ class Inference {
         find_reachable();
         for (BlockId id : graph_.order) {
             if (!reachable_[id]) continue;
+            program_.request.check_cancelled();
             for (const Phi& phi : graph_.blocks[id].phis)
                 changed |= update(graph_.versions[phi.version].type, join(id, phi));
             expand_spread_arguments(program_, graph_, id);
@@ -106,13 +107,14 @@ class Inference {
         return {last.targets[*condition.type->literal ? 0 : 1], nothing};
     }
 
-    /// `x is None`, `isinstance(x, int)`.
+    /// `x is None`, `isinstance(x, int)`, `hasattr(x, "size")`.
     bool decided_by_type(const Instruction& condition) const {
         if (condition.opcode == Opcode::binary)
             return condition.op == Operator::is || condition.op == Operator::is_not;
         if (condition.opcode != Opcode::call) return false;
         const GlobalValue* callee = graph_.instructions[condition.operands[0]].global;
-        return callee && callee->kind == GlobalKind::intrinsic && callee->text == "isinstance";
+        return callee && callee->kind == GlobalKind::intrinsic &&
+               (callee->text == "isinstance" || callee->text == "hasattr");
     }
 
     bool feasible(BlockId from, BlockId to) const {

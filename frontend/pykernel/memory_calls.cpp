@@ -1,5 +1,6 @@
 // cuda.shared.array, cuda.local.array, cuda.const.array_like. One allocation per source place (V4).
 #include <llvm/IR/Constants.h>
+#include <llvm/Support/MathExtras.h>
 
 #include <algorithm>
 
@@ -59,11 +60,12 @@ std::uint64_t alignment_of(TypeRef alignment) {
 void check_alignment(const CallTyping& call, TypeRef alignment) {
     if (!alignment || alignment->is(TypeKind::none)) return;
     if (!alignment->is(TypeKind::integer) || !alignment->literal)
-        call.refuse("the alignment must be a constant integer");
+        call.no_match("RequireLiteralValue: alignment must be a constant integer");
     const std::int64_t bytes = *alignment->literal;
-    if (bytes <= 0 || (bytes & (bytes - 1)) != 0 || bytes > 1024)
-        refuse_value(call, "Alignment must be a power of 2, up to 1024");
+    if (bytes <= 0) refuse_value(call, "Alignment must be positive");
+    if ((bytes & (bytes - 1)) != 0) refuse_value(call, "Alignment must be a power of 2");
     if (bytes % 8 != 0) refuse_value(call, "Alignment must be a multiple of 8");
+    if (bytes > 1024) refuse_value(call, "Alignment must be at most 1024 here");
 }
 
 TypeRef type_array(const CallTyping& call) {
@@ -80,6 +82,10 @@ TypeRef type_array(const CallTyping& call) {
                               shared ? shared_space : local_space);
 }
 
+/// More than fit into any memory, and few enough that their bytes can be counted: such arrays are refused when the
+/// kernel is loaded, with their size.
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
+
 std::vector<llvm::Value*> shape_values(CallEmission& call, std::uint64_t& count) {
     std::vector<llvm::Value*> shape;
     const Emitted& argument = call[0];
@@ -87,7 +93,7 @@ std::vector<llvm::Value*> shape_values(CallEmission& call, std::uint64_t& count)
         argument.type->is(TypeKind::tuple) ? argument.type->elements : std::vector<TypeRef>{argument.type};
     count = 1;
     for (TypeRef axis : axes) {
-        count *= static_cast<std::uint64_t>(*axis->literal);
+        count = std::min(llvm::SaturatingMultiply(count, static_cast<std::uint64_t>(*axis->literal)), most_elements);
         shape.push_back(call.emitter.int64(*axis->literal));
     }
     return shape;
@@ -119,6 +125,7 @@ Emitted emit_local_array(CallEmission& call) {
     llvm::AllocaInst* data =
         e.entry_alloca(storage, call.call.text.empty() ? "local_array" : call.call.text + ".data");
     data->setAlignment(llvm::Align(alignment_of(call[2].type)));
+    data->setDebugLoc(e.builder.getCurrentDebugLocation());
     return e.make_array(type, data, shape);
 }
 

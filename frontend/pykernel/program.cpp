@@ -56,7 +56,8 @@ void Program::build(Specialisation& specialisation) {
         specialisation.graph = build_flow_graph(source, constants_, specialisation.unrolled,
                                                 [&](const FunctionSyntax& inner, const std::set<std::string>& locals) {
                                                     return inner_function(source, inner, locals);
-                                                });
+                                                },
+                                                request.cancellation);
         assign_versions(specialisation.graph);
     });
 }
@@ -81,13 +82,14 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
     TypeRef result = nullptr;
     std::vector<TypeRef> arguments = given;
     if (!source.signatures.empty()) std::tie(arguments, result) = declared(source, given, call);
-    auto [entry, is_new] = known_.try_emplace({function, arguments}, nullptr);
-    if (is_new) {
-        entry->second = &make(function, arguments);
-        entry->second->symbol += "$" + std::to_string(function);
-        entry->second->declared_result = result;
+    Specialisation*& known = known_[{function, arguments}];
+    if (!known) {
+        known = &make(function, arguments);
+        known->symbol += "$" + std::to_string(function);
+        known->declared_result = result;
     }
-    Specialisation& specialisation = *entry->second;
+    Specialisation& specialisation = *known;
+    if (specialisation.refusal) throw SourceError(*specialisation.refusal);
     if (specialisation.inferring) {
         const auto depth = std::ranges::find(inferring_, &specialisation) - inferring_.begin();
         std::size_t& lowest = inferring_.back()->lowest;
@@ -115,7 +117,6 @@ Program::Called Program::bound(std::uint32_t function, const Instruction& call,
         TypeRef argument = is_default ? this->type_of(callee.defaults[place - default_base], call.location)
                            : place == 0 ? called->element()
                                         : type_of(call.operands[place]);
-        if (!callee.is_overloaded) argument = types.without_literal(argument);
         result.arguments.push_back(argument);
     }
     return result;
@@ -123,7 +124,7 @@ Program::Called Program::bound(std::uint32_t function, const Instruction& call,
 
 void Program::resolve(std::uint32_t function, Called& call, Location place) {
     if (!source(function).is_overloaded) {
-        call.function = &specialise(function, call.arguments, place);
+        call.function = &specialise_plain_first(function, call, place);
         call.result = call.function->result;
         return;
     }
@@ -143,6 +144,25 @@ void Program::resolve(std::uint32_t function, Called& call, Location place) {
     }
     call.result = types.parse(choice.signature.result);
     if (!call.result) refuse_unsupported("results of type " + choice.signature.result + " are not supported yet", place);
+}
+
+Specialisation& Program::specialise_plain_first(std::uint32_t function, Called& call, Location place) {
+    const std::vector<TypeRef> given = call.arguments;
+    for (TypeRef& argument : call.arguments) argument = types.without_literal(argument);
+    const bool has_literals = given != call.arguments && source(function).signatures.empty();
+    if (!has_literals) return specialise(function, call.arguments, place);
+    try {
+        return specialise(function, call.arguments, place);
+    } catch (const SourceError& refused) {
+        if (refused.wants_more()) throw;
+        call.arguments = given;
+        try {
+            return specialise(function, given, place);
+        } catch (const SourceError& with_literals) {
+            if (!with_literals.says_the_same_as(refused)) throw;
+        }
+        throw;
+    }
 }
 
 std::optional<std::uint32_t> extension_number(TypeRef method) {
@@ -175,16 +195,44 @@ const Choice& Program::chosen(std::uint32_t function, const Called& call, Locati
     }
 }
 
+/// A function that is entered again and again, each time with other types, would never end; a chain of calls of different
+/// functions does.
+void Program::check_depth(const Specialisation& specialisation, Location call) const {
+    static constexpr std::ptrdiff_t most_types = 100;
+    static constexpr std::size_t deepest = 2000;
+    const auto entered = std::ranges::count(inferring_, specialisation.function, &Specialisation::function);
+    if (entered >= most_types)
+        refuse_typing("cannot type infer runaway recursion: each call has other types than the last", call);
+    if (inferring_.size() >= deepest) {
+        refuse_unsupported("calls of device functions nested more than " + std::to_string(deepest) +
+                               " deep are not supported: have one function do the work of several",
+                           call, Standing::not_gpu_code);
+    }
+}
+
 /// Recursion: a call of a function that is being inferred gets the type of its returns so far; the function
 /// that began the cycle is inferred again until nothing changes, and its members with it.
 void Program::infer(Specialisation& specialisation, Location call) {
-    static constexpr std::size_t deepest = 100;
+    check_depth(specialisation, call);
     const std::size_t depth = inferring_.size();
-    if (depth >= deepest)
-        refuse_typing("cannot type infer runaway recursion: each call has other types than the last", call);
     specialisation.inferring = true;
     specialisation.lowest = depth;
     inferring_.push_back(&specialisation);
+    try {
+        infer_to_fixpoint(specialisation);
+        inferring_.pop_back();
+        specialisation.inferring = false;
+        if (specialisation.lowest == depth) return finish_with_cycle(specialisation, depth);
+    } catch (const SourceError& error) {
+        abandon(specialisation, depth);
+        if (!error.wants_more()) specialisation.refusal = error;
+        throw;
+    }
+    inferring_.back()->lowest = std::min(inferring_.back()->lowest, specialisation.lowest);
+    if (std::ranges::find(unfinished_, &specialisation) == unfinished_.end()) unfinished_.push_back(&specialisation);
+}
+
+void Program::infer_to_fixpoint(Specialisation& specialisation) {
     for (bool settled = false; !settled;) {
         try {
             in_source(source(specialisation.function), [&] { infer_types(*this, specialisation); });
@@ -194,15 +242,13 @@ void Program::infer(Specialisation& specialisation, Location call) {
             build(specialisation);
         }
     }
-    inferring_.pop_back();
+}
+
+/// After an error: its caller may go on with another specialisation.
+void Program::abandon(Specialisation& specialisation, std::size_t depth) {
+    inferring_.resize(depth);
     specialisation.inferring = false;
-    if (specialisation.lowest < depth) {
-        inferring_.back()->lowest = std::min(inferring_.back()->lowest, specialisation.lowest);
-        if (std::ranges::find(unfinished_, &specialisation) == unfinished_.end())
-            unfinished_.push_back(&specialisation);
-        return;
-    }
-    finish_with_cycle(specialisation, depth);
+    std::erase_if(unfinished_, [&](Specialisation* member) { return member->lowest >= depth; });
 }
 
 /// Members that were only reached with types since widened may stay unfinished: nothing calls them.
@@ -218,77 +264,6 @@ void Program::finish_with_cycle(Specialisation& head, std::size_t depth) {
     });
 }
 
-std::optional<int> misfit(TypeRef given, TypeRef wanted) {
-    if (given->is(TypeKind::dim3) && wanted->is(TypeKind::dim3)) return 0;
-    if (wanted->is(TypeKind::optional) || given->is(TypeKind::optional)) {
-        if (given->is(TypeKind::none) || given == wanted) return 0;
-        const auto one = misfit(given->is(TypeKind::optional) ? given->element() : given,
-                                wanted->is(TypeKind::optional) ? wanted->element() : wanted);
-        return one ? std::optional(*one + 1) : std::nullopt;
-    }
-    if (given->is(TypeKind::array) && wanted->is(TypeKind::array)) {
-        const bool same = given->element() == wanted->element() && given->dimensions == wanted->dimensions &&
-                          (given->aligned || !wanted->aligned);
-        if (!same || (given->layout != wanted->layout && wanted->layout != 'A')) return std::nullopt;
-        return given->layout == wanted->layout ? 0 : 1;
-    }
-    if (given->is(TypeKind::tuple) && wanted->is(TypeKind::tuple)) {
-        if (given->elements.size() != wanted->elements.size() || given->class_name() != wanted->class_name())
-            return std::nullopt;
-        int total = 0;
-        for (std::size_t i = 0; i < given->elements.size(); ++i) {
-            const auto one = misfit(given->elements[i], wanted->elements[i]);
-            if (!one) return std::nullopt;
-            total += *one;
-        }
-        return total;
-    }
-    if (given->is(TypeKind::record) && wanted->is(TypeKind::record))
-        return holds_fields_of(given, wanted) ? std::optional(given->name == wanted->name ? 0 : 100) : std::nullopt;
-    const Conversion step = conversion(given, wanted);
-    static constexpr int weights[] = {0, 1, 100, 10000};
-    return step == Conversion::none ? std::nullopt : std::optional(weights[static_cast<int>(step)]);
-}
-
-std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource& source,
-                                                           const std::vector<TypeRef>& given, Location call) {
-    std::pair<std::vector<TypeRef>, TypeRef> best;
-    std::optional<int> best_misfit;
-    std::string shown;
-    for (const DeclaredSignature& signature : source.signatures) {
-        std::vector<TypeRef> wanted;
-        std::optional<int> total = 0;
-        for (const std::string& name : signature.arguments) {
-            const TypeRef type = types.parse(name);
-            if (!type) refuse_unsupported("arguments of type " + name + " are not supported yet", call);
-            wanted.push_back(type);
-            shown += (wanted.size() == 1 ? (shown.empty() ? "(" : "; (") : ", ") + name;
-        }
-        shown += ")";
-        for (std::size_t i = 0; total && i < given.size(); ++i) {
-            const auto one = i < wanted.size() ? misfit(given[i], wanted[i]) : std::nullopt;
-            total = one && (*one <= 1 || !source.exact_signatures) ? std::optional(*total + *one) : std::nullopt;
-            if (one && given[i]->is(TypeKind::dim3)) wanted[i] = given[i];
-            // A declared array or record may lie in any memory.
-            if (one && given[i]->is(TypeKind::record))
-                wanted[i] = types.record_in(wanted[i], given[i]->address_space, given[i]->read_only);
-            if (one && given[i]->is(TypeKind::array)) {
-                wanted[i] = types.array(given[i]->element(), given[i]->dimensions, wanted[i]->layout,
-                                        given[i]->address_space, given[i]->read_only, given[i]->aligned);
-            }
-        }
-        if (!total || wanted.size() != given.size() || (best_misfit && *best_misfit <= *total)) continue;
-        best_misfit = total;
-        best = {wanted, signature.result.empty() ? nullptr : types.parse(signature.result)};
-    }
-    if (best_misfit) return best;
-    std::string types_given;
-    for (TypeRef type : given) types_given += (types_given.empty() ? "" : ", ") + type->name;
-    refuse_typing("No declared signature of " + source.syntax.name + "() fits the argument types (" +
-                      types_given + "); declared: " + shown,
-                  call);
-}
-
 TypeRef Program::type_of(const GlobalValue& value, Location place) {
     switch (value.kind) {
         case GlobalKind::integer: {
@@ -302,7 +277,7 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             return types.literal(types.boolean, value.integer);
         case GlobalKind::date:
             if (const TypeRef type = types.parse(value.type_name)) return type;
-            refuse_unsupported(value.type_name + " is not supported in kernels yet", place);
+            refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::none:
             return types.none;
         case GlobalKind::ellipsis:
@@ -334,7 +309,7 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::record:
             if (const TypeRef type = types.parse(value.type_name)) return types.record_in(type, constant_space, true);
-            refuse_unsupported("the type " + value.type_name + " are not supported in kernels yet", place);
+            refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::intrinsic:
             if (value.text == "cuda.threadIdx" || value.text == "cuda.blockIdx" ||
                 value.text == "cuda.blockDim" || value.text == "cuda.gridDim") {

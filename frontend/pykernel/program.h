@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "frontend/pykernel/flow_graph.h"
 #include "frontend/pykernel/promotion.h"
+#include "frontend/pykernel/source_error.h"
 #include "frontend/pykernel/types.h"
 
 namespace cudasim::pykernel {
@@ -25,6 +27,7 @@ struct Specialisation {
     TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
     std::string symbol;
     TypeRef declared_result = nullptr;
+    std::optional<SourceError> refusal;  ///< why it cannot be typed; another form of the call may still fit
     bool inferring = false;
     bool finished = false;   ///< false after inference: its types depend on a caller's that is being inferred
     std::size_t lowest = 0;  ///< the outermost function being inferred that its types depend on
@@ -49,7 +52,8 @@ class Program {
     /// Binds the arguments. @param type_of gives the type of an operand @throws SourceError
     [[nodiscard]] Called bound(std::uint32_t function, const Instruction& call,
                                const std::function<TypeRef(ValueId)>& type_of);
-    /// Finds function and result. @throws SourceError
+    /// Finds function and result. Numbers known while compiling are plain arguments first; a function that cannot be
+    /// typed with those gets their literal types, as `cuda.shared.array(n, …)` needs them. @throws SourceError
     void resolve(std::uint32_t function, Called& call, Location place);
     /// What a program has added to values of a type; null when nothing.
     [[nodiscard]] const Extension* extension(TypeRef type, const std::string& attribute) const;
@@ -102,7 +106,11 @@ class Program {
     [[nodiscard]] const Choice& chosen(std::uint32_t function, const Called& call, Location place) const;
     void build(Specialisation& specialisation);
     Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
+    [[nodiscard]] Specialisation& specialise_plain_first(std::uint32_t function, Called& call, Location place);
     void infer(Specialisation& specialisation, Location call);
+    void check_depth(const Specialisation& specialisation, Location call) const;
+    void infer_to_fixpoint(Specialisation& specialisation);
+    void abandon(Specialisation& specialisation, std::size_t depth);
     void finish_with_cycle(Specialisation& head, std::size_t depth);
 
     std::deque<FunctionSource> inner_functions_;

@@ -17,6 +17,7 @@ std::string quoted_names(TypeRef record) {
 std::uint64_t natural_alignment(TypeRef type) {
     if (type->is(TypeKind::array)) return natural_alignment(type->element());
     if (type->is(TypeKind::characters)) return 1;  // read byte by byte where it has to be
+    if (type->is(TypeKind::complex)) return type->bytes() / 2;  // that of its components
     return type->is(TypeKind::record) ? 1 : type->bytes();
 }
 

@@ -251,6 +251,18 @@ Emitted emit_isinstance(CallEmission& call) {
     return call.emitter.number(call.emitter.builder.getInt1(*call.call.type->literal != 0), call.call.type);
 }
 
+/// What programs have added to types (numba.cuda.extending) is not asked.
+TypeRef type_hasattr(const CallTyping& call) {
+    if (!call[1]->is(TypeKind::text)) call.no_match("RequireLiteralValue: the name must be a literal string");
+    bool found = true;
+    try {
+        (void)attribute_type(call.types(), call[0], call[1]->text(), call.call.location);
+    } catch (const SourceError&) {
+        found = false;
+    }
+    return call.types().literal(call.types().boolean, found);
+}
+
 TypeRef type_type(const CallTyping& call) {
     if (!call[0]->is_numeric()) call.no_match();
     return call.types().data_type(call.types().without_literal(call[0]));
@@ -269,6 +281,7 @@ constexpr Callable rows[] = {
     {"ord", "c", type_ord, emit_ord},
     {"tuple", "iterable=", type_tuple, emit_tuple},
     {"isinstance", "obj class_or_tuple", type_isinstance, emit_isinstance},
+    {"hasattr", "object name", type_hasattr, emit_isinstance},
     {"type", "object", type_type, emit_type},
 };
 

@@ -56,7 +56,15 @@ std::string SourceError::text() const {
     result += "\n\n  File \"" + file + "\", line " + std::to_string(location.line);
     if (!function.empty()) result += ", in " + function;
     if (!source_line.empty()) result += "\n" + quoted_line();
-    for (const std::string& caller : callers) result += "\n  called from " + caller;
+    static constexpr std::size_t shown_at_each_end = 8;
+    for (std::size_t i = 0; i < callers.size(); ++i) {
+        if (i >= shown_at_each_end && i + shown_at_each_end < callers.size()) {
+            if (i == shown_at_each_end)
+                result += "\n  ... " + std::to_string(callers.size() - 2 * shown_at_each_end) + " more calls ...";
+            continue;
+        }
+        result += "\n  called from " + callers[i];
+    }
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/pykernel/syntax_tree.h"
@@ -43,6 +44,12 @@ struct SourceError : std::runtime_error {
     [[nodiscard]] std::string text() const;
     /// The source line with carets below the construct.
     [[nodiscard]] std::string quoted_line() const;
+    /// Whether the caller of the compiler may add what is missing and compile again.
+    [[nodiscard]] bool wants_more() const { return wanted_overload || !wanted_attribute.empty(); }
+    [[nodiscard]] bool says_the_same_as(const SourceError& other) const {
+        return file == other.file && location.line == other.location.line &&
+               location.column == other.location.column && std::string_view(what()) == other.what();
+    }
 
     ErrorClass error_class;
     Location location;

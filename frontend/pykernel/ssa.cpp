@@ -3,6 +3,7 @@
 // only where a variable is read afterwards, as in Numba.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "frontend/pykernel/flow_graph.h"
 
@@ -71,33 +72,65 @@ class VersionAssigner {
         }
     }
 
-    VersionId version_at_end(BlockId block, VariableId variable) {
-        const auto found = at_end_[block].find(variable);
-        return found != at_end_[block].end() ? found->second : version_at_begin(block, variable);
+    /// A block whose version of a variable is being looked for: that of its only predecessor, or a phi of several.
+    struct Search {
+        BlockId block;
+        VersionId phi;         ///< nothing: there is one predecessor
+        std::size_t next = 0;  ///< predecessor
+        std::vector<std::pair<BlockId, VersionId>> incoming = {};
+    };
+
+    /// Known already, without a search of the predecessors.
+    std::optional<VersionId> known_at_end(BlockId block, VariableId variable) const {
+        if (const auto found = at_end_[block].find(variable); found != at_end_[block].end()) return found->second;
+        return known_at_begin(block, variable);
     }
 
-    VersionId version_at_begin(BlockId block, VariableId variable) {
-        if (const auto found = at_begin_[block].find(variable); found != at_begin_[block].end()) {
-            return found->second;
+    std::optional<VersionId> known_at_begin(BlockId block, VariableId variable) const {
+        if (const auto found = at_begin_[block].find(variable); found != at_begin_[block].end()) return found->second;
+        return graph_.blocks[block].predecessors.empty() ? std::optional(nothing) : std::nullopt;
+    }
+
+    /// The search goes back through the predecessors, on a stack of its own: a function may have a million blocks.
+    VersionId version_at_begin(BlockId asked, VariableId variable) {
+        if (const auto known = known_at_begin(asked, variable)) return *known;
+        std::vector<Search> searches{begin_search(asked, variable)};
+        for (;;) {
+            Search& search = searches.back();
+            const auto& predecessors = graph_.blocks[search.block].predecessors;
+            if (search.next < predecessors.size()) {
+                const BlockId predecessor = predecessors[search.next];
+                const auto known = known_at_end(predecessor, variable);
+                if (known) {
+                    search.incoming.emplace_back(predecessor, *known);
+                    ++search.next;
+                } else {
+                    searches.push_back(begin_search(predecessor, variable));
+                }
+                continue;
+            }
+            const VersionId version = end_search(search);
+            at_begin_[search.block][variable] = version;
+            searches.pop_back();
+            if (searches.empty()) return version;
         }
-        const std::vector<BlockId> predecessors = graph_.blocks[block].predecessors;
-        if (predecessors.empty()) return nothing;
-        if (predecessors.size() == 1 && block != 0) {
-            const VersionId version = version_at_end(predecessors[0], variable);
-            return at_begin_[block][variable] = version;
-        }
+    }
+
+    Search begin_search(BlockId block, VariableId variable) {
+        if (graph_.blocks[block].predecessors.size() == 1 && block != 0) return {block, nothing};
         const VersionId version = new_version(variable, first_location(block), true);
-        at_begin_[block][variable] = version;  // ends the recursion around loops
-        Phi phi{version, {}};
-        for (BlockId predecessor : predecessors) {
-            phi.incoming.emplace_back(predecessor, version_at_end(predecessor, variable));
-        }
-        const bool unassigned = std::ranges::all_of(phi.incoming, [&](const auto& incoming) {
-            return incoming.second == nothing || incoming.second == version;
+        at_begin_[block][variable] = version;  // where the search comes round a loop
+        return {block, version};
+    }
+
+    VersionId end_search(Search& search) {
+        if (search.phi == nothing) return search.incoming.front().second;
+        const bool unassigned = std::ranges::all_of(search.incoming, [&](const auto& incoming) {
+            return incoming.second == nothing || incoming.second == search.phi;
         });
-        if (unassigned) return at_begin_[block][variable] = nothing;
-        graph_.blocks[block].phis.push_back(std::move(phi));
-        return version;
+        if (unassigned) return nothing;
+        graph_.blocks[search.block].phis.push_back({search.phi, std::move(search.incoming)});
+        return search.phi;
     }
 
     VersionId new_version(VariableId variable, Location location, bool is_phi) {

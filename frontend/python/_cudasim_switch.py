@@ -36,6 +36,14 @@ def is_on():
     return bool(getattr(config, "ENABLE_CUDASIM", 0))
 
 
+def _say_that_the_switch_is_missing(name):
+    """To who sets options of cudasim, whose numba.cuda will be the real one."""
+    if any(variable.startswith("CUDASIM_") and value for variable, value in os.environ.items()):
+        from cudasim import switch
+
+        switch.warn_of_options_without_effect(name)
+
+
 class NumbaFinder:
     """Finds numba.cuda in cudasim, and a stand-in for numba where there is none, while the switch is on. Says what to do
     when cupy is imported and cannot be used; has cuda.core.launch() take simulated kernels."""
@@ -54,6 +62,8 @@ class NumbaFinder:
         if name == "numba":
             self.come_first()
         if not is_on():
+            if name in ("numba", "numba.cuda") and state() is None:
+                _say_that_the_switch_is_missing(name)
             return None
         from cudasim import switch
 

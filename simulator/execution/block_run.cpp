@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
+#include "simulator/execution/captured_values.h"
 #include "simulator/execution/device_printf.h"
 #include "simulator/execution/fault_report.h"
 #include "simulator/execution/worker.h"
@@ -54,13 +56,21 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     context_.parameters = launch.parameters.data();
     context_.globals_base = reinterpret_cast<std::byte*>(launch.globals_base);
     context_.shadow_base = worker.shadow_base();
+    context_.captured = worker.captured();
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
     warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
+    // No list grows while threads run.
+    for (auto* list : {&ready_, &waiting_, &spinning_}) list->reserve(context_.thread_count);
     random_ = RandomNumbers(RandomNumbers(launch.options.seed).next() ^ block);
     start_phase();
     over_ = faulted_ = idle_rounds_ = 0;
     at_grid_ = abandoned_ = false;
+}
+
+void BlockRun::move_to(Worker& worker) {
+    worker_ = &worker;
+    context_.captured = worker.captured();
 }
 
 /// Notes what complete_barrier() needs while the runner's line is in the cache.
@@ -100,6 +110,35 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
 }
 
 BlockRun::State BlockRun::advance() {
+    try {
+        return run_threads();
+    } catch (const std::bad_alloc&) {
+        launch_->run_out_of_memory(coordinate(thread_of_turn(not_started_ == 0 ? 0 : context_.thread_count - not_started_)),
+                                   worker_->runners().stacks());
+    }
+    collect_runners();
+    return State::spinning;
+}
+
+/// Memory ran out somewhere in run_threads(): what it was about to resume, or to put into a list, joins those that spin.
+void BlockRun::collect_runners() {
+    std::vector<Runner*>& batch = worker_->scratch();
+    Runner* running = worker_->running();
+    if (running && running->block == &context_ && std::ranges::find(batch, running) == batch.end()) batch.push_back(running);
+    const auto is_known = [&](const Runner* runner) {
+        const auto in = [&](const std::vector<Runner*>& list) { return std::ranges::find(list, runner) != list.end(); };
+        return in(ready_) || in(waiting_) || in(spinning_) || warps_.is_waiting(runner) || worker_->runners().is_idle(runner);
+    };
+    for (Runner* runner : batch) {
+        if (is_known(runner)) continue;
+        if (runner->event == Event::finished) worker_->runners().release(runner);
+        else if (runner->event == Event::faulted) worker_->runners().discard(runner);
+        else spinning_.push_back(runner);
+    }
+    batch.clear();
+}
+
+BlockRun::State BlockRun::run_threads() {
     progress_ = false;
     ready_.swap(spinning_);
     for (;;) {
@@ -159,7 +198,7 @@ void BlockRun::start_threads() {
     }
     const bool one_by_one =
         launch_->options.carrier == Carrier::fiber || launch_->options.policy != Policy::forward;
-    Runner* runner = worker_->acquire(*launch_, &context_);
+    Runner* runner = worker_->runners().acquire(*launch_, &context_);
     runner->thread = thread_of_turn(context_.thread_count - not_started_);
     runner->end = one_by_one ? runner->thread + 1 : context_.thread_count;
     not_started_ -= runner->end - runner->thread;
@@ -168,7 +207,7 @@ void BlockRun::start_threads() {
 
 /// Lanes that wait stay where they are: the runner passes over them.
 void BlockRun::start_lanes() {
-    Runner* runner = worker_->acquire(*launch_, &context_);
+    Runner* runner = worker_->runners().acquire(*launch_, &context_);
     runner->thread = lanes_to_run_.back();
     runner->end = std::min(context_.thread_count, (runner->thread / jit::warp_size + 1) * jit::warp_size);
     lanes_to_run_.pop_back();
@@ -215,7 +254,7 @@ void BlockRun::cut(Runner* runner) {
             ended(first, runner->end);
             progress_ = true;
             if (coroutines_.lanes_meet()) look_at_warp(runner->end - 1);
-            worker_->release(runner);
+            worker_->runners().release(runner);
             break;
         case Event::waiting:
             ended(first, runner->thread);
@@ -244,11 +283,17 @@ void BlockRun::cut(Runner* runner) {
             if (warps_.tracks()) warps_.end(runner->thread, runner->thread + 1, ready_);
             if (coroutines_.active()) coroutines_.set_over(runner->thread);
             if (coroutines_.lanes_meet()) look_at_warp(runner->thread);
-            launch_->findings.add(describe_fault(*launch_, *this, *runner));
-            worker_->discard(runner);
+            report_fault(*runner);
+            worker_->runners().discard(runner);
             if (launch_->findings.faults() >= launch_->options.max_faults) launch_->no_new_blocks = true;
             break;
     }
+}
+
+void BlockRun::report_fault(const Runner& runner) {
+    findings::Finding finding = describe_fault(*launch_, *this, runner);
+    finding.variables = captured_values(*launch_, *this, runner);
+    launch_->findings.add(std::move(finding));
 }
 
 /// Threads [first, last) ended by themselves.
@@ -370,11 +415,11 @@ std::int32_t BlockRun::barrier_result() const {
 }
 
 void BlockRun::abandon() {
+    warps_.take_waiting(waiting_);
     for (auto* list : {&waiting_, &spinning_, &ready_}) {
         for (Runner* runner : *list) worker_->end(runner);
         list->clear();
     }
-    for (Runner* runner : warps_.take_waiting()) worker_->end(runner);
     not_started_ = 0;
     lanes_to_run_.clear();
     abandoned_ = true;

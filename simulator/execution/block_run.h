@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "simulator/execution/coroutine_threads.h"
@@ -33,11 +34,12 @@ class BlockRun {
     /// Takes its place: fresh context, fresh shared memory.
     /// @param turn number of the block in the order in which blocks start
     void start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn, std::byte* shared);
+    /// Memory that is not there ends the launch.
     [[nodiscard]] State advance();
     /// All its threads that have not ended wait at a grid barrier, and all blocks have come: they go on in advance().
     void pass_grid_barrier();
     /// From now on this worker runs it.
-    void move_to(Worker& worker) { worker_ = &worker; }
+    void move_to(Worker& worker);
     /// Forgets every thread that is not over; `state` says why in the finding's groups.
     void abandon();
     /// Where its threads are now, in groups by place.
@@ -54,6 +56,8 @@ class BlockRun {
     [[nodiscard]] const jit::BlockContext& context() const { return context_; }
     /// Rounds of advance() in which every thread only used up its turn.
     [[nodiscard]] std::uint32_t idle_rounds() const { return idle_rounds_; }
+    /// What the thread that faulted last has left there (BlockContext::captured).
+    [[nodiscard]] std::span<const std::uint64_t> captured() const { return {context_.captured, jit::captured_slots}; }
     [[nodiscard]] const std::vector<Runner*>& spinning() const { return spinning_; }
     [[nodiscard]] const std::vector<Runner*>& waiting() const { return waiting_; }
     [[nodiscard]] const CoroutineThreads& coroutines() const { return coroutines_; }
@@ -61,6 +65,8 @@ class BlockRun {
     [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
 
   private:
+    [[nodiscard]] State run_threads();
+    void collect_runners();
     void start_phase();
     [[nodiscard]] bool has_threads_to_start() const { return not_started_ != 0 || !lanes_to_run_.empty(); }
     void start_threads();
@@ -68,6 +74,7 @@ class BlockRun {
     void look_at_warp(std::uint32_t thread);
     void resume(Runner* runner);
     void handle(Runner* runner, std::uint32_t first);
+    void report_fault(const Runner& runner);
     void cut(Runner* runner);
     [[nodiscard]] bool print(Runner& runner);
     [[nodiscard]] bool readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const;

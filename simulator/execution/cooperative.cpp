@@ -17,6 +17,8 @@ constexpr auto grid_wait = std::chrono::microseconds(2000), short_grid_wait = st
 void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
 #endif
 }
 

@@ -2,6 +2,7 @@
 #include "simulator/execution/coroutine_threads.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "simulator/execution/warp_exchange.h"
 
@@ -31,7 +32,29 @@ const jit::ResumePoint* CoroutineThreads::point_of(std::uint32_t thread) const {
     return &kernel_->resume_points[(state & ~thread_waits) - 1];
 }
 
+/// The usual case: every thread waits at one barrier, or all are over. Nothing: it is not that.
+std::optional<CoroutineThreads::Phase> CoroutineThreads::uniform_phase() const {
+    const std::uint32_t state = states_.front();
+    std::uint32_t differs = 0;
+    for (const std::uint32_t other : states_) differs |= other ^ state;
+    if (differs != 0) return std::nullopt;
+    Phase phase;
+    const auto all = static_cast<std::uint32_t>(states_.size());
+    if (state == thread_over) {
+        phase.over = all;
+        return phase;
+    }
+    const jit::ResumePoint* point = point_of(0);
+    if (point == nullptr || point->in_warp) return std::nullopt;
+    phase.waiting = all;
+    phase.kind = point->kind;
+    if (point->kind != jit::BarrierKind::plain && point->kind != jit::BarrierKind::grid)
+        phase.votes = std::reduce(votes_.begin(), votes_.end(), std::uint32_t{0});
+    return phase;
+}
+
 CoroutineThreads::Phase CoroutineThreads::phase() const {
+    if (const std::optional<Phase> phase = uniform_phase()) return *phase;
     Phase phase;
     std::uint32_t lowest = thread_over, highest = 0;
     for (const std::uint32_t state : states_) {

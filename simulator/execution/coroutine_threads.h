@@ -62,6 +62,7 @@ class CoroutineThreads {
     [[nodiscard]] const std::vector<jit::LaneOperation>& lane_operations() const { return operations_; }
 
   private:
+    [[nodiscard]] std::optional<Phase> uniform_phase() const;
     [[nodiscard]] const jit::ResumePoint* point_of(std::uint32_t thread) const;
     [[nodiscard]] std::uint32_t companions(std::uint32_t first, std::uint32_t waiting, std::uint32_t lane) const;
     [[nodiscard]] std::optional<bool> complete_uniform_warp(std::uint32_t first);

@@ -2,21 +2,27 @@
 // that WorkerPool runs.
 #include "simulator/execution/device.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
+#include "simulator/execution/captured_values.h"
 #include "simulator/execution/fault_report.h"
 #include "simulator/execution/fault_signals.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/launch_limits.h"
+#include "simulator/execution/launch_memory.h"
 #include "simulator/execution/launch_turns.h"
 #include "simulator/execution/loaded_image.h"
 #include "simulator/execution/worker_pool.h"
 #include "simulator/fiber/stack_slab.h"
+#include "simulator/memory/host_memory.h"
 #include "simulator/memory/shadow.h"
 
 namespace cudasim::execution {
@@ -24,7 +30,13 @@ namespace cudasim::execution {
 struct Device::State {
     explicit State(const DeviceProfile& device_profile)
         : profile(device_profile),
-          memory(std::make_shared<DeviceMemory>(std::min(device_profile.total_memory, memory::host_memory_limit()))) {}
+          memory(make_memory(std::min(device_profile.total_memory, memory::host_memory_limit()))) {}
+
+    static std::shared_ptr<DeviceMemory> make_memory(std::uint64_t capacity) try {
+        return std::make_shared<DeviceMemory>(capacity);
+    } catch (const std::bad_alloc&) {
+        throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY", "no address space is left for device memory: " + memory::describe_host_memory());
+    }
 
     DeviceProfile profile;
     std::shared_ptr<DeviceMemory> memory;
@@ -40,11 +52,6 @@ Device::~Device() = default;
 const DeviceProfile& Device::profile() const { return state_->profile; }
 
 namespace {
-
-std::string mebibytes(std::uint64_t bytes) {
-    if (bytes < (1 << 20)) return std::to_string(bytes) + " bytes";
-    return std::to_string(bytes >> 20) + " MiB";
-}
 
 CudaError invalid_value(const std::string& message) { return {1, "CUDA_ERROR_INVALID_VALUE", message}; }
 
@@ -66,10 +73,10 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
     memory::Arena& arena = state_->memory->arena;
     if (auto address = arena.allocate(bytes, options.label, options.poison, false, !options.host)) return *address;
     throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
-                    mebibytes(bytes) + " asked for, " + mebibytes(arena.capacity() - arena.in_use()) + " of " +
-                        mebibytes(arena.capacity()) + " free (" + state_->profile.name + " has " +
-                        mebibytes(state_->profile.total_memory) + "; this host can give " +
-                        mebibytes(memory::host_memory_available()) + ")");
+                    memory::bytes_text(bytes) + " asked for, " + memory::bytes_text(arena.capacity() - arena.in_use()) + " of " +
+                        memory::bytes_text(arena.capacity()) + " free (" + state_->profile.name + " has " +
+                        memory::bytes_text(state_->profile.total_memory) + "; this host can give " +
+                        memory::bytes_text(memory::host_memory_available()) + ")");
 }
 
 void Device::free(DevicePointer pointer) {
@@ -167,8 +174,9 @@ std::shared_ptr<LoadedImage> Device::load(const image::KernelImage& image) {
 }
 
 std::shared_ptr<const jit::CompiledKernel> Device::compile(LoadedImage& image, std::string_view kernel,
-                                                           const jit::CompileOptions& options) {
-    return image.prepare(kernel, options).kernel;
+                                                           const jit::CompileOptions& options,
+                                                           const image::HostPoll& poll) {
+    return image.prepare(kernel, options, poll).kernel;
 }
 
 AddressRange Device::global_range(const LoadedImage& image, std::string_view name) const {
@@ -177,9 +185,24 @@ AddressRange Device::global_range(const LoadedImage& image, std::string_view nam
 
 namespace {
 
-unsigned worker_count(const LaunchOptions& options) {
-    if (options.workers != 0) return options.workers;
-    return std::max(1U, std::thread::hardware_concurrency());
+/// Cores that this process may run on. Asked once: the question costs as much as an empty launch.
+unsigned core_count() {
+    static const unsigned count = [] {
+        cpu_set_t cores;
+        if (sched_getaffinity(0, sizeof cores, &cores) == 0) return static_cast<unsigned>(CPU_COUNT(&cores));
+        return std::max(1U, std::thread::hardware_concurrency());  // more of them than a cpu_set_t has bits
+    }();
+    return count;
+}
+
+/// Beyond these, host threads only wait for cores. Enough for schedules that want some on a small machine.
+constexpr unsigned most_workers_per_core = 4, always_allowed_workers = 8;
+
+/// As many as asked for, as long as they are of use.
+unsigned worker_count(const LaunchOptions& options, std::uint64_t blocks) {
+    const unsigned most = std::max(most_workers_per_core * core_count(), always_allowed_workers);
+    const unsigned wanted = options.workers != 0 ? std::min(options.workers, most) : core_count();
+    return static_cast<unsigned>(std::min<std::uint64_t>(wanted, blocks));
 }
 
 /// That may be on the device at a time: its occupancy, and as many guarded stacks as a process can have.
@@ -204,7 +227,7 @@ struct HostKernelScope {
 
 /// Shared by compiled and host kernels once `launch` says what runs.
 LaunchResult run(Device::State& state, Launch& launch) {
-    const unsigned workers = worker_count(launch.options);
+    const unsigned workers = worker_count(launch.options, launch.configuration.grid.volume());
     launch.profile = &state.profile;
     launch.arena = &state.memory->arena;
     launch.arena_mutex = &state.memory->mutex;
@@ -220,15 +243,19 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.has_deadline = launch.options.time_limit_seconds > 0;
     if (launch.has_deadline)
         launch.deadline = launch.start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(launch.options.time_limit_seconds));
-    {
+    try {
         FaultSignals signals;
         HostKernelScope scope(launch.host_kernel);
         state.pool.run(launch, workers);
+    } catch (const std::bad_alloc&) {  // before it began
+        launch.run_out_of_memory({}, 0);
     }
     if (launch.stop.load() == Stop::deadlock) launch.findings.add(describe_deadlock(launch));
+    if (launch.stop.load() == Stop::out_of_memory) launch.findings.add(describe_shortage(launch));
     if (launch.output && !launch.output->write_rest()) launch.request_stop(Stop::interrupted);
     LaunchResult result;
     result.findings = launch.findings.take();
+    keep_global_arrays(launch, result.findings);
     result.blocks_run = launch.blocks_run.load();
     return result;
 }
@@ -238,7 +265,9 @@ LaunchResult run(Device::State& state, Launch& launch) {
 LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const LaunchConfiguration& configuration,
                             std::span<const std::byte> parameters, const LaunchOptions& options) {
     check_configuration(state_->profile, configuration);
-    const PreparedKernel& prepared = image.prepare(kernel, options.compile_options());
+    image::HostPoll poll;
+    if (options.poll_host) poll = [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
+    const PreparedKernel& prepared = image.prepare(kernel, options.compile_options(), poll);
     check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes, configuration.dynamic_shared_bytes);
     if (prepared.kernel->uses_shadow && !memory::Shadow::instance().base())
         throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",

@@ -29,10 +29,11 @@ namespace cudasim::execution {
 
 /// What the CUDA driver would have answered (CUDA Driver API, enum CUresult). The user's error.
 struct CudaError : std::runtime_error {
-    CudaError(int code, std::string name, const std::string& message)
-        : std::runtime_error(message), code(code), name(std::move(name)) {}
-    int code;          ///< e.g. 2
-    std::string name;  ///< e.g. "CUDA_ERROR_OUT_OF_MEMORY"
+    CudaError(int code, std::string name, const std::string& message, findings::CallChain where = {})
+        : std::runtime_error(message), code(code), name(std::move(name)), location(std::move(where)) {}
+    int code;                      ///< e.g. 2
+    std::string name;              ///< e.g. "CUDA_ERROR_OUT_OF_MEMORY"
+    findings::CallChain location;  ///< the place in the kernel that asks for it, where there is one
 };
 
 using DevicePointer = std::uint64_t;
@@ -75,7 +76,11 @@ struct LaunchConfiguration {
 struct LaunchProgress {
     std::uint64_t blocks_done = 0, blocks = 0;
     double seconds = 0;  ///< since it began; 0 while it waits for another launch of its device
+    bool compiling = false;  ///< its kernel is being compiled, for so many seconds
 };
+
+/// What a negative index of an array is, where it is no literal: Python's, counted and reported, or an error.
+enum class Wrap : std::uint8_t { allow, warn, error };
 
 struct LaunchOptions {
     Policy policy = Policy::forward;
@@ -84,11 +89,13 @@ struct LaunchOptions {
     unsigned workers = 0;              ///< host threads; 0: as many as the machine has cores (E7)
     double time_limit_seconds = 0;     ///< 0: none
     bool raise_float_division = false; ///< C3
+    Wrap wrap = Wrap::allow;           ///< negative indices that count from the end
     bool cooperative = false;          ///< a host kernel's: it meets at grid barriers. Of compiled ones it is known
     bool strict = false;               ///< C4: early exits at barriers are errors
     std::uint64_t max_faults = 1000;   ///< threads that may fault before the launch ends
     jit::CompileOptions compile;       ///< compile_options() are those in force
-    /// Called about every 50 ms on the launching thread, without locks; true stops the launch ("interrupted").
+    /// Called about every 50 ms on the launching thread, without locks; true stops the launch ("interrupted"), and
+    /// the compilation before it (image::Cancelled).
     std::function<bool(const LaunchProgress&)> poll_host = {};
     /// What kernels print (vprintf): whole lines, on the launching thread, without locks; false stops the launch.
     /// Empty: nothing is written.
@@ -96,6 +103,7 @@ struct LaunchOptions {
 
     [[nodiscard]] jit::CompileOptions compile_options() const {
         jit::CompileOptions chosen = compile;
+        chosen.wrap_checks = wrap != Wrap::allow;
         chosen.coroutines = chosen.coroutines && carrier == Carrier::automatic;
         // Their lanes take turns in one order only.
         chosen.lane_coroutines = chosen.lane_coroutines && chosen.coroutines && policy == Policy::forward;
@@ -149,9 +157,10 @@ class Device {
     /// The globals of an image get their memory here, once; loading an equal image again returns the same.
     [[nodiscard]] std::shared_ptr<LoadedImage> load(const image::KernelImage& image);
 
-    /// Compiles the kernel now (else the first launch does). @throws jit::CompileError
+    /// Compiles the kernel now (else the first launch does). @throws jit::CompileError, image::Cancelled
     std::shared_ptr<const jit::CompiledKernel> compile(LoadedImage& image, std::string_view kernel,
-                                                       const jit::CompileOptions& options);
+                                                       const jit::CompileOptions& options,
+                                                       const image::HostPoll& poll = {});
 
     /// Runs the kernel to its end. Eager (V7). @param parameters laid out as image::Kernel::parameters says.
     /// @throws CudaError for what the profile forbids, jit::CompileError. Kernel faults are in the result.

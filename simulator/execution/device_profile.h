@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +39,11 @@ struct DeviceProfile {
     unsigned memory_clock_khz = 0;
     unsigned memory_bus_bits = 0;
     unsigned single_to_double_ratio = 0;            ///< float32 operations in the time of one float64 operation
+    bool integrated = false;                        ///< it shares the host's memory
 };
+
+/// The limits of a compute capability, without what depends on the board; nothing where it is not known.
+[[nodiscard]] std::optional<DeviceProfile> profile_of_architecture(int major, int minor);
 
 /// Every device that can be simulated; the first is the default.
 [[nodiscard]] std::span<const DeviceProfile> profiles();

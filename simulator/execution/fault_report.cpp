@@ -65,6 +65,18 @@ std::string place(const findings::CallChain& location) {
     return frame.file.substr(frame.file.rfind('/') + 1) + ':' + std::to_string(frame.line);
 }
 
+std::string index_out_of_bounds(const Fault& fault) {
+    const std::string index =
+        fault.is_unsigned ? std::to_string(static_cast<std::uint64_t>(fault.index)) : std::to_string(fault.index);
+    return "index " + index + " is out of bounds for axis " + std::to_string(fault.axis) + " with size " +
+           std::to_string(fault.size);
+}
+
+std::string wrapped_index(const WrappedIndex& index) {
+    return "index " + std::to_string(index.index) + " wraps around to element " + std::to_string(index.index + index.size) +
+           " of axis " + std::to_string(index.axis) + " with size " + std::to_string(index.size);
+}
+
 }  // namespace
 
 Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner& runner) {
@@ -77,9 +89,9 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
     switch (fault.source) {
         case Fault::Source::kind: finding.message = message_of(fault.kind); break;
         case Fault::Source::index:
-            finding.kind = FindingKind::out_of_bounds_index;
-            finding.message = "index " + std::to_string(fault.index) + " is out of bounds for axis " +
-                              std::to_string(fault.axis) + " with size " + std::to_string(fault.size);
+            finding.message = fault.kind == FindingKind::negative_index
+                                  ? wrapped_index({fault.index, fault.size, fault.axis})
+                                  : index_out_of_bounds(fault);
             break;
         case Fault::Source::access: describe_access(launch, block, runner, finding); break;
         case Fault::Source::exception: describe_exception(launch, fault.exception, finding); break;
@@ -107,13 +119,12 @@ Finding finding_at(const Launch& launch, FindingKind kind, const findings::Threa
     return finding;
 }
 
-Finding describe_float_division(const Launch& launch, std::uint32_t site, const findings::ThreadCoordinate& first,
-                                std::uint64_t count, std::uint64_t threads) {
-    Finding finding = finding_at(launch, FindingKind::float_division, first, launch.location(site));
+Finding describe_counted(const Launch& launch, std::uint32_t site, const CountedWarning& warning) {
+    Finding finding = finding_at(launch, warning.kind, warning.first, launch.location(site));
     finding.severity = findings::Severity::warning;
-    finding.count = count;
-    finding.threads = threads;
-    finding.message = "float division by zero";
+    finding.count = warning.count;
+    finding.threads = warning.threads;
+    finding.message = warning.kind == FindingKind::negative_index ? wrapped_index(warning.index) : message_of(warning.kind);
     return finding;
 }
 
@@ -125,7 +136,11 @@ std::optional<Finding> describe_stop(const Launch& launch, const BlockRun& block
     finding.exception_type = findings::info(finding.kind).python_exception;
     finding.kernel = launch.kernel_name;
     finding.waiting = block.places();
+    if (launch.stopped_by && launch.stopped_by->block == block.block())
+        finding.waiting.insert(finding.waiting.begin(), *launch.stopped_by);
     finding.thread = block.coordinate(finding.waiting.empty() ? 0 : finding.waiting.front().threads.front().first);
+    finding.threads = finding.waiting.empty() ? block.context().thread_count : threads_in(finding.waiting);
+    finding.count = finding.threads;
     if (!finding.waiting.empty()) finding.location = finding.waiting.front().location;
     finding.message = reason == Stop::interrupted
                           ? "the launch was interrupted"
@@ -160,10 +175,7 @@ Finding describe_deadlock(Launch& launch) {
                           {thread % block.x, thread / block.x % block.y, thread / block.x / block.y}};
         finding.location = lowest.location;
     }
-    finding.threads = finding.count = 0;
-    for (const WaitingGroup& group : finding.waiting)
-        for (const auto& [first, last] : group.threads) finding.count += last - first + 1;
-    finding.threads = finding.count;
+    finding.threads = finding.count = threads_in(finding.waiting);
     constexpr std::size_t most_groups = 16;
     if (finding.waiting.size() > most_groups) finding.waiting.resize(most_groups);
     const std::uint64_t lowest = finding.thread.block;
@@ -172,6 +184,13 @@ Finding describe_deadlock(Launch& launch) {
         if (group.block == lowest) of_lowest.push_back(group);
     finding.message += "in block " + std::to_string(lowest) + " " + describe_groups(of_lowest);
     return finding;
+}
+
+std::uint64_t threads_in(const std::vector<WaitingGroup>& groups) {
+    std::uint64_t count = 0;
+    for (const WaitingGroup& group : groups)
+        for (const auto& [first, last] : group.threads) count += last - first + 1;
+    return count;
 }
 
 std::string describe_groups(const std::vector<WaitingGroup>& groups) {

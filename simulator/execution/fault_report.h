@@ -18,14 +18,13 @@ namespace cudasim::execution {
 
 [[nodiscard]] findings::Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner& runner);
 
-[[nodiscard]] findings::Finding describe_float_division(const Launch& launch, std::uint32_t site,
-                                                        const findings::ThreadCoordinate& first, std::uint64_t count,
-                                                        std::uint64_t threads);
+[[nodiscard]] findings::Finding describe_counted(const Launch& launch, std::uint32_t site, const CountedWarning& warning);
 
 /// Where the threads of a block were when the launch was stopped; nothing when the reason is not a finding.
 [[nodiscard]] std::optional<findings::Finding> describe_stop(const Launch& launch, const BlockRun& block);
 
 /// "threads 0-15 at kernel.py:12; threads 16-31 at kernel.py:15"
+[[nodiscard]] std::uint64_t threads_in(const std::vector<findings::WaitingGroup>& groups);
 [[nodiscard]] std::string describe_groups(const std::vector<findings::WaitingGroup>& groups);
 
 /// Kind, message and object for an access to `address` that is not allowed.

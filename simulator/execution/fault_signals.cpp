@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <new>
 
 #include "simulator/execution/worker.h"
 
@@ -104,7 +105,9 @@ void handle(int signal, siginfo_t* info, void* context) {
 struct SignalStack {
     static constexpr std::size_t bytes = 64 * 1024;
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ~SignalStack() { munmap(memory, bytes); }
+    ~SignalStack() {
+        if (memory != MAP_FAILED) munmap(memory, bytes);
+    }
 };
 thread_local SignalStack signal_stack;
 
@@ -129,6 +132,7 @@ FaultSignals::~FaultSignals() {
 AlternateStack::AlternateStack() {
     stack_t current{};
     if (sigaltstack(nullptr, &current) != 0 || !(current.ss_flags & SS_DISABLE)) return;
+    if (signal_stack.memory == MAP_FAILED) throw std::bad_alloc();
     stack_t ours{};
     ours.ss_sp = signal_stack.memory;
     ours.ss_size = SignalStack::bytes;

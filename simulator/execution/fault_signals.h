@@ -20,6 +20,7 @@ class FaultSignals {
 /// Held by each host thread while it runs a launch: an alternate signal stack, unless the thread has one.
 class AlternateStack {
   public:
+    /// @throws std::bad_alloc
     AlternateStack();
     ~AlternateStack();
     AlternateStack(const AlternateStack&) = delete;

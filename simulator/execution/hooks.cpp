@@ -57,13 +57,31 @@ void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) {
 }
 
 void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
-                              std::uint32_t site) {
+                              std::int32_t is_unsigned, std::uint32_t site) {
     Fault fault;
     fault.source = Fault::Source::index;
+    fault.kind = FindingKind::out_of_bounds_index;
     fault.index = index;
     fault.size = size;
     fault.axis = axis;
+    fault.is_unsigned = is_unsigned != 0;
     end(runner_of(context), site, fault);
+}
+
+void cudasim_hook_index_wraps(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
+                              std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    if (runner.launch->options.wrap != Wrap::error) {
+        Worker::current()->count_wrapped_index(runner, site, {index, size, axis});
+        return;
+    }
+    Fault fault;
+    fault.source = Fault::Source::index;
+    fault.kind = FindingKind::negative_index;
+    fault.index = index;
+    fault.size = size;
+    fault.axis = axis;
+    end(runner, site, fault);
 }
 
 void cudasim_hook_access_check(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,

@@ -55,11 +55,29 @@ bool ThreadHandle::float_division(std::uint32_t site) {
     return false;
 }
 
-void ThreadHandle::stop_launch(bool time_limit) {
-    runner_of(context_).launch->request_stop(time_limit ? Stop::time_limit : Stop::interrupted);
+bool ThreadHandle::wrapped_index(std::int64_t index, std::int64_t size, std::int32_t axis, std::uint32_t site) {
+    Runner& runner = runner_of(context_);
+    if (runner.launch->options.wrap == Wrap::error) return true;
+    Worker::current()->count_wrapped_index(runner, site, {index, size, axis});
+    return false;
+}
+
+bool ThreadHandle::checks_wraps() const { return runner_of(context_).launch->options.wrap != Wrap::allow; }
+
+void ThreadHandle::stop_launch(bool time_limit, findings::CallChain location) {
+    Launch& launch = *runner_of(context_).launch;
+    if (!launch.request_stop(time_limit ? Stop::time_limit : Stop::interrupted) || location.empty()) return;
+    const findings::ThreadCoordinate here = coordinate();
+    launch.stopped_by = {"running", std::move(location), here.block, here.ctaid, {{here.thread, here.thread}}};
 }
 
 bool ThreadHandle::ending() const { return runner_of(context_).ending; }
+
+std::span<std::byte> ThreadHandle::stack() const {
+    const Runner& runner = runner_of(context_);
+    const std::size_t guard = runner.launch->host_kernel->guarded_stacks() ? fiber::guard_bytes : 0;
+    return {runner.stack.low + guard, runner.stack.top};
+}
 
 void run_host_threads(jit::ThreadContext* context) {
     Runner& runner = runner_of(context);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "simulator/fiber/stack_slab.h"
@@ -58,10 +59,17 @@ class ThreadHandle {
     virtual void fail(std::uint32_t site);
     /// A float division by zero (C3): counted. True when it is to be an error instead.
     virtual bool float_division(std::uint32_t site);
-    /// The launch ends: interrupted by the host, or at its time limit.
-    virtual void stop_launch(bool time_limit = false);
+    /// Whether the launch asks for negative indices.
+    [[nodiscard]] virtual bool checks_wraps() const;
+    /// A negative index of an array, in range: counted. True when it is to be an error instead.
+    virtual bool wrapped_index(std::int64_t index, std::int64_t size, std::int32_t axis, std::uint32_t site);
+    /// The launch ends: interrupted by the host, or at its time limit. @param location where this thread was, for the
+    /// report; empty where nobody knows
+    virtual void stop_launch(bool time_limit = false, findings::CallChain location = {});
     /// The launch is over before this thread is: it is to return.
     [[nodiscard]] virtual bool ending() const;
+    /// The memory that is the thread's stack, without guard pages.
+    [[nodiscard]] virtual std::span<std::byte> stack() const;
     [[nodiscard]] bool failed() const { return failed_; }
 
   private:
@@ -93,6 +101,7 @@ class HostKernel {
     [[nodiscard]] virtual bool keeps_state_on_device() const { return true; }
 
     /// Around the launch, on the launching thread: nothing else of the kernel is called outside of these two.
+    /// begin() throws std::bad_alloc when there is no memory for it; then end() is not called.
     virtual void begin() {}
     virtual void end() {}
     /// A block is over; false ends the launch as if the host had been interrupted. On the worker's own stack, as the

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "simulator/execution/device.h"
@@ -19,7 +20,7 @@ class Arena;
 
 namespace cudasim::execution {
 
-enum class Stop : std::uint8_t { none, interrupted, time_limit, livelock, deadlock };
+enum class Stop : std::uint8_t { none, interrupted, time_limit, livelock, deadlock, out_of_memory };
 
 class BlockRun;
 
@@ -27,6 +28,13 @@ using Clock = std::chrono::steady_clock;
 
 /// LaunchOptions::poll_host is called this often.
 constexpr auto host_poll_interval = std::chrono::milliseconds(50);
+
+/// Why a launch could not go on: the memory that was there when some was not.
+struct Shortage {
+    findings::ThreadCoordinate thread{};  ///< that was to get some
+    std::uint64_t stacks = 0;             ///< that its worker had made for this and earlier launches
+    std::string there;                    ///< memory::describe_host_memory()
+};
 
 struct Launch {
     Launch();
@@ -65,6 +73,8 @@ struct Launch {
     std::vector<std::unique_ptr<BlockRun>> orphans;  ///< blocks handed over to worker 0: spinning ones, or at a grid barrier
     std::atomic<bool> gather{false};     ///< worker 0 wants the others' blocks that wait at a grid barrier, too
 
+    Shortage shortage;  ///< of the first that stopped the launch for it
+
     std::unique_ptr<PrintedOutput> output;  ///< null when the kernel does not print
 
     // Progress.
@@ -72,6 +82,7 @@ struct Launch {
     std::atomic<std::uint64_t> next_block{0};
     std::atomic<std::uint64_t> blocks_run{0};
     std::atomic<Stop> stop{Stop::none};
+    std::optional<findings::WaitingGroup> stopped_by;  ///< the host kernel's thread that was interrupted; of worker 0
     /// The limit of faults is reached: no block starts any more. Those that run go on to their end, so that the
     /// lowest fault is found whatever the number of workers (E7).
     std::atomic<bool> no_new_blocks{false};
@@ -80,10 +91,13 @@ struct Launch {
     FindingCollector findings;
 
     [[nodiscard]] bool stopped() const { return stop.load(std::memory_order_relaxed) != Stop::none; }
-    void request_stop(Stop reason) {
+    /// False when it was to stop already; the first reason stands.
+    bool request_stop(Stop reason) {
         Stop expected = Stop::none;
-        stop.compare_exchange_strong(expected, reason);
+        return stop.compare_exchange_strong(expected, reason);
     }
+    /// An allocation failed: the launch ends with a finding that says so.
+    void run_out_of_memory(const findings::ThreadCoordinate& thread, std::uint64_t stacks) noexcept;
     /// The linear index of the next block to start, and how many were started before it; false when all have been.
     [[nodiscard]] bool take_block(std::uint64_t& block, std::uint64_t& turn) {
         if (no_new_blocks.load(std::memory_order_relaxed)) return false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "simulator/jit/abi.h"
+
 namespace cudasim::execution {
 
 namespace {
@@ -21,12 +23,18 @@ void check_axis(const DeviceProfile& profile, const std::string& what, std::uint
 }  // namespace
 
 void check_configuration(const DeviceProfile& profile, const LaunchConfiguration& configuration) {
-    check_axis(profile, "grid dimension x", configuration.grid.x, profile.max_grid.x);
-    check_axis(profile, "grid dimension y", configuration.grid.y, profile.max_grid.y);
-    check_axis(profile, "grid dimension z", configuration.grid.z, profile.max_grid.z);
-    check_axis(profile, "block dimension x", configuration.block.x, profile.max_block.x);
-    check_axis(profile, "block dimension y", configuration.block.y, profile.max_block.y);
-    check_axis(profile, "block dimension z", configuration.block.z, profile.max_block.z);
+    const auto grid = [&](const char* what, std::uint32_t value, std::uint32_t limit) {
+        check_axis(profile, what, value, std::min(limit, jit::largest_grid_extent));
+    };
+    const auto block = [&](const char* what, std::uint32_t value, std::uint32_t limit) {
+        check_axis(profile, what, value, std::min(limit, jit::largest_block_extent));
+    };
+    grid("grid dimension x", configuration.grid.x, profile.max_grid.x);
+    grid("grid dimension y", configuration.grid.y, profile.max_grid.y);
+    grid("grid dimension z", configuration.grid.z, profile.max_grid.z);
+    block("block dimension x", configuration.block.x, profile.max_block.x);
+    block("block dimension y", configuration.block.y, profile.max_block.y);
+    block("block dimension z", configuration.block.z, profile.max_block.z);
     if (configuration.block.volume() > profile.max_threads_per_block)
         refuse("a block size", configuration.block.volume(), profile, profile.max_threads_per_block);
 }

@@ -99,10 +99,14 @@ void Worker::report_livelock(Launch& launch) {
     const Runner* spinner = *std::min_element(lowest->spinning().begin(), lowest->spinning().end(),
                                               [](const Runner* a, const Runner* b) { return a->thread < b->thread; });
     Finding finding = finding_at(launch, FindingKind::livelock, lowest->coordinate(spinner->thread), launch.location(spinner->site));
+    finding.threads = 0;
     for (const auto* blocks : {&resident_, &at_grid_})
         for (const auto& block : *blocks)
-            for (auto& group : block->places())
+            for (auto& group : block->places()) {
+                finding.threads += threads_in({group});
                 if (finding.waiting.size() < most_groups) finding.waiting.push_back(std::move(group));
+            }
+    finding.count = finding.threads;
     finding.message = "no thread can ever go on: every thread left waits in a loop for a change that nothing can make: " +
                       describe_groups(finding.waiting);
     launch.findings.add(std::move(finding));

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "simulator/execution/launch.h"
+#include "simulator/execution/launch_memory.h"
 #include "simulator/jit/hooks.h"
 #include "simulator/memory/shadow.h"
 
@@ -38,12 +40,43 @@ LoadedImage::~LoadedImage() {
     (void)memory_->arena.free(globals_base_);
 }
 
-const PreparedKernel& LoadedImage::prepare(std::string_view kernel, const jit::CompileOptions& options) {
-    Variant variant{std::string(kernel), options.memory_checks, options.fma_contraction, options.optimisation,
-                    options.coroutines, options.lane_coroutines};
-    std::lock_guard lock(mutex_);
-    auto it = kernels_.find(variant);
-    if (it != kernels_.end()) return it->second;
+const PreparedKernel& LoadedImage::prepare(std::string_view kernel, const jit::CompileOptions& options,
+                                           const image::HostPoll& poll) {
+    const Variant variant{std::string(kernel), options.memory_checks, options.fma_contraction, options.optimisation,
+                          options.wrap_checks, options.coroutines, options.lane_coroutines};
+    std::unique_lock lock(mutex_);
+    const auto begin = Clock::now();
+    for (;;) {
+        if (const auto known = kernels_.find(variant); known != kernels_.end()) return known->second;
+        if (compiling_.insert(variant).second) break;
+        if (compiled_.wait_for(lock, host_poll_interval) == std::cv_status::no_timeout || !poll) continue;
+        lock.unlock();
+        if (poll(std::chrono::duration<double>(Clock::now() - begin).count())) throw image::Cancelled{};
+        lock.lock();
+    }
+    lock.unlock();
+    const auto over = [&] {
+        lock.lock();
+        compiling_.erase(variant);
+        compiled_.notify_all();
+    };
+    PreparedKernel prepared;
+    try {
+        prepared = compile(kernel, options, poll);
+    } catch (...) {
+        over();
+        throw;
+    }
+    over();
+    if (!layout_ && prepared.kernel->globals) {
+        place_globals(*prepared.kernel->globals);
+        layout_ = prepared.kernel->globals;
+    }
+    return kernels_.emplace(variant, std::move(prepared)).first->second;
+}
+
+PreparedKernel LoadedImage::compile(std::string_view kernel, const jit::CompileOptions& options,
+                                    const image::HostPoll& poll) const {
     if (!image_.find(kernel)) {
         std::string known;
         for (const auto& each : image_.kernels()) known += (known.empty() ? "" : ", ") + each.name;
@@ -51,14 +84,15 @@ const PreparedKernel& LoadedImage::prepare(std::string_view kernel, const jit::C
                         "no kernel '" + std::string(kernel) + "' in the image; it has: " + (known.empty() ? "none" : known));
     }
     PreparedKernel prepared;
-    prepared.kernel = jit::compile_kernel(image_, kernel, options);
+    require_memory_to_compile();
+    try {
+        prepared.kernel = jit::compile_kernel(image_, kernel, options, poll);
+    } catch (const jit::ResourceError& error) {
+        throw CudaError(701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", error.what(), error.location);
+    }
     prepared.barrier_place = barrier_places(*prepared.kernel);
     prepared.shared_layout_seed = next_layout_seed.fetch_add(1);
-    if (!layout_ && prepared.kernel->globals) {
-        place_globals(*prepared.kernel->globals);
-        layout_ = prepared.kernel->globals;
-    }
-    return kernels_.emplace(std::move(variant), std::move(prepared)).first->second;
+    return prepared;
 }
 
 void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {

@@ -1,9 +1,11 @@
 // An image on a device: its kernels as compiled so far and the one state of its global variables (E2b).
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -37,21 +39,27 @@ class LoadedImage {
     LoadedImage& operator=(const LoadedImage&) = delete;
 
     [[nodiscard]] const image::KernelImage& image() const { return image_; }
-    /// Compiles at the first call with these options. Thread-safe.
-    [[nodiscard]] const PreparedKernel& prepare(std::string_view kernel, const jit::CompileOptions& options);
+    /// Compiles at the first call with these options. Thread-safe. @throws image::Cancelled when `poll` asked for it
+    [[nodiscard]] const PreparedKernel& prepare(std::string_view kernel, const jit::CompileOptions& options,
+                                                const image::HostPoll& poll = {});
     /// First byte of the globals segment; 0 when the image has none or nothing has been compiled yet.
     [[nodiscard]] DevicePointer globals_base() const { return globals_base_; }
     /// @throws CudaError 500 (not found) when the image has no such variable
     [[nodiscard]] AddressRange global_range(std::string_view name);
 
   private:
+    using Variant = std::tuple<std::string, bool, bool, unsigned, bool, bool, bool>;  // kernel and compile options
+
+    [[nodiscard]] PreparedKernel compile(std::string_view kernel, const jit::CompileOptions& options,
+                                         const image::HostPoll& poll) const;
     void place_globals(const jit::GlobalsLayout& layout);
 
-    using Variant = std::tuple<std::string, bool, bool, unsigned, bool, bool>;  // kernel and compile options
     image::KernelImage image_;
     std::shared_ptr<DeviceMemory> memory_;
     std::mutex mutex_;
     std::map<Variant, PreparedKernel> kernels_;
+    std::set<Variant> compiling_;  ///< by some thread, without the lock
+    std::condition_variable compiled_;
     std::shared_ptr<const jit::GlobalsLayout> layout_;
     DevicePointer globals_base_ = 0;
 };

@@ -37,11 +37,26 @@ struct Fault {
     findings::FindingKind kind{};
     std::int64_t index = 0, size = 0;
     std::int32_t axis = 0;
+    bool is_unsigned = false;  ///< the index
     std::int32_t exception = 0;
     std::uint64_t address = 0, bytes = 0;
     std::uint32_t flags = 0;
     std::uintptr_t program_counter = 0;
     int signal = 0;
+};
+
+/// A negative index, in range.
+struct WrappedIndex {
+    std::int64_t index = 0, size = 0;
+    std::int32_t axis = 0;
+};
+
+/// What threads did at a place that is no error: how often, and the lowest thread's.
+struct CountedWarning {
+    findings::FindingKind kind{};
+    std::uint64_t count = 0, threads = 0;
+    findings::ThreadCoordinate first, last;
+    WrappedIndex index;  ///< of `first`; kind negative_index
 };
 
 /// What a switch at a barrier touches comes first and fits one cache line: with a thousand fibers the lines

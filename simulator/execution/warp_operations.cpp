@@ -104,12 +104,20 @@ std::vector<Runner*> WarpOperations::waiting() const {
     return result;
 }
 
-std::vector<Runner*> WarpOperations::take_waiting() {
-    std::vector<Runner*> result = waiting();
-    if (waiting_count_ != 0)
-        for (Warp& warp : warps_) warp.waiting = 0;
+bool WarpOperations::is_waiting(const Runner* runner) const {
+    if (waiting_count_ == 0) return false;
+    const Warp& warp = warps_[runner->thread / jit::warp_size];
+    const std::uint32_t lane = runner->thread % jit::warp_size;
+    return (warp.waiting & bit(lane)) != 0 && warp.lanes[lane] == runner;
+}
+
+void WarpOperations::take_waiting(std::vector<Runner*>& into) {
+    if (waiting_count_ == 0) return;
+    for (Warp& warp : warps_) {
+        for_each_lane(warp.waiting, [&](std::uint32_t lane) { into.push_back(warp.lanes[lane]); });
+        warp.waiting = 0;
+    }
     waiting_count_ = 0;
-    return result;
 }
 
 }  // namespace cudasim::execution

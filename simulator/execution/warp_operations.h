@@ -53,8 +53,9 @@ class WarpOperations {
     [[nodiscard]] std::vector<Runner*> waiting() const;
     /// The lowest; there is one.
     [[nodiscard]] WaitingLane first_waiting() const;
-    /// Forgets the waiting lanes and returns them.
-    [[nodiscard]] std::vector<Runner*> take_waiting();
+    [[nodiscard]] bool is_waiting(const Runner* runner) const;
+    /// Forgets the waiting lanes and puts them into the list.
+    void take_waiting(std::vector<Runner*>& into);
 
   private:
     struct Warp {

@@ -1,10 +1,7 @@
 // The loop of a worker, its pools of runners, and polling.
 #include "simulator/execution/worker.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "simulator/execution/fault_report.h"
@@ -15,14 +12,6 @@ namespace cudasim::execution {
 
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
-/// Hooks, libm and a lazily bound call may use this much below compiled frames.
-constexpr std::size_t hook_margin = 12 * 1024;
-constexpr std::size_t smallest_stack = 32 * 1024;
-/// Stack of a thread of a recursive kernel; a GPU's default is 1 KiB (cudaLimitStackSize), x86 frames are larger.
-constexpr std::size_t recursive_stack = 256 * 1024;
-/// Resident threads of an H100: 132 multiprocessors of 2,048.
-constexpr std::size_t most_stacks = 270'336;
 /// Blocks start beside spinning ones only after this many rounds without any event.
 constexpr std::uint32_t idle_rounds_before_new_block = 4;
 /// Waking another host thread costs about this much.
@@ -30,29 +19,7 @@ constexpr auto helpers_after = std::chrono::microseconds(20);
 constexpr auto look_interval = std::chrono::milliseconds(1);
 constexpr unsigned most_blocks_per_look = 64;
 
-std::size_t stack_bytes_for(const Launch& launch) {
-    if (launch.host_kernel) return launch.host_kernel->stack_bytes();
-    std::size_t needed = launch.kernel->frame_bytes + hook_margin + sizeof(Runner) + page_bytes;
-    if (launch.kernel->recursive) needed += recursive_stack;
-    std::size_t bytes = smallest_stack;
-    while (bytes < needed) bytes *= 2;
-    return bytes;
-}
-
 thread_local Worker* current_worker = nullptr;
-
-void run_entry(void* argument) {
-    auto* runner = static_cast<Runner*>(argument);
-    runner->launch->entry(runner);
-    runner->event = Event::finished;
-}
-
-void clear_locals(Runner& runner) {
-    if (runner.local_low == 0) return;
-    const auto top = reinterpret_cast<std::uint64_t>(runner.stack.top);
-    memory::Shadow::instance().set(runner.local_low, top - runner.local_low, memory::Access::none);
-    runner.local_low = 0;
-}
 
 }  // namespace
 
@@ -62,61 +29,24 @@ Worker::~Worker() {
     for (auto& [low, layout] : slot_layouts_) SharedMemory::unmap(low);
 }
 
-Runner* Worker::acquire(Launch& launch, const jit::BlockContext* block) {
-    Runner* runner = nullptr;
-    if (!idle_->empty()) {
-        runner = idle_->back();
-        idle_->pop_back();
-    } else {
-        if (!class_->discarded.empty()) {
-            runner = class_->discarded.back();
-            class_->discarded.pop_back();
-        } else {
-            fiber::Stack stack = class_->slab->take();
-            if (!stack.top) throw std::bad_alloc();
-            auto* place = reinterpret_cast<std::byte*>(
-                (reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(Runner)) & ~std::uintptr_t{63});
-            runner = new (place) Runner;
-            runner->stack = {stack.low, place};
-        }
-        runner->fiber.prepare(runner->stack.low, runner->stack.top, run_entry, runner);
-    }
-    runner->launch = &launch;
-    runner->block = block;
-    runner->fuel = jit::fuel_per_slice;
-    runner->ending = false;
-    runner->stack_limit = reinterpret_cast<std::uintptr_t>(runner->stack.low) + hook_margin +
-                          (launch.kernel ? launch.kernel->frame_bytes : 0);
-    return runner;
-}
-
-void Worker::discard(Runner* runner) {
-    clear_locals(*runner);
-    class_->discarded.push_back(runner);
-}
-
 void Worker::end(Runner* runner) {
     if (!runner->launch->host_kernel || !runner->launch->host_kernel->unwinds()) {
-        discard(runner);
+        runners_.discard(runner);
         return;
     }
     runner->ending = true;
     switch_to(runner);
-    if (runner->event == Event::finished) release(runner);
-    else discard(runner);
+    if (runner->event == Event::finished) runners_.release(runner);
+    else runners_.discard(runner);
 }
 
 void Worker::prepare(Launch& launch) {
     current_worker = this;
+    running_ = nullptr;
     shadow_base_ = memory::Shadow::instance().base();
-    const std::size_t bytes = stack_bytes_for(launch);
-    const bool guarded = launch.host_kernel && launch.host_kernel->guarded_stacks();
-    StackClass& stacks = classes_[{bytes, guarded}];
-    if (!stacks.slab)
-        stacks.slab = std::make_unique<fiber::StackSlab>(bytes, guarded ? fiber::most_guarded_stacks : most_stacks, guarded);
-    class_ = &stacks;
-    idle_ = &stacks.idle;
-    divisions_.assign(launch.kernel ? launch.kernel->sites.size() : 0, {});
+    runners_.prepare(launch);
+    scratch_.reserve(launch.configuration.block.volume());
+    warnings_.assign(launch.kernel ? launch.kernel->sites.size() : 0, {});
     last_poll_ = last_look_ = launch.start;
     blocks_per_look_ = 1;
     blocks_since_look_ = 0;
@@ -126,6 +56,21 @@ void Worker::prepare(Launch& launch) {
 }
 
 void Worker::run(Launch& launch) {
+    try {
+        run_blocks(launch);
+    } catch (const std::bad_alloc&) {
+        launch.run_out_of_memory({}, 0);
+    }
+    if (launch.stopped()) stop_all(launch);
+    try {
+        merge_counted_warnings(launch);
+    } catch (const std::bad_alloc&) {
+        launch.run_out_of_memory({}, 0);
+    }
+    current_worker = nullptr;
+}
+
+void Worker::run_blocks(Launch& launch) {
     prepare(launch);
     adopt_orphans(launch);
     while (!launch.stopped()) {
@@ -147,9 +92,6 @@ void Worker::run(Launch& launch) {
         if (all_idle && launch.shows_its_state()) detect_livelock(launch);
         poll(launch);
     }
-    if (launch.stopped()) stop_all(launch);
-    merge_division_counts(launch);
-    current_worker = nullptr;
 }
 
 /// Only when the launch proves longer than waking takes, and there are blocks for others.
@@ -163,10 +105,16 @@ void Worker::wake_helpers(Launch& launch) {
 bool Worker::start_block(Launch& launch) {
     std::uint64_t block = 0, turn = 0;
     if (!launch.take_block(block, turn)) return false;
-    if (spare_.empty()) spare_.push_back(std::make_unique<BlockRun>());
+    if (spare_.empty()) {
+        spare_.reserve(resident_.size() + at_grid_.size() + 1);  // so that putting them back needs no memory
+        if (launch.kernel) runners_.count(launch.configuration.block.volume() * launch.kernel->coroutine_frame_bytes);
+        spare_.push_back(std::make_unique<BlockRun>());
+    }
+    std::byte* shared = shared_slot(launch);
     resident_.push_back(std::move(spare_.back()));
     spare_.pop_back();
-    resident_.back()->start(*this, launch, block, turn, shared_slot(launch));
+    fewest_spare_ = std::min(fewest_spare_, spare_.size());
+    resident_.back()->start(*this, launch, block, turn, shared);
     return true;
 }
 
@@ -208,6 +156,7 @@ std::byte* Worker::shared_slot(Launch& launch) {
         slot = free_slots_.back();
         free_slots_.pop_back();
     } else {
+        free_slots_.reserve(slot_layouts_.size() + 1);
         slot = SharedMemory::map();
         slot_layouts_[slot] = 0;
     }
@@ -253,41 +202,81 @@ void Worker::print(Launch& launch, std::uint64_t turn, std::string_view text) {
 
 /// The launch is over before its threads are: says where they stand, then forgets them.
 void Worker::stop_all(Launch& launch) {
-    for (auto& block : at_grid_) {
-        if (launch.stop.load() == Stop::deadlock) launch.grid.note_waiting(block->places());
-        resident_.push_back(std::move(block));
+    for (auto* blocks : {&at_grid_, &resident_}) {
+        for (auto& block : *blocks) {
+            if (!block) continue;  // moved away when memory ran out
+            try {
+                if (blocks == &at_grid_ && launch.stop.load() == Stop::deadlock) launch.grid.note_waiting(block->places());
+                if (auto finding = describe_stop(launch, *block)) launch.findings.add(std::move(*finding));
+            } catch (const std::bad_alloc&) {
+                launch.run_out_of_memory({}, 0);
+            }
+            block->abandon();
+            if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
+            spare_.push_back(std::move(block));
+        }
+        blocks->clear();
     }
-    at_grid_.clear();
-    for (auto& block : resident_) {
-        if (auto finding = describe_stop(launch, *block)) launch.findings.add(std::move(*finding));
-        block->abandon();
-        if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
-        spare_.push_back(std::move(block));
-    }
-    resident_.clear();
 }
 
-void Worker::count_float_division(const Runner& runner, std::uint32_t site) {
-    if (site >= divisions_.size()) {
-        if (!runner.launch->host_kernel) return;
-        divisions_.resize(site + 1);
+MemoryUse Worker::memory_use() const {
+    MemoryUse use = runners_.use();
+    for (std::size_t i = 0; i < spare_.size(); ++i)
+        (i < fewest_spare_ ? use.unused : use.used) += spare_[i]->coroutines().frames().capacity();
+    return use;
+}
+
+void Worker::give_unused_memory_back() {
+    runners_.give_unused_back();
+    spare_.erase(spare_.begin(), spare_.begin() + static_cast<std::ptrdiff_t>(fewest_spare_));
+}
+
+void Worker::give_all_memory_back() {
+    runners_.clear();
+    spare_.clear();
+    start_counting_memory();
+}
+
+void Worker::start_counting_memory() {
+    runners_.start_counting();
+    fewest_spare_ = spare_.size();
+}
+
+CountedWarning* Worker::count_warning(const Runner& runner, std::uint32_t site, bool& is_lowest) {
+    if (site >= warnings_.size()) {
+        if (!runner.launch->host_kernel) return nullptr;
+        warnings_.resize(site + 1);
     }
-    DivisionCount& known = divisions_[site];
+    CountedWarning& known = warnings_[site];
     const auto* run = runner.block;
     const std::uint64_t block = run->ctaid[0] + std::uint64_t{run->nctaid[0]} * (run->ctaid[1] + std::uint64_t{run->nctaid[1]} * run->ctaid[2]);
     const findings::ThreadCoordinate here{block, runner.thread, {run->ctaid[0], run->ctaid[1], run->ctaid[2]},
                                           {runner.tid[0], runner.tid[1], runner.tid[2]}};
-    if (known.count == 0 || here < known.first) known.first = here;
+    is_lowest = known.count == 0 || here < known.first;
+    if (is_lowest) known.first = here;
     if (known.count == 0 || !(here == known.last)) ++known.threads;
     known.last = here;
     ++known.count;
+    return &known;
 }
 
-void Worker::merge_division_counts(Launch& launch) {
-    for (std::uint32_t site = 0; site < divisions_.size(); ++site)
-        if (divisions_[site].count != 0) launch.findings.add(describe_float_division(launch, site, divisions_[site].first,
-                                                             divisions_[site].count, divisions_[site].threads));
-    divisions_.clear();
+void Worker::count_float_division(const Runner& runner, std::uint32_t site) {
+    bool is_lowest = false;
+    if (auto* known = count_warning(runner, site, is_lowest)) known->kind = findings::FindingKind::float_division;
+}
+
+void Worker::count_wrapped_index(const Runner& runner, std::uint32_t site, const WrappedIndex& index) {
+    bool is_lowest = false;
+    auto* known = count_warning(runner, site, is_lowest);
+    if (known == nullptr) return;
+    known->kind = findings::FindingKind::negative_index;
+    if (is_lowest) known->index = index;
+}
+
+void Worker::merge_counted_warnings(Launch& launch) {
+    for (std::uint32_t site = 0; site < warnings_.size(); ++site)
+        if (warnings_[site].count != 0) launch.findings.add(describe_counted(launch, site, warnings_[site]));
+    warnings_.clear();
 }
 
 }  // namespace cudasim::execution

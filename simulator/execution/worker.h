@@ -1,9 +1,11 @@
 // One host thread's share of a launch: the blocks that are resident on it, its runners and its shared memory.
 //
-// A worker lives as long as its device and keeps its pools between launches. It takes a new block only when
+// A worker lives as long as its device and keeps its runners and blocks between launches. It takes a new block only when
 // none of its resident blocks can go on (E5), up to the occupancy of the device.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,29 +14,31 @@
 
 #include "simulator/execution/block_run.h"
 #include "simulator/execution/launch.h"
-#include "simulator/execution/runner.h"
-#include "simulator/fiber/stack_slab.h"
+#include "simulator/execution/runner_pool.h"
 
 namespace cudasim::execution {
 
 class Worker {
   public:
-    explicit Worker(unsigned index) : index_(index) {}
+    /// @param thread_memory as RunnerPool's
+    Worker(unsigned index, std::atomic<std::uint64_t>& thread_memory) : runners_(thread_memory), index_(index) {}
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
     /// Runs blocks until none is left. Called on the launching thread for worker 0, on a pool thread for others.
+    /// Memory that is not there ends the launch (Launch::run_out_of_memory).
     void run(Launch& launch);
 
-    /// A runner with a fresh or idle fiber for this block.
-    [[nodiscard]] Runner* acquire(Launch& launch, const jit::BlockContext* block);
-    /// The runner is idle: its fiber suspended at its entry's end.
-    void release(Runner* runner) { idle_->push_back(runner); }
-    /// The runner's thread is to be forgotten where it stands (E10).
-    void discard(Runner* runner);
+    [[nodiscard]] RunnerPool& runners() { return runners_; }
     /// The launch is over before the runner's thread is.
     void end(Runner* runner);
+
+    // What is kept for the next launch. Between launches, on any host thread.
+    [[nodiscard]] MemoryUse memory_use() const;
+    void give_unused_memory_back();
+    void give_all_memory_back();
+    void start_counting_memory();
     [[gnu::always_inline]] void switch_to(Runner* runner) {
         running_ = runner;
         runner->fiber.resume();
@@ -46,24 +50,18 @@ class Worker {
     [[nodiscard]] std::vector<Runner*>& scratch() { return scratch_; }
     [[nodiscard]] const std::int8_t* shadow_base() const { return shadow_base_; }
     [[nodiscard]] Runner* running() { return running_; }
+    /// For BlockContext::captured of its blocks: read as soon as a thread has faulted.
+    [[nodiscard]] std::uint64_t* captured() { return captured_.data(); }
     /// The worker of this host thread while it runs a launch, for the fault handler; nullptr otherwise.
     [[nodiscard]] static Worker* current();
 
-    /// Float divisions by zero (C3), per site; counted by a leaf hook, merged after the launch.
-    struct DivisionCount {
-        std::uint64_t count = 0, threads = 0;
-        findings::ThreadCoordinate first, last;
-    };
+    /// Float divisions by zero (C3) and negative indices, per site; counted by leaf hooks, merged after the launch.
     void count_float_division(const Runner& runner, std::uint32_t site);
+    void count_wrapped_index(const Runner& runner, std::uint32_t site, const WrappedIndex& index);
 
   private:
-    struct StackClass {
-        std::unique_ptr<fiber::StackSlab> slab;
-        std::vector<Runner*> idle;
-        std::vector<Runner*> discarded;
-    };
-
     void prepare(Launch& launch);
+    void run_blocks(Launch& launch);
     void wake_helpers(Launch& launch);
     [[nodiscard]] bool start_block(Launch& launch);
     void run_resident(Launch& launch);
@@ -78,23 +76,25 @@ class Worker {
     void adopt_orphans(Launch& launch);
     [[nodiscard]] std::uint64_t state_hash(const Launch& launch) const;
     void stop_all(Launch& launch);
-    void merge_division_counts(Launch& launch);
+    /// @return whether this is the lowest thread so far; nullptr where the site is not known
+    CountedWarning* count_warning(const Runner& runner, std::uint32_t site, bool& is_lowest);
+    void merge_counted_warnings(Launch& launch);
     [[nodiscard]] std::byte* shared_slot(Launch& launch);
 
+    RunnerPool runners_;
     unsigned index_;
+    std::array<std::uint64_t, jit::captured_slots> captured_{};
     const std::int8_t* shadow_base_ = nullptr;
     Runner* running_ = nullptr;
-    std::map<std::pair<std::size_t, bool>, StackClass> classes_;  // by stack bytes; guarded
-    StackClass* class_ = nullptr;
-    std::vector<Runner*>* idle_ = nullptr;
     std::vector<Runner*> scratch_;
     std::vector<std::unique_ptr<BlockRun>> resident_, spare_;
+    std::size_t fewest_spare_ = 0;  ///< since start_counting_memory(): so many at the front of spare_ were not needed
     std::vector<std::unique_ptr<BlockRun>> at_grid_;  ///< blocks that wait at a grid barrier
     std::uint32_t grid_generation_ = 0;               ///< that the blocks in at_grid_ wait to change
     Clock::time_point left_to_helpers_;               ///< since when blocks are left for them; epoch: never
     std::vector<std::byte*> free_slots_;
     std::map<std::byte*, std::uint64_t> slot_layouts_;
-    std::vector<DivisionCount> divisions_;
+    std::vector<CountedWarning> warnings_;  // by site
     Clock::time_point last_poll_, last_look_;
     unsigned blocks_per_look_ = 1, blocks_since_look_ = 0;
     // Livelock detection: see livelock.cpp.

@@ -3,10 +3,14 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <new>
 #include <system_error>
 
 #include "simulator/execution/fault_signals.h"
+#include "simulator/execution/launch_memory.h"
+#include "simulator/memory/host_memory.h"
 
 namespace cudasim::execution {
 
@@ -24,6 +28,10 @@ unsigned long fork_generation() {
 }
 
 constexpr auto join_interval = std::chrono::milliseconds(10);
+/// Address space for a helper: its stack, its part of the allocator, and what its blocks need at first.
+constexpr std::uint64_t room_of_a_thread = 192 << 20;
+/// What threads of earlier launches used and later ones do not may keep so much memory.
+constexpr std::uint64_t kept_unused = 64 << 20;
 
 }  // namespace
 
@@ -36,8 +44,9 @@ struct WorkerPool::Crew {
     unsigned wanted = 0;   ///< helpers that may still join the launch
     unsigned active = 0;
     bool closing = false;
+    std::atomic<std::uint64_t> thread_memory{0};  ///< that threads on all workers may take; see RunnerPool
 
-    Crew() { workers.push_back(std::make_unique<Worker>(0)); }
+    Crew() { workers.push_back(std::make_unique<Worker>(0, thread_memory)); }
 
     ~Crew() {
         {
@@ -58,9 +67,11 @@ struct WorkerPool::Crew {
             Launch& current = *launch;
             current.helpers.fetch_add(1);
             lock.unlock();
-            {
+            try {
                 AlternateStack alternate;
                 worker.run(current);
+            } catch (const std::bad_alloc&) {
+                // Not even a signal stack: the other workers do it.
             }
             current.helpers.fetch_sub(1);
             lock.lock();
@@ -70,18 +81,64 @@ struct WorkerPool::Crew {
 
     void wake(Launch& current, unsigned helpers) {
         std::lock_guard lock(mutex);
-        while (threads.size() < helpers) {
-            auto worker = std::make_unique<Worker>(static_cast<unsigned>(workers.size()));
-            try {
-                threads.emplace_back([this, worker = worker.get()] { serve(*worker); });
-            } catch (const std::system_error&) {
-                break;  // the host gives no more threads: fewer workers do it too
-            }
-            workers.push_back(std::move(worker));
+        try {
+            while (threads.size() < helpers && has_room_for_a_thread()) start_thread();
+        } catch (const std::system_error&) {
+            // The host gives no more threads, or no more memory: fewer workers do it too.
+        } catch (const std::bad_alloc&) {
         }
         launch = &current;
-        wanted = helpers;
+        wanted = std::min<unsigned>(helpers, static_cast<unsigned>(threads.size()));
         work.notify_all();
+    }
+
+    void start_thread() {
+        threads.reserve(threads.size() + 1);
+        workers.reserve(workers.size() + 1);
+        auto worker = std::make_unique<Worker>(static_cast<unsigned>(workers.size()), thread_memory);
+        threads.emplace_back([this, worker = worker.get()] { serve(*worker); });
+        workers.push_back(std::move(worker));
+    }
+
+    /// glibc ends the process when a new thread gets no memory for its thread-local variables.
+    [[nodiscard]] static bool has_room_for_a_thread() {
+        const auto limit = memory::address_limit();
+        return !limit || limit->left >= room_of_a_thread;
+    }
+
+    // Between launches: nobody but the launching thread works.
+
+    /// Of the workers asked for, those for whose threads there is memory, or would be if nothing were kept.
+    [[nodiscard]] unsigned with_memory(const Launch& launch, unsigned asked) {
+        ThreadMemory held;
+        for (const auto& worker : workers) {
+            const ThreadMemory of_worker = worker->runners().held_for(launch);
+            held.address += of_worker.address;
+            held.touched += of_worker.touched;
+        }
+        if (const unsigned possible = workers_with_memory(launch, asked, held); possible != 0) return possible;
+        forget_all();
+        return workers_with_memory(launch, asked, {});
+    }
+
+    void forget_all() {
+        for (const auto& worker : workers) worker->give_all_memory_back();
+        thread_memory = 0;
+    }
+
+    /// When this launch left most of the memory alone that threads of earlier ones had used.
+    void give_unused_back() {
+        MemoryUse all;
+        for (const auto& worker : workers) {
+            const MemoryUse use = worker->memory_use();
+            all.used += use.used;
+            all.unused += use.unused;
+        }
+        const bool much = all.unused > kept_unused && all.unused / 2 > all.used;
+        for (const auto& worker : workers) {
+            if (much) worker->give_unused_memory_back();
+            worker->start_counting_memory();
+        }
     }
 
     /// No helper may join any more; waits for those that did. The launching thread keeps polling.
@@ -111,13 +168,20 @@ void WorkerPool::run(Launch& launch, unsigned workers) {
         crew_ = std::make_unique<Crew>();
         fork_generation_ = fork_generation();
     }
-    AlternateStack alternate;
+    if (needs_much_memory(launch, workers)) workers = crew_->with_memory(launch, workers);
+    if (workers == 0) {
+        launch.run_out_of_memory({}, 0);
+        return;
+    }
+    const AlternateStack alternate;
     if (workers > 1 && launch.block_count > 1)
         launch.wake_helpers = [this, &launch, workers] { crew_->wake(launch, workers - 1); };
     do {
         crew_->workers.front()->run(launch);
         if (launch.helpers_woken) crew_->join(launch);
     } while (!launch.orphans.empty());
+    if (launch.stop.load() == Stop::out_of_memory) crew_->forget_all();
+    else if (crew_->thread_memory.load(std::memory_order_relaxed) > kept_unused) crew_->give_unused_back();
 }
 
 }  // namespace cudasim::execution

@@ -19,7 +19,7 @@ class WorkerPool {
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
 
-    /// Runs the launch to its end on up to `workers` host threads, this one included.
+    /// Runs the launch to its end on up to `workers` host threads, this one included, or as many as there is memory for.
     void run(Launch& launch, unsigned workers);
 
   private:

@@ -27,6 +27,10 @@ const KindInfo& info(FindingKind kind) {
     return kinds.at(static_cast<std::size_t>(kind));
 }
 
+std::span<const KindInfo> all_kinds() {
+    return kinds;
+}
+
 CallChain without_own_code(CallChain chain) {
     auto is_own = [](const SourceLocation& place) { return place.file.starts_with(own_code); };
     if (!std::ranges::all_of(chain, is_own)) std::erase_if(chain, is_own);

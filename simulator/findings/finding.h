@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct KindInfo {
     int cuda_error_code;
 };
 [[nodiscard]] const KindInfo& info(FindingKind kind);
+/// All rows.
+[[nodiscard]] std::span<const KindInfo> all_kinds();
 
 /// Three extents or coordinates in CUDA's order.
 struct Dim3 {
@@ -88,6 +91,22 @@ struct WaitingGroup {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> threads;
 };
 
+/// A variable of the source, as it was when its thread faulted.
+struct VariableValue {
+    std::string name;
+    std::string type;            ///< simulator/jit/debug_types.h
+    std::uint32_t frame = 0;     ///< of which function: index into Finding::location
+    std::uint32_t argument = 0;  ///< the how manieth argument of its function, from 1; 0: none
+    std::vector<std::byte> bytes;
+    bool known = false;          ///< else it was optimised out
+    /// Memory that it refers to: an array's elements, or one element.
+    std::uint64_t element_bytes = 0;  ///< 0: it refers to none
+    std::uint32_t dimensions = 0;
+    std::uint64_t contents_address = 0;    ///< of the lowest byte
+    std::vector<std::byte> contents;
+    bool contents_known = false;
+};
+
 struct Finding {
     FindingKind kind{};
     Severity severity = Severity::error;
@@ -100,6 +119,7 @@ struct Finding {
     std::uint64_t threads = 1;   ///< by how many threads (an upper bound for warnings in loops)
     std::optional<MemoryObject> object;
     std::vector<WaitingGroup> waiting;
+    std::vector<VariableValue> variables;  ///< of that thread
     std::string reproduce;       ///< the command that shows it again; empty when the front end knows none
 };
 

@@ -10,6 +10,7 @@
 //     threads 0-31 of ctaid=[0, 0, 0]: waiting at barrier, scale.py:9:5, in invert
 //     shown again by: cudasim run scale.py
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <optional>
@@ -71,8 +72,9 @@ std::string call_chain(const CallChain& chain, std::span<const image::SourceFile
     return text;
 }
 
-std::string who(const Finding& finding) {
-    std::string text = "  at " + coordinates(finding.thread);
+/// "in kernel invert, and in 21 other threads"
+std::string kernel_and_others(const Finding& finding) {
+    std::string text;
     if (!finding.kernel.empty()) text += " in kernel " + finding.kernel;
     if (finding.threads > 1) {
         const auto others = finding.threads - 1;
@@ -81,6 +83,8 @@ std::string who(const Finding& finding) {
     if (finding.count > finding.threads) text += ", " + std::to_string(finding.count) + " times";
     return text + "\n";
 }
+
+std::string who(const Finding& finding) { return "  at " + coordinates(finding.thread) + kernel_and_others(finding); }
 
 std::string hexadecimal(std::uint64_t value) {
     char digits[16];
@@ -121,6 +125,21 @@ std::string text_report(const Finding& finding, std::span<const image::SourceFil
     text += who(finding) + call_chain(finding.location, sources);
     if (finding.object) text += object_line(*finding.object);
     for (const auto& group : finding.waiting) text += waiting_line(group);
+    if (!finding.reproduce.empty()) text += "  shown again by: " + finding.reproduce + "\n";
+    return text;
+}
+
+std::string note_report(const Finding& finding, std::span<const image::SourceFile> sources) {
+    constexpr std::size_t most_groups = 8;
+    std::string text;
+    if (!finding.kernel.empty()) text += " " + kernel_and_others(finding);
+    if (!finding.location.empty()) text += quotation(finding.location.front(), sources);
+    if (finding.object) text += object_line(*finding.object);
+    std::vector<const WaitingGroup*> others;  // the message has its own block's
+    for (const auto& group : finding.waiting)
+        if (group.block != finding.thread.block) others.push_back(&group);
+    for (std::size_t i = 0; i < std::min(others.size(), most_groups); ++i) text += waiting_line(*others[i]);
+    if (others.size() > most_groups) text += "  and " + std::to_string(others.size() - most_groups) + " more groups of threads\n";
     if (!finding.reproduce.empty()) text += "  shown again by: " + finding.reproduce + "\n";
     return text;
 }

@@ -3,8 +3,11 @@
 // that are compiled in nor the processor have a say in results.
 #pragma once
 
+#include <functional>
+
 namespace llvm {
 class Module;
+class Value;
 }
 
 namespace cudasim::image {
@@ -12,6 +15,9 @@ namespace cudasim::image {
 /// a * b + c, a * b - c and c - a * b become one llvm.fma where both operations allow contraction and nothing
 /// else uses the product. Afterwards no operation allows contraction any more (fast-math ones keep their flags
 /// otherwise). Expects local variables promoted to SSA values.
-void contract_multiply_adds(llvm::Module& module);
+/// @param no_use whether a user of a product counts as none
+void contract_multiply_adds(
+    llvm::Module& module,
+    const std::function<bool(const llvm::Value&)>& no_use = [](const llvm::Value&) { return false; });
 
 }  // namespace cudasim::image

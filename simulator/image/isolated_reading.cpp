@@ -49,8 +49,8 @@ void confine(int answer, const ReadingLimits& limits) {
     (void)::close_range(static_cast<unsigned>(answer) + 1, ~0U, 0);
     const rlim_t mapped = mapped_bytes();
     limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_CPU, limits.cpu_seconds);
-    if (mapped != RLIM_INFINITY) limit(RLIMIT_AS, mapped + limits.bytes);
+    if (limits.cpu_seconds != 0) limit(RLIMIT_CPU, limits.cpu_seconds);
+    if (limits.bytes != 0 && mapped != RLIM_INFINITY) limit(RLIMIT_AS, mapped + limits.bytes);
 }
 
 void write_all(int file, std::string_view text) {
@@ -78,17 +78,20 @@ void write_all(int file, std::string_view text) {
     ::_exit(0);
 }
 
-/// All that the child says until it closes the pipe; nothing when that takes too long.
-std::optional<std::string> listen(int pipe, std::chrono::seconds time) {
-    const auto end = std::chrono::steady_clock::now() + time;
+/// All that the child says until it closes the pipe; nothing when that takes too long or nobody wants it any more.
+std::optional<std::string> listen(int pipe, unsigned seconds, const Cancellation& cancellation) {
+    using std::chrono::milliseconds;
+    constexpr milliseconds look_up(20);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto time = seconds == 0 ? milliseconds::max() : std::chrono::duration_cast<milliseconds>(std::chrono::seconds(seconds));
     std::string text;
     char buffer[1 << 16];
     for (;;) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        if (cancellation.requested()) return std::nullopt;
+        const auto left = time - std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+        if (left.count() <= 0) return std::nullopt;
         pollfd wanted{pipe, POLLIN, 0};
-        const int ready = left.count() > 0 ? ::poll(&wanted, 1, static_cast<int>(left.count())) : 0;
-        if (ready == 0) return std::nullopt;
-        if (ready < 0) continue;  // EINTR
+        if (::poll(&wanted, 1, static_cast<int>(std::min(left, look_up).count())) <= 0) continue;  // or EINTR
         const ssize_t count = ::read(pipe, buffer, sizeof buffer);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return text;
@@ -108,25 +111,26 @@ std::string cause_of_death(int status) {
 }  // namespace
 
 std::string read_in_child_process(const std::string& problem, const std::function<std::string()>& read,
-                                  const ReadingLimits& limits) {
+                                  const ReadingLimits& limits, const Cancellation& cancellation) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
-        throw ImageError(problem + ": no pipe to a process for it: " + std::string(std::strerror(errno)));
+        throw NoChildProcess(problem + ": no pipe to a process for it: " + std::string(std::strerror(errno)));
     const pid_t child = ::fork();
     if (child == 0) be_the_child(ends[1], read, limits);
     const int failure = errno;
     ::close(ends[1]);
     if (child < 0) {
         ::close(ends[0]);
-        throw ImageError(problem + ": no process for it: " + std::string(std::strerror(failure)));
+        throw NoChildProcess(problem + ": no process for it: " + std::string(std::strerror(failure)));
     }
-    std::optional<std::string> answer = listen(ends[0], std::chrono::seconds(limits.wall_seconds));
+    std::optional<std::string> answer = listen(ends[0], limits.wall_seconds, cancellation);
     ::close(ends[0]);
     if (!answer) (void)::kill(child, SIGKILL);
     int status = 0;
     // Where the program has reaped it already, or asked for no children to wait for, the answer says enough.
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
+    cancellation.check();
     if (!answer || answer->size() < 2 || answer->back() != '.') throw ImageError(problem + ": " + cause_of_death(status));
     const bool refused = answer->front() == 'e';
     answer->erase(answer->begin());

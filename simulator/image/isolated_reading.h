@@ -7,12 +7,16 @@
 // bitcode that the child's LLVM has written anew from a module it has read and verified, and has then read once
 // more exactly as the parent will: the parent never parses a byte of the untrusted input.
 //
-// The GPU back end generates PTX the same way: LLVM ends the process over code that it cannot select.
+// The GPU back end generates PTX the same way: LLVM ends the process over code that it cannot select. So does
+// simulator/jit with large kernels, whose compilation can then be given up at any moment.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
+
+#include "simulator/image/kernel_image.h"
+#include "simulator/image/large_stack.h"
 
 namespace cudasim::image {
 
@@ -21,13 +25,22 @@ struct ReadingLimits {
     unsigned cpu_seconds = 20;
     unsigned wall_seconds = 60;
     std::uint64_t bytes = std::uint64_t{2} << 30;  ///< beyond what the process has mapped already
+    /// For work on what the process has made itself, however long it takes.
+    [[nodiscard]] static ReadingLimits none() { return {0, 0, 0}; }
+};
+
+/// The system has no process to give.
+struct NoChildProcess : ImageError {
+    using ImageError::ImageError;
 };
 
 /// Runs `read` in a child process and returns its result. `read` may do anything but touch files, other
 /// threads' work or the host language. About 1 ms, more where the process uses much memory.
 /// @param problem what it means when the child dies, for messages: "kernel image: malformed bitcode"
-/// @throws ImageError what `read` threw as one, or that the child died, took too long, or could not be made
+/// @throws ImageError what `read` threw as one, or that the child died or took too long; NoChildProcess; Cancelled, at
+/// once, with the child gone
 [[nodiscard]] std::string read_in_child_process(const std::string& problem, const std::function<std::string()>& read,
-                                                const ReadingLimits& limits = {});
+                                                const ReadingLimits& limits = {},
+                                                const Cancellation& cancellation = {});
 
 }  // namespace cudasim::image

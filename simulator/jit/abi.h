@@ -38,7 +38,11 @@ struct BlockContext {
     std::byte* thread_frames;            // 88  coroutine kernels: CompiledKernel::coroutine_frame_bytes per thread
     std::uint8_t* thread_votes;          // 96  coroutine kernels: 0 or 1, written at barriers that vote
     LaneOperation* lane_operations;      // 104 coroutine kernels with warp operations
+    std::uint64_t* captured;             // 112 what a fault's cold path leaves for the report, see below
 };
+
+/// BlockContext::captured: the index into Captures::places, then values of variables there.
+inline constexpr std::uint32_t captured_slots = 512;
 
 /// States of a coroutine's thread; in between, k + 1 for a thread that waits at CompiledKernel::resume_points[k].
 inline constexpr std::uint32_t thread_fresh = 0;
@@ -59,13 +63,17 @@ struct ThreadContext {
     std::uintptr_t stack_limit; // 32  recursive functions fault when the stack pointer is below it
 };
 
+/// No launch has larger extents, whatever the device: compiled code counts on it (special_registers.cpp).
+inline constexpr std::uint32_t largest_block_extent = std::uint32_t{1} << 16;
+inline constexpr std::uint32_t largest_grid_extent = (std::uint32_t{1} << 31) - 1;
+
 using EntryFunction = void (*)(ThreadContext*);
 
 static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext, parameters) == 56 &&
               offsetof(BlockContext, globals_base) == 64 && offsetof(BlockContext, shadow_base) == 72 &&
               offsetof(BlockContext, barrier_result) == 52 && offsetof(BlockContext, thread_states) == 80 &&
               offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96 &&
-              offsetof(BlockContext, lane_operations) == 104 && sizeof(LaneOperation) == 16);
+              offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 && sizeof(LaneOperation) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
               offsetof(ThreadContext, stack_limit) == 32);
@@ -97,6 +105,9 @@ enum class WarpKind : std::uint8_t {
 inline constexpr std::uint32_t shuffle_clamp_shift = 8;
 inline constexpr std::uint64_t warp_predicate = std::uint64_t{1} << 32;
 inline constexpr std::uint32_t warp_size = 32;
+
+/// Of a thread, on every GPU (CUDA C++ Programming Guide, "Compute Capabilities": 512 KB).
+inline constexpr std::uint64_t local_memory_per_thread = 512 << 10;
 
 /// Flags of hook access_check; the required alignment in bytes is in bits 8 and up.
 enum AccessFlags : std::uint32_t { access_read = 0, access_write = 1, access_atomic = 2 };

@@ -1,10 +1,14 @@
 // See claims.h.
 #include "simulator/jit/claims.h"
 
+#include "simulator/jit/captured_variables.h"
+
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
+
+#include "simulator/image/declared_checks.h"
 
 namespace cudasim::jit {
 namespace {
@@ -74,11 +78,12 @@ bool only_forwards_its_operand(const Instruction& instruction) {
 }
 
 void strip_instruction(Instruction& instruction, const CompileOptions& options) {
-    instruction.dropDbgRecords();
     const DebugLoc place = instruction.getDebugLoc();
     MDNode* checked = instruction.getMetadata(marks::checked);
+    MDNode* meant = instruction.getMetadata(image::meant_mark);
     instruction.dropUnknownNonDebugMetadata();
     if (checked) instruction.setMetadata(marks::checked, checked);
+    if (meant) instruction.setMetadata(image::meant_mark, meant);
     instruction.setDebugLoc(place);
     const bool floating = isa<FPMathOperator>(instruction);
     const FastMathFlags flags = floating ? instruction.getFastMathFlags() : FastMathFlags();
@@ -101,6 +106,7 @@ void strip_claims(Compilation& compilation) {
         if (function.isIntrinsic()) continue;
         strip_function(function);
         function.setCallingConv(CallingConv::C);
+        if (!function.isDeclaration()) gather_variable_descriptions(function);
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {
             if (says_nothing_at_run_time(instruction)) {
                 instruction.eraseFromParent();

@@ -54,6 +54,8 @@ struct Compilation {
     std::vector<bool> by_value;  ///< of the kernel's own parameters: the body gets an address in the buffer
     std::vector<ExceptionText> exceptions;
     std::vector<findings::CallChain> sites;
+    std::vector<std::vector<CapturedVariable>> capture_calls;  ///< by the first argument of `cudasim.capture`
+    Captures captures;
     std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success
     std::vector<ResumePoint> resume_points;
     std::uint64_t coroutine_frame_bytes = 0;

@@ -6,16 +6,21 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "simulator/image/contraction.h"
+#include "simulator/jit/captured_variables.h"
+#include "simulator/image/isolated_reading.h"
+#include "simulator/jit/child_compilation.h"
 #include "simulator/jit/claims.h"
 #include "simulator/jit/coroutine.h"
 #include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/late_instrumentation.h"
+#include "simulator/jit/local_memory.h"
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/module_loader.h"
 #include "simulator/jit/object_cache.h"
 #include "simulator/jit/object_code.h"
 #include "simulator/jit/optimiser.h"
 #include "simulator/jit/site_numbering.h"
+#include "simulator/jit/source_places.h"
 
 namespace cudasim::jit {
 namespace {
@@ -33,27 +38,38 @@ void verify(Module& module, const char* after) {
 
 /// Everything up to, but without, the optimiser.
 void instrument(Compilation& compilation, const image::KernelImage& image, std::string_view kernel,
-                TargetMachine& machine) {
+                TargetMachine& machine, const image::Cancellation& cancellation) {
     load_kernel(compilation, image, kernel);
+    cancellation.check();
     expand_constants(compilation);
     strip_claims(compilation);
+    cancellation.check();
     lower_functions(compilation);
+    cancellation.check();
     compilation.module->setTargetTriple(machine.getTargetTriple().str());
     compilation.module->setDataLayout(machine.createDataLayout());
     lower_indirect_calls(compilation);
 
     expand_declared_checks(compilation);
+    cancellation.check();
     lower_intrinsics(compilation);
     define_arithmetic(compilation);
     define_control_and_memory(compilation);
 
+    cancellation.check();
     inline_functions(compilation);
+    cancellation.check();
     lower_special_registers(compilation);
     refuse_unknown_functions(compilation);
+    insert_captures(compilation);
     promote_locals(compilation, machine);
-    if (compilation.options.fma_contraction) image::contract_multiply_adds(*compilation.module);
+    cancellation.check();
+    if (compilation.options.fma_contraction) image::contract_multiply_adds(*compilation.module, is_capture);
     insert_polls(compilation);
+    cancellation.check();
     insert_memory_checks(compilation);
+    drop_captures_of_accesses(compilation);
+    cancellation.check();
     stripNonLineTableDebugInfo(*compilation.module);
     verify(*compilation.module, "instrumentation");
 }
@@ -61,6 +77,7 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
 KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uint64_t frame_bytes) {
     KernelFacts facts;
     facts.name = std::string(kernel);
+    facts.head = place_of(compilation.kernel->getSubprogram());
     facts.waits = compilation.waits;
     facts.cooperative = compilation.cooperative;
     facts.reads_clock = compilation.reads_clock;
@@ -76,6 +93,7 @@ KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uin
     facts.shared_variables = std::move(compilation.shared.variables);
     facts.sites = std::move(compilation.sites);
     facts.exceptions = std::move(compilation.exceptions);
+    facts.captures = std::move(compilation.captures);
     facts.globals = compilation.layout.globals;
     return facts;
 }
@@ -94,52 +112,94 @@ std::shared_ptr<const CompiledKernel> cached(ObjectCache& cache, const std::stri
 
 /// A kernel that never waits is optimised together with the loop over its threads. One that waits is optimised
 /// first: then few values live across its barriers, and it can become a coroutine.
-void optimise_kernel(Compilation& compilation, TargetMachine& machine) {
+void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort effort) {
     if (!calls_barrier(*compilation.module)) {
         build_entry(compilation);
-        optimise(compilation, machine);
+        optimise(compilation, machine, effort);
+        check_local_memory(compilation);
         number_sites(compilation);
+        lower_captures(compilation);
         return;
     }
     compilation.waits = true;
-    optimise(compilation, machine);
+    optimise(compilation, machine, effort);
+    check_local_memory(compilation);
     const ThreadLoop loop = build_entry(compilation);
-    hoist_out_of_thread_loop(compilation, machine);
+    if (effort == Effort::full) hoist_out_of_thread_loop(compilation, machine);
     number_sites(compilation);
-    if (compilation.options.coroutines && can_be_coroutine(compilation)) split_at_barriers(compilation, loop);
-    clean_up(compilation, machine);
+    if (compilation.options.coroutines && effort == Effort::full && can_be_coroutine(compilation)) {
+        drop_costly_captures(compilation, loop);
+        split_at_barriers(compilation, loop);
+    }
+    if (effort == Effort::full) clean_up(compilation, machine);
+    lower_captures(compilation);
 }
 
-}  // namespace
+/// Instructions after instrumentation from which on a kernel is compiled in a child process: about 0.1 s.
+constexpr std::size_t large_kernel = 5000;
 
-std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image, std::string_view kernel,
-                                                     const CompileOptions& options) {
-    const auto lock = lock_compiler();
+CachedKernel finish(Compilation& compilation, std::string_view kernel, TargetMachine& machine) {
+    const Effort effort = affordable_effort(compilation);
+    optimise_kernel(compilation, machine, effort);
+    verify(*compilation.module, "optimisation");
+    auto object = generate(compilation, machine, effort);
+    return {facts_of(compilation, kernel, total_frame_bytes(object)), std::move(object)};
+}
+
+CachedKernel finish_large(Compilation& compilation, const std::string& key, std::string_view kernel,
+                          TargetMachine& machine, std::unique_lock<std::mutex>& lock,
+                          const image::Cancellation& cancellation) {
+    const auto here = [&] { return finish(compilation, kernel, machine); };
+    lock.unlock();
+    try {
+        auto made = finish_in_child_process(key, std::string(kernel), here, cancellation);
+        lock.lock();
+        return made;
+    } catch (const image::NoChildProcess&) {
+        lock.lock();
+        return here();
+    }
+}
+
+std::shared_ptr<const CompiledKernel> compile(const image::KernelImage& image, std::string_view kernel,
+                                              const CompileOptions& options, const image::Cancellation& cancellation) {
+    auto lock = lock_compiler();
     ObjectCache& cache = ObjectCache::instance();
     const std::string key = cache.is_on() ? cache_key(image, kernel, options) : std::string();
     if (auto known = cached(cache, key)) return known;
     TargetMachine& machine = host_machine(options);
     Compilation compilation;
     compilation.options = options;
-    instrument(compilation, image, kernel, machine);
-    optimise_kernel(compilation, machine);
-    verify(*compilation.module, "optimisation");
-    auto object = generate(compilation, machine);
-    KernelFacts facts = facts_of(compilation, kernel, total_frame_bytes(object));
-    cache.store(key, facts, object);
-    return link(std::move(facts), std::move(object));
+    instrument(compilation, image, kernel, machine, cancellation);
+    CachedKernel made = compilation.module->getInstructionCount() > large_kernel
+                            ? finish_large(compilation, key, kernel, machine, lock, cancellation)
+                            : finish(compilation, kernel, machine);
+    cache.store(key, made.facts, made.object);
+    return link(std::move(made.facts), std::move(made.object));
+}
+
+}  // namespace
+
+std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image, std::string_view kernel,
+                                                     const CompileOptions& options, const image::HostPoll& poll) {
+    std::shared_ptr<const CompiledKernel> result;
+    image::on_large_stack(
+        [&](const image::Cancellation& cancellation) { result = compile(image, kernel, options, cancellation); }, poll);
+    return result;
 }
 
 std::string instrumented_ir(const image::KernelImage& image, std::string_view kernel,
                             const CompileOptions& options) {
-    const auto lock = lock_compiler();
-    Compilation compilation;
-    compilation.options = options;
-    instrument(compilation, image, kernel, host_machine(options));
-    build_entry(compilation);
     std::string text;
-    raw_string_ostream stream(text);
-    compilation.module->print(stream, nullptr);
+    image::on_large_stack([&](const image::Cancellation& cancellation) {
+        const auto lock = lock_compiler();
+        Compilation compilation;
+        compilation.options = options;
+        instrument(compilation, image, kernel, host_machine(options), cancellation);
+        build_entry(compilation);
+        raw_string_ostream stream(text);
+        compilation.module->print(stream, nullptr);
+    });
     return text;
 }
 

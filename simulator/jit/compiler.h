@@ -4,6 +4,9 @@
 //   parameter, special registers, address spaces, globals, parameters, libdevice) → inline + SROA → late
 //   instrumentation (memory checks, C0) → optimise → site numbering → object code → object cache → ORC
 //
+// All of it happens on a thread with a large stack (simulator/image/large_stack.h), and what comes after instrumentation
+// in a child process where the kernel is large (child_compilation.h).
+//
 // Nothing here runs a kernel; simulator/execution does.
 #pragma once
 
@@ -18,6 +21,7 @@
 
 #include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
+#include "simulator/image/large_stack.h"
 #include "simulator/jit/abi.h"
 
 namespace cudasim::jit {
@@ -27,6 +31,11 @@ struct CompileError : std::runtime_error {
     CompileError(const std::string& message, findings::CallChain where)
         : std::runtime_error(message), location(std::move(where)) {}
     findings::CallChain location;
+};
+
+/// The program compiles, but asks for more than any GPU gives a thread.
+struct ResourceError : CompileError {
+    using CompileError::CompileError;
 };
 
 /// A variable of the image in global or constant memory, at base + offset in its globals segment.
@@ -69,6 +78,7 @@ struct CompileOptions {
     bool memory_checks = true;   ///< shadow lookups on accesses that are not index-checked already
     bool fma_contraction = false;  ///< fuse where the IR carries `contract` (V5)
     unsigned optimisation = 2;   ///< 0 or 2
+    bool wrap_checks = false;    ///< negative indices of arrays are told to the engine (checks.def)
     bool coroutines = true;      ///< kernels whose waits all lie in the kernel itself become coroutines (E1)
     bool lane_coroutines = true; ///< those with warp operations, too
     bool operator==(const CompileOptions&) const = default;
@@ -82,9 +92,56 @@ struct ResumePoint {
     WarpKind warp_kind = WarpKind::sync;  ///< in_warp
 };
 
+/// Where a part of a captured variable's value is found.
+enum class PartSource : std::uint8_t {
+    constant,   ///< `value` is it
+    parameter,  ///< `value` is its offset in the kernel's parameter buffer
+    slot,       ///< `value` is its index in BlockContext::captured; before lowering, the capture's argument
+    unknown,    ///< optimised out
+};
+
+/// CapturedPart::offset of a byte that says whether the variable has been assigned.
+inline constexpr std::uint32_t assigned_flag = ~std::uint32_t{0};
+
+/// Some bytes of a variable, or of the memory that it refers to.
+struct CapturedPart {
+    std::uint32_t offset = 0;  ///< in the variable; behind its end: in the memory
+    std::uint32_t bytes = 0;
+    PartSource source = PartSource::unknown;
+    std::uint64_t value = 0;
+    auto operator<=>(const CapturedPart&) const = default;
+};
+
+/// A variable of the source and where its value is found, at one or several places of the code.
+struct CapturedVariable {
+    std::string name;
+    std::uint32_t type = 0;           ///< index into Captures::types
+    std::uint32_t bytes = 0;
+    std::uint32_t frame = 0;          ///< of which function: index into the call chain of the place
+    std::uint32_t argument = 0;       ///< the how manieth argument of its function, from 1; 0: none
+    std::uint64_t element_bytes = 0;  ///< refers to memory (debug_types.h): of an element; else 0
+    std::uint32_t dimensions = 0;     ///< of an array; 0 for a pointer to one element
+    std::vector<CapturedPart> parts;
+    auto operator<=>(const CapturedVariable&) const = default;
+};
+
+/// Where a thread can fault, and what is known there.
+struct CapturePlace {
+    std::uint32_t site = 0;
+    std::vector<std::uint32_t> variables;  ///< indices into Captures::variables
+};
+
+/// What is known of the program's variables where a thread faults.
+struct Captures {
+    std::vector<std::string> types;           ///< debug_types.h
+    std::vector<CapturedVariable> variables;  ///< each once
+    std::vector<CapturePlace> places;         ///< by the number in BlockContext::captured[0]
+};
+
 /// What is known about a compiled kernel besides its code.
 struct KernelFacts {
     std::string name;
+    findings::SourceLocation head;  ///< where the kernel is defined; line 0 without debug info
     bool waits = false;        ///< contains a barrier
     bool cooperative = false;  ///< asks for the group of the grid: all its blocks have to be resident at once
     bool prints = false;       ///< calls vprintf
@@ -100,6 +157,7 @@ struct KernelFacts {
     std::vector<SharedVariable> shared_variables;
     std::vector<findings::CallChain> sites;
     std::vector<ExceptionText> exceptions;
+    Captures captures;
     std::shared_ptr<const GlobalsLayout> globals;
 };
 
@@ -116,10 +174,12 @@ class CompiledKernel : public KernelFacts {
 };
 
 /// Takes it from the object cache where that is on and has it (object_cache.h).
-/// @throws CompileError (the user's fault)
+/// @param poll what the calling thread does meanwhile; when it returns true, compiling is given up within 0.1 s
+/// @throws CompileError (the user's fault), ResourceError, image::Cancelled
 [[nodiscard]] std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image,
                                                                    std::string_view kernel,
-                                                                   const CompileOptions& options);
+                                                                   const CompileOptions& options,
+                                                                   const image::HostPoll& poll = {});
 
 /// The module as text after instrumentation and lowering, before optimisation (`cudasim ir --stage instrumented`).
 [[nodiscard]] std::string instrumented_ir(const image::KernelImage& image, std::string_view kernel,

@@ -25,20 +25,22 @@ template <Check>
 struct Expansion;
 
 /// The failing side of an index check: what the source said, before wrapping.
-void emit_index_fault(IRBuilder<>& builder, const CallInst& check) {
+void emit_index_fault(IRBuilder<>& builder, const CallInst& check, bool is_unsigned) {
     call_hook(builder, Hook::index_fault,
-              {check.getArgOperand(0), check.getArgOperand(1), check.getArgOperand(2)});
+              {check.getArgOperand(0), check.getArgOperand(1), check.getArgOperand(2), builder.getInt32(is_unsigned)});
     builder.CreateUnreachable();
 }
 
 /// 0 <= index < size goes straight on; else index is negative and index + size must be in range.
 ///
-///     block ──likely──────────────► done (phi)
-///       └─► negative ─► wrap ──────┘
+///     block ──likely──────────────────────────► done (phi)
+///       └─► negative ─► wrap ─► (wrapped ─►)───┘
 ///              └─────────┴──► fault
+///
+/// `wrapped` tells the engine, where the launch asks for that.
 template <>
 struct Expansion<Check::check_index> {
-    static void expand(CallInst& check, const Compilation&) {
+    static void expand(CallInst& check, const Compilation& compilation) {
         Value* index = check.getArgOperand(0);
         Value* size = check.getArgOperand(1);
         BasicBlock* block = check.getParent();
@@ -57,13 +59,21 @@ struct Expansion<Check::check_index> {
         builder.CreateCondBr(builder.CreateICmpSLT(index, builder.getInt64(0)), wrap, fault, likely);
         builder.SetInsertPoint(wrap);
         Value* wrapped = builder.CreateAdd(index, size);
-        builder.CreateCondBr(builder.CreateICmpULT(wrapped, size), done, fault, likely);
+        BasicBlock* wraps = wrap;
+        auto* in_range = builder.CreateCondBr(builder.CreateICmpULT(wrapped, size), done, fault, likely);
+        if (compilation.options.wrap_checks && !check.hasMetadata(image::meant_mark)) {
+            wraps = BasicBlock::Create(context, "index.wrapped", function, done);
+            in_range->setSuccessor(0, wraps);
+            builder.SetInsertPoint(wraps);
+            call_hook(builder, Hook::index_wraps, {index, size, check.getArgOperand(2)});
+            builder.CreateBr(done);
+        }
         builder.SetInsertPoint(fault);
-        emit_index_fault(builder, check);
+        emit_index_fault(builder, check, false);
         builder.SetInsertPoint(done, done->begin());
         auto* result = builder.CreatePHI(builder.getInt64Ty(), 2, "index");
         result->addIncoming(index, block);
-        result->addIncoming(wrapped, wrap);
+        result->addIncoming(wrapped, wraps);
         check.replaceAllUsesWith(result);
     }
 };
@@ -76,7 +86,7 @@ struct Expansion<Check::check_unsigned_index> {
         Instruction* cold = branch_cold(bad, &check, false);
         builder.SetInsertPoint(cold);
         builder.SetCurrentDebugLocation(check.getDebugLoc());
-        emit_index_fault(builder, check);
+        emit_index_fault(builder, check, true);
         cold->eraseFromParent();
         check.replaceAllUsesWith(check.getArgOperand(0));
     }
@@ -91,15 +101,32 @@ struct Expansion<Check::check_float_division> {
     }
 };
 
+/// @throws CompileError unless the operand is the number of an exception of the module
+Value* exception_operand(const CallInst& check, unsigned operand, const Compilation& compilation) {
+    const auto* exception = dyn_cast<ConstantInt>(check.getArgOperand(operand));
+    if (!exception || exception->getZExtValue() >= compilation.exceptions.size()) {
+        refuse(check, check.getCalledFunction()->getName().str() + " names no entry of !cudasim.exceptions");
+    }
+    return check.getArgOperand(operand);
+}
+
+template <>
+struct Expansion<Check::check_assigned> {
+    static void expand(CallInst& check, const Compilation& compilation) {
+        Value* exception = exception_operand(check, 1, compilation);
+        IRBuilder<> builder(&check);
+        Instruction* cold = branch_cold(builder.CreateNot(check.getArgOperand(0)), &check, false);
+        builder.SetInsertPoint(cold);
+        builder.SetCurrentDebugLocation(check.getDebugLoc());
+        call_hook(builder, Hook::raise, {exception});
+    }
+};
+
 template <>
 struct Expansion<Check::raise> {
     static void expand(CallInst& check, const Compilation& compilation) {
-        const auto* exception = dyn_cast<ConstantInt>(check.getArgOperand(0));
-        if (!exception || exception->getZExtValue() >= compilation.exceptions.size()) {
-            refuse(check, "__cudasim_raise names no entry of !cudasim.exceptions");
-        }
         IRBuilder<> builder(&check);
-        call_hook(builder, Hook::raise, {check.getArgOperand(0)});
+        call_hook(builder, Hook::raise, {exception_operand(check, 0, compilation)});
     }
 };
 

@@ -35,7 +35,7 @@ const std::array rows = {
 /// Checks that mostly return leave the program's memory alone, but whatever was stored before must be there
 /// when they end the thread: they read everything.
 bool only_reads(Hook hook) {
-    return hook == Hook::access_check || hook == Hook::float_division;
+    return hook == Hook::access_check || hook == Hook::float_division || hook == Hook::index_wraps;
 }
 
 Function* declare(Module& module, Hook hook) {
@@ -46,6 +46,9 @@ Function* declare(Module& module, Hook hook) {
     function->setDoesNotThrow();
     if (!row.returns) function->setDoesNotReturn();
     if (hook != Hook::barrier) function->addFnAttr(Attribute::Cold);
+    // A copy of a wait behind a thread-dependent branch would make threads of one barrier wait at different calls,
+    // which the scheduler has to tell from divergence, and would save values at every copy.
+    if (hook == Hook::barrier || hook == Hook::warp) function->setConvergent();
     if (only_reads(hook)) {
         function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::argMemOnly() |
                                    MemoryEffects::inaccessibleMemOnly());

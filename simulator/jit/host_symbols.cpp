@@ -12,10 +12,12 @@ __int128 __divti3(__int128, __int128);
 __int128 __modti3(__int128, __int128);
 unsigned __int128 __udivti3(unsigned __int128, unsigned __int128);
 unsigned __int128 __umodti3(unsigned __int128, unsigned __int128);
+#if defined(__x86_64__)  // AArch64 converts float16 by instructions
 // Of float16, which this compiler's C++ has no type for: only their addresses are of use.
 void __extendhfsf2();
 void __truncsfhf2();
 void __truncdfhf2();
+#endif
 }
 
 namespace cudasim::jit {
@@ -61,9 +63,11 @@ const std::vector<std::pair<std::string_view, void*>>& host_symbols() {
         {"__modti3", address(&__modti3)},
         {"__udivti3", address(&__udivti3)},
         {"__umodti3", address(&__umodti3)},
+#if defined(__x86_64__)
         {"__extendhfsf2", address(&__extendhfsf2)},
         {"__truncsfhf2", address(&__truncsfhf2)},
         {"__truncdfhf2", address(&__truncdfhf2)},
+#endif
     };
     return symbols;
 }

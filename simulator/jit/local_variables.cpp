@@ -6,6 +6,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "simulator/jit/captured_variables.h"
 #include "simulator/jit/compilation.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
@@ -16,6 +17,8 @@ namespace {
 using namespace llvm;
 
 constexpr std::uint64_t redzone_bytes = 32;
+/// On an area with redzones: !{i64 bytes of the variable}.
+constexpr const char* protected_bytes = "cudasim.protected";
 
 /// Follows a local variable's address as long as every use is one we understand.
 class AddressUses {
@@ -39,7 +42,7 @@ class AddressUses {
             }
             return understood(*element, *offset + distance.getSExtValue());
         }
-        if (isa<ICmpInst>(user)) return true;
+        if (isa<ICmpInst>(user) || is_capture(user)) return true;
         if (const auto* store = dyn_cast<StoreInst>(&user)) {
             if (store->getValueOperand() == use.get()) return false;
         }
@@ -71,6 +74,13 @@ class AddressUses {
 
 }  // namespace
 
+std::uint64_t bytes_of_variable(const AllocaInst& local) {
+    if (const MDNode* node = local.getMetadata(protected_bytes))
+        return mdconst::extract<ConstantInt>(node->getOperand(0))->getZExtValue();
+    const auto size = local.getAllocationSize(local.getDataLayout());
+    return size ? size->getFixedValue() : 0;
+}
+
 bool lies_inside(const AllocaInst& local, std::uint64_t offset, std::uint64_t bytes,
                  std::uint64_t alignment) {
     const auto size = local.getAllocationSize(local.getDataLayout());
@@ -101,6 +111,8 @@ void LocalVariables::protect(AllocaInst& local) {
     auto* area = builder.CreateAlloca(ArrayType::get(builder.getInt8Ty(), before + padded + redzone_bytes));
     area->setAlignment(alignment);
     area->takeName(&local);
+    area->setDebugLoc(local.getDebugLoc());
+    area->setMetadata(protected_bytes, MDNode::get(local.getContext(), ConstantAsMetadata::get(builder.getInt64(bytes))));
     Value* variable = builder.CreateConstGEP1_64(builder.getInt8Ty(), area, before);
     local.replaceAllUsesWith(variable);
     Value* address = builder.CreatePtrToInt(variable, builder.getInt64Ty());

@@ -23,6 +23,9 @@ class LocalVariables {
     llvm::Function& function_;
 };
 
+/// Without the redzones that protect() put around it.
+[[nodiscard]] std::uint64_t bytes_of_variable(const llvm::AllocaInst& local);
+
 /// Does [offset, offset + bytes) with this alignment lie inside the variable?
 [[nodiscard]] bool lies_inside(const llvm::AllocaInst& local, std::uint64_t offset, std::uint64_t bytes,
                                std::uint64_t alignment);

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "simulator/jit/captured_variables.h"
 #include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
@@ -29,6 +30,7 @@ struct Access {
     std::uint64_t fixed_bytes = 0;  ///< for everything else
     std::uint64_t alignment = 1;
     std::uint32_t flags = access_read;
+    const CallInst* capture = nullptr;
 };
 
 std::vector<Access> accesses_of(Instruction& instruction, const DataLayout& data_layout) {
@@ -122,8 +124,10 @@ class MemoryChecks {
         std::vector<Access> needed;
         for (Instruction& instruction : instructions(function_)) {
             if (instruction.getMetadata(marks::checked)) continue;
-            for (const Access& access : accesses_of(instruction, data_layout_)) {
-                if (!is_known_fine(access)) needed.push_back(access);
+            for (Access& access : accesses_of(instruction, data_layout_)) {
+                if (is_known_fine(access)) continue;
+                access.capture = capture_before(instruction);
+                needed.push_back(access);
             }
         }
         locals_.protect();
@@ -200,7 +204,8 @@ class MemoryChecks {
 
     static void call_check(IRBuilder<>& builder, Value* address, Value* bytes, const Access& access) {
         const std::uint32_t flags = access.flags | static_cast<std::uint32_t>(access.alignment << 8);
-        call_hook(builder, Hook::access_check, {address, bytes, builder.getInt32(flags)});
+        CallInst* hook = call_hook(builder, Hook::access_check, {address, bytes, builder.getInt32(flags)});
+        if (access.capture) copy_capture(*access.capture, *hook);
     }
 
     /// True when the access may be illegal: shadow of its first and its last granule, and alignment.

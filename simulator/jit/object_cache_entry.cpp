@@ -13,7 +13,7 @@ namespace cudasim::jit {
 namespace {
 
 constexpr std::string_view magic = "CUDASIMK";
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::size_t checksum_bytes = 32;
 
 /// Stream::operator() with each member of a struct in turn.
@@ -60,13 +60,37 @@ void members(Stream& stream, ResumePoint& point) {
 }
 
 template <class Stream>
+void members(Stream& stream, CapturedPart& part) {
+    auto& [offset, bytes, source, value] = part;
+    stream(offset, bytes, source, value);
+}
+
+template <class Stream>
+void members(Stream& stream, CapturedVariable& variable) {
+    auto& [name, type, bytes, frame, argument, element_bytes, dimensions, parts] = variable;
+    stream(name, type, bytes, frame, argument, element_bytes, dimensions, parts);
+}
+
+template <class Stream>
+void members(Stream& stream, CapturePlace& place) {
+    auto& [site, variables] = place;
+    stream(site, variables);
+}
+
+template <class Stream>
+void members(Stream& stream, Captures& captures) {
+    auto& [types, variables, places] = captures;
+    stream(types, variables, places);
+}
+
+template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
-    auto& [name, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
+    auto& [name, head, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
            parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
-           globals] = facts;
-    stream(name, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
+           captures, globals] = facts;
+    stream(name, head, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
            parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
-           globals);
+           captures, globals);
 }
 
 class Save {

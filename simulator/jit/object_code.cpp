@@ -1,6 +1,7 @@
 // See object_code.h.
 #include "simulator/jit/object_code.h"
 
+#include <llvm/ADT/ScopeExit.h>
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
@@ -205,9 +206,12 @@ TargetMachine& host_machine(const CompileOptions& options) {
     return *contracting;
 }
 
-SmallVector<char, 0> generate(Compilation& compilation, TargetMachine& machine) {
+SmallVector<char, 0> generate(Compilation& compilation, TargetMachine& machine, Effort effort) {
     SmallVector<char, 0> object;
     raw_svector_ostream stream(object);
+    const CodeGenOptLevel usual = machine.getOptLevel();
+    if (effort == Effort::proportional) machine.setOptLevel(CodeGenOptLevel::None);
+    const auto restore = make_scope_exit([&] { machine.setOptLevel(usual); });
     legacy::PassManager passes;
     if (machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile)) {
         internal_error("this target cannot emit object files");

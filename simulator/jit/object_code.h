@@ -12,6 +12,7 @@
 #include <string>
 
 #include "simulator/jit/compilation.h"
+#include "simulator/jit/optimiser.h"
 
 namespace cudasim::jit {
 
@@ -25,7 +26,7 @@ namespace cudasim::jit {
 [[nodiscard]] const std::string& host_processor();
 
 /// A relocatable object file; the entry is `cudasim_entry`. @throws CompileError
-[[nodiscard]] llvm::SmallVector<char, 0> generate(Compilation& compilation, llvm::TargetMachine& machine);
+[[nodiscard]] llvm::SmallVector<char, 0> generate(Compilation& compilation, llvm::TargetMachine& machine, Effort effort);
 
 /// Bound on the stack that one activation of every function in it needs.
 [[nodiscard]] std::uint64_t total_frame_bytes(const llvm::SmallVector<char, 0>& object);

@@ -1,6 +1,7 @@
 // See optimiser.h. Function passes only: after inlining, a kernel is one function.
 #include "simulator/jit/optimiser.h"
 
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -56,8 +57,32 @@ void promote_locals(Compilation& compilation, TargetMachine& machine) {
     analyses.run(*compilation.module, std::move(passes));
 }
 
-void optimise(Compilation& compilation, TargetMachine& machine) {
+Effort affordable_effort(const Compilation& compilation) {
+    constexpr std::size_t most = 20'000;
+    constexpr std::size_t loop = 40;  // a loop costs its passes over the whole function
+    std::size_t size = compilation.module->getInstructionCount();
+    for (const Function& function : *compilation.module) {
+        if (function.isDeclaration()) continue;
+        SmallVector<std::pair<const BasicBlock*, const BasicBlock*>, 8> loops;
+        FindFunctionBackedges(function, loops);
+        size += loop * loops.size();
+    }
+    return size > most ? Effort::proportional : Effort::full;
+}
+
+/// Not InstCombine, which compares every condition with all those that dominate it, nor EarlyCSE, which looks at every use
+/// of a condition for every branch on it.
+static void optimise_in_proportion(Compilation& compilation, TargetMachine& machine) {
+    Analyses analyses(compilation, machine, {});
+    FunctionPassManager passes;
+    passes.addPass(SimplifyCFGPass());
+    passes.addPass(ADCEPass());
+    analyses.run(*compilation.module, std::move(passes));
+}
+
+void optimise(Compilation& compilation, TargetMachine& machine, Effort effort) {
     if (compilation.options.optimisation == 0) return;
+    if (effort == Effort::proportional) return optimise_in_proportion(compilation, machine);
     PipelineTuningOptions tuning;
     Analyses analyses(compilation, machine, tuning);
     analyses.run(*compilation.module, analyses.builder().buildFunctionSimplificationPipeline(

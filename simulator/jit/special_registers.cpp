@@ -1,11 +1,15 @@
 // Special registers (PTX ISA, "Special Registers"): tid and the linear thread index are the kernel body's own
-// parameters, elsewhere loads from the context; what is the same for a whole block is an invariant load.
+// parameters, elsewhere loads from the context; what is the same for a whole block is an invariant load. The optimiser
+// is told that extents and indices are never negative: then fewer checks of indices are left.
+#include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <functional>
 
+#include "simulator/jit/abi.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/lowering.h"
 
@@ -23,29 +27,29 @@ class Registers {
     Value* read(Intrinsic::ID id, IRBuilder<>& builder) {
         switch (id) {
             case Intrinsic::nvvm_read_ptx_sreg_tid_x:
-                return thread(1, offsetof(ThreadContext, tid));
+                return index(1, offsetof(ThreadContext, tid));
             case Intrinsic::nvvm_read_ptx_sreg_tid_y:
-                return thread(2, offsetof(ThreadContext, tid) + 4);
+                return index(2, offsetof(ThreadContext, tid) + 4);
             case Intrinsic::nvvm_read_ptx_sreg_tid_z:
-                return thread(3, offsetof(ThreadContext, tid) + 8);
+                return index(3, offsetof(ThreadContext, tid) + 8);
             case Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
-                return block(offsetof(BlockContext, ctaid));
+                return below(largest_grid_extent, block(offsetof(BlockContext, ctaid)));
             case Intrinsic::nvvm_read_ptx_sreg_ctaid_y:
-                return block(offsetof(BlockContext, ctaid) + 4);
+                return below(largest_grid_extent, block(offsetof(BlockContext, ctaid) + 4));
             case Intrinsic::nvvm_read_ptx_sreg_ctaid_z:
-                return block(offsetof(BlockContext, ctaid) + 8);
+                return below(largest_grid_extent, block(offsetof(BlockContext, ctaid) + 8));
             case Intrinsic::nvvm_read_ptx_sreg_ntid_x:
-                return block(offsetof(BlockContext, ntid));
+                return below(largest_block_extent + 1, block(offsetof(BlockContext, ntid)));
             case Intrinsic::nvvm_read_ptx_sreg_ntid_y:
-                return block(offsetof(BlockContext, ntid) + 4);
+                return below(largest_block_extent + 1, block(offsetof(BlockContext, ntid) + 4));
             case Intrinsic::nvvm_read_ptx_sreg_ntid_z:
-                return block(offsetof(BlockContext, ntid) + 8);
+                return below(largest_block_extent + 1, block(offsetof(BlockContext, ntid) + 8));
             case Intrinsic::nvvm_read_ptx_sreg_nctaid_x:
-                return block(offsetof(BlockContext, nctaid));
+                return below(largest_grid_extent + 1, block(offsetof(BlockContext, nctaid)));
             case Intrinsic::nvvm_read_ptx_sreg_nctaid_y:
-                return block(offsetof(BlockContext, nctaid) + 4);
+                return below(largest_grid_extent + 1, block(offsetof(BlockContext, nctaid) + 4));
             case Intrinsic::nvvm_read_ptx_sreg_nctaid_z:
-                return block(offsetof(BlockContext, nctaid) + 8);
+                return below(largest_grid_extent + 1, block(offsetof(BlockContext, nctaid) + 8));
             case Intrinsic::nvvm_read_ptx_sreg_warpsize:
                 return builder.getInt32(32);
             case Intrinsic::nvvm_read_ptx_sreg_laneid:
@@ -57,13 +61,13 @@ class Registers {
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_eq:
                 return bit(builder);
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_lt:
-                return below(builder);
+                return lanes_below(builder);
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_le:
-                return builder.CreateOr(below(builder), bit(builder));
+                return builder.CreateOr(lanes_below(builder), bit(builder));
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_ge:
-                return builder.CreateNot(below(builder));
+                return builder.CreateNot(lanes_below(builder));
             case Intrinsic::nvvm_read_ptx_sreg_lanemask_gt:
-                return builder.CreateNot(builder.CreateOr(below(builder), bit(builder)));
+                return builder.CreateNot(builder.CreateOr(lanes_below(builder), bit(builder)));
             case Intrinsic::nvvm_read_ptx_sreg_clock:
                 return builder.CreateTrunc(cycles(builder), builder.getInt32Ty());
             case Intrinsic::nvvm_read_ptx_sreg_clock64:
@@ -79,11 +83,25 @@ class Registers {
     Value* thread(unsigned parameter, unsigned offset) {
         return kernel_ ? function_.getArg(parameter) : head_.thread_field(offset, word());
     }
+    /// Of the thread in its block.
+    Value* index(unsigned parameter, unsigned offset) {
+        if (!kernel_) return below(largest_block_extent, thread(parameter, offset));
+        Argument* argument = function_.getArg(parameter);
+        argument->addAttr(Attribute::get(function_.getContext(), Attribute::Range,
+                                         ConstantRange(APInt(32, 0), APInt(32, largest_block_extent))));
+        return argument;
+    }
+    /// The load's value is less than `end`.
+    Value* below(std::uint32_t end, Value* load) {
+        cast<LoadInst>(load)->setMetadata(LLVMContext::MD_range,
+                                          MDBuilder(function_.getContext()).createRange(APInt(32, 0), APInt(32, end)));
+        return load;
+    }
     Value* linear() { return thread(4, offsetof(ThreadContext, thread)); }
     Value* block(unsigned offset) { return head_.block_field(offset, word()); }
     Value* lane(IRBuilder<>& builder) { return builder.CreateAnd(linear(), 31); }
     Value* bit(IRBuilder<>& builder) { return builder.CreateShl(builder.getInt32(1), lane(builder)); }
-    Value* below(IRBuilder<>& builder) { return builder.CreateSub(bit(builder), builder.getInt32(1)); }
+    Value* lanes_below(IRBuilder<>& builder) { return builder.CreateSub(bit(builder), builder.getInt32(1)); }
     Value* warps(IRBuilder<>& builder) {
         Value* threads = block(offsetof(BlockContext, thread_count));
         return builder.CreateLShr(builder.CreateAdd(threads, builder.getInt32(31)), 5);

@@ -2,12 +2,11 @@
 #include "simulator/memory/arena.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <new>
 
+#include "simulator/memory/host_memory.h"
 #include "simulator/memory/shadow.h"
 
 namespace cudasim::memory {
@@ -19,8 +18,8 @@ namespace {
 constexpr std::uint64_t quarantine_limit = 32 << 20;
 /// And so many allocations: a program that launches with small host arrays for hours stays at its size.
 constexpr std::size_t quarantine_entries = 256;
-/// From this size on an allocation asks the host first, and leaves it this much.
-constexpr std::uint64_t large_allocation = 64 << 20, host_reserve = 512 << 20;
+/// From this size on an allocation asks the host first.
+constexpr std::uint64_t large_allocation = 64 << 20;
 constexpr std::uint64_t smallest_arena = 64 << 20;
 /// A freed allocation larger than this gives its pages back to the system.
 constexpr std::uint64_t release_pages_above = 256 << 20;
@@ -56,27 +55,11 @@ void fill_poison(std::byte* first, std::uint64_t bytes) {
     if (bytes % 2 != 0) first[bytes - 1] = static_cast<std::byte>(poison_pattern & 0xFF);
 }
 
-std::uint64_t host_memory_limit() {
-    std::uint64_t limit = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-        std::ifstream file(path);
-        std::uint64_t value = 0;
-        if (file >> value && value > 0) limit = std::min(limit, value);
-    }
-    return limit;
-}
-
-std::uint64_t host_memory_available() {
-    std::ifstream file("/proc/meminfo");
-    std::string name, unit;
-    for (std::uint64_t kibibytes = 0; file >> name >> kibibytes && std::getline(file, unit);)
-        if (name == "MemAvailable:") return kibibytes << 10;
-    return host_memory_limit();
-}
-
 Arena::Arena(std::uint64_t capacity) : capacity_(capacity) {
     // Twice the capacity, so that redzones, quarantine and fragmentation never run out of address space first.
-    for (reserved_ = 2 * capacity + smallest_arena; reserved_ >= smallest_arena; reserved_ /= 2) {
+    reserved_ = 2 * capacity + smallest_arena;
+    if (const auto limit = address_limit()) reserved_ = std::min(reserved_, limit->left / 2 / page * page);
+    for (; reserved_ >= smallest_arena; reserved_ = reserved_ / 2 / page * page) {
         void* base = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED) continue;
         madvise(base, reserved_, MADV_DONTDUMP);
@@ -112,7 +95,8 @@ std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string la
                                             bool counted) {
     if (bytes > capacity_ - (counted ? std::min(in_use_, capacity_) : 0)) return std::nullopt;
     // Simulated memory is real memory: refusing is kinder than driving the host out of memory.
-    if (bytes >= large_allocation && bytes + host_reserve > host_memory_available()) return std::nullopt;
+    const std::uint64_t with_shadow = bytes + bytes / 8;
+    if (bytes >= large_allocation && with_shadow + host_reserve > host_memory_available()) return std::nullopt;
     const std::uint64_t footprint = footprint_of(bytes, counted);
     auto address = place(footprint);
     if (!address) {

@@ -36,7 +36,9 @@ class Arena {
     /// cudaMalloc's alignment (CUDA C++ Programming Guide, "Device Memory Accesses": at least 256 bytes).
     static constexpr std::uint64_t alignment = 256;
 
-    /// @param capacity bytes that may be allocated at the same time; the reservation is a little larger.
+    /// @param capacity bytes that may be allocated at the same time; the reservation is a little larger. Where the
+    ///     address space is limited (ulimit -v) it takes half of what is left.
+    /// @throws std::bad_alloc when that is less than the smallest arena
     explicit Arena(std::uint64_t capacity);
     ~Arena();
     Arena(const Arena&) = delete;
@@ -91,11 +93,5 @@ class Arena {
     std::map<std::uint64_t, std::uint64_t> free_;      // address → bytes, coalesced
     std::deque<Allocation> quarantine_;                // oldest first
 };
-
-/// What the host could give right now without swapping or killing anybody. Bytes.
-[[nodiscard]] std::uint64_t host_memory_available();
-
-/// Physical memory this process may use: the machine's, or its control group's limit when that is lower. Bytes.
-[[nodiscard]] std::uint64_t host_memory_limit();
 
 }  // namespace cudasim::memory

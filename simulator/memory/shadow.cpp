@@ -15,8 +15,9 @@ constexpr unsigned address_bits = 48;
 constexpr unsigned address_bits = 47;
 #endif
 constexpr std::size_t shadow_bytes = std::size_t{1} << (address_bits - 3);
-/// Clearing more than this is done by giving the pages back: they read as zero.
-constexpr std::uint64_t release_threshold = 1 << 20;
+/// Clearing more than this is done by giving the pages back: they read as zero. Faults for new pages cost more than the
+/// clearing, which matters to ufuncs: each call frees the shadow of its arguments or of its result.
+constexpr std::uint64_t release_threshold = 16 << 20;
 constexpr std::uint64_t page_bytes = 4096;
 }  // namespace
 

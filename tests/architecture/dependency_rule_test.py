@@ -25,12 +25,15 @@ ALLOWED = {
     "gpu_backend": {"simulator/image", "simulator/findings"},
     "frontend/pykernel": {"simulator/image", "simulator/findings", "simulator/libdevice"},
     "frontend/ptx": {"simulator/image"},
+    "frontend/cpython": set(),
     "frontend/bindings": {
+        "frontend/cpython",
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",
         "gpu_backend", "frontend/ptx", "frontend/pykernel", "simulator/libdevice",
     },
     # Another shared object than the engine's: interfaces and plain data only.
     "frontend/pyfiber": {
+        "frontend/cpython",
         "simulator/findings", "simulator/jit", "simulator/execution", "simulator/memory", "simulator/libdevice",
     },
 }  # fmt: skip
@@ -40,7 +43,8 @@ LIBRARY_USERS = {
     r"<boost/context": {"simulator/fiber"},
     r"<boost/fiber": {"simulator/streams"},
     r"<pybind11/": {"frontend/bindings"},
-    r"<Python\.h": {"frontend/bindings", "frontend/pyfiber"},
+    r"<Python\.h": {"frontend/bindings", "frontend/cpython", "frontend/pyfiber"},
+    r"<internal/": {"frontend/cpython"},  # CPython's own structures
     r"<clang/": set(),
     r"<llvm/.*(OrcJIT|ExecutionEngine)|<llvm/ExecutionEngine": {"simulator/jit"},
 }

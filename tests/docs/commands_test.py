@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import pytest
+from python_mode_required import REASON
 
 KEPT = ("CUDASIM_CACHE_DIR", "CUDASIM_KEEP_IMAGES")  # set in tests/conftest.py
 
@@ -45,7 +46,9 @@ def execute(command, folder):
         ["bash", "-c", command], cwd=folder, env=environment, timeout=300, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    return done.returncode, done.stdout.replace(str(folder), "/home/you")
+    # From CPython 3.13 on a call that is a whole line is underlined, too; the documents show 3.11's tracebacks.
+    shown = re.sub(r"^ +~+\^+\n", "", done.stdout, flags=re.MULTILINE) if sys.version_info >= (3, 13) else done.stdout
+    return done.returncode, shown.replace(str(folder), "/home/you")
 
 
 def same(expected, actual):
@@ -62,7 +65,7 @@ def check(command, expected, folder):
     status, output = execute(command, folder)
     if not expected:
         assert status == 0, f"$ {command}\n{output}"
-    elif "\nat tid=" in expected and sys.version_info < (3, 11):
+    elif ("\n  in kernel " in expected or "KernelError: tid=[" in expected) and sys.version_info < (3, 11):
         assert status != 0  # older Pythons have no exception notes, which the documents show
     else:
         assert same(expected, output), f"$ {command}\n{output}\n--- documented ---\n{expected}"
@@ -71,8 +74,10 @@ def check(command, expected, folder):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_do_what_the_document_says(document, tmp_path):
-    if document.name == "debugging.md" and sys.version_info[:2] != (3, 11):
-        pytest.skip("Python mode is for CPython 3.11")
+    if document.name == "debugging.md" and REASON:
+        pytest.skip(REASON)
+    if document.name == "debugging.md" and sys.version_info >= (3, 13):
+        pytest.skip("from CPython 3.13 on pdb stops in the line that calls it, which the document says and does not show")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     for language, text in blocks(document):

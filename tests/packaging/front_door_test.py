@@ -22,13 +22,25 @@ def run(*command, **environment):
 
 def test_make_help_lists_the_front_door():
     listed = run("make", "help").stdout
-    for target in ("demo", "test", "bench", "bench-check", "test-sanitize", "wheel", "format", "clean"):
+    for target in (
+        "demo",
+        "test",
+        "test-pythons",
+        "test-arm",
+        "bench",
+        "bench-check",
+        "test-sanitize",
+        "wheel",
+        "format",
+        "clean",
+    ):
         assert f"make {target} " in listed
 
 
 def test_continuous_integration_runs_all_tests():
     assert run("bash", "-n", ".ci/run").returncode == 0
-    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    commands = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("make ")]
+    assert commands == ["make test", "make test-pythons EXCEPT_VENV=1"]
 
 
 def test_demo_shows_the_picture_and_the_report():
@@ -84,7 +96,7 @@ def test_set_up_says_what_it_installs_before_it_does(without_packages):
     tool, log, environment = without_packages
     tool("id", "echo 0")
     done = run("scripts/set_up.sh", "build", **environment)
-    assert done.returncode == 9  # our apt-get's
+    assert done.returncode != 0  # apt-get fails here
     assert done.stdout.startswith("set-up: apt-get install g++ cmake")
     assert "llvm-19-dev" in log.read_text()
 

@@ -43,10 +43,10 @@ def debugged(script, breakpoints, **variables):
 
 
 def _connected(port, program, output):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 90
     while time.monotonic() < end and program.poll() is None:
         try:
-            return socket.create_connection(("127.0.0.1", port), timeout=30)
+            return socket.create_connection(("127.0.0.1", port), timeout=90)
         except ConnectionRefusedError:
             time.sleep(0.05)
     raise AssertionError(f"debugpy did not start: {output.read_text()}")
@@ -105,7 +105,7 @@ class Client:
 
     def finish(self):
         """(exit status, output) when the program has ended."""
-        return self._program.wait(timeout=30), self._output.read_text()
+        return self._program.wait(timeout=90), self._output.read_text()
 
     def _receive(self):
         header, separator, rest = self._received.partition(b"\r\n\r\n")

@@ -14,6 +14,7 @@ import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import termios
 import time
@@ -37,7 +38,7 @@ class Terminal:
         settings = termios.tcgetattr(slave)
         settings[3] &= ~termios.ECHO
         termios.tcsetattr(slave, termios.TCSANOW, settings)
-        termios.tcsetwinsize(slave, (40, 120))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))  # tcsetwinsize() came with 3.11
         variables.setdefault("TERM", "dumb")
         self._process = subprocess.Popen(
             [str(part) for part in command], cwd=folder, stdin=slave, stdout=slave, stderr=slave,

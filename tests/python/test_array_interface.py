@@ -3,8 +3,9 @@
 
 import numpy as np
 import pytest
-from cudasim import cuda
+from cudasim import cuda, options
 from cudasim.cuda.cudadrv import devicearray, driver
+from cudasim.cuda.testing import ForeignArray
 from cudasim.errors import CudaAPIError
 
 
@@ -44,6 +45,35 @@ def test_other_librarys_arrays_are_arguments_without_a_copy():
     for wrap in (cuda.In, cuda.Out, cuda.InOut):
         add_one[1, 32](wrap(Library(array)))
     assert array[0] == 5
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+def test_kernels_capture_whatever_has_an_interface(mode):
+    array = cuda.to_device(np.arange(4.0))
+
+    class Anything:
+        """It answers to names that its class does not have."""
+
+        def __getattr__(self, name):
+            if name == "__cuda_array_interface__":
+                return array.__cuda_array_interface__
+            raise AttributeError(name)
+
+    by_class, by_instance, by_any_name = Library(array), ForeignArray(array), Anything()
+
+    @cuda.jit(device=True)
+    def last():
+        return by_any_name[-1]
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = by_class[1] + by_instance[2] + last()
+        by_instance[0] = 9
+
+    out = np.zeros(1)
+    with options.override(mode=mode):
+        kernel[1, 1](out)
+    assert out[0] == 6 and array[0] == 9
 
 
 def test_other_librarys_arrays_are_taken_by_host_functions():
@@ -217,8 +247,6 @@ def test_memory_of_a_real_gpu_is_named_as_such(kind, advice):
 
 def test_a_launch_waits_once_for_each_array_of_another_library():
     from unittest import mock
-
-    from cudasim.cuda.testing import ForeignArray
 
     @cuda.jit
     def nothing(x, y):

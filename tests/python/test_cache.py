@@ -166,7 +166,7 @@ def test_a_folder_that_was_asked_for_and_cannot_be_is_said_once(run):
     script = SCRIPT + "    cuda.jit(scale.py_func)[1, 8](x, 3.0); cuda.jit(scale.py_func)[1, 4](x, 3.0)\n"
     done = run.script(script, CUDASIM_CACHE_DIR="/proc/nowhere")
     assert done.stdout.strip() == RESULT
-    said = "CudasimWarning: the cache of compiled kernels is not used: /proc/nowhere"
+    said = "CacheUnusedWarning: the cache of compiled kernels is not used: /proc/nowhere"
     assert done.stderr.count(said) == 1 and "script.py:14: " + said in done.stderr
 
 

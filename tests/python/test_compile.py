@@ -260,7 +260,7 @@ def test_everything_is_found_by_signature_in_any_form():
         assert kernel.get_regs_per_thread(form) == compiled.regs_per_thread > 0
     with pytest.raises(KeyError):
         kernel.overloads[(int8,)]
-    assert str(kernel.nopython_signatures[0]) == "(array(float64, 1d, C), float64) -> none"
+    assert str(kernel.nopython_signatures[0]) == "(Array(float64, 1, 'C', False, aligned=True), float64) -> none"
 
 
 def test_one_signature_specialises_and_gives_numbers():
@@ -283,7 +283,8 @@ def test_ambiguous_declarations_are_refused_for_what_fits_them_equally():
     r = np.zeros(1)
     kernel[1, 1](r, 1, 2.5)
     assert r[0] == 3.5
-    expected = r"Ambiguous overloading for <function .*store.*> \(array\(float64, 1d, C\), int64, int64\):\n\(array"
+    array = r"\(Array\(float64, 1, 'C', False, aligned=True\)"
+    expected = rf"Ambiguous overloading for <function .*store.*> {array}, int64, int64\):\n{array}, "
     with pytest.raises(TypeError, match=expected):
         kernel[1, 1](r, 1, 2)
 

@@ -13,8 +13,21 @@ from cudasim.errors import CudaAPIError
 # with opting in and per multiprocessor.
 PROFILES = {
     "h100": ((9, 0), 132, 80, 2048, 32, 227, 228),
+    "v100": ((7, 0), 80, 32, 2048, 32, 96, 96),
+    "t4": ((7, 5), 40, 16, 1024, 16, 64, 64),
+    "a100": ((8, 0), 108, 80, 2048, 32, 163, 164),
     "a10": ((8, 6), 72, 24, 1536, 16, 99, 100),
+    "l4": ((8, 9), 58, 24, 1536, 24, 99, 100),
+    "l40s": ((8, 9), 142, 48, 1536, 24, 99, 100),
+    "h200": ((9, 0), 132, 141, 2048, 32, 227, 228),
+    "b200": ((10, 0), 148, 180, 2048, 32, 227, 228),
     "rtx2080ti": ((7, 5), 68, 11, 1024, 16, 64, 64),
+    "rtx3060": ((8, 6), 28, 12, 1536, 16, 99, 100),
+    "rtx3090": ((8, 6), 82, 24, 1536, 16, 99, 100),
+    "rtx4060": ((8, 9), 24, 8, 1536, 24, 99, 100),
+    "rtx4090": ((8, 9), 128, 24, 1536, 24, 99, 100),
+    "rtx5090": ((12, 0), 170, 32, 1536, 24, 99, 100),
+    "jetsonorin": ((8, 7), 16, 64, 1536, 16, 163, 164),
 }
 
 
@@ -130,8 +143,8 @@ def test_devices_are_those_of_the_option(run):
 
 
 def test_unknown_devices_are_refused_with_the_known_ones(run):
-    done = run.script("from cudasim import cuda\ncuda.device_array(1)", CUDASIM_DEVICE="h100,v100")
-    assert "OptionError" in done.stderr and "h100, a10, rtx2080ti" in done.stderr
+    done = run.script("from cudasim import cuda\ncuda.device_array(1)", CUDASIM_DEVICE="h100,v1000")
+    assert "OptionError" in done.stderr and "There is no device 'v1000'. Did you mean 'v100'?" in done.stderr
 
 
 def test_each_device_has_its_memory_and_runs_its_launches(run):
@@ -337,7 +350,7 @@ def test_forall_takes_the_best_block_unless_told():
     assert out.tolist() == [1, 32]
     cuda.jit(launch_bounds=128)(sizes.py_func).forall(1000)(out)
     assert out.tolist() == [8, 128]
-    with pytest.raises(TypeError, match="griddim must be a sequence of integers"):
+    with pytest.raises(TypeError, match="ntasks is the number of threads .*, an integer; got 10.5; use // or int"):
         sizes.forall(10.5)(out)
     with pytest.raises(ValueError, match="Can't create ForAll with negative task count: -1"):
         sizes.forall(-1)
@@ -373,3 +386,15 @@ def test_devices_are_selected_by_whole_numbers():
 
 def test_programs_reach_the_device_behind_the_list_of_gpus():
     assert cuda.gpus[0]._device.name == cuda.get_current_device().name
+
+
+def test_devices_are_named_by_their_numbers(run):
+    done = several(run, """
+    from cudasim.cuda.cudadrv.driver import CudaAPIError, Device
+    assert Device(1) is cuda.list_devices()[1] and Device(devnum=2).name == cuda.gpus[2].name
+    try:
+        Device(3)
+    except CudaAPIError as error:
+        print(error.code, error)
+    """)  # fmt: skip
+    assert done.startswith("101 ") and "there is no device 3" in done and "are 0, 1, 2" in done

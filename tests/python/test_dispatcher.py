@@ -300,6 +300,28 @@ def test_extensions_prepare_arguments_from_the_last_to_the_first():
     assert cuda.jit(lambda x: None).extensions == []
 
 
+@pytest.mark.parametrize(
+    "wrap, kept",
+    [(cuda.In, [0, 0]), (cuda.Out, [7, 7]), (cuda.InOut, [7, 7])],
+)
+@pytest.mark.parametrize("copies_itself", [False, True])
+def test_extensions_say_how_arrays_are_copied(wrap, kept, copies_itself):
+    class Direction:
+        def prepare_args(self, ty, val, stream, retr):
+            wrapped = wrap(val)
+            return ty, wrapped.to_device(retr, stream=stream) if copies_itself else wrapped
+
+    @cuda.jit(extensions=[Direction()])
+    def fill(x):
+        x[cuda.grid(1)] = 7
+
+    array = np.zeros(2)
+    fill[1, 2](array)
+    assert array.tolist() == kept
+    fill[1, 2](on_device := cuda.to_device(np.zeros(2)))
+    assert on_device.copy_to_host().tolist() == [7, 7]
+
+
 def test_callbacks_before_a_launch_see_kernel_and_arguments():
     seen = []
     configured = increment[1, 4]

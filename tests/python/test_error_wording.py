@@ -94,6 +94,30 @@ def star(a):
     print(*a)
 
 
+def dimensions_of_a_variable(x):
+    x[0] = cuda.grid(x.size)
+
+
+def alignment_of_a_variable(x):
+    x[0] = cuda.shared.array(4, "float32", alignment=x.size)[0]
+
+
+def alignment_of_a_float(x):
+    x[0] = cuda.local.array(4, "float32", alignment=8.0)[0]
+
+
+def alignment_below_zero(x):
+    x[0] = cuda.local.array(4, "float32", alignment=-8)[0]
+
+
+def alignment_of_three(x):
+    x[0] = cuda.shared.array(4, "float32", alignment=3)[0]
+
+
+def alignment_of_four(x):
+    x[0] = cuda.shared.array(4, "float32", alignment=4)[0]
+
+
 def dimensions(a):
     a[0] = cuda.grid(5)
 
@@ -132,6 +156,12 @@ def deletes(a):
     (index_of_a_tuple, "TypingError", "tuple index out of range"),
     (star, "TypingError", "*args in function call should be a tuple, got array(float32, 1d, C)"),
     (dimensions, "ValueError", "argument can only be 1, 2, 3"),
+    (dimensions_of_a_variable, "TypingError", "RequireLiteralValue: argument can only be 1, 2, 3"),
+    (alignment_of_a_variable, "TypingError", "RequireLiteralValue: alignment must be a constant integer"),
+    (alignment_of_a_float, "TypingError", "RequireLiteralValue: alignment must be a constant integer"),
+    (alignment_below_zero, "ValueError", "Alignment must be positive"),
+    (alignment_of_three, "ValueError", "Alignment must be a power of 2"),
+    (alignment_of_four, "ValueError", "Alignment must be a multiple of 8"),
     (imports, "UnsupportedBytecodeError", "Use of unsupported opcode (IMPORT_NAME) found"),
     (deletes, "CompilerError", "Illegal IR, del found"),
 ], ids=lambda value: getattr(value, "__name__", None))  # fmt: skip

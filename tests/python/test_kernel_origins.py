@@ -207,7 +207,8 @@ def test_programs_without_a_file_name_have_kernels(run, how):
             [sys.executable, *arguments], stdin=file, env=clean_environment(), capture_output=True, text=True, timeout=60
         )
     assert done.stdout == "[3. 3.]\n", done.stderr
-    assert "x[cuda.grid(1)] = 3" in done.stderr and re.search('File "<.*>", line 7, in fill', done.stderr)
+    assert re.search('File "<.*>", line 7, in fill', done.stderr)
+    assert "x[cuda.grid(1)] = 3" in done.stderr or sys.version_info < (3, 11)  # exceptions have notes since
 
 
 def cuda_options_native():
@@ -370,7 +371,7 @@ def test_python_sees_an_ordinary_function_at_the_users_lines(partial):
     code, given = function.__code__, reassign.__code__
     assert (code.co_filename, code.co_firstlineno) == (given.co_filename, given.co_firstlineno)
     assert code.co_varnames[: code.co_argcount] == ("x",)
-    assert {line for *_, line in code.co_lines()} >= {line for *_, line in given.co_lines()} if sys.version_info >= (3, 10) else 1
+    assert {line for *_, line in code.co_lines()} >= {line for *_, line in given.co_lines()}
     namespace = {}
     exec("def take(n, x, m=2):\n    x.append(n + m)", namespace)
     without_source, taken = partial(namespace["take"], 4).py_func, []

@@ -108,20 +108,20 @@ def test_what_waits_is_freed_when_memory_runs_out(run):
         import numpy as np
 
         waiting = cuda.current_context().memory_manager.deallocations
-        array = cuda.device_array(40 << 20, np.uint8)
+        array = cuda.device_array(24 << 20, np.uint8)
         del array
         print(len(waiting))
-        array = cuda.device_array(40 << 20, np.uint8)
+        array = cuda.device_array(24 << 20, np.uint8)
         print(len(waiting))
         try:
-            cuda.device_array(40 << 20, np.uint8)
+            cuda.device_array(24 << 20, np.uint8)
         except cuda.driver.CudaAPIError as error:
             print(error.code)
     """)
     done = run(
         script,
         ENABLE_CUDASIM="1",
-        CUDASIM_DEVICE_MEMORY=str(64 << 20),
+        CUDASIM_DEVICE_MEMORY=str(40 << 20),
         NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO="1",
     )
     assert done.stdout.split() == ["1", "0", "2"], done.stderr

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from python_mode_required import needs_python_mode
 
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed (scripts/set_up.sh test installs it)")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed (scripts/set_up.sh test installs it)")
@@ -94,11 +95,11 @@ x""",
     assert kind == "error"
     frames, message = text.split("\nIndexError: ")
     assert re.fullmatch(r"-+> 9 +x\[i\] = 1", frames.splitlines()[-1]), frames
-    assert "Cell In[1], line 9, in fill()" in frames
+    assert "Cell In[1], line 9, in fill(x)" in frames
     assert message.startswith("tid=[3, 0, 0] ctaid=[0, 0, 0]: index 3 is out of bounds for axis 0 with size 3")
     assert frames.count("Cell In") == 2 and "cudasim" not in frames and "site-packages" not in frames
     assert third == [("execute_result", "array([2., 2., 2.])")]
-    assert "----> 3     x[cuda.grid(1)] = 2" in fourth[0][1] and "Cell In[3], line 3, in fill()" in fourth[0][1]
+    assert "----> 3     x[cuda.grid(1)] = 2" in fourth[0][1] and "Cell In[3], line 3, in fill(x)" in fourth[0][1]
 
 
 def test_a_cell_run_again_uses_its_new_source(kernel):
@@ -201,7 +202,7 @@ seen > 20
     assert outputs == [("execute_result", "True")]
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Python mode is for CPython 3.11")
+@needs_python_mode
 def test_pdb_in_a_cells_kernel_asks_in_the_notebook(kernel):
     _, client = kernel
     answers, prompts, shown = ["p i", "n", "p x[i]", "c"], [], []

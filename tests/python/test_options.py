@@ -87,7 +87,17 @@ def test_device_memory_is_what_the_option_says(run):
         ("time_limit", "inf"),
         ("strict", "perhaps"),
         ("device_memory", "1Q"),
-        ("device", "a100"),
+        ("device", "z100"),
+        ("workers", "100000"),
+        ("workers", "9" * 5000),
+        ("seed", str(2**64)),
+        ("max_faults", "0"),
+        ("time_limit", "nan"),
+        ("time_limit", "1e300"),
+        ("device_memory", "1e30"),
+        ("device_memory", "-1"),
+        ("cache_size", "100000T"),
+        ("mode", "Native"),
     ],
 )
 def test_wrong_values_are_refused_with_what_is_accepted(monkeypatch, name, text):
@@ -97,12 +107,72 @@ def test_wrong_values_are_refused_with_what_is_accepted(monkeypatch, name, text)
     with pytest.raises(options.OptionError) as caught:
         options.get(name)
     assert option.variable in str(caught.value)
-    assert repr(text) in str(caught.value)
+    assert (repr(text) if len(text) < 100 else "(5002 characters)") in str(caught.value)
     assert option.accepts in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("strict", 2),
+        ("strict", None.__class__),
+        ("strict", []),
+        ("workers", 1.5),
+        ("workers", 4.0),
+        ("workers", True),
+        ("workers", -1),
+        ("workers", 2**70),
+        ("seed", -1),
+        ("time_limit", True),
+        ("time_limit", [1]),
+        ("device", 3),
+        ("device_memory", 2**63),
+        ("cache_dir", 3),
+        ("cache_dir", "a\0b"),
+        ("mode", []),
+    ],
+)
+def test_absurd_values_from_programs_are_refused_and_change_nothing(name, value):
+    before = options.generation
+    with pytest.raises(options.OptionError, match=f"cudasim.options.set: .* is not valid; {name} takes "):
+        options.set(**{"progress": False, name: value})
+    assert options.get("progress") is True and options.generation == before
+
+
+def test_values_of_numpy_are_taken():
+    import numpy as np
+
+    options.set(strict=np.bool_(True), workers=np.int8(3), time_limit=np.float32(0.5), device_memory=np.int64(0))
+    assert (options.get("strict"), options.get("workers"), options.get("time_limit")) == (True, 3, 0.5)
+
+
+@pytest.mark.parametrize("name, text, meant", [("policy", "foward", "forward"), ("mode", "pyhton", "python"), ("device", "h10", "h100")])
+def test_misspelt_values_get_a_suggestion(name, text, meant):
+    with pytest.raises(options.OptionError, match=f"Did you mean '{meant}'"):
+        options.set(**{name: text})
+
+
+def test_ranges_reach_the_engine_in_both_modes(run):
+    """What is refused is refused in the option's own words, before any launch."""
+    done = run.script(
+        """
+        from cudasim import cuda, options
+
+        @cuda.jit
+        def kernel():
+            pass
+
+        for mode in "native", "python":
+            with options.override(mode=mode, seed=2**64 - 1, max_faults=10**9, time_limit=1e9, workers=2):
+                kernel[2, 2]()
+        print("ran")
+        """
+    )
+    assert done.stdout == "ran\n", done.stderr
+
+
 def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(options.OptionError, match="no option 'wokers'.*workers"):
+    with pytest.raises(options.OptionError, match="no option 'wokers'. Did you mean 'workers'"):
         options.set(wokers=1)
 
 

@@ -172,3 +172,118 @@ def test_what_a_worker_gets_from_its_controller_is_enough(run_pytest):
     """
     done = run_pytest(code)
     assert "1 passed" in done.stdout, done.stdout
+
+
+MARKED = """
+    import os, subprocess, sys
+    import numpy as np
+    import pytest
+    from numba import cuda
+    from cudasim import options
+
+    @cuda.jit
+    def kernel(x):
+        x[cuda.grid(1)] += 1
+
+    array = cuda.to_device(np.zeros(4))  # on the device of the run
+
+    @pytest.mark.cudasim(policy="random", seed=7, strict=True)
+    def test_marked():
+        assert (options.get("policy"), options.get("seed"), options.get("strict")) == ("random", 7, True)
+        assert options.value_and_source("seed")[1] == "@pytest.mark.cudasim"
+        seen = "from cudasim import options; print(options.get('seed'), options.get('strict'))"
+        child = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True)
+        assert child.stdout == "7 True\\n"
+        options.set(seed=8)
+        assert options.get("seed") == 8
+        options.set(seed=None)
+
+    def test_restored():
+        assert (options.get("policy"), options.get("seed"), options.get("strict")) == ("reverse", 3, False)
+        assert os.environ.get("CUDASIM_STRICT") is None
+
+    @pytest.mark.cudasim(seed=1, policy="forward")
+    class TestOfClass:
+        @pytest.fixture
+        def seed(self):
+            return options.get("seed")
+
+        @pytest.mark.cudasim(seed=2)
+        def test_nearest_wins_and_fixtures_have_it(self, seed):
+            assert (seed, options.get("policy")) == (2, "forward")
+
+    @pytest.mark.cudasim(device="rtx4090,t4", device_memory="64M")
+    @pytest.mark.parametrize("again", range(2))
+    def test_other_devices(again):
+        assert [gpu.compute_capability for gpu in cuda.gpus] == [(8, 9), (7, 5)]
+        assert cuda.current_context().get_memory_info() == (64 << 20, 64 << 20)
+        x = cuda.to_device(np.zeros(4))
+        kernel[1, 4](x)
+        kernel[1, 4](x)
+        assert x.copy_to_host().tolist() == [2] * 4
+        with pytest.raises(Exception, match="memory of device 0"):
+            kernel[1, 4](array)
+
+    def test_devices_are_those_of_the_run_again():
+        assert "H100" in cuda.get_current_device().name
+        kernel[1, 4](array)
+        assert array.copy_to_host().tolist() == [1] * 4
+"""
+
+
+def test_markers_give_options_to_a_test_and_are_restored(run_pytest):
+    done = run_pytest(MARKED, "--cudasim", "--cudasim-seed=3", "--cudasim-policy=reverse", "--strict-markers", "-W", "error")
+    assert "6 passed" in done.stdout, done.stdout + done.stderr
+    assert "cudasim(option=value, ...)" in run_pytest(MARKED, "--markers").stdout
+
+
+@pytest.mark.parametrize("marker, says", [
+    ("wokers=3", "there is no option 'wokers'. Did you mean 'workers'?"),
+    ("workers=-1", "@pytest.mark.cudasim: -1 is not valid; workers takes a number from 0 to 1024"),
+    ("'random'", "@pytest.mark.cudasim takes options by name"),
+])  # fmt: skip
+@pytest.mark.parametrize("switch", [["--cudasim"], []])
+def test_wrong_markers_fail_their_test_only(run_pytest, marker, says, switch):
+    code = f"""
+        import pytest
+
+        @pytest.mark.cudasim({marker})
+        def test_marked():
+            pass
+
+        def test_other():
+            pass
+    """
+    done = run_pytest(code, *switch)
+    assert "1 passed, 1 error" in done.stdout and says in done.stdout, done.stdout + done.stderr
+
+
+def test_pyproject_of_the_root_directory_gives_options(run_pytest, tmp_path):
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\naddopts = "--cudasim"\n[tool.cudasim]\nseed = 5\npolicy = "random"\n'
+    )
+    code = """
+        import os
+        import pytest
+        from cudasim import options
+
+        def test_options():
+            assert (options.get("seed"), options.get("policy")) == (5, "reverse")
+
+        @pytest.mark.cudasim(seed=6)
+        def test_marker_is_stronger():
+            assert options.get("seed") == 6
+    """
+    done = run_pytest(code, CUDASIM_POLICY="reverse")
+    assert "2 passed" in done.stdout and "policy=reverse, seed=5" in done.stdout, done.stdout + done.stderr
+
+
+def test_pyproject_is_found_where_pytest_was_started_elsewhere(tmp_path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "pyproject.toml").write_text("[tool.pytest.ini_options]\n[tool.cudasim]\nseed = 5\n")
+    (tmp_path / "project" / "test_seed.py").write_text(
+        "from cudasim import options\n\ndef test_seed():\n    assert options.get('seed') == 5\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "project", "--rootdir", "project"],
+                          cwd=tmp_path, env=clean_environment(), capture_output=True, text=True)  # fmt: skip
+    assert "1 passed" in done.stdout, done.stdout + done.stderr

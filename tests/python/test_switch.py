@@ -141,12 +141,17 @@ def test_everything_else_stays_numbas(run_with_numba):
 
 
 def test_real_numba_cuda_imported_first_is_one_clear_error(run_with_numba):
-    done = run_with_numba.script("""
+    # Without options in the environment: their warning would have imported cudasim before.
+    done = run_with_numba.script(
+        """
         from numba import cuda
         import os
         os.environ["ENABLE_CUDASIM"] = "1"
         import cudasim
-        """)
+        """,
+        CUDASIM_CACHE_DIR="",
+        CUDASIM_KEEP_IMAGES="",
+    )
     assert done.returncode == 1
     assert done.stderr.count("SwitchError: ") == 1
     assert "after the real numba.cuda had been imported" in done.stderr
@@ -213,7 +218,7 @@ def test_stand_in_gives_what_scripts_take_from_numba(run):
         "6",
         "2",
         "1",
-        "(array(float32,2d,A),int32)->none",
+        "(Array(float32,2,'A',False,aligned=True),int32)->none",
         "True",
         "True",
         "True",
@@ -395,7 +400,7 @@ def test_cupy_without_a_gpu_says_what_to_do(run):
     """)
     done = run(script, ENABLE_CUDASIM="1")
     assert done.stdout == "goes on cupy\n"
-    assert "script.py:3: CudasimWarning: CuPy needs a real GPU and finds none" in done.stderr and "# here" in done.stderr
+    assert "script.py:3: CupyWithoutGpuWarning: CuPy needs a real GPU and finds none" in done.stderr and "# here" in done.stderr
     assert "CuPy" not in run(script, ENABLE_CUDASIM="0").stderr
     run.write("class cuda:\n    is_available = staticmethod(lambda: True)\n", "cupy.py")
     done = run(script, ENABLE_CUDASIM="1")

@@ -1,5 +1,7 @@
-"""`python -m cudasim script.py args…` and `python -m cudasim -m module args…`: Python with the switch on."""
+"""`python -m cudasim script.py args…` and `python -m cudasim -m module args…`: Python with the switch on. A command of the
+command-line program does what it does there: `python -m cudasim info`."""
 
+import os
 import sys
 
 from cudasim import script_runner
@@ -7,18 +9,27 @@ from cudasim import script_runner
 _USAGE = """usage: python -m cudasim script.py [arguments]
        python -m cudasim -m module [arguments]
 
-Runs a script or module with numba.cuda simulated by cudasim. For options see `cudasim run --help`.
+       python -m cudasim run|info|ir|cache ...
+
+Runs a script or module with numba.cuda simulated by cudasim, or a command of the program `cudasim`. For options see
+`python -m cudasim run --help`.
 """
+_COMMANDS = ("run", "info", "ir", "cache")
 
 
 def main():
     arguments = sys.argv[1:]
+    if arguments[:1] == ["--version"] or arguments and arguments[0] in _COMMANDS and not os.path.exists(arguments[0]):
+        from cudasim import command_line
+
+        return command_line.main(arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE, end="")
         return 0 if arguments else 2
     if arguments[0] == "-m" and len(arguments) == 1 or arguments[0].startswith("-") and arguments[0] != "-m":
         print(
-            f"python -m cudasim: expected a script or -m module, got {arguments[0]}\n\n{_USAGE}",
+            f"python -m cudasim: expected a script or -m module, got {arguments[0]}; options go behind `run`: "
+            f"python -m cudasim run {arguments[0]} ...\n\n{_USAGE}",
             end="",
             file=sys.stderr,
         )

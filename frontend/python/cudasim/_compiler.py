@@ -5,9 +5,8 @@ import ast
 import builtins
 import copy
 import re
-import warnings
 
-from cudasim import _native, _overloads, errors, findings, options
+from cudasim import _native, _overloads, _progress, errors, findings, options
 from cudasim._cuda_errors import LinkerError
 from cudasim._frozen_constants import frozen_constants
 from cudasim._kernel_source import SourceNotAvailable, source_of
@@ -15,6 +14,7 @@ from cudasim._linked_code import images_of
 from cudasim._raised_exceptions import RaisedExceptions
 from cudasim._resolve import describe, globals_of
 from cudasim._tracebacks import name_in_debug_info
+from cudasim._warnings import warn_at
 from cudasim.kernel_library import LibraryFunction, named
 from cudasim.types import public_types
 
@@ -97,7 +97,8 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         try:
             result = _native.compile_python(program.functions, list(map(str, argument_types)),
                                             sorted(program.sources.items()), program.extensions, program.libraries(),
-                                            **options_of_compiler)
+                                            progress=_progress.shown_as(pyfunc.__name__, "compiling"),
+                                            progress_after_seconds=_progress.AFTER_SECONDS, **options_of_compiler)
             break
         except _native.MissingLibraryFunction as missing:  # which ones it takes is known only when the types are
             program.use_library(str(missing))
@@ -111,7 +112,7 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
             refusal = _as_numba_error(error, reasons)
         raise refusal
     for message, file, line in result["notes"]:
-        warnings.warn_explicit(message, errors.CudasimWarning, file, line, registry={})
+        warn_at("not-gpu-code", message, file, line)
     for number, given, returned in result["overloads"]:
         if hasattr(program.dispatchers.get(number), "note_overload"):
             program.dispatchers[number].note_overload(given, returned)

@@ -6,12 +6,11 @@ arrays are compared as a whole up to 64 KiB, larger ones at 4,096 places spread 
 """
 
 import ast
-import warnings
 
 import numpy as np
 
-from cudasim import errors
 from cudasim._resolve import describe, look_up
+from cudasim._warnings import warn_at
 
 _FROZEN_KINDS = {"integer", "real", "complex", "date", "boolean", "tuple", "array", "device_array", "record", "text"}
 _WHOLE_BYTES = 1 << 16
@@ -44,10 +43,11 @@ class FrozenConstant:
         lines = [node.lineno for node in ast.walk(self.source.node)
                  if isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) == self.name]
         line = min(lines, default=self.source.node.lineno) + self.source.line_offset
-        warnings.warn_explicit(
+        warn_at(
+            "changed-constant",
             f"'{self.name}' has changed since {self.function.__name__}() was compiled; the kernel keeps the value that "
             "it had then, as in Numba: pass it as an argument, or make the kernel again",
-            errors.CudasimWarning, self.source.file, line, registry={})
+            self.source.file, line)
 
 
 def _sample(array):

@@ -8,6 +8,7 @@ import ast
 import os
 import threading
 
+from cudasim import _native
 from cudasim._source_lines import codes_in, lines_of
 
 _parsing = threading.RLock()
@@ -25,7 +26,7 @@ def parse(text):
     """ast.parse by one thread at a time: CPython 3.11 counts the depth of trees for all threads together, and raises
     SystemError when a garbage collection lets another thread in (https://github.com/python/cpython/issues/106905)."""
     with _parsing:
-        return ast.parse(text)
+        return _native.call_on_large_stack(ast.parse, text)
 
 
 class SourceNotAvailable(Exception):
@@ -62,10 +63,7 @@ def source_of(function):
         return source
     lines = lines_of(function)
     if not lines or code.co_firstlineno > len(lines):
-        raise SourceNotAvailable(
-            f"the source of {code.co_name}() is not available (looked for line {code.co_firstlineno} of "
-            f"{code.co_filename!r}): kernels are compiled from source, so define them in a file or a notebook cell, "
-            "or give exec() a text that a variable holds while @cuda.jit sees the function")
+        raise _not_available(code)
     if code.co_name == "<lambda>":
         return _from_file(code, lines, _find_lambda)
     first = code.co_firstlineno
@@ -114,6 +112,14 @@ def _parse_block(block, name):
     return None, 0
 
 
+def _not_available(code):
+    return SourceNotAvailable(
+        f"the source of {code.co_name}() is not available (looked for line {code.co_firstlineno} of "
+        f"{code.co_filename!r}): kernels are compiled from source, so define them in a file or a notebook cell, "
+        "or give exec() a text that a variable holds while @cuda.jit sees the function"
+    )
+
+
 def _from_file(code, lines, find):
     """The slow way, for what does not start a line of its own: parse the whole file."""
     text = "".join(lines)
@@ -122,6 +128,8 @@ def _from_file(code, lines, find):
     except SyntaxError as error:
         raise SourceNotAvailable(f"{code.co_filename}, line {error.lineno}: {error.msg}") from None
     node = find(tree, code)
+    if node is None and code.co_filename == "<string>":
+        raise _not_available(code)  # `python -c` and every exec() share that name, and linecache may know one of them
     if node is None:
         raise SourceNotAvailable(f"the definition of {code.co_name} was not found on line {code.co_firstlineno} of "
                                  f"{code.co_filename!r}; has the file changed since it was imported?")

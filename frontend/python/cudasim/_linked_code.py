@@ -88,7 +88,9 @@ def _ptx_of(link, read):
         code = LinkableCode.from_path_or_obj(link)
     except FileNotFoundError:
         raise LinkerError(f"{name} not found") from None
-    text = code.data.decode() if isinstance(code.data, bytes) and isinstance(code, (PTXSource, CUSource)) else code.data
+    text = code.data
+    if isinstance(text, bytes) and isinstance(code, (PTXSource, CUSource)):
+        text = text.decode(errors="surrogateescape")  # comments may be in any encoding
     if isinstance(code, PTXSource):
         return text.rstrip("\0"), name
     if isinstance(code, CUSource):
@@ -144,15 +146,15 @@ def compiled_cu(source, name, architecture, flags=("-lineinfo",)):
         )
     with tempfile.TemporaryDirectory() as folder:
         path, output = os.path.join(folder, "source.cu"), os.path.join(folder, "code.ptx")
-        with open(path, "w") as file:
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(f'#line 1 "{name}"\n{source}')
         beside = ["-I", os.path.dirname(os.path.abspath(name))] if os.path.exists(name) else []
         done = subprocess.run(
             [compiler, "-ptx", "-rdc=true", *flags, f"-arch={architecture}", *beside, path, "-o", output],
-            capture_output=True, text=True,
+            capture_output=True, encoding="utf-8", errors="surrogateescape",
         )  # fmt: skip
         if done.returncode != 0:
             raise LinkerError(f"{name}: nvcc says:\n{done.stdout}{done.stderr}")
-        with open(output) as file:
+        with open(output, encoding="utf-8", errors="surrogateescape") as file:
             _compilations[key] = file.read()
     return _compilations[key]

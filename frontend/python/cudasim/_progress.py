@@ -1,7 +1,7 @@
 """How far a long launch is: a bar on a terminal and in a notebook, a line a minute in a log (option progress).
 
-The launching thread makes a LaunchProgress for a launch that has run for AFTER_SECONDS and calls it about every
-50 ms (frontend/bindings/host_poll.cpp). tqdm draws, and is not imported before. All goes to sys.stderr; nothing
+The launching thread makes a LaunchProgress for a launch that has run for AFTER_SECONDS, or whose kernel has been compiled
+for so long, and calls it about every 50 ms (frontend/bindings/host_poll.cpp). tqdm draws, and is not imported before. All goes to sys.stderr; nothing
 that goes wrong there ends a launch, but what signal handlers raise meanwhile (Ctrl-C) does.
 """
 
@@ -10,7 +10,8 @@ import sys
 import threading
 import warnings
 
-from cudasim import errors, options
+from cudasim import options
+from cudasim._warnings import warn_at_users_line
 
 AFTER_SECONDS = 2.0
 #: Seconds between two lines in a log.
@@ -21,6 +22,7 @@ _TERMINAL_INTERVAL, _NOTEBOOK_INTERVAL = 0.1, 0.5
 _MANY_BLOCKS = 1_000_000
 
 _COUNTS = "{n_fmt}/{total_fmt} blocks, {elapsed} elapsed, {remaining} left, {rate_fmt}"
+_COMPILING = "{desc}: {elapsed} elapsed"
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| " + _COUNTS
 _LINE = "{desc}: {percentage:3.0f}%, " + _COUNTS
 
@@ -34,7 +36,8 @@ def hand_to_debugger(stopped):
 
 
 def shown_as(kernel, mode):
-    """What makes the LaunchProgress of a launch, given its number of blocks; None when progress is switched off.
+    """What makes the LaunchProgress of a launch, given its number of blocks, None while its kernel is compiled; None when
+    progress is switched off.
 
     :param kernel: its name, for people
     :param mode: how it runs: "native" or "python"
@@ -46,7 +49,7 @@ class LaunchProgress:
     """The display of one launch. Its methods raise what signal handlers raise and nothing else."""
 
     def __init__(self, kernel, mode, blocks):
-        self._title, self._blocks = f"{kernel} ({mode})", blocks
+        self._title, self._blocks = f"{kernel} ({mode if blocks is not None else 'compiling'})", blocks
         self._display = None
         self._guarded(self._choose)
 
@@ -69,6 +72,8 @@ class LaunchProgress:
     def _guarded(self, function, *arguments):
         try:
             function(*arguments)
+        except KeyboardInterrupt as error:
+            raise error.with_traceback(None) from None  # where in the display it came is nobody's concern
         except Exception as error:
             if _came_from_a_signal_handler(error):
                 raise
@@ -89,10 +94,9 @@ class LaunchProgress:
             else:
                 self._display = _Log(self._title, self._blocks)
         except ImportError:
-            warnings.warn(
+            warn_at_users_line(
+                "no-progress-bar",
                 "this launch takes long, but its progress cannot be shown: tqdm is not installed (pip install tqdm)",
-                errors.CudasimWarning,
-                stacklevel=5,
             )
 
 
@@ -140,8 +144,8 @@ class _Bar:
 
         self._interval, self._next = interval, 0.0
         self._make = functools.partial(
-            Bar, total=blocks, desc=title, leave=leave, unit="block", unit_scale=blocks >= _MANY_BLOCKS,
-            bar_format=_BAR, dynamic_ncols=True,
+            Bar, total=blocks, desc=title, leave=leave, unit="block", unit_scale=(blocks or 0) >= _MANY_BLOCKS,
+            bar_format=_COMPILING if blocks is None else _BAR, dynamic_ncols=True,
         )
         self._bar = self._stdout = None
         self._drawn = False
@@ -219,8 +223,8 @@ class _Log:
         from tqdm import tqdm
 
         self._next = seconds + LOG_INTERVAL
-        line = tqdm.format_meter(done, self._blocks, seconds, prefix=self._title, unit="block", bar_format=_LINE,
-                                 unit_scale=self._blocks >= _MANY_BLOCKS)
+        line = tqdm.format_meter(done, self._blocks, seconds, prefix=self._title, unit="block", unit_scale=(self._blocks or 0) >= _MANY_BLOCKS,
+                                 bar_format=_COMPILING if self._blocks is None else _LINE)
         sys.stderr.write(f"cudasim: {line}\n")
         sys.stderr.flush()
 

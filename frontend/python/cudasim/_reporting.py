@@ -8,12 +8,14 @@ the kernel's file and line.
 import builtins
 import os
 import sys
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from cudasim import errors
+from cudasim._captured_variables import argument_names, values_in_frame
 from cudasim._numba_config import poses_as_gpu
 from cudasim._raised_exceptions import NONE
-from cudasim._tracebacks import at_kernel_lines, warn_at
+from cudasim._tracebacks import at_kernel_lines
+from cudasim._warnings import warn_at
 from cudasim.findings import from_native
 
 #: Error findings of this process, for the exit status of `cudasim run`.
@@ -26,12 +28,20 @@ class FromThread(NamedTuple):
     tid and ctaid: None when no simulated thread raised it
     """
 
-    exception: Optional[BaseException] = None
-    tid: Optional[tuple] = None
-    ctaid: Optional[tuple] = None
+    exception: BaseException | None = None
+    tid: tuple | None = None
+    ctaid: tuple | None = None
 
 
-def deliver(report, kernel_globals, write_back, exceptions=NONE, raised=FromThread(), ends_launch=FromThread()):
+def deliver(
+    report,
+    kernel_globals,
+    write_back,
+    exceptions=NONE,
+    raised=FromThread(),
+    ends_launch=FromThread(),
+    arguments=None,
+):
     """Raises or warns what the report says. Results are written back unless there is an error.
 
     :param report: None when there is nothing but what ends the launch
@@ -39,6 +49,7 @@ def deliver(report, kernel_globals, write_back, exceptions=NONE, raised=FromThre
     :param exceptions: what compiled code may raise
     :param raised: of the lowest thread that raised; without exception in native mode
     :param ends_launch: what ends the launch: KeyboardInterrupt, a debugger's quitting
+    :param arguments: name → value as the launch was given it, for the kernel's frame in tracebacks
     """
     found = [from_native(native) for native in report.findings] if report is not None else []
     error_indices = [index for index, finding in enumerate(found) if finding.severity == "error"]
@@ -50,7 +61,9 @@ def deliver(report, kernel_globals, write_back, exceptions=NONE, raised=FromThre
     if ends_launch.exception is not None:
         exception = _with_place(ends_launch, found)
     elif failed:
-        exception = _exception(report, found, error_indices, kernel_globals, exceptions, raised, interrupted)
+        exception = _exception(
+            report, found, error_indices, kernel_globals, exceptions, raised, interrupted, arguments
+        )
     try:
         for finding in found:
             if finding.severity == "warning":
@@ -60,7 +73,10 @@ def deliver(report, kernel_globals, write_back, exceptions=NONE, raised=FromThre
         if exception is None:
             raise
     if exception is not None:
-        raise exception
+        try:
+            raise exception
+        finally:
+            del exception
 
 
 def _with_place(ends_launch, found):
@@ -72,7 +88,7 @@ def _with_place(ends_launch, found):
     return exception
 
 
-def _exception(report, found, error_indices, names, exceptions, raised, host_exception):
+def _exception(report, found, error_indices, names, exceptions, raised, host_exception, arguments):
     global error_count
     error_count += len(error_indices)
     main_index = error_indices[0] if error_indices else None
@@ -91,12 +107,31 @@ def _exception(report, found, error_indices, names, exceptions, raised, host_exc
     if _in_doctest():
         shown = []  # until Python 3.13 it takes the last line of the notes for the message
     for index in shown:
-        headline, details = report.text_of(index).rstrip("\n").split("\n", 1)
-        _add_note(exception, details if index == main_index else f"{headline}\n{details}")
+        note = (report.note_of if index == main_index else report.text_of)(index).rstrip("\n")
+        if note:
+            _add_note(exception, note)
     if own_frames:
         return exception
-    chain = found[main_index].location if main_index is not None else ()
-    return at_kernel_lines(exception, chain, names)
+    if main_index is None:
+        return at_kernel_lines(exception, (), names)
+    finding = found[main_index]
+    try:
+        return at_kernel_lines(exception, finding.location, names, _variables(finding, arguments or {}))
+    finally:
+        del exception  # as in at_kernel_lines()
+
+
+def _variables(finding, given):
+    """For each place of the call chain its function's arguments and other variables, as far as they are known."""
+    result = []
+    for frame, place in enumerate(finding.location):
+        values, names = values_in_frame(finding.variables, frame), argument_names(finding.variables, frame)
+        if frame == len(finding.location) - 1 and place.function == finding.kernel:
+            names = [*given, *(name for name in names if name not in given)]
+            values = {**given, **values}
+        arguments = {name: values.pop(name) for name in names}
+        result.append((arguments, values))
+    return result
 
 
 def _is_of(raised, finding):
@@ -209,4 +244,4 @@ def _warn(finding, kernel_globals):
     file, line = (
         (place.file, place.line) if place is not None else (kernel_globals.get("__file__", "<kernel>"), 0)
     )
-    warn_at(message, errors.CudasimWarning, file, line, kernel_globals)
+    warn_at(finding.kind, message, file, line, kernel_globals, finding)

@@ -160,7 +160,7 @@ def describe(value, name, register_function):
     if foreign is not None:
         register_function(value)
         return ("foreign", *foreign)
-    if hasattr(type(value), "__cuda_array_interface__"):
+    if describes_device_array(value):
         return _device_array(value, name)
     intrinsic = getattr(value, "__cudasim_intrinsic__", None)
     if isinstance(intrinsic, str):
@@ -240,6 +240,12 @@ def _array(value, name):
 
 def _is_bfloat16(dtype):
     return dtype.kind == "V" and dtype.name == "bfloat16"
+
+
+def describes_device_array(value):
+    """Whether it is an array in device memory, of whatever library; classes of such arrays and objects that answer to
+    any attribute are none."""
+    return isinstance(getattr(value, "__cuda_array_interface__", None), dict)
 
 
 def _device_array(value, name):

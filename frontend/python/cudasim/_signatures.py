@@ -8,19 +8,27 @@ class Signature:
 
     def __init__(self, return_type, args):
         self.return_type = return_type
-        self.args = tuple(types.name_of(argument) for argument in args)
+        self.names = tuple(types.name_of(argument) for argument in args)
+
+    pysig = recvr = None
+
+    @property
+    def args(self):
+        """The types of the arguments."""
+        return types.public_types(self.names)
+
+    def replace(self, return_type=None, args=None):
+        """The signature with another return type, or other arguments."""
+        return Signature(return_type or self.return_type, self.names if args is None else args)
 
     def __repr__(self):
-        return f"({', '.join(self.args)}{',' if len(self.args) == 1 else ''}) -> {self.return_type}"
+        return f"{self.args!r} -> {self.return_type}"
 
     def __eq__(self, other):
-        return isinstance(other, Signature) and (self.args, self.return_type) == (
-            other.args,
-            other.return_type,
-        )
+        return isinstance(other, Signature) and (self.names, self.return_type) == (other.names, other.return_type)
 
     def __hash__(self):
-        return hash(self.args)
+        return hash(self.names)
 
 
 def is_signature(value):
@@ -39,7 +47,7 @@ def parse_signature(value):
     if isinstance(value, str):
         value = types.evaluate(value)
     if isinstance(value, Signature):
-        return value.args, None if value.return_type is None else types.name_of(value.return_type)
+        return value.names, None if value.return_type is None else types.name_of(value.return_type)
     if _is_numba_signature(value):
         returns = value.return_type
         return tuple(map(types.name_of, value.args)), None if returns is None else types.name_of(returns)

@@ -7,17 +7,25 @@ to the very code of the function: same instructions, names, constants, lines and
 
 import __future__
 
+import io
 import linecache
 import os
 import stat
 import sys
 import textwrap
+import types
 
-#: Longer texts are not tried, nor more texts than that.
-_MOST_CHARACTERS, _MOST_TEXTS = 1 << 20, 100
+#: Longer texts are not tried, nor more texts, nor longer containers of them than that.
+_MOST_CHARACTERS, _MOST_TEXTS, _MOST_ELEMENTS = 1 << 20, 100, 1000
+#: Their attributes are not looked at.
+_NO_HOLDERS = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _FUTURES = 0
 for _name in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _name).compiler_flag
+
+
+#: `python -c`, `python < file` and every exec() share these; from CPython 3.13 on linecache knows the first of them.
+_SHARED_NAMES = ("<string>", "<stdin>")
 
 
 def codes_in(code):
@@ -42,9 +50,12 @@ def lines_of(function):
 
 
 def _lines(function):
-    filename = function.__code__.co_filename
-    linecache.checkcache(filename)
-    return linecache.getlines(filename, function.__globals__) or _find(function.__code__)
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if lines and code.co_filename in _SHARED_NAMES and not _makes("".join(lines), code):
+        lines = []
+    return lines or _find(code)
 
 
 def _find(code):
@@ -71,7 +82,8 @@ def _makes(text, code):
 
 def _texts(filename):
     if filename == "<string>":
-        yield from getattr(sys, "orig_argv", ())[1:]
+        for argument in getattr(sys, "orig_argv", ())[1:]:
+            yield from _as_written(argument)  # from 3.14 on `-c` takes indentation away
     elif filename == "<stdin>":
         yield from _standard_input()
     elif filename == "<timed exec>" and "IPython" in sys.modules:
@@ -96,15 +108,56 @@ def _timed_cells():
 
 
 def _texts_of_callers():
-    """Strings that the calling functions name: what they give to exec() is often one of them."""
-    frame, known = sys._getframe(1), set()
+    """Texts that the calling functions hold: what they give to exec() is often one of them."""
+    frame, known = sys._getframe(1), {}  # id → dictionary, kept: from CPython 3.13 on f_locals makes a new object each time
     while frame is not None:
         for names in (frame.f_locals, frame.f_globals):
             if id(names) not in known:
-                known.add(id(names))
-                yield from (value for value in list(names.values()) if type(value) is str)
+                known[id(names)] = names
+                for value in list(names.values()):
+                    yield from _texts_in(value)
         for value in frame.f_code.co_consts:
-            if type(value) is str:
-                yield value
-                yield textwrap.dedent(value)
+            yield from _as_written(value)
         frame = frame.f_back
+
+
+def _texts_in(value):
+    """A string, those in a container or in an object's attributes, the lines of a list put together, a stream's text."""
+    yield from _as_written(value)
+    if isinstance(value, io.StringIO):
+        yield from () if value.closed else _as_written(value.getvalue())
+        return
+    inside = value
+    if isinstance(value, dict):
+        inside = list(value.values())
+    elif not isinstance(value, (list, tuple)):
+        if isinstance(value, _NO_HOLDERS):
+            return
+        try:
+            inside = list(object.__getattribute__(value, "__dict__").values())
+        except AttributeError:
+            return
+    if len(inside) > _MOST_ELEMENTS:
+        return
+    for element in inside:
+        yield from _as_written(element)
+        yield from _joined(element)
+    yield from _joined(value)
+
+
+def _joined(lines):
+    if isinstance(lines, (list, tuple)) and 0 < len(lines) <= _MOST_ELEMENTS and all(type(line) is str for line in lines):
+        yield "\n".join(lines)
+        yield "".join(lines)
+
+
+def _as_written(value):
+    """A text, and the same without the indentation and the empty lines that it may have lost on its way to exec()."""
+    if type(value) is not str:
+        return
+    yield value
+    if value[:1].isspace():
+        plain = textwrap.dedent(value)
+        yield plain
+        yield plain.lstrip("\n")
+        yield value.strip()

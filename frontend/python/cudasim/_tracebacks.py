@@ -1,17 +1,20 @@
 """Tracebacks that end at the kernel's own lines (design rule C2).
 
 A kernel runs as machine code and has no Python frames. For a finding, one function is made per entry of its
-call chain, with the kernel's file name, function name and line; they call each other and the innermost one
-raises. What pytest, editors and notebooks show is then a traceback like that of a plain Python function.
+call chain, with the kernel's file name, function name, line and variables (_captured_variables.py); they call each
+other and the innermost one raises. What pytest, editors and notebooks show is then a traceback like that of a plain Python function.
 Frames of this package are cut out (cudasim._native.FramelessCall and `without_package_frames`).
 """
 
+import functools
+import itertools
+import keyword
 import linecache
 import os
 import re
 import sys
 import types
-import warnings
+from functools import lru_cache
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: How the file names of the package's own device code begin, in debug info (findings::own_code) and of kernels that are
@@ -19,29 +22,17 @@ _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 OWN_CODE = "<cudasim>"
 
 
-def _templates(step=None):
-    def calls():
-        step()
-
-    def raises():
-        raise step
-
-    return calls.__code__, raises.__code__
-
-
 def _on_line(code, line):
     """The code with every instruction on this line, and without columns."""
     first, length = code.co_firstlineno, len(code.co_code)
     if sys.version_info >= (3, 11):
         return code.replace(co_linetable=_location_table(line - first, length // 2))
-    # Until 3.10 the line table is pairs of (bytes of code, change of line); one pair per up to 254 bytes.
+    # In 3.10 the line table is pairs of (bytes of code, change of line); one pair per up to 254 bytes.
     table = bytearray()
     while length > 0:
         table += bytes((min(length, 254), 0))
         length -= 254
-    if sys.version_info >= (3, 10):
-        return code.replace(co_firstlineno=line, co_linetable=bytes(table))
-    return code.replace(co_firstlineno=line, co_lnotab=b"")
+    return code.replace(co_firstlineno=line, co_linetable=bytes(table))
 
 
 def _location_table(offset, units):
@@ -64,7 +55,30 @@ def _location_table(offset, units):
     return bytes(table)
 
 
-_CALLS, _RAISES = _templates()
+#: The constant of the frames' code in whose place _Objects come.
+_OBJECTS = "<cudasim objects>"
+
+
+class _Objects(list):
+    """What a frame's code takes, from the end. Code objects are hashed with their constants, by IPython for one."""
+
+    __hash__ = object.__hash__
+
+
+@lru_cache(maxsize=256)
+def _template(arguments, others, raises):
+    """The code of a function that has these variables. Their values and what it calls or raises come from a constant of the
+    code, so that nothing else shows among its variables."""
+    lines = [f"def frame({', '.join(arguments)}):"]
+    lines += [f"    {name} = {_OBJECTS!r}.pop()" for name in others]
+    lines.append(f"    raise {_OBJECTS!r}.pop()" if raises else f"    {_OBJECTS!r}.pop()()")
+    module = compile("\n".join(lines), OWN_CODE, "exec")
+    return next(constant for constant in module.co_consts if isinstance(constant, types.CodeType))
+
+
+def _with_objects(code, objects):
+    constants = tuple(objects if constant == _OBJECTS else constant for constant in code.co_consts)
+    return code.replace(co_consts=constants)
 
 
 def _first_line(place):
@@ -78,17 +92,23 @@ def _first_line(place):
     return line
 
 
-def _frame_function(template, place, module_globals, argument):
-    first = _first_line(place)
+def _frame_function(place, module_globals, step, raises, arguments, others):
+    """The one call of it makes a frame at this place, with these variables, that calls or raises `step`.
+
+    :param arguments: name → value, like `others`
+    """
+    template = _template(tuple(arguments), tuple(others), raises)
     replacements = {
         "co_filename": place.file,
         "co_name": place.function or "<kernel>",
-        "co_firstlineno": first,
+        "co_firstlineno": _first_line(place),
     }
     if sys.version_info >= (3, 11):
         replacements["co_qualname"] = replacements["co_name"]
     code = _on_line(template.replace(**replacements), max(place.line, 1))
-    return types.FunctionType(code, module_globals, None, None, (types.CellType(argument),))
+    code = _with_objects(code, _Objects([step, *reversed(others.values())]))
+    function = types.FunctionType(code, module_globals)
+    return functools.partial(function, *arguments.values())
 
 
 def _kernel_frames(traceback, frames):
@@ -104,28 +124,30 @@ def _kernel_frames(traceback, frames):
     return result
 
 
-def at_kernel_lines(exception, chain, module_globals):
+def at_kernel_lines(exception, chain, module_globals, variables=()):
     """Gives the exception a traceback whose frames are the chain's places, kernel first, and returns it.
 
     :param chain: innermost place first, as Finding.location has it
-    :param module_globals: the kernel's `__globals__`: loaders and source look-ups go through them
+    :param module_globals: the kernel's `__globals__`: loaders, source look-ups and debuggers go through them
+    :param variables: of each place a pair of dictionaries, name → value: arguments, and other variables
     """
     if not chain:
         return exception.with_traceback(None)
-    # Frames need no more of the globals than what finds their source; values would keep arrays alive.
-    names = {
-        name: module_globals[name]
-        for name in ("__name__", "__loader__", "__file__", "__spec__")
-        if name in module_globals
-    }
-    step = _frame_function(_RAISES, chain[0], names, exception)
-    for place in chain[1:]:
-        step = _frame_function(_CALLS, place, names, step)
+    step, raises = exception, True  # the frame that raises it does not keep it, which would be a cycle
+    for place, (arguments, others) in itertools.zip_longest(chain, variables, fillvalue=({}, {})):
+        step, raises = _frame_function(place, module_globals, step, raises, _named(arguments), _named(others)), False
     try:
         step()
     except BaseException as raised:  # noqa: B902 - the exception we were given, whatever it is
         return exception.with_traceback(_kernel_frames(raised.__traceback__, len(chain)))
+    finally:
+        del exception, step  # this frame lives on behind those that it has made, and would close a cycle
     raise AssertionError("the innermost frame raises")
+
+
+def _named(values):
+    """Those that Python can have as variables: names that compilers make are none."""
+    return {name: value for name, value in values.items() if name.isidentifier() and not keyword.iskeyword(name)}
 
 
 def is_package_code(code):
@@ -159,21 +181,6 @@ def without_package_frames(traceback):
         if not _is_package_frame(entry):
             result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
-
-
-def warn_at(message, category, file, line, names):
-    """A warning at a line of the module whose globals these are. One without a name gets its file's, as in Python's own
-    warnings: without any they would be dropped."""
-    module = names.get("__name__") or os.path.splitext(file)[0]
-    warnings.warn_explicit(message, category, file, line, module, names.setdefault("__warningregistry__", {}))
-
-
-def warn_at_users_line(message, category):
-    """Warns at the innermost line of code that is not cudasim's own: the launch or the call."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_package_code(frame.f_code):
-        frame = frame.f_back
-    warn_at(category(message), category, frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
 
 
 def calling_frame():

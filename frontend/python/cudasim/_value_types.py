@@ -4,11 +4,13 @@ Names are Numba's: "Literal[int](3)", "OptionalType(float64)", "omitted(default=
 """
 
 import ast
+import math
 import re
 
 import numpy as np
 
-from cudasim import types
+from cudasim import errors, types
+
 from cudasim.types import Boolean, Dummy, Integer, Type, name_of
 
 _LITERAL_NAME = re.compile(r"Literal\[(int|bool|str)\]\((.*)\)", re.DOTALL)
@@ -114,6 +116,28 @@ class NestedArray(types.Array):
         self.shape = tuple(shape)
         self.name = f"nestedarray({self.dtype}, {self.shape})"
 
+    def __repr__(self):
+        return f"NestedArray({self.dtype!r}, {self.shape})"
+
+    @property
+    def key(self):
+        return self.dtype, self.shape
+
+    @property
+    def nitems(self):
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+    @property
+    def size(self):
+        """Of an element, in bytes."""
+        return self.dtype.bitwidth // 8
+
+    @property
+    def strides(self):
+        """In bytes."""
+        return tuple(self.size * math.prod(self.shape[axis + 1 :]) for axis in range(self.ndim))
+
 
 class NumberClass(Dummy):
     """The type of a type in a kernel: of `np.float32`."""
@@ -152,19 +176,32 @@ _KNOWN = {one.name: one for one in (unicode_type, slice2_type, slice3_type, elli
 PUBLIC = frozenset(
     """Literal IntegerLiteral BooleanLiteral StringLiteral UnicodeType Optional Omitted SliceType EllipsisType CharSeq
     UnicodeCharSeq NestedArray NumberClass TypeRef Dim3 GridGroup unicode_type string slice2_type slice3_type ellipsis dim3
-    grid_group optional literal unliteral""".split()
+    grid_group optional literal unliteral maybe_literal is_homogeneous""".split()
 )
 
 
 def literal(value):
     """The type of one int, bool or str.
 
-    :raises TypeError: for other values
+    :raises LiteralTypingError: for other values
     """
     for kind, made in ((bool, BooleanLiteral), (int, IntegerLiteral), (str, StringLiteral)):
         if type(value) is kind:
             return made(value)
-    raise TypeError(f"{value!r} has no literal type: an int, a bool or a str has one")
+    raise errors.LiteralTypingError(f"{type(value)} cannot be used as a literal: {value!r} is no int, bool or str")
+
+
+def maybe_literal(value):
+    """As literal(); None for values that have none."""
+    try:
+        return literal(value)
+    except errors.LiteralTypingError:
+        return None
+
+
+def is_homogeneous(*kinds):
+    """Whether all types are the same."""
+    return all(kind == kinds[0] for kind in kinds)
 
 
 def unliteral(kind):

@@ -5,7 +5,6 @@ The engine reads and writes entries (simulator/jit/object_cache.h); here the opt
 """
 
 import os
-import warnings
 
 from cudasim import options
 
@@ -37,7 +36,7 @@ def apply():
     if not options.get("cache") or not limit or place is None:
         _native.switch_cache_off()
         return
-    problem = _native.use_cache(place, limit)
+    problem = _native.use_cache(os.fsencode(place), limit)
     if problem is not None:
         _warn(*problem)
 
@@ -47,14 +46,12 @@ def _warn(unsafe, what):
     if what in _said or not (unsafe or options.get("cache_dir")):
         return
     from cudasim._tracebacks import calling_frame
-    from cudasim.errors import CudasimWarning
+    from cudasim._warnings import warn_at
 
     _said.add(what)
     message, frame = f"the cache of compiled kernels is not used: {what}", calling_frame()
-    if frame is None:
-        warnings.warn(message, CudasimWarning, stacklevel=2)
-    else:
-        warnings.warn_explicit(message, CudasimWarning, frame.f_code.co_filename, frame.f_lineno, registry={})
+    file, line = ("<cudasim>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    warn_at("cache-unused", message, file, line)
 
 
 def info():
@@ -63,7 +60,7 @@ def info():
 
     place = folder()
     problem = _problem(place)
-    usage = _native.cache_usage(place or "")
+    usage = _native.cache_usage(os.fsencode(place or ""))
     return {
         "enabled": bool(options.get("cache") and options.get("cache_size") and not problem),
         "folder": place,
@@ -83,7 +80,7 @@ def _problem(place):
     if place is None:
         return "there is no home directory"
     if os.path.lexists(place):
-        found = _native.cache_problem(place)
+        found = _native.cache_problem(os.fsencode(place))
         return found and found[1]
     parent = os.path.dirname(place)
     while not os.path.lexists(parent):
@@ -100,7 +97,7 @@ def clear():
     from cudasim import _native
 
     before = info()
-    removed = _native.clear_cache(before["folder"] or "")
+    removed = _native.clear_cache(os.fsencode(before["folder"] or ""))
     if removed["entries"] < before["entries"] and not before["problem"]:
         left = before["entries"] - removed["entries"]
         before["problem"] = f"{left} of {before['entries']} kernels in {before['folder']} cannot be removed"

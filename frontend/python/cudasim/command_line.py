@@ -22,8 +22,12 @@ def main(arguments=None):
     if given[:1] == ["ir"] and "--" in given:
         at = given.index("--")
         given, after = given[:at], given[at + 1 :]
+    if given[:1] == ["run"]:
+        given[1:] = _with_switch_values(given[1:])
     parsed = parser.parse_args(given)
     parsed.script_arguments = after
+    if parsed.command is not _run and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
     if parsed.command is None:
         parser.print_help()
         return 2
@@ -42,6 +46,24 @@ def main(arguments=None):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python flushes at its end goes there
         return 128 + signal.SIGPIPE  # what a shell says of a program that `| head` ended
+
+
+def _with_switch_values(arguments):
+    """The arguments of `cudasim run` with a value for each switch: ["--strict", "a.py"] is ["--strict=1", "a.py"]."""
+    from cudasim._option_values import is_switch_value
+    from cudasim.options import TABLE
+
+    switches = {option.argument for option in TABLE if option.is_switch}
+    valued = {option.argument for option in TABLE if not option.is_switch}
+    result, rest = [], list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] not in ("-", "--", "-m"):
+        name = rest.pop(0)
+        if name in switches:
+            name += "=" + (rest.pop(0) if rest and is_switch_value(rest[0]) else "1")
+        result.append(name)
+        if name in valued and rest:
+            result.append(rest.pop(0))
+    return result + rest
 
 
 def _parser():

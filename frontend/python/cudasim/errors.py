@@ -1,12 +1,14 @@
 """The exceptions and warnings that cudasim raises, and how engine errors become them.
 
-* CudasimWarning, KernelMemoryError, KernelTimeoutError, KernelError, CudaAPIError: cudasim's own.
+* CudasimWarning and a class for each kind of warning, KernelMemoryError, KernelTimeoutError, KernelError, CudaAPIError: cudasim's own.
 * TypingError, UnsupportedError, LoweringError, … (numba.core.errors' names): Numba's own classes when the real
   numba has been imported in this process, else equal ones of ours. They are looked up at each use
   (`errors.TypingError`), because numba may be imported later, and never imported from here: that takes 0.5 s.
 """
 
+import functools
 import sys
+import warnings
 
 from cudasim._cuda_errors import (  # noqa: F401
     CudaAPIError,
@@ -18,7 +20,34 @@ from cudasim._cuda_errors import (  # noqa: F401
 
 
 class CudasimWarning(UserWarning):
-    """Something a kernel did that hardware lets pass: float division by zero, early exit at a barrier."""
+    """What a kernel did that hardware lets pass, or what the simulation does otherwise than a GPU.
+
+    Each kind of warning (docs/findings.md) has a class of its own below this one, FloatDivisionWarning for
+    `float-division`, so that filters can name it. `finding` is what an instance is about, where a kernel did it.
+    """
+
+    #: the stable name in simulator/findings/finding_kinds.def
+    kind = None
+    finding = None
+
+
+@functools.cache
+def _warning_classes():
+    """{stable name: class} of all kinds of warnings."""
+    from cudasim import _native
+
+    classes = {}
+    for kind, severity in _native.finding_kinds():
+        if severity == "warning":
+            name = "".join(word.capitalize() for word in kind.split("-")) + "Warning"
+            members = {"kind": kind, "__module__": __name__, "__doc__": f"Warnings of the kind {kind} (docs/findings.md)."}
+            classes[kind] = type(name, (CudasimWarning,), members)
+    return classes
+
+
+def warning_class(kind):
+    """The class of warnings of a kind, by its stable name in docs/findings.md."""
+    return _warning_classes()[kind]
 
 
 class _KernelFault(CudaAPIError):
@@ -48,6 +77,10 @@ class KernelError(RuntimeError):
     """A kernel error without a Python exception of its own: traps, invalid calls, deadlocks."""
 
 
+class KernelOnlyError(NotImplementedError, AttributeError):
+    """A value that exists only in kernels was asked for on the host; an AttributeError, so that hasattr() can ask."""
+
+
 class UnknownFieldError(KeyError):
     """A record has no such field: a KeyError, as with Numba, that prints its message."""
 
@@ -65,6 +98,10 @@ def _real_numba_errors():
 def __getattr__(name):
     if name.startswith("_"):
         raise AttributeError(f"module 'cudasim.errors' has no attribute {name!r}")
+    if name.endswith("Warning"):
+        for known in _warning_classes().values():
+            if known.__name__ == name:
+                return known
     numba_errors = _real_numba_errors()
     if numba_errors is not None and hasattr(numba_errors, name):
         return getattr(numba_errors, name)
@@ -80,12 +117,16 @@ def __dir__():
     from cudasim import _numba_error_classes
 
     own = [name for name in globals() if not name.startswith("_")]
-    return sorted({*own, *_numba_error_classes.__all__})
+    kinds = (known.__name__ for known in _warning_classes().values())
+    return sorted({*own, *kinds, *_numba_error_classes.__all__})
 
 
-def from_native_cuda_error(call, code, name, message):
-    """The exception for an engine error, worded as the CUDA driver's Python bindings word theirs."""
-    return CudaAPIError(code, f"Call to {call} results in {name}: {message}")
+def from_native_cuda_error(call, code, name, message, chain=()):
+    """The exception for an engine error, worded as the CUDA driver's Python bindings word theirs.
+
+    :param chain: (file, function, line, column) of the place in a kernel that it is about, innermost first
+    """
+    return CudaAPIError(code, _with_place(f"Call to {call} results in {name}: {message}", chain))
 
 
 def from_fork_in_use():
@@ -101,10 +142,14 @@ def from_native_compile_error(message, chain):
 
     :param chain: (file, function, line, column) of the place, innermost first; may be empty.
     """
-    if chain:
-        file, function, line, _ = chain[0]
-        message = f"{message}\n{_quote(file, line, function)}"
-    return __getattr__("LoweringError")(message)
+    return __getattr__("LoweringError")(_with_place(message, chain))
+
+
+def _with_place(message, chain):
+    if not chain:
+        return message
+    file, function, line, _ = chain[0]
+    return f"{message}\n{_quote(file, line, function)}"
 
 
 def _quote(file, line, function):
@@ -122,6 +167,20 @@ __all__ = [
     "CudasimWarning",
     "KernelError",
     "KernelMemoryError",
+    "KernelOnlyError",
     "KernelTimeoutError",
     "UnknownFieldError",
 ]
+
+
+def _apply_warning_options():
+    """`python -W ignore::cudasim.errors.X`: Python reads -W before it can import installed packages, and ignores it then."""
+    for option in sys.warnoptions:
+        if f":{__name__}." in option:
+            try:
+                warnings._setoption(option)
+            except Exception:  # noqa: BLE001 - Python has said so already
+                pass
+
+
+_apply_warning_options()

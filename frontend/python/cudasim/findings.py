@@ -62,6 +62,7 @@ class Finding(NamedTuple):
     threads: int
     object: MemoryObject | None
     waiting: tuple
+    variables: tuple
     reproduce: str
 
     @property
@@ -96,6 +97,7 @@ def from_native(native):
         **native,
         "location": _chain(native["location"]),
         "waiting": waiting,
+        "variables": tuple(native["variables"]),
         "object": None if memory is None else MemoryObject(**memory),
     }
     return Finding(**fields)

@@ -6,81 +6,24 @@
     options.set(workers=1)                       from now on
     with options.override(raise_float_division=True): ...
 
-A value comes from, strongest first: options.set/override, the command line, the environment, the default.
+A value comes from, strongest first: options.set/override, the marker of a test (cudasim.pytest_plugin), the command line,
+the environment, `[tool.cudasim]` in pyproject.toml, the default.
 """
+
+from __future__ import annotations
 
 import contextlib
 import os
 import sys
 import threading
-from typing import Any, Callable, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-_SIZE_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_TRUE = frozenset(("1", "true", "yes", "on"))
-_FALSE = frozenset(("0", "false", "no", "off", ""))
+from cudasim import _option_sources
+from cudasim._option_values import NotValid, choice, did_you_mean, path, path_from, seconds, shown, size, switch, whole_number
+from cudasim.device_profiles import DEVICES, entries, entries_from
 
-
-def _whole_number(text):
-    value = int(text)
-    if value < 0:
-        raise ValueError("a number of 0 or more")
-    return value
-
-
-def _seconds(text):
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError("a number of seconds, 0 or more")
-    return value
-
-
-def _switch(text):
-    if isinstance(text, (bool, int)):
-        return bool(text)
-    lowered = str(text).strip().lower()
-    if lowered in _TRUE:
-        return True
-    if lowered in _FALSE:
-        return False
-    raise ValueError("1 or 0")
-
-
-def _size(text):
-    if isinstance(text, int):
-        return _whole_number(text)
-    lowered = str(text).strip().lower().replace("ib", "").replace("b", "")
-    unit = lowered[-1:] if lowered[-1:] in _SIZE_UNITS else ""
-    return _whole_number(float(lowered[: len(lowered) - len(unit)]) * _SIZE_UNITS[unit])
-
-
-def _path(text):
-    text = os.fspath(text)
-    if not isinstance(text, str) or "\0" in text:
-        raise ValueError("a path")
-    return text
-
-
-def _choice(*values):
-    def parse(text):
-        if text not in values:
-            raise ValueError("one of " + ", ".join(values))
-        return text
-
-    parse.choices = values
-    return parse
-
-
-#: Keys of simulator/execution/device_profile.cpp; a test compares them.
-DEVICES = ("h100", "a10", "rtx2080ti")
-
-
-def _devices(text):
-    """Keys separated by commas, in the form of the table: "H100, RTX 2080 Ti" is "h100,rtx2080ti"."""
-    keys = ["".join(filter(str.isalnum, key)).lower() for key in text.split(",")]
-    if not all(key in DEVICES for key in keys):
-        raise ValueError
-    return ",".join(keys)
-
+_MOST_BYTES = 64 << 40
 
 class Option(NamedTuple):
     """One row of the table."""
@@ -91,11 +34,18 @@ class Option(NamedTuple):
     default_from: str  #: where the default comes from
     accepts: str  #: the values, for people
     help: str
+    #: (text in a file, the file's folder) → text: where paths begin in that folder
+    from_folder: Callable[[str, str], str] | None = None
 
     @property
     def variable(self):
         """The environment variable."""
         return "CUDASIM_" + self.name.upper()
+
+    @property
+    def is_switch(self):
+        """Whether it is on or off: `--strict` alone says on."""
+        return self.parse is switch
 
     @property
     def argument(self):
@@ -106,7 +56,7 @@ class Option(NamedTuple):
 TABLE = (
     Option(
         "mode",
-        _choice("auto", "native", "python"),
+        choice("auto", "native", "python"),
         "auto",
         "design.md section 7",
         "auto, native, python",
@@ -114,15 +64,15 @@ TABLE = (
     ),
     Option(
         "workers",
-        _whole_number,
+        whole_number(0, 1024),
         0,
         "rule E7: all cores",
-        "a number; 0 is one per core",
-        "Host threads that blocks are spread over. Schedules are repeatable with 1.",
+        "a number from 0 to 1024; 0 is one per core",
+        "Host threads that blocks are spread over; more than four per core (or eight) have no use and are not started. Schedules are repeatable with 1.",
     ),
     Option(
         "policy",
-        _choice("forward", "reverse", "random"),
+        choice("forward", "reverse", "random"),
         "forward",
         "rule E6",
         "forward, reverse, random",
@@ -130,15 +80,15 @@ TABLE = (
     ),
     Option(
         "seed",
-        _whole_number,
+        whole_number(0, 2**64 - 1),
         0,
         "any will do",
-        "a number",
+        "a number from 0 to 2^64 - 1",
         "With policy random: another seed, another order; the same seed and one worker, the same run.",
     ),
     Option(
         "carrier",
-        _choice("automatic", "fiber"),
+        choice("automatic", "fiber"),
         "automatic",
         "rule E1",
         "automatic, fiber",
@@ -146,15 +96,15 @@ TABLE = (
     ),
     Option(
         "time_limit",
-        _seconds,
+        seconds(1e9),
         0.0,
         "no limit, as on a GPU without a display",
-        "seconds; 0 is none",
+        "seconds, at most 1000000000; 0 is none",
         "A launch that runs longer is stopped and reported with where its threads were.",
     ),
     Option(
         "strict",
-        _switch,
+        switch,
         False,
         "rule C4: hardware lets early exits pass",
         "1, 0",
@@ -162,7 +112,7 @@ TABLE = (
     ),
     Option(
         "progress",
-        _switch,
+        switch,
         True,
         "two seconds are longer than one waits without wondering",
         "1, 0",
@@ -171,23 +121,33 @@ TABLE = (
     ),
     Option(
         "max_faults",
-        _whole_number,
+        whole_number(1, 10**9),
         1000,
         "simulator/execution/device.h",
-        "a number",
+        "a number from 1 to 1000000000",
         "A launch ends when this many threads have faulted.",
     ),
     Option(
         "raise_float_division",
-        _switch,
+        switch,
         False,
         "rule C3: IEEE, as hardware does",
         "1, 0",
         "Float division by zero raises ZeroDivisionError, as debug=True makes a kernel do.",
     ),
     Option(
+        "wrap",
+        choice("allow", "warn", "error"),
+        "allow",
+        "Python's and Numba's rule",
+        "allow, warn, error",
+        "Negative indices of arrays, which count from the end: v[i] = u[i - 1] takes the last element where i is 0. warn "
+        "reports each line that has them with the threads, error ends the thread. Literals such as x[-1] are meant and never "
+        "reported. debug=True does not change it.",
+    ),
+    Option(
         "deferred",
-        _switch,
+        switch,
         False,
         "rule V7: a fault is raised at the launch line",
         "1, 0",
@@ -196,7 +156,7 @@ TABLE = (
     ),
     Option(
         "memory_checks",
-        _switch,
+        switch,
         True,
         "rule C1",
         "1, 0",
@@ -204,7 +164,7 @@ TABLE = (
     ),
     Option(
         "fma",
-        _switch,
+        switch,
         False,
         "rule V5: results the same on every host",
         "1, 0",
@@ -213,23 +173,25 @@ TABLE = (
     ),
     Option(
         "device",
-        _devices,
+        entries,
         "h100",
         "the GPU of most data centres",
-        ", ".join(DEVICES) + "; several separated by commas",
-        "The devices that are simulated, in order of their numbers: name, limits, compute capability.",
+        ", ".join(DEVICES) + ", the path of a file; several separated by commas",
+        "The devices that are simulated, in order of their numbers: name, limits, compute capability. A file, TOML or JSON, "
+        "describes another one (docs/devices.md).",
+        entries_from,
     ),
     Option(
         "device_memory",
-        _size,
+        size(_MOST_BYTES),
         0,
         "the device profile's, at most what the host can give",
-        "bytes, or with K, M, G, T; 0 is the profile's",
+        "bytes, or with K, M, G, T, at most 64T; 0 is the profile's",
         "Memory of each simulated device.",
     ),
     Option(
         "cache",
-        _switch,
+        switch,
         True,
         "compiling takes 10 times as long as loading",
         "1, 0",
@@ -237,31 +199,33 @@ TABLE = (
     ),
     Option(
         "cache_dir",
-        _path,
+        path,
         "",
         "$XDG_CACHE_HOME/cudasim, else ~/.cache/cudasim",
         "a folder",
         "Where compiled kernels are kept. It must belong to you and be writable by nobody else.",
+        path_from,
     ),
     Option(
         "cache_size",
-        _size,
+        size(_MOST_BYTES),
         256 << 20,
         "some ten thousand kernels",
-        "bytes, or with K, M, G, T",
+        "bytes, or with K, M, G, T, at most 64T",
         "The most that compiled kernels may take on disk; those not used for longest go first.",
     ),
     Option(
         "keep_images",
-        _path,
+        path,
         "",
         "none",
         "a folder",
         "Every kernel image that is compiled is also written there: what a report of a bug needs.",
+        path_from,
     ),
     Option(
         "report_as_simulator",
-        _switch,
+        switch,
         True,
         "what numba.config says under Numba's simulator",
         "1, 0",
@@ -271,7 +235,7 @@ TABLE = (
     ),
     Option(
         "full_traceback",
-        _switch,
+        switch,
         False,
         "tracebacks end at the kernel's lines (rule C2)",
         "1, 0",
@@ -282,8 +246,10 @@ TABLE = (
 BY_NAME = {option.name: option for option in TABLE}
 
 _lock = threading.RLock()
-_set = {}  # name → (value, where it comes from)
+#: What was set here, strongest first; each is name → (value, where it comes from).
+_layers = {"set": {}, "marker": {}, "command line": {}}
 _values = {}  # name → value, worked out
+_names_are_checked = False
 generation = 0  #: changes whenever a value does; launch plans remember it
 
 
@@ -294,42 +260,80 @@ class OptionError(ValueError):
 def _parsed(option, text, where):
     try:
         return option.parse(text)
+    except NotValid as refusal:
+        reason = f". {refusal} The option {option.name} takes {option.accepts}"
     except (ValueError, TypeError, OverflowError):
-        raise OptionError(f"{where}: {text!r} is not valid; {option.name} takes {option.accepts}") from None
+        reason = f"; {option.name} takes {option.accepts}"
+    raise OptionError(f"{where}: {shown(text)} is not valid{reason}") from None
 
 
 def _option(name):
     try:
         return BY_NAME[name]
     except KeyError:
-        raise OptionError(f"there is no option {name!r}; options are: {', '.join(BY_NAME)}") from None
+        raise OptionError(
+            f"there is no option {shown(name)}.{did_you_mean(name, BY_NAME)} Options are: {', '.join(BY_NAME)}"
+        ) from None
 
 
 def value_and_source(name):
     """The value in force and where it comes from, for people."""
     option = _option(name)
-    if name in _set:
-        return _set[name]
+    for layer in _layers.values():
+        if name in layer:
+            return layer[name]
     text = os.environ.get(option.variable, "")
     if text != "":
         where = f"environment variable {option.variable}"
         return _parsed(option, text, where), where
+    project = _project()
+    if name in project:
+        return project[name]
     return option.default, f"default ({option.default_from})"
 
 
 def get(name):
-    """The value in force. The environment is read at the first use."""
+    """The value in force. The environment and pyproject.toml are read at the first use."""
     try:
         return _values[name]
     except KeyError:
         with _lock:
+            _check_names()
             _values[name] = value_and_source(name)[0]
             return _values[name]
 
 
 def is_given(name):
-    """Whether anybody has set the option, here or in the environment."""
-    return name in _set or os.environ.get(_option(name).variable, "") != ""
+    """Whether anybody has set the option: here, in the environment or in pyproject.toml."""
+    variable = _option(name).variable
+    return any(name in layer for layer in _layers.values()) or os.environ.get(variable, "") != "" or name in _project()
+
+
+def _check_names():
+    global _names_are_checked
+    if not _names_are_checked:
+        _names_are_checked = True
+        _option_sources.warn_of_unknown_variables([option.variable for option in TABLE])
+
+
+def _project():
+    """name → (value, where it comes from), of the pyproject.toml that is in force."""
+    return _option_sources.project_values(_from_project)
+
+
+def _from_project(name, value, folder, where):
+    """A value of pyproject.toml, in whose folder its paths begin."""
+    option = _option(name)
+    if option.from_folder is not None and isinstance(value, str):
+        value = option.from_folder(value, folder)
+    return _parsed(option, value, f"{where}, {name}")
+
+
+def use_project_of(folder):
+    """The pyproject.toml in this folder, or the nearest above it, gives options from now on."""
+    with _lock:
+        _option_sources.begin_at(folder)
+        _changed()
 
 
 def _changed():
@@ -338,15 +342,15 @@ def _changed():
     generation += 1
 
 
-#: Options that a device is made with; they cannot change once it is there.
-_OF_THE_DEVICE = ("device", "device_memory")
+#: Options that a device is made with; they cannot change once it is there, save for markers, for which others are made.
+OF_THE_DEVICE = frozenset(("device", "device_memory"))
 
 
 def _check_device_options(values):
     device_module = sys.modules.get("cudasim.cuda.device")
     if device_module is None or not device_module.are_made():
         return
-    for name in _OF_THE_DEVICE:
+    for name in sorted(OF_THE_DEVICE):
         if (
             name in values
             and values[name] is not None
@@ -358,37 +362,65 @@ def _check_device_options(values):
             )
 
 
-def set(where="cudasim.options.set", **values):  # noqa: A001 - the word for it
-    """Sets options from now on; None goes back to environment or default.
-
-    :param where: what `cudasim info` names as the value's source
-    """
+def _set_in(layer, where, values):
+    """All of the values, or none where one is not valid."""
     with _lock:
-        _check_device_options(values)
-        for name, value in values.items():
-            option = _option(name)
-            if value is None:
-                _set.pop(name, None)
+        parsed = {
+            name: None if value is None else (_parsed(_option(name), value, where), where)
+            for name, value in values.items()
+        }
+        for name in parsed:
+            _option(name)
+        if layer != "marker":
+            _check_device_options(values)
+        for name, entry in parsed.items():
+            if entry is None:
+                _layers[layer].pop(name, None)
             else:
-                _set[name] = (_parsed(option, value, where), where)
+                _layers[layer][name] = entry
         _changed()
 
 
+def set(**values):  # noqa: A001 - the word for it
+    """Sets options from now on; None goes back to what else says it: the command line, the environment, the default.
+
+    :raises OptionError: for a name or a value that is not valid; then none is set
+    """
+    _set_in("set", "cudasim.options.set", values)
+
+
+def set_from_arguments(where, **values):
+    """Sets options as arguments of a command line do.
+
+    :param where: what `cudasim info` names as the values' source
+    """
+    _set_in("command line", where, values)
+
+
 @contextlib.contextmanager
-def override(**values):
-    """Sets options for the length of a `with` block."""
+def _within(layer, where, values):
     with _lock:
-        before = {name: _set.get(_option(name).name) for name in values}
-    set("cudasim.options.override", **values)
+        before = {name: _layers[layer].get(_option(name).name) for name in values}
+    _set_in(layer, where, values)
     try:
         yield
     finally:
         with _lock:
             for name, entry in before.items():
-                _set.pop(name, None)
+                _layers[layer].pop(name, None)
                 if entry is not None:
-                    _set[name] = entry
+                    _layers[layer][name] = entry
             _changed()
+
+
+def override(**values):
+    """Sets options for the length of a `with` block."""
+    return _within("set", "cudasim.options.override", values)
+
+
+def marked(where, **values):
+    """Sets options for the length of a `with` block as the marker of a test does: what the test sets is stronger."""
+    return _within("marker", where, values)
 
 
 def add_arguments(parser):
@@ -409,7 +441,7 @@ def take_arguments(arguments):
     for option in TABLE:
         text = getattr(arguments, "option_" + option.name)
         if text is not None:
-            set("command line " + option.argument, **{option.name: text})
+            set_from_arguments("command line " + option.argument, **{option.name: text})
             os.environ[option.variable] = text
 
 
@@ -421,8 +453,19 @@ def documentation():
         "Made from the table in frontend/python/cudasim/options.py by `python -m cudasim.options > "
         "docs/options.md`; do not edit it by hand.",
         "",
-        "A value comes from, strongest first: `cudasim.options.set` or `override`, the arguments of "
-        "`cudasim run`, the environment, the default. `cudasim info` shows the values in force.",
+        "A value comes from, strongest first:",
+        "",
+        "1. `cudasim.options.set` or `override`",
+        "2. the marker of a test, `@pytest.mark.cudasim(seed=7)` ([testing.md](testing.md))",
+        "3. the arguments of `cudasim run`, or of `pytest --cudasim`: `--cudasim-seed 7`",
+        "4. the environment",
+        "5. `[tool.cudasim]` in the `pyproject.toml` of the working directory or the nearest folder above it; for tests, of "
+        "pytest's root directory: `seed = 7`. It is read once. Paths in it begin in its folder.",
+        "6. the default",
+        "",
+        "`cudasim info` shows the values in force and where each comes from. A `CUDASIM_*` variable that is no option is "
+        "reported once, as a warning; so are options in the environment of a program that imports the real `numba.cuda`, "
+        "because the switch `ENABLE_CUDASIM=1` is missing.",
         "",
         "| option | `cudasim run` | environment | values | default | comes from |",
         "|---|---|---|---|---|---|",

@@ -2,15 +2,31 @@
 
 The switch is on before conftest files are loaded, here, in xdist's workers and in processes that tests start. A kernel
 fault fails its test as any exception does; its full report is a section of the test's report. Every option of the
-simulator is an argument, `--cudasim-policy random --cudasim-seed 7`; ini files may have them in addopts.
+simulator is an argument, `--cudasim-policy random --cudasim-seed 7`; ini files may have them in addopts. A test has options
+of its own by a marker, `@pytest.mark.cudasim(seed=7)`.
 `-p no:cudasim` leaves the plug-in out. It imports nothing of the package before it is asked to.
 """
 
+import argparse
+import contextlib
 import os
 
 import pytest
 
 _PREFIX = "--cudasim"
+
+
+class _Switch(argparse.Action):
+    """`--cudasim-strict` alone says on; what follows it is its value only if it can be one, else a file of tests."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        from cudasim._option_values import is_switch_value
+
+        if values is not None and not is_switch_value(values):
+            others = getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, [])
+            setattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, [*others, values])
+            values = None
+        setattr(namespace, self.dest, "1" if values is None else values)
 
 
 def pytest_addoption(parser):
@@ -24,6 +40,7 @@ def pytest_addoption(parser):
             dest="cudasim_" + option.name,
             metavar="VALUE",
             default=None,
+            **({"action": _Switch, "nargs": "?"} if option.is_switch else {}),
             help=f"{option.help} ({option.accepts})".replace("%", "%%"),
         )
 
@@ -31,13 +48,28 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config):
     """Before the first conftest is imported: that may import numba.cuda."""
+    _read_project(early_config)
     _switch_on(early_config.known_args_namespace)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     """Once more: xdist's workers have their arguments from the controller, and may load no conftest."""
+    config.addinivalue_line(
+        "markers",
+        "cudasim(option=value, ...): options of the simulator for the length of the test (docs/options.md), as "
+        "policy='random', seed=7, device='a100'",
+    )
+    _read_project(config)
     _switch_on(config.option)
+
+
+def _read_project(config):
+    """pyproject.toml is that of the root directory, wherever pytest was started."""
+    from cudasim import options
+
+    if getattr(config, "inipath", None) is not None or getattr(config, "rootpath", None) is not None:
+        options.use_project_of(str(config.rootpath))
 
 
 def _switch_on(arguments):
@@ -57,10 +89,75 @@ def _switch_on(arguments):
         if os.environ.get(option.variable) == text:
             continue
         try:
-            options.set(_PREFIX + option.argument[1:], **{option.name: text})
+            options.set_from_arguments(_PREFIX + option.argument[1:], **{option.name: text})
         except options.OptionError as error:
             raise pytest.UsageError(str(error)) from None
         os.environ[option.variable] = text
+
+
+_wrong_marker = pytest.StashKey()  # why a test's markers are not valid
+
+
+def _marked_options(item):
+    """The options that the markers of a test name; those next to it win. :raises OptionError: for what is not valid"""
+    from cudasim import options
+
+    values = {}
+    for marker in item.iter_markers("cudasim"):
+        if marker.args:
+            raise options.OptionError("@pytest.mark.cudasim takes options by name: @pytest.mark.cudasim(policy='random', seed=7)")
+        values = {**marker.kwargs, **values}
+    return values
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """The options of markers are in force from the set-up of a test's fixtures to the end of its teardown."""
+    if item.get_closest_marker("cudasim") is None:
+        yield
+        return
+    from cudasim import options, switch
+
+    with contextlib.ExitStack() as restored:
+        try:
+            values = _marked_options(item)
+            restored.enter_context(options.marked("@pytest.mark.cudasim", **values))
+            if switch.is_on():
+                restored.enter_context(_in_environment(values))
+                if not options.OF_THE_DEVICE.isdisjoint(values):
+                    from cudasim.cuda.context import other_devices
+
+                    restored.enter_context(other_devices())
+        except options.OptionError as error:
+            item.stash[_wrong_marker] = str(error)
+        yield
+
+
+@contextlib.contextmanager
+def _in_environment(values):
+    """For processes that the test starts."""
+    from cudasim import options
+
+    variables = [options.BY_NAME[name].variable for name in values]
+    before = {variable: os.environ.get(variable) for variable in variables}
+    for name, variable in zip(values, variables):
+        value = options.get(name)
+        os.environ[variable] = str(int(value) if isinstance(value, bool) else value)
+    try:
+        yield
+    finally:
+        for variable, text in before.items():
+            if text is None:
+                os.environ.pop(variable, None)
+            else:
+                os.environ[variable] = text
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    wrong = item.stash.get(_wrong_marker, None)
+    if wrong is not None:
+        pytest.fail(wrong, pytrace=False)
 
 
 def pytest_report_header(config):
@@ -95,7 +192,9 @@ def _with_findings(exception):
 def _described(finding):
     where = f"{finding.coordinates}: " if finding.coordinates else ""
     lines = [f"{finding.severity}: {finding.kind}: {where}{finding.message}"]
-    lines += [f"  at {place.file}:{place.line} in {place.function or finding.kernel}" for place in finding.location]
+    for place in finding.location:
+        function = place.function or finding.kernel
+        lines.append(f"  at {place.file}:{place.line}" + (f" in {function}" if function else ""))
     if (finding.threads or 0) > 1:
         lines.append(f"  {finding.count} times, in {finding.threads} threads")
     if finding.object is not None:

@@ -66,6 +66,31 @@ def check_real_cuda_absent():
         )
 
 
+_has_warned = False
+
+
+def warn_of_options_without_effect(name):
+    """Warns, once, where a program that sets options in the environment imports `name` with the switch off.
+
+    :param name: "numba.cuda", or "numba", which counts where there is none
+    """
+    global _has_warned
+    from cudasim import options
+
+    given = [option.variable for option in options.TABLE if os.environ.get(option.variable)]
+    if _has_warned or not given or (name == "numba" and _real_numba_exists()):
+        return
+    _has_warned = True
+    from cudasim._warnings import warn_at_calling_code
+
+    are = "is set, but has" if len(given) == 1 else "are set, but have"
+    warn_at_calling_code(
+        "option",
+        f"{', '.join(given)} {are} no effect: the simulator is not switched on. Set ENABLE_CUDASIM=1 too; "
+        "ENABLE_CUDASIM=0 says that it shall be off, without this warning",
+    )
+
+
 def find_spec(name, path):
     """The module spec of numba or one of its modules, or None to leave it to the other finders."""
     if name == "numba":
@@ -113,7 +138,10 @@ class _AliasLoader:
 
 
 #: Modules that numba.cuda has of its own only where there is no numba.
-_NUMBAS_OWN = {"numba.cuda.core.config": "numba.core.config", "numba.cuda.core.errors": "numba.core.errors"}
+_NUMBAS_OWN = {
+    **{f"numba.cuda.core.{name}": f"numba.core.{name}" for name in ("compiler_lock", "config", "errors", "sigutils")},
+    "numba.cuda.utils": "numba.core.utils",
+}
 
 
 #: Where numba-cuda keeps its copies of Numba's compiler, and where Numba has the originals. Programs import them for their
@@ -140,12 +168,21 @@ def _found(name):
         return None
 
 
+def _is_part_of_types(name):
+    """Whether it is a module in numba.cuda.types, which is one module here."""
+    package, _, part = name.rpartition(".")
+    return package == "numba.cuda.types" and part in importlib.import_module("cudasim.cuda.types").PARTS
+
+
 def _cuda_spec(name):
     own_name = _NUMBAS_OWN.get(name) or "cudasim" + name[len("numba") :]
     own_spec = _found(own_name)
     original = _original_in_numba(name) if own_spec is None and _real_numba_exists() else None
     if original is not None:
         own_name, own_spec = original, _found(original)
+    if own_spec is None and _is_part_of_types(name):
+        own_name = "cudasim.cuda.types"
+        own_spec = _found(own_name)
     if own_spec is None:
         raise ModuleNotFoundError(
             f"no module named {name!r}: cudasim has no such part of numba.cuda (yet)", name=name
@@ -209,21 +246,13 @@ def _warn_where_cupy_cannot_work(cupy):
         usable = False
     if usable:
         return
-    import warnings
+    from cudasim._warnings import warn_at_calling_code
 
-    from cudasim._tracebacks import calling_frame
-    from cudasim.errors import CudasimWarning
-
-    frame = calling_frame()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("importlib"):
-        frame = frame.f_back
-    warnings.warn_explicit(
+    warn_at_calling_code(
+        "cupy-without-gpu",
         "CuPy needs a real GPU and finds none; cudasim simulates numba.cuda only, so every CuPy array fails (as a rule "
         "with cudaErrorInsufficientDriver or cudaErrorNoDevice). Pass NumPy arrays to kernels, or make device arrays with "
         "cuda.to_device(); programs for both often write `xp = cupy if cupy.cuda.is_available() else numpy`",
-        CudasimWarning,
-        frame.f_code.co_filename if frame else "<unknown>",
-        frame.f_lineno if frame else 1,
     )
 
 

@@ -13,7 +13,22 @@ import weakref
 
 import numpy as np
 
-from cudasim import _record_names
+from cudasim import _record_names, errors
+from cudasim._scalar_types import (  # noqa: F401
+    Bfloat16,
+    Boolean,
+    Complex,
+    Float,
+    Integer,
+    NPDatetime,
+    NPTimedelta,
+    Number,
+    Scalar,
+    Type,
+    is_numba_type,
+    is_type_like,
+)
+
 
 _ARRAY_NAME = re.compile(r"(?:unaligned )?(?:readonly )?array\((.+), (\d+)d, ([CFA])\)")
 _DATE_NAME = re.compile(r"(datetime|timedelta)64\[(\w*)\]")
@@ -22,148 +37,40 @@ _MEMBER_NAME = re.compile(r"(?:Int)?Enum<(\w+)>\(\w+\)")
 _TUPLE_NAME = re.compile(r"Tuple\(([^(].*)?\)")
 
 
-class Type:
-    """A type with a name. Equal names are equal types, and a type equals its name."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __str__(self):
-        return self.name
-
-    __repr__ = __str__
-
-    def __eq__(self, other):
-        return self.name == (other.name if isinstance(other, Type) else other)
-
-    def __hash__(self):
-        return hash(self.name)
-
-    def __call__(self, *args):
-        """A signature with this return type: `int32(int64, float32[:])`."""
-        return Signature(self, args)
-
-    def __getitem__(self, dimensions):
-        """An array type: `float32[:]`, `float32[:, ::1]` (C order), `float32[::1, :]` (Fortran order)."""
-        slices = dimensions if isinstance(dimensions, tuple) else (dimensions,)
-        if not all(
-            isinstance(s, slice) and s.start is None and s.stop is None and s.step in (None, 1)
-            for s in slices
-        ):
-            raise TypeError(f"an array type is written {self}[:], {self}[:, ::1] or {self}[::1, :]")
-        layout = "A"
-        if slices[-1].step == 1:
-            layout = "C"
-        elif slices[0].step == 1:
-            layout = "F"
-        return Array(self, len(slices), layout)
+class Buffer(Type):
+    """What is indexed like an array."""
 
 
-class Scalar(Type):
-    """A scalar that NumPy knows; calling it with a value converts the value."""
-
-    def __init__(self, name):
-        super().__init__(name)
-        self.dtype = np.dtype("bool" if name == "bool" else name)
-
-    @property
-    def bitwidth(self):
-        return self.dtype.itemsize * 8
-
-    def __call__(self, *args):
-        if len(args) == 1 and not _is_type_like(args[0]):
-            return self.dtype.type(args[0])
-        return super().__call__(*args)
-
-
-class Boolean(Scalar):
-    """bool."""
-
-
-class Number(Scalar):
-    """Integers, real and complex numbers."""
-
-
-class Integer(Number):
-    """An integer of some width, signed or not."""
-
-    @property
-    def signed(self):
-        return self.dtype.kind == "i"
-
-    @property
-    def minval(self):
-        return int(np.iinfo(self.dtype).min)
-
-    @property
-    def maxval(self):
-        return int(np.iinfo(self.dtype).max)
-
-    @classmethod
-    def from_bitwidth(cls, bitwidth, signed=True):
-        """int32 of 32."""
-        return ALIASES[f"{'' if signed else 'u'}int{bitwidth}"]
-
-
-class Float(Number):
-    """A real number of 16, 32 or 64 bits."""
-
-
-class Complex(Number):
-    """A complex number of 64 or 128 bits."""
-
-    @property
-    def underlying_float(self):
-        return ALIASES["float32" if self.bitwidth == 64 else "float64"]
-
-
-class Bfloat16(Type):
-    """bfloat16, the upper half of a float32. NumPy has it where ml_dtypes is installed."""
-
-    bitwidth = 16
-
-    def __init__(self):
-        super().__init__("__nv_bfloat16")
-
-    @property
-    def dtype(self):
-        """
-        :raises TypeError: without ml_dtypes
-        """
-        try:
-            import ml_dtypes
-        except ImportError:
-            raise TypeError("NumPy has no bfloat16 without the package ml_dtypes; pass bits, as int16") from None
-        return np.dtype(ml_dtypes.bfloat16)
-
-
-class NPDatetime(Scalar):
-    """datetime64 of a unit."""
-
-    _prefix = "datetime64"
-
-    def __init__(self, unit):
-        self.unit = unit
-        Type.__init__(self, f"{self._prefix}[{unit}]")
-        self.dtype = np.dtype(self.name if unit else self._prefix)
-
-
-class NPTimedelta(NPDatetime):
-    """timedelta64 of a unit."""
-
-    _prefix = "timedelta64"
-
-
-class Array(Type):
+class Array(Buffer):
     """An array type; layout C, F or A (any strides)."""
 
+    LAYOUTS = frozenset("CFA")
+
     def __init__(self, dtype, ndim, layout, readonly=False, name=None, aligned=True):
+        if layout not in self.LAYOUTS:
+            raise errors.NumbaValueError(f"Invalid layout {layout!r}: C, F or A")
         self.dtype, self.ndim, self.layout, self.mutable, self.aligned = dtype, ndim, layout, not readonly, aligned
         super().__init__(array_name(str(dtype), ndim, layout))
+
+    def __repr__(self):
+        return f"Array({self.dtype!r}, {self.ndim}, {self.layout!r}, {self.readonly}, aligned={self.aligned})"
+
+    @property
+    def key(self):
+        return self.dtype, self.ndim, self.layout, self.mutable, self.aligned
+
+    @property
+    def mangling_args(self):
+        return type(self).__name__, [self.dtype, self.ndim, self.layout, "mutable" if self.mutable else "readonly",
+                                     "aligned" if self.aligned else "nonaligned"]  # fmt: skip
 
     @property
     def readonly(self):
         return not self.mutable
+
+    @property
+    def as_array(self):
+        return self
 
     @property
     def is_contig(self):
@@ -171,39 +78,32 @@ class Array(Type):
 
     @property
     def is_c_contig(self):
-        return self.layout == "C"
+        return self.layout == "C" or self.ndim <= 0 and self.is_contig
 
     @property
     def is_f_contig(self):
-        return self.layout == "F"
+        return self.layout == "F" or self.ndim <= 0 and self.is_contig
 
     def copy(self, dtype=None, ndim=None, layout=None, readonly=None):
         """The type with other properties."""
         readonly = self.readonly if readonly is None else readonly
-        return Array(self.dtype if dtype is None else dtype, self.ndim if ndim is None else ndim, layout or self.layout, readonly)
-
-
-class Record(Type):
-    """A structured scalar; its name says what its fields are (cudasim._record_names)."""
-
-    def __init__(self, dtype):
-        """
-        :param dtype: the structured numpy.dtype
-        """
-        self.dtype, self.size, self.aligned = dtype, dtype.itemsize, dtype.isalignedstruct
-        super().__init__(_record_names.record_name(dtype))
-
-    @property
-    def bitwidth(self):
-        return self.size * 8
+        return Array(self.dtype if dtype is None else dtype, self.ndim if ndim is None else ndim, layout or self.layout, readonly,
+                     aligned=self.aligned)  # fmt: skip
 
 
 class BaseTuple(Type):
     """A tuple type: indexing it gives an element's type."""
 
     def __init__(self, types):
-        self.types = tuple(types)
+        self.types = tuple(parse_type(one) if isinstance(one, str) else one for one in types)
         super().__init__(tuple_name([name_of(t) for t in self.types]))
+
+    def __repr__(self):
+        return f"Tuple({self.types!r})"
+
+    @property
+    def key(self):
+        return self.types
 
     @property
     def count(self):
@@ -240,6 +140,11 @@ class NamedTuple(BaseTuple):
     def __init__(self, types, instance_class):
         note_class(instance_class)
         self._of(types, instance_class.__name__, instance_class._fields)
+
+    def __repr__(self):
+        same = len(self.types) > 0 and all(one == self.types[0] for one in self.types)
+        inside = f"{self.types[0]} x {len(self.types)}" if same else ", ".join(map(str, self.types))
+        return f"{self._class_name}({inside})"
 
     @property
     def instance_class(self):
@@ -292,6 +197,9 @@ class UniTuple(BaseTuple):
         self.dtype = dtype
         super().__init__((dtype,) * count)
 
+    def __repr__(self):
+        return f"UniTuple({self.dtype!r}, {self.count})"
+
 
 class Dummy(Type):
     """Types of what has no value in memory."""
@@ -299,6 +207,10 @@ class Dummy(Type):
 
 class NoneType(Dummy):
     """The type of None."""
+
+
+class RawPointer(Type):
+    """A pointer to what nobody says."""
 
 
 class CPointer(Type):
@@ -380,20 +292,8 @@ uintp = size_t = uint64
 ALIASES = {name: value for name, value in list(globals().items()) if isinstance(value, Type)}
 ALIASES["bool"] = boolean
 ALIASES[bfloat16.name] = bfloat16
-voidptr = Type("void*")
+voidptr = RawPointer("void*")
 _PYTHON_TYPES = {int: "int64", float: "float64", bool: "bool", complex: "complex128", type(None): "none"}
-
-
-def _is_numba_type(value):
-    return type(value).__module__.partition(".")[0] in ("numba", "numba_cuda") and hasattr(value, "name")
-
-
-def _is_type_like(value):
-    return (
-        isinstance(value, (Type, np.dtype, type))
-        or _is_numba_type(value)
-        or (isinstance(value, str) and value in ALIASES)
-    )
 
 
 def _numba_type_name(value):
@@ -420,7 +320,7 @@ def name_of(value):
         return name_of(parse_type(value))
     if value in _PYTHON_TYPES if isinstance(value, type) else value is None:
         return _PYTHON_TYPES[type(None) if value is None else value]
-    if _is_numba_type(value):
+    if is_numba_type(value):
         return _numba_type_name(value)
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         dtype = np.dtype(value)
@@ -494,5 +394,9 @@ def _split_names(text):
 
 
 # Used by the classes above, and asked for here: numba.cuda's users think of types.
+from cudasim import _type_aliases  # noqa: E402
 from cudasim._numba_types import public, public_types, real_numba_types  # noqa: E402, F401
+from cudasim._record_type import Record  # noqa: E402
 from cudasim._signatures import Signature, is_signature, parse_signature  # noqa: E402, F401
+
+globals().update(_type_aliases.names(globals()))

@@ -135,6 +135,27 @@ def test_a_pointer_to_an_array_by_cffi():
     assert out[0] == x.sum()
 
 
+@pytest.mark.parametrize("writes", [False, True])
+def test_indexing_a_pointer_beyond_its_array_is_an_error(writes):
+    cffi = pytest.importorskip("cffi")
+    ffi = cffi.FFI()
+
+    @cuda.jit
+    def kernel(x, i):
+        pointer = ffi.from_buffer(x)
+        if writes:
+            pointer[i] = 1
+        else:
+            x[0] = pointer[i]
+
+    x = np.arange(100, dtype=np.float32)
+    kernel[1, 1](x, 99)
+    assert x[99 if writes else 0] == (1 if writes else 99)
+    for index in (100, -1, 1 << 40):
+        with pytest.raises(errors.KernelMemoryError, match="tid="):
+            kernel[1, 1](x, index)
+
+
 def test_reading_beyond_an_array_is_reported_at_the_line_of_the_ptx(tmp_path):
     cffi = pytest.importorskip("cffi")
     ffi = cffi.FFI()

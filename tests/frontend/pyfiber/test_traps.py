@@ -11,10 +11,10 @@ import weakref
 
 import numpy as np
 import pytest
+from python_mode_required import skip_module_without_python_mode
 from cudasim import CudasimWarning, cuda, errors, options
 
-if sys.version_info[:2] != (3, 11):
-    pytest.skip("Python mode is for CPython 3.11", allow_module_level=True)
+skip_module_without_python_mode()
 
 THREADS = 32
 
@@ -93,6 +93,8 @@ def test_frames_of_an_ended_launch_are_unwound_and_release_what_they_hold():
         (endless, TimeoutError, {"time_limit": 0.3}),
         (leaves, SystemExit, {}),
     ]:
+        if body is endless and sys.version_info[:2] == (3, 13):
+            continue  # CPython 3.13.0 leaves the jump back out of the `finally`: interrupted there, it does not run
         log, seen = [], []
         with options.override(**settings), pytest.raises(error):
             launched(cuda.jit(_holding_a_resource(body, log, seen)), blocks=1)
@@ -177,11 +179,13 @@ def test_an_overflow_of_the_c_stack_is_a_finding():
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(10**6)
     try:
-        with pytest.raises(RecursionError, match=r"tid=\[5, 0, 0\].*stack overflow") as raised:
+        with pytest.raises(RecursionError, match=r"tid=\[5, 0, 0\].*(stack overflow|recursion depth)") as raised:
             launched(kernel)
     finally:
         sys.setrecursionlimit(limit)
-    assert [finding.kind for finding in raised.value.findings] == ["stack-overflow"]
+    # From 3.12 on CPython counts C calls itself and raises before the stack is used up.
+    kind = "stack-overflow" if sys.version_info < (3, 12) else "kernel-exception"
+    assert [finding.kind for finding in raised.value.findings] == [kind]
     assert (launched(cuda.jit(lambda x: x.__setitem__(cuda.grid(1), 1))) == 1).all()
 
 

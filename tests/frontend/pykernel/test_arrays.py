@@ -177,3 +177,17 @@ def test_arrays_of_any_layout_use_their_strides():
     kernel[1, 1](a, b, True)
     kernel[1, 1](a, b, False)
     assert a[1, 2] == b[1, 2] == 7 and a.sum() == b.sum() == 7
+
+
+def test_hasattr_asks_the_type_while_compiling():
+    @cuda.jit(device=True)
+    def extent(value):
+        if hasattr(value, "shape"):
+            return value.shape[0]
+        return 1
+
+    def kernel(out, a):
+        out[0] = extent(a)
+        out[1] = extent((5, 6))
+
+    assert list(evaluate(kernel, np.ones(7), size=2)) == [7, 1]

@@ -109,7 +109,7 @@ def line_of(function, text):
 def check_warned_once(warned, kernel, name, marked):
     assert [len(caught) for caught in warned] == [1, 0]
     warning = warned[0][0]
-    assert warning.category is errors.CudasimWarning
+    assert warning.category is errors.ChangedConstantWarning
     assert str(warning.message).startswith(f"'{name}' has changed since {marked.__name__}() was compiled")
     assert (warning.filename, warning.lineno) == (__file__, line_of(marked, "# here"))
 

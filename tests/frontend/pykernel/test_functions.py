@@ -1,5 +1,7 @@
 """Device functions, their arguments, and exceptions raised in kernels."""
 
+import linecache
+
 import numpy as np
 import pytest
 from cudasim import cuda, errors, types
@@ -273,6 +275,40 @@ def test_recursion_with_ever_new_types_is_refused():
 
     with pytest.raises(errors.TypingError, match="runaway recursion"):
         evaluate(deeper)
+
+
+def chain(length):
+    """The last of so many device functions, each of which calls the one before."""
+    lines = ["@cuda.jit(device=True)", "def call0(x):", "    return x"]
+    for i in range(1, length):
+        lines += ["@cuda.jit(device=True)", f"def call{i}(x):", f"    return call{i - 1}(x) + 1"]
+    text = "\n".join(lines) + "\n"
+    file = f"<chain of {length}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = {"cuda": cuda}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace[f"call{length - 1}"]
+
+
+@pytest.mark.parametrize("length", [150, 300])
+def test_a_long_chain_of_device_functions_is_no_recursion(length):
+    last = chain(length)
+
+    def kernel(out, n):
+        out[0] = last(n)
+
+    assert evaluate(kernel, 5) == 4 + length
+
+
+def test_too_long_a_chain_of_device_functions_is_refused():
+    last = chain(2100)
+
+    def kernel(out, n):
+        out[0] = last(n)
+
+    with pytest.raises(errors.UnsupportedError, match="nested more than 2000 deep") as caught:
+        evaluate(kernel, 5)
+    assert "in call10" in str(caught.value) and str(caught.value).count("called from") < 20
 
 
 @cuda.jit(device=True)

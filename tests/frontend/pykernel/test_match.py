@@ -1,15 +1,12 @@
 """`match` in kernels: Numba compiles values, constants, alternatives, captures and guards, and refuses the bytecode of
 patterns of sequences, mappings and classes. The same text under Numba's CPU compiler gives the same values."""
 
-import sys
-
 import numba_oracle
 import numpy as np
 import pytest
 from cudasim import cuda, errors
 from kernel_checks import refusal
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 10), reason="match came with Python 3.10")
 ORACLE = numba_oracle.start()
 
 PROGRAM = """def kernel(out, values):

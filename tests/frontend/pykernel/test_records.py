@@ -426,3 +426,20 @@ def test_a_packed_field_is_an_aligned_one_through_the_array():
         out[0] = a.x[1]
 
     assert evaluate(kernel, np.array([(1, 2.5), (3, 4.5)], ODD)) == 4.5
+
+
+def test_complex_fields_lie_where_their_components_may():
+    """NumPy and CUDA align a complex number as its components, so complex64 may begin behind an int32."""
+    packed = np.dtype([("n", np.int32), ("z", np.complex64), ("w", np.complex64, 2)], align=True)
+    assert packed.fields["z"][1] == 4
+
+    def kernel(out, a, value):
+        a[0].z = value
+        a[0]["w"][1] = 1 + 2j
+        a[1].z = a[0].z
+        a[1].w[0] = 3
+        out[0] = a[1].z.imag + a[0].w[1].imag + a[1]["w"][0].real
+
+    a = np.zeros(2, packed)
+    assert evaluate(kernel, a, 1.5 - 2.5j) == -2.5 + 2 + 3
+    assert a[0]["z"] == a[1]["z"] == np.complex64(1.5 - 2.5j) and a[0]["w"].tolist() == [0, 1 + 2j] and a[1]["w"][0] == 3

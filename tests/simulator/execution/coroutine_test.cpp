@@ -92,6 +92,42 @@ end:
                     ->resume_points.empty());
 }
 
+/// A tree reduction over 64 threads. Whether a thread adds in one step follows from whether it added in the one before,
+/// so the optimiser would like to join the branches around the barriers.
+const char* const tree = R"(
+  store i32 %t, ptr addrspace(3) %s, align 4
+  call void @llvm.nvvm.barrier0()
+  br label %step
+step:
+  %n = phi i32 [ 32, %0 ], [ %half, %met ]
+  %adds = icmp ult i32 %t, %n
+  br i1 %adds, label %add, label %met
+add:
+  %other = add i32 %t, %n
+  %q = getelementptr [64 x i32], ptr addrspace(3) @tile, i32 0, i32 %other
+  %a = load i32, ptr addrspace(3) %s, align 4
+  %b = load i32, ptr addrspace(3) %q, align 4
+  %sum = add i32 %a, %b
+  store i32 %sum, ptr addrspace(3) %s, align 4
+  br label %met
+met:
+  call void @llvm.nvvm.barrier0()
+  %half = lshr i32 %n, 1
+  %more = icmp ne i32 %half, 0
+  br i1 %more, label %step, label %end
+end:
+  %total = load i32, ptr addrspace(3) @tile, align 4
+  store i32 %total, ptr addrspace(1) %p, align 4
+  ret void
+)";
+
+TEST(CoroutineKernels, have_no_barrier_copied_behind_a_branch_on_the_thread) {
+    // One in front of the loop and, unrolled, six in it.
+    for (const bool checks : {true, false}) {
+        EXPECT_LE(compiled(kernel(tree), {.memory_checks = checks})->resume_points.size(), 7U) << checks;
+    }
+}
+
 TEST_P(Coroutines, a_local_array_is_each_threads_own_across_barriers) {
     const auto image = kernel(R"(
   %a = alloca [8 x i32], align 4

@@ -131,6 +131,34 @@ define void @k() {
     EXPECT_EQ(findings::coordinates(raised.error()->thread), "tid=[0, 0, 0] ctaid=[0, 0, 0]");
 }
 
+TEST_P(IrFaults, negative_indices_are_wrapped_counted_or_raised) {
+    auto image = ir_image(R"(
+define void @k() {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %wide = zext i32 %t to i64
+  %before = sub i64 %wide, 2
+  %i = call i64 @__cudasim_check_index(i64 %before, i64 40, i32 1)
+  %meant = call i64 @__cudasim_check_index(i64 -1, i64 40, i32 0), !cudasim.meant !{}
+  ret void
+})");
+    EXPECT_TRUE(run_ir(image, {2}, {32}).findings.empty());
+    LaunchOptions chosen = options();
+    chosen.wrap = Wrap::warn;
+    auto counted = device().launch(*image_, "k", {{2}, {32}}, {}, chosen);
+    ASSERT_EQ(counted.findings.size(), 1U);
+    EXPECT_EQ(counted.error(), nullptr);
+    EXPECT_EQ(counted.findings[0].kind, FindingKind::negative_index);
+    EXPECT_EQ(counted.findings[0].count, 4U);
+    EXPECT_EQ(counted.findings[0].threads, 4U);
+    EXPECT_EQ(counted.findings[0].message, "index -2 wraps around to element 38 of axis 1 with size 40");
+    chosen.wrap = Wrap::error;
+    auto raised = device().launch(*image_, "k", {{2}, {32}}, {}, chosen);
+    ASSERT_NE(raised.error(), nullptr);
+    EXPECT_EQ(raised.error()->kind, FindingKind::negative_index);
+    EXPECT_EQ(raised.error()->exception_type, "IndexError");
+    EXPECT_EQ(findings::coordinates(raised.error()->thread), "tid=[0, 0, 0] ctaid=[0, 0, 0]");
+}
+
 TEST_P(IrFaults, endless_loops_stop_at_the_time_limit) {
     auto image = ir_image(R"(
 define void @k(ptr %p) {

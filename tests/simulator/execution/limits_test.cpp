@@ -1,5 +1,6 @@
 // What the device forbids (E8): codes of the CUDA driver, and the limit in the message.
 #include "simulator/execution/launch_limits.h"
+#include "simulator/jit/abi.h"
 #include "tests/simulator/execution/engine_fixture.h"
 
 namespace cudasim::execution {
@@ -29,6 +30,17 @@ TEST(Limits, grids_beyond_the_limits_and_zero_extents_are_refused) {
     expect_refused({{1, 65536}, {1}}, "65535");
     expect_refused({{0}, {1}}, "at least 1");
     expect_refused({{1}, {1, 0}}, "at least 1");
+}
+
+TEST(Limits, no_device_allows_extents_that_compiled_code_does_not_count_on) {
+    DeviceProfile huge = h100();
+    huge.max_block = {1U << 20, 1U << 20, 1U << 20};
+    huge.max_threads_per_block = 1U << 31;
+    huge.max_grid = {~0U, ~0U, ~0U};
+    EXPECT_NO_THROW(check_configuration(huge, {{jit::largest_grid_extent}, {jit::largest_block_extent}, 0}));
+    EXPECT_THROW(check_configuration(huge, {{1}, {jit::largest_block_extent + 1}, 0}), CudaError);
+    EXPECT_THROW(check_configuration(huge, {{1}, {1, 1, jit::largest_block_extent + 1}, 0}), CudaError);
+    EXPECT_THROW(check_configuration(huge, {{jit::largest_grid_extent + 1}, {1}, 0}), CudaError);
 }
 
 TEST(Limits, shared_memory_of_480_kib_is_refused_227_kib_runs) {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <cstdlib>
 #include <stdexcept>
@@ -163,6 +164,8 @@ void Machine::run_bytes(std::string_view kernel, const Launch& launch,
         block.parameters = parameters.data();
         block.globals_base = globals_;
         block.shadow_base = Shadow::instance().base();
+        std::array<std::uint64_t, captured_slots> captured{};
+        block.captured = captured.data();
         ThreadContext context{};
         context.end = block.thread_count;
         context.fuel = fuel_per_slice;
@@ -226,9 +229,13 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
 void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) { cudasim_hook_yield(context, site); }
 
 void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size,
-                              std::int32_t axis, std::uint32_t site) {
-    record("index_fault", context, {index, size, axis}, site);
+                              std::int32_t axis, std::int32_t is_unsigned, std::uint32_t site) {
+    record("index_fault", context, {index, size, axis, is_unsigned}, site);
     end_thread();
+}
+void cudasim_hook_index_wraps(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
+                              std::uint32_t site) {
+    record("index_wraps", context, {index, size, axis}, site);
 }
 void cudasim_hook_access_check(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
                                std::uint32_t flags, std::uint32_t site) {

@@ -59,10 +59,38 @@ TEST(VectorAdd, names_thread_index_and_place_of_an_index_out_of_bounds) {
     const Event& event = machine.events.front();
     EXPECT_EQ(event.hook, "index_fault");
     EXPECT_EQ(event.thread, 9U);
-    EXPECT_EQ(event.values, (std::vector<std::int64_t>{9, 9, 0}));
+    EXPECT_EQ(event.values, (std::vector<std::int64_t>{9, 9, 0, 0}));
     EXPECT_EQ(machine.place(event), "/home/me/add.py:6:19 in add");
     EXPECT_EQ(c[8], 2.0F);
     EXPECT_EQ(c[9], 0.0F);
+}
+
+/// Bytes of machine code of a kernel that stores at the index of its thread in the grid.
+std::uintptr_t code_bytes(const std::string& check) {
+    const std::string ir = module_head() + R"(
+define void @store(ptr addrspace(1) %a, i64 %size) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %ctaid = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %t = zext i32 %tid to i64
+  %c = zext i32 %ctaid to i64
+  %n = zext i32 %ntid to i64
+  %base = mul i64 %c, %n
+  %i = add i64 %base, %t
+  %checked = call i64 @)" + check + R"((i64 %i, i64 %size, i32 0)
+  %p = getelementptr i8, ptr addrspace(1) %a, i64 %checked
+  store i8 1, ptr addrspace(1) %p, align 1, !cudasim.checked !0
+  ret void
+}
+!0 = !{}
+)" + kernels({"store"});
+    const auto compiled = Machine(ir).compile("store");
+    return compiled->code[0].second - compiled->code[0].first;
+}
+
+TEST(VectorAdd, an_index_in_the_grid_is_known_not_to_be_negative) {
+    // The cold paths tell the engine of the index's sign, which takes some bytes of either; a comparison takes more.
+    EXPECT_LE(code_bytes("__cudasim_check_index"), code_bytes("__cudasim_check_unsigned_index"));
 }
 
 TEST(VectorAdd, knows_its_parameters_and_where_its_code_is) {

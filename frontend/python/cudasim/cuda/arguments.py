@@ -61,6 +61,19 @@ class Intent:
         return types.public(type_name(self.value))
 
 
+    def to_device(self, retr, stream=0):
+        """The array on the device, for argument extensions that make it themselves.
+
+        :param retr: gets what copies the array back when the kernel has run, where that is wanted
+        """
+        from cudasim.cuda.array_functions import auto_device
+
+        on_device, is_copy = auto_device(self.value, stream, copy=self.copies_in)
+        if is_copy and self.copies_out:
+            retr.append(lambda: on_device.copy_to_host(self.value, stream))
+        return on_device
+
+
 class In(Intent):
     """Copied to the device only."""
 

@@ -16,11 +16,10 @@ import numpy as np
 from cudasim import options
 from cudasim._cuda_errors import CudaAPIError, CudaDriverError
 from cudasim._numba_config import poses_as_gpu
-from cudasim._tracebacks import warn_at_users_line
+from cudasim._warnings import warn_at_users_line
 from cudasim.cuda.context_memory import ContextMemory
 from cudasim.cuda.context_modules import ContextModules
 from cudasim.cuda.device import are_made, devices, initialisation_error
-from cudasim.errors import CudasimWarning
 
 _forked_after_use = False  # whether this process was forked when its parent had used CUDA, and nobody has been told
 
@@ -44,7 +43,9 @@ class _AfterFork(list):
         if options.get("strict") or poses_as_gpu():
             raise CudaDriverError(f"{message}. {advice}")
         _thread.stack, _forked_after_use = list(list.__iter__(self)), False
-        warn_at_users_line(f"{message}; here it goes on with a copy of all device memory. {advice}", CudasimWarning)
+        warn_at_users_line(
+            "used-before-fork", f"{message}; here it goes on with a copy of all device memory. {advice}"
+        )
         return len(_thread.stack)
 
 
@@ -342,6 +343,26 @@ def close():
 
 
 reset = close
+
+
+@contextlib.contextmanager
+def other_devices():
+    """For the length of the block this host thread sees the devices that the options in force name, as a program does that
+    begins with them. At the end their contexts are destroyed, with the memory of their arrays."""
+    from cudasim.cuda import device, stream_work
+
+    stream_work.synchronize()
+    before, _thread.stack = _thread.stack, []
+    try:
+        with device.other_devices():
+            try:
+                yield
+            finally:
+                stream_work.drop()
+                if are_made():
+                    close()
+    finally:
+        _thread.stack = before
 
 
 @contextlib.contextmanager

@@ -4,11 +4,13 @@ The option `device` names them, several separated by commas; they are made at th
 in a host thread is context.py's.
 """
 
+import contextlib
+import operator
 import os
 import threading
 
 from cudasim import _numba_config, options
-from cudasim._cuda_errors import CudaSupportError
+from cudasim._cuda_errors import CudaAPIError, CudaSupportError
 from cudasim.cuda.device_attributes import ATTRIBUTES
 
 _DISABLED = (
@@ -66,7 +68,7 @@ def _visible_devices():
             f"{text!r} shows none of the {len(every)} simulated devices ({', '.join(key for key, _ in every)}). Unset "
             "it, or simulate more devices: CUDASIM_DEVICE=h100,h100"
         )
-    return tuple(Device(number, key, position) for number, (key, position) in enumerate(chosen))
+    return tuple(Device._made(number, key, position) for number, (key, position) in enumerate(chosen))
 
 
 def _named(name, every):
@@ -83,6 +85,24 @@ def _uuid(key, position):
     return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'cudasim:{key}:{position}')}"
 
 
+_sets_of_devices = {}  # (option device, option device_memory) → devices, of other_devices()
+
+
+@contextlib.contextmanager
+def other_devices():
+    """For the length of the block the program sees the devices that the options in force name, others than before it. Blocks
+    with the same options see the same ones."""
+    global _devices
+    key = options.get("device"), options.get("device_memory")
+    with _lock:
+        before, _devices = _devices, _sets_of_devices.get(key, ())
+    try:
+        yield
+    finally:
+        with _lock:
+            _sets_of_devices[key], _devices = _devices, before
+
+
 def are_made():
     """Whether the devices are there, so that the options that describe them cannot change any more."""
     return bool(_devices)
@@ -96,18 +116,35 @@ class _DeviceName(str):
 
 
 class Device:
-    """One simulated device. Attributes in capitals are those of the CUDA driver, from the device's profile."""
+    """One simulated device. Attributes in capitals are those of the CUDA driver, from the device's profile.
 
-    def __init__(self, number, key, position):
+    `Device(0)` is the one that has this number, as `cuda.gpus[0]` has it.
+    """
+
+    def __new__(cls, devnum):
         """
-        :param position: its place among the simulated devices, whichever the program sees
+        :raises CudaAPIError: 101 when there is no such device
         """
-        self.id = number
-        self._key = key
-        self._position = position
-        self._native = None
-        self.PCI_BUS_ID = position + 1
-        self.primary_context = None  # context.py's
+        number = operator.index(devnum)
+        if not 0 <= number < len(devices()):
+            raise CudaAPIError(
+                101,
+                f"Call to cuDeviceGet results in CUDA_ERROR_INVALID_DEVICE: there is no device {number}; the simulated "
+                f"devices that the program sees are {', '.join(str(known.id) for known in devices())}",
+            )
+        return devices()[number]
+
+    @classmethod
+    def _made(cls, number, key, position):
+        """A new device. :param position: its place among the simulated devices, whichever the program sees"""
+        made = super().__new__(cls)
+        made.id = number
+        made._key = key
+        made._position = position
+        made._native = None
+        made.PCI_BUS_ID = position + 1
+        made.primary_context = None  # context.py's
+        return made
 
     @property
     def native(self):
@@ -172,12 +209,6 @@ class Device:
 
     def __repr__(self):
         return f"<CUDA device {self.id} '{self.name}'>"
-
-    def __eq__(self, other):
-        return isinstance(other, Device) and self.id == other.id
-
-    def __hash__(self):
-        return hash(self.id)
 
     def get_primary_context(self):
         """The device's context; it does not become current."""

@@ -42,7 +42,7 @@ ATTRIBUTES = {
     "GPU_OVERLAP": (15, _YES),
     "MULTIPROCESSOR_COUNT": (16, _entry("multiprocessors")),
     "KERNEL_EXEC_TIMEOUT": (17, _NO),
-    "INTEGRATED": (18, _NO),
+    "INTEGRATED": (18, lambda p: int(p["integrated"])),
     "CAN_MAP_HOST_MEMORY": (19, _YES),
     "COMPUTE_MODE": (20, _NO),
     "MAXIMUM_TEXTURE1D_WIDTH": (21, _constant(131072)),

@@ -268,6 +268,7 @@ class DeviceContents(DeviceNDArrayBase):
 
     def _read(self, stream=0):
         """The elements as a new host array of the same strides."""
+        self._check_owner("cuMemcpyDtoH")  # before the host allocates as much
         if self.layout != "A":
             host = np.empty(self.shape, self.dtype, order=self.layout)
             if host.nbytes:

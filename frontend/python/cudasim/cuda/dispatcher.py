@@ -11,11 +11,12 @@ import contextlib
 import operator
 import sys
 import threading
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
 from cudasim import _native, options, types
+from cudasim._tracing import lines_are_watched
 from cudasim.cuda import early_access, launchconfig, stream_work
 from cudasim.cuda.arguments import convertible, type_name
 from cudasim.cuda.context import current_device
@@ -24,11 +25,10 @@ from cudasim.cuda.device_function import DeviceFunction
 from cudasim.cuda.function_state import function_from, state_of
 from cudasim.cuda.inspection import InspectedFunction
 from cudasim.cuda.kernel import CompiledKernel, make_kernel
-from cudasim.cuda.launch_configuration import check_stream_device, fits, not_configured, parse_brackets
+from cudasim.cuda.launch_configuration import check_stream_device, checked_count, fits, not_configured, parse_brackets
 from cudasim.cuda.performance_warnings import warn_of_small_grid
 from cudasim.cuda.stream import key_of
 
-_gettrace = sys.gettrace
 _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
 #: Configurations and array types that one dispatcher remembers; a launch in a loop over sizes must not grow.
 _CACHED_CONFIGURATIONS = 256
@@ -37,7 +37,7 @@ _CACHED_CONFIGURATIONS = 256
 class CompileStatistics(NamedTuple):
     """Of a dispatcher with cache=True: the cache's folder (else None), and signature → how often found there, or not."""
 
-    cache_path: Optional[str]
+    cache_path: str | None
     cache_hits: collections.Counter
     cache_misses: collections.Counter
 
@@ -95,7 +95,7 @@ class ConfiguredKernel(_native.FramelessCall):
             check_stream_device(self.stream or None, device)
             kernel = self._kernel_for(args, key)
             entry = self._entries[device.id, key] = kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)
-        if _gettrace() is not None:
+        if lines_are_watched():
             entry = self._traced_entry(entry, device, key)
         if self.pre_launch_callbacks:
             self._call_back(entry.kernel, args)
@@ -104,7 +104,7 @@ class ConfiguredKernel(_native.FramelessCall):
         elif plain and entry.takes_values:
             report = entry.launch(entry.pack(*values))
             if report is not None:
-                entry.deliver(report)
+                entry.deliver(report, args)
         else:
             entry.run(args)
 
@@ -170,6 +170,8 @@ class ForAll(_native.FramelessCall):
 
     def __init__(self, dispatcher, ntasks, tpb, stream, sharedmem):
         super().__init__(self._run)
+        checked_count(ntasks, "ntasks", "threads that forall() is to start")
+        checked_count(tpb, "tpb", "threads per block")
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         self.dispatcher, self.ntasks, self.stream, self.sharedmem = dispatcher, ntasks, stream, sharedmem

@@ -9,6 +9,7 @@ return (rule V7).
 
 import ctypes
 import functools
+import operator
 import os
 
 import numpy as np
@@ -24,6 +25,21 @@ from cudasim.cuda.host_visible import HostRange
 def failure(call, code, message):
     """The error of a driver's call. :param code: a CUresult, or its number"""
     return CudaAPIError(int(code), f"Call to {call} results in {binding.CUresult(code).name}: {message}")
+
+
+def checked_size(call, size):
+    """A number of bytes that a call can be given.
+
+    :raises CudaAPIError: 1 for those that no memory has
+    :raises TypeError: for what is no integer
+    """
+    try:
+        size = operator.index(size)
+    except TypeError:
+        raise TypeError(f"{call}: a size is a number of bytes, an integer; got {size!r}") from None
+    if not 0 <= size < 1 << 63:
+        raise failure(call, 1, f"{size} bytes: {'no memory is so large' if size > 0 else 'a size is 0 or more'}")
+    return size
 
 
 def _current_device():
@@ -193,17 +209,18 @@ class MemoryCalls:
     # -- copies -------------------------------------------------------------------------------------------
 
     def cuMemcpyHtoD(self, target, source, size):  # noqa: N802
-        address = address_of(target)
+        address, size = address_of(target), checked_size("cuMemcpyHtoD", size)
         if size:
             _device_of(address).native.copy_to_device(address, _host_bytes(address_of(source), size))
 
     def cuMemcpyDtoH(self, target, source, size):  # noqa: N802
-        address = address_of(source)
+        address, size = address_of(source), checked_size("cuMemcpyDtoH", size)
         if size:
             _device_of(address).native.copy_from_device(_host_bytes(address_of(target), size), address)
 
     def cuMemcpyDtoD(self, target, source, size):  # noqa: N802
         to, start = address_of(target), address_of(source)
+        size = checked_size("cuMemcpyDtoD", size)
         if not size:
             return
         device = _device_of(to)
@@ -215,7 +232,7 @@ class MemoryCalls:
         device.native.copy_to_device(to, staging)
 
     def cuMemsetD8(self, target, value, size):  # noqa: N802
-        address = address_of(target)
+        address, size = address_of(target), checked_size("cuMemsetD8", size)
         if size:
             _device_of(address).native.fill(address, value & 0xFF, size)
 

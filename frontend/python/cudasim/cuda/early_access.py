@@ -15,8 +15,9 @@ import weakref
 
 import numpy as np
 
-from cudasim import _native, errors
-from cudasim._tracebacks import calling_frame, warn_at
+from cudasim import _native
+from cudasim._tracebacks import calling_frame
+from cudasim._warnings import warn_at
 from cudasim.cuda import host_visible
 from cudasim.cuda.array_layout import extent_in_bytes
 
@@ -80,7 +81,7 @@ class Watch:
             f"to be complete{_ADVICE}"
         )
         file, line, scope = self._place or ("<another thread>", 0, {})
-        warn_at(message, errors.CudasimWarning, file, line, scope)
+        warn_at(_KIND, message, file, line, scope)
 
     def __del__(self):
         if self._number >= 0:  # the work was dropped

@@ -9,7 +9,8 @@ import warnings
 
 import numpy as np
 
-from cudasim import _native, errors
+from cudasim import _native
+from cudasim._warnings import warn_at_users_line
 from cudasim.cuda.array_functions import to_device
 from cudasim.cuda.array_interface import as_device_array, is_cuda_array
 from cudasim.cuda.borrowed_memory import BorrowedMemory
@@ -223,10 +224,9 @@ def _checked_out(out, shape, dtype):
             f"out= has shape {out.shape} and dtype {out.dtype}, the result has shape {shape} and dtype {dtype}"
         )
     if len(shape) > 1:
-        warnings.warn(
+        warn_at_users_line(
+            "not-gpu-code",
             "out= with a host array of several dimensions works here; numba.cuda refuses it (AssertionError): pass a "
             "device array",
-            errors.CudasimWarning,
-            stacklevel=3,
         )
     return out

@@ -1,6 +1,6 @@
 """The engine's device with the rule of CUDA's synchronous calls: they wait for the work in the device's streams."""
 
-from cudasim import _native
+from cudasim import _native, device_profiles
 from cudasim.cuda import stream_work
 
 
@@ -8,8 +8,15 @@ class EngineDevice(_native.Device):
     """Copies and fills that name no stream run after everything that was enqueued before them."""
 
     def __init__(self, profile, memory, number):
-        super().__init__(profile, memory)
+        """
+        :param profile: an entry of the option `device`
+        """
+        super().__init__(_native.DeviceProfile(device_profiles.profile(profile)), memory)
         self._number = number
+
+    def contains(self, address, size):
+        """Whether the bytes are those of one live allocation; numbers of any size."""
+        return 0 <= address < 1 << 64 and 0 <= size < 1 << 64 and super().contains(address, size)
 
     def copy_to_device(self, target, source):
         if stream_work.busy:

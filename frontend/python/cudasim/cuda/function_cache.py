@@ -54,7 +54,7 @@ def _place_of(file):
     if os.path.isfile(file):
         state = os.stat(file)
         stamp = state.st_mtime, state.st_size
-        nested = "_".join((os.path.basename(parent), hashlib.sha1(parent.encode()).hexdigest()))
+        nested = "_".join((os.path.basename(parent), hashlib.sha1(os.fsencode(parent)).hexdigest()))
         chosen = _numba_config.setting("CACHE_DIR")
         folders = [
             *([os.path.join(chosen, nested)] if chosen else []),
@@ -62,7 +62,7 @@ def _place_of(file):
             os.path.join(_user_folder(), nested),
         ]
     elif "ipykernel_" in file or file.startswith("<ipython-input"):  # a cell of a notebook
-        stamp = hashlib.sha256("".join(linecache.getlines(file)).encode()).hexdigest()
+        stamp = hashlib.sha256("".join(linecache.getlines(file)).encode(errors="surrogatepass")).hexdigest()
         folders = [os.path.join(_user_folder(), "ipython")]
     else:
         return None

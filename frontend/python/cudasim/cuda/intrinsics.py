@@ -5,10 +5,7 @@ On the host these are objects that only carry the name by which the kernel compi
 """
 
 from cudasim import _native
-
-
-class _InKernelsOnly(NotImplementedError, AttributeError):
-    """A value that exists only in kernels was asked for; an AttributeError, so that hasattr() can ask."""
+from cudasim.errors import KernelOnlyError
 
 
 class Intrinsic:
@@ -43,7 +40,7 @@ class Intrinsic:
         if name.startswith("__"):
             raise AttributeError(f"{intrinsic} has no attribute {name!r}")
         if intrinsic in _VALUES:
-            raise _InKernelsOnly(
+            raise KernelOnlyError(
                 f"{intrinsic}.{name} has a value in a kernel only: use it in a function "
                 "decorated with @cuda.jit"
             )

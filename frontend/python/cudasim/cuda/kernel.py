@@ -89,7 +89,7 @@ class LaunchEntry:
             if report is None:
                 copies.write_back()
             else:
-                self.deliver(report, copies.write_back)
+                self.deliver(report, args, copies.write_back)
             return args  # what the buffer points to lives until here
 
         return launch, copies
@@ -101,14 +101,17 @@ class LaunchEntry:
         def launch():
             report = self.launch(buffer)
             if report is not None:
-                self.deliver(report)
+                self.deliver(report, args)
             return args
 
         return launch
 
-    def deliver(self, report, write_back=lambda: None):
+    def deliver(self, report, args, write_back=lambda: None):
         """Raises or warns what a launch's report says."""
-        _reporting.deliver(report, self.kernel.py_func.__globals__, write_back, self.kernel.exceptions)
+        code = self.kernel.py_func.__code__
+        arguments = dict(zip(code.co_varnames[: code.co_argcount], args))
+        names = self.kernel.py_func.__globals__
+        _reporting.deliver(report, names, write_back, self.kernel.exceptions, arguments=arguments)
 
 
 def launch_options(name, mode, target_options):
@@ -117,6 +120,7 @@ def launch_options(name, mode, target_options):
         "policy": options.get("policy"),
         "seed": options.get("seed") % 2**64,
         "raise_float_division": bool(target_options.get("debug", False)) or options.get("raise_float_division"),
+        "wrap": options.get("wrap"),
         "strict": options.get("strict"),
         "max_faults": options.get("max_faults"),
         "progress": _progress.shown_as(name, mode),

@@ -4,8 +4,8 @@ import functools
 import inspect
 import types
 
-from cudasim import _native, errors
-from cudasim._tracebacks import warn_at_users_line
+from cudasim import _native
+from cudasim._warnings import warn_at_users_line
 
 _COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -71,9 +71,9 @@ def _function_of_partial(partial, device):
     arrays = {} if device else {name: value for name, value in bound.arguments.items() if _holds_array(value)}
     constants = {name: value for name, value in bound.arguments.items() if name not in arrays}
     warn_at_users_line(
+        "not-gpu-code",
         f"functools.partial of {function.__name__}(): cudasim runs it as a kernel, numba.cuda refuses it; on a GPU pass "
         "all arguments at the launch",
-        errors.CudasimWarning,
     )
     if constants:
         from cudasim._bound_function import bind

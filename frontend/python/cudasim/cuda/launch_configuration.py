@@ -38,6 +38,12 @@ def _advice(items):
     )
 
 
+def checked_count(value, name, meaning):
+    """:raises TypeError: for anything but an integer; floats too, even whole ones"""
+    if not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} is the number of {meaning}, an integer; got {value!r}{_advice([value])}")
+
+
 def check_extents(extents, name):
     """Extents that CUDA's launch interface cannot even express (limits of the device are the engine's to check).
 

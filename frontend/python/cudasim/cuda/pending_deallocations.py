@@ -11,8 +11,9 @@ import contextlib
 
 from cudasim import _numba_config
 
-#: Simulated device memory is the host's, which has other uses for it: more than this never waits. Bytes.
-MOST_PENDING = 256 << 20
+#: Simulated device memory is the host's, which has other uses for it: more than this never waits. Bytes. Memory that is
+#: handed out again has its pages already; faults for fresh ones cost as much as a ufunc that writes them.
+MOST_PENDING = 32 << 20
 
 
 class UnknownSize(int):

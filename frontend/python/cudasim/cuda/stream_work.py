@@ -17,7 +17,7 @@ import traceback
 import warnings
 
 from cudasim import _native, options
-from cudasim._tracebacks import calling_frame
+from cudasim._tracebacks import calling_frame, without_package_frames
 from cudasim.cuda import early_access
 from cudasim.cuda.context import calls_forbidden, not_permitted
 
@@ -265,12 +265,18 @@ def _register_at_exit():
 
 
 def _finish():
-    """What is enqueued runs before the interpreter ends; callbacks that do not end are left."""
+    """What is enqueued runs before the interpreter ends; callbacks that do not end are left. Errors are reported as those that
+    nobody catches, and the process fails: its exit status is 1 where it would be 0."""
     if not (busy or _failures) or _thread.in_run:
         return
     early_access.allow()
     _timeline.run(_timeline.tails(), *_order(), most_idle_seconds=_AT_EXIT_SECONDS)
-    raise_failures()
+    try:
+        raise_failures()
+    except Exception as error:  # noqa: BLE001 - nobody is left to catch it
+        _native.fail_at_exit()
+        error = error.with_traceback(without_package_frames(error.__traceback__))
+        sys.excepthook(type(error), error, error.__traceback__)
 
 
 def _after_fork_in_child():

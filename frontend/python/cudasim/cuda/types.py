@@ -1,11 +1,19 @@
 """numba.cuda.types: Numba's own types where numba has been imported (as in numba-cuda), else cudasim's."""
 
+import sys
+
 from cudasim import _numba_types, _value_types, types as _types
 from cudasim.types import real_numba_types as _real
 
 #: A package in numba-cuda; its modules are Numba's own (cudasim/switch.py).
 __path__ = []
 
+#: Modules in it, which are this one (cudasim/switch.py).
+PARTS = frozenset(
+    f"{prefix}{name}"
+    for prefix in ("", "cuda_")
+    for name in ("abstract", "common", "containers", "ext_types", "function_type", "functions", "iterators", "misc", "npytypes", "scalars")
+)
 #: numba-cuda's own, which Numba's module of types lacks.
 _OURS = ("Dim3", "GridGroup", "dim3", "grid_group")
 
@@ -14,6 +22,8 @@ def __getattr__(name):
     numba_types = _real()
     if numba_types is not None and hasattr(numba_types, name):
         return getattr(numba_types, name)
+    if name in PARTS:
+        return sys.modules[__name__]
     if name in _OURS:
         return _numba_types.device_types()[name]
     if name == "bool":

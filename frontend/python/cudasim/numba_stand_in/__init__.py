@@ -6,7 +6,6 @@ and njit, jit, vectorize, prange, which run functions as plain Python and say so
 
 import functools as _functools
 import os as _os
-import warnings as _warnings
 
 import numpy as _np
 from numba.core import config, errors, types
@@ -24,13 +23,12 @@ prange = range
 
 @_functools.cache
 def _say_once():
-    from cudasim.errors import CudasimWarning
+    from cudasim._warnings import warn_at_users_line
 
-    _warnings.warn(
+    warn_at_users_line(
+        "no-numba",
         "numba is not installed: functions decorated with @njit or @jit run as plain Python, slowly; "
         "kernels (@cuda.jit) are not affected",
-        CudasimWarning,
-        stacklevel=4,
     )
 
 

@@ -12,13 +12,15 @@ not-gpu-code  Numba's CUDA target refuses it too, so this kernel runs on no GPU:
 never         a result would hide the mistake (a run-time shape, a returned value, an unknown name): the refusal
 """
 
+import functools
 import types as python_types
-import warnings
+from typing import Optional
 
 from cudasim import errors, options
 from cudasim._compiler import DEBUGGER_CALLS
 from cudasim._numba_config import poses_as_gpu
 from cudasim._tracebacks import OWN_CODE
+from cudasim._warnings import warn_at
 from cudasim.cuda.kernel import CompiledKernel
 from cudasim.python_mode.reach import names_in, reachable_functions
 
@@ -41,6 +43,33 @@ class Reason:
         return self.refusal is not None and self.refusal.standing == "not-yet"
 
 
+@functools.cache
+def unavailable() -> Optional[str]:
+    """Why this CPython has no Python mode, in a sentence; None where it has (frontend/pyfiber/CMakeLists.txt)."""
+    try:
+        from cudasim import _pyfiber  # noqa: F401
+    except ImportError as error:
+        return str(error)
+    return None
+
+
+def _run_compiled_instead(reason: str, file: str, line: int) -> None:
+    """Warns that a kernel runs compiled although something asks for Python mode; once for each reason."""
+    if reason not in _warned:
+        _warned.add(reason)
+        message = f"{reason}: {unavailable()}, so kernels run compiled"
+        warn_at("python-mode", message, file, line)
+
+
+_warned = set()
+
+
+def _without_python_mode(refusal: Exception) -> Exception:
+    """The compiler's refusal, which names the construct, saying that Python mode cannot stand in either."""
+    refusal.args = (f"{refusal.args[0]}\n{unavailable()}, which could run this kernel", *refusal.args[1:])
+    return refusal
+
+
 def _python_kernel(dispatcher, argument_types, converts, reason=None, refusal=None, constants=()):
     from cudasim.python_mode.kernel import PythonKernel
 
@@ -59,40 +88,50 @@ def choose_kernel(dispatcher, argument_types, converts):
         kernel = CompiledKernel(
             dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, without_debuggers=debugger is not None
         )
-    except Exception as refusal:
-        if getattr(refusal, "standing", "never") == "never":
+    except Exception as error:
+        if getattr(error, "standing", "never") == "never":
             raise
+        refusal = error.with_traceback(None)
+    else:
+        refusal = None
+    if refusal is not None:
+        if unavailable():
+            raise _without_python_mode(refusal)
         not_gpu_code = refusal.standing == "not-gpu-code"
-        if not_gpu_code:
-            _report_not_gpu_code(dispatcher, refusal)
-        reason = debugger or Reason(refusal.reason, *_visible_place(dispatcher, refusal), refusal)
+        # With strict checking, and where programs are told that this is a GPU, no warning will do.
+        if not_gpu_code and (options.get("strict") or poses_as_gpu()):
+            raise refusal
+        reason = debugger or Reason(refusal.reason, *_visible_place(dispatcher.py_func, refusal), refusal)
         if options.get("mode") == "python":
             reason = None
         return _python_kernel(dispatcher, argument_types, converts, reason, refusal if not_gpu_code else None)
     if debugger is None and options.get("mode") == "auto":
         return kernel
+    if unavailable():
+        if debugger is None:
+            raise errors.UnsupportedError(f"CUDASIM_MODE=python: {unavailable()}")
+        _run_compiled_instead(f"{debugger.text.partition('(')[0]}() in {dispatcher.__name__}() is ignored", debugger.file,
+                              debugger.line)  # fmt: skip
+        return kernel
     return _python_kernel(dispatcher, argument_types, converts, debugger, constants=kernel.constants)
 
 
-def _report_not_gpu_code(dispatcher, refusal):
-    """A warning, or the refusal: with strict checking, and where programs are told that this is a GPU."""
-    if options.get("strict") or poses_as_gpu():
-        raise refusal
+def warn_of_not_gpu_code(name, function, refusal):
+    """The warning that a kernel runs here only."""
     message = (
-        f"not-gpu-code: {dispatcher.__name__}() runs here, in CPython, but on no GPU: Numba's CUDA target refuses it "
+        f"not-gpu-code: {name}() runs here, in CPython, but on no GPU: Numba's CUDA target refuses it "
         f"with {type(refusal).__name__}: {refusal.reason}"
     )
-    warning = errors.CudasimWarning(message)
-    warning.finding = refusal.findings[0]._replace(severity="warning")
-    warnings.warn_explicit(warning, errors.CudasimWarning, *_visible_place(dispatcher, refusal), registry={})
+    finding = refusal.findings[0]._replace(severity="warning")
+    warn_at("not-gpu-code", message, *_visible_place(function, refusal), finding=finding)
 
 
-def _visible_place(dispatcher, refusal):
+def _visible_place(function, refusal):
     """File and line of what was refused; in the package's own device code (ufuncs, cuda.random) that of the function
     that it is for."""
     if not refusal.file.startswith(OWN_CODE):
         return refusal.file, refusal.line
-    code = getattr(dispatcher.py_func, "__wrapped__", dispatcher.py_func).__code__
+    code = getattr(function, "__wrapped__", function).__code__
     return code.co_filename, code.co_firstlineno
 
 
@@ -113,7 +152,7 @@ def _lines_naming(code, name):
 
     line = code.co_firstlineno
     for step in dis.get_instructions(code):
-        line = step.starts_line or line
+        line = getattr(step, "line_number", step.starts_line) or line  # starts_line is a bool from CPython 3.13 on
         if step.argval == name:
             yield line
     for constant in code.co_consts:
@@ -122,10 +161,17 @@ def _lines_naming(code, name):
 
 
 def kernel_for_tracer(dispatcher, kernel, argument_types):
-    """The kernel to launch while a trace function is set: a PythonKernel if the tracer wants to see its lines."""
+    """The kernel to launch while lines are watched: a PythonKernel if the debugger or tool wants to see its own."""
+    if kernel.mode == "python" or options.get("mode") == "native":
+        return kernel
+    if unavailable():
+        code = dispatcher.py_func.__code__
+        _run_compiled_instead("debuggers and coverage tools do not see the lines of kernels", code.co_filename,
+                              code.co_firstlineno)  # fmt: skip
+        return kernel
     from cudasim.python_mode import debuggers
 
-    if kernel.mode == "python" or options.get("mode") == "native" or not debuggers.wants_lines_of(dispatcher.py_func):
+    if not debuggers.wants_lines_of(dispatcher.py_func):
         return kernel
     traced = dispatcher._traced
     if argument_types not in traced:

@@ -9,7 +9,7 @@ import contextlib
 import sys
 import threading
 
-from cudasim import _progress, _pyfiber
+from cudasim import _progress, _pyfiber, _tracing
 from cudasim.python_mode import tracers
 from cudasim.python_mode.reach import reachable_functions
 
@@ -32,6 +32,8 @@ def attached():
 def _trace_handed_on():
     trace = sys.gettrace()
     if trace is None:
+        if tracers.monitoring_pydevd() is not None:
+            tracers.give_threads_identities()
         yield None, False
         return
     debugger = getattr(trace, "__self__", None)
@@ -127,12 +129,13 @@ def _prepare_pdb():
 
 
 def wants_lines_of(function):
-    """Whether the trace function that is set wants to see the lines of a kernel."""
+    """Whether the debugger or tool that watches lines (cudasim._tracing) wants to see those of a kernel."""
     codes = [known.__code__ for known in reachable_functions(function) if hasattr(known, "__code__")]
     debugger = getattr(sys.gettrace(), "__self__", None)
     if _is_bdb(debugger):
         return _steps(debugger) or any(_breaks_in(debugger, code) for code in codes)  # a step goes into the kernel
-    pydevd = tracers.pydevd_of(threading.gettrace())
+    others_watch = sys.gettrace() is not None or _tracing.monitoring_tools()
+    pydevd = tracers.pydevd_of(threading.gettrace()) if others_watch else tracers.monitoring_pydevd()
     return pydevd is None or tracers.pydevd_breaks_in(pydevd, codes)
 
 

@@ -10,6 +10,7 @@ from cudasim.cuda.context import current_device
 from cudasim.cuda.kernel import Launchable
 from cudasim.cuda.launch_configuration import best_block_size
 from cudasim.python_mode import debuggers, slowness, tracers
+from cudasim.python_mode.choice import warn_of_not_gpu_code
 from cudasim.python_mode.kernel_globals import KernelFunctions
 from cudasim.python_mode.reach import names_in, reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
@@ -37,7 +38,7 @@ class PythonKernel(Launchable):
         #: as far as its names tell; the engine sees grid barriers when threads come to them
         self.cooperative = any("this_grid" in names_in(known.__code__) for known in reachable_functions(py_func)
                                if hasattr(known, "__code__"))  # fmt: skip
-        self.warned_of_slowness = False
+        self.warned_of_slowness = self.warned_of_refusal = False
         self._sources = None
 
     @property
@@ -111,6 +112,7 @@ class PythonEntry:
             shared_bytes,
             kernel.sources,
             cooperative=kernel.cooperative,
+            time_limit_seconds=options.get("time_limit"),
             **kernel.launch_options(),
         )
         profile = device.profile
@@ -142,17 +144,26 @@ class PythonEntry:
                 *self._limits, self._time_limit,
             )  # fmt: skip
         raised, ends = [_reporting.FromThread(*known) for known in outcome]
+        if kernel.refusal is not None:
+            self._report_refusal(raised.exception)
         if report is None and ends.exception is None:
             copies.write_back()
             return
         names = getattr(kernel.py_func, "__globals__", {})
-        try:
-            _reporting.deliver(report, names, copies.write_back, raised=raised, ends_launch=ends)
-        except (AttributeError, NameError, TypeError) as error:
-            if kernel.refusal is None:
-                raise
-            # Python has no types to give it either, so the compiler's reason is the better one.
-            raise kernel.refusal from error
+        _reporting.deliver(report, names, copies.write_back, raised=raised, ends_launch=ends)
+
+    def _report_refusal(self, exception):
+        """Of a kernel that no GPU runs: once a warning, or the refusal where CPython cannot run it either.
+
+        :param exception: what its lowest thread raised, or None
+        """
+        kernel = self.kernel
+        if isinstance(exception, (AttributeError, NameError, TypeError)):
+            # Python has no types to give it, so the compiler's reason is the better one.
+            raise kernel.refusal.with_traceback(None) from None
+        if not kernel.warned_of_refusal:
+            kernel.warned_of_refusal = True
+            warn_of_not_gpu_code(kernel.name, kernel.py_func, kernel.refusal)
 
 
 @_native.FramelessMethod

@@ -12,13 +12,15 @@ import cmath
 import dis
 import math
 import sys
+import time
 import types as python_types
 
 import numpy as np
 
 from cudasim import _native, _overloads, _pyfiber, types
+from cudasim._resolve import describes_device_array
 from cudasim._tracebacks import is_package_code, name_in_debug_info
-from cudasim.cuda.device_array import DeviceNDArray
+from cudasim.cuda.array_interface import as_cuda_array
 from cudasim.cuda.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
@@ -139,6 +141,7 @@ class _Replacements:
         vars(self._cuda_with_lane).pop("laneid", None)
         by_identity = {id(dtype.type): kind for dtype, kind in kernel_types.items()}
         by_identity[id(np.bool_)] = _pyfiber.builtins["bool"]
+        by_identity[id(time.sleep)] = sleep = _pyfiber.builtins["time.sleep"]
         by_identity[id(np.round)] = by_identity[id(np.around)] = _pyfiber.builtins["numpy.round"]
         for name, value in vars(np).items():
             if isinstance(value, np.ufunc) and id(value) not in by_identity:
@@ -157,6 +160,7 @@ class _Replacements:
             id(cuda.types): self._members["types"],
             id(cuda): _module(cuda, self._members),
             id(math): _module(math, _pyfiber.math),
+            id(time): _module(time, {"sleep": sleep}),
             id(cmath): _module(cmath, cmath_members),
             id(np): _module(np, numpy_members),
             **{id(getattr(cuda, name)): self._members[name] for name in _MODULES},
@@ -186,8 +190,9 @@ class _Replacements:
             return constant(value)
         if isinstance(value, LibraryFunction):
             return _library_call(value)
-        if isinstance(value, DeviceNDArray):
-            return _pyfiber.array(value.parameters[0], value.shape, value.strides, value.dtype, True, value)
+        if describes_device_array(value):
+            array = as_cuda_array(value)
+            return _pyfiber.array(array.parameters[0], array.shape, array.strides, array.dtype, True, array)
         if isinstance(value, np.void) and value.dtype.names is not None:
             return constant(np.asarray(value))[()]
         if isinstance(value, np.generic) or type(value) in (float, complex):

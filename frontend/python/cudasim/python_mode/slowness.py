@@ -5,9 +5,8 @@ kernel that runs in both modes.
 """
 
 import time
-import warnings
 
-from cudasim import errors
+from cudasim._warnings import warn_at
 
 #: An estimate needs this many seconds of a launch, or all of it.
 _SECONDS_OF_LAUNCH = 0.1
@@ -35,7 +34,7 @@ class Estimate:
             return True
         self._kernel.warned_of_slowness = True
         per_thread = seconds / done / self._threads
-        warnings.warn_explicit(self._message(per_thread), errors.CudasimWarning, *self._place(), registry={})
+        warn_at("python-mode", self._message(per_thread), *self._place())
         return False
 
     def _place(self):

@@ -9,10 +9,11 @@ import _thread
 import functools
 import itertools
 import os
+import sys
 import threading
 import types as python_types
 
-from cudasim import _pyfiber
+from cudasim import _pyfiber, _tracing
 
 _own = threading.local()  # of a simulated thread; gone when it ends
 _identities = itertools.count(1 << 62)  # no pthread_t is that large
@@ -29,13 +30,34 @@ def for_simulated_threads(start):
         never_ran = threading.Thread(name="simulated CUDA thread")
         return _starting_as(start, lambda: never_ran), False
     threading.get_ident = _identity  # threading.current_thread() goes by it
+    return _starting_as(start, _registered_thread), True
 
-    def thread():
-        if not hasattr(_own, "registration"):
-            _own.registration = _Registration()
-        return _own.registration.thread
 
-    return _starting_as(start, thread), True
+def _registered_thread():
+    """The threading.Thread of the simulated thread that calls."""
+    if not hasattr(_own, "registration"):
+        _own.registration = _Registration()
+    return _own.registration.thread
+
+
+def give_threads_identities() -> None:
+    """From now on threading.current_thread() gives each simulated thread one of its own, where somebody asks.
+
+    pydevd asks at the first event of a thread, where it uses sys.monitoring: its callbacks are called in every thread.
+    """
+    threading.get_ident = _identity_of_any
+
+
+def _identity_of_any():
+    return _thread.get_ident() if _pyfiber.position() is None else _registered_thread().ident
+
+
+def monitoring_pydevd():
+    """pydevd's PyDB where it uses sys.monitoring (debugpy on CPython 3.12 and later), else None."""
+    if _tracing.monitoring_debugger() != "pydevd":
+        return None
+    constants = sys.modules.get("_pydevd_bundle.pydevd_constants")
+    return None if constants is None else constants.get_global_debugger()
 
 
 def pydevd_of(start):
@@ -64,7 +86,8 @@ def pydevd_breaks_in(debugger, code_objects):
 
 def lines_of(code):
     """The lines of a function and of those defined in it."""
-    lines = {line for _, _, line in code.co_lines() if line}
+    # Breakpoints on functions are on their first line, which has no code before CPython 3.11.
+    lines = {line for _, _, line in code.co_lines() if line} | {code.co_firstlineno}
     for constant in code.co_consts:
         if isinstance(constant, python_types.CodeType):
             lines |= lines_of(constant)
@@ -109,7 +132,19 @@ class _SimulatedThread(threading.Thread):
         super().__init__(name=where(), daemon=True)
         self._ident = self._native_id = next(_identities)
         self._started.set()
+        self._ended = False
+        for name in ("_handle", "_os_thread_handle"):  # CPython 3.13; 3.14
+            if hasattr(self, name):
+                setattr(self, name, self)
         threading._active[self._ident] = self
+
+    def end(self) -> None:
+        """From now on it is not alive."""
+        self._ended = self._is_stopped = True
+
+    def is_done(self) -> bool:
+        """Of the handle of the OS thread, which this object stands for, too."""
+        return self._ended
 
     def join(self, timeout=None):
         """Refuses: it ends with its launch."""
@@ -123,7 +158,7 @@ class _Registration:
         self.thread = _SimulatedThread()
 
     def __del__(self):
-        self.thread._is_stopped = True
+        self.thread.end()
         threading._active.pop(self.thread._ident, None)
 
 

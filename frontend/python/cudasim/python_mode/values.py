@@ -130,5 +130,16 @@ def excess_of_shared_memory(static_bytes, dynamic_bytes):
                                   "are more than the device has")
 
 
+def excess_of_local_memory(kernel, total, most, file, function, line):
+    """The error for a thread whose local arrays take more memory than a GPU gives it, as compiled kernels raise it."""
+    message = (
+        f"Entry function '{kernel}' uses too much local data ({total:#x} bytes, {most:#x} max): a GPU gives each thread "
+        f"{most >> 10} KiB of local memory"
+    )
+    place = [(file, function, line, 0)]
+    return errors.from_native_cuda_error("cuLaunchKernel", 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", message, place)
+
+
 # Frameless: a debugger in a kernel does not step into them.
-_pyfiber.set_helpers(*map(_native.FramelessMethod, (numpy_view, dtype_of, excess_of_shared_memory, constant)))
+_helpers = numpy_view, dtype_of, excess_of_shared_memory, excess_of_local_memory, constant
+_pyfiber.set_helpers(*map(_native.FramelessMethod, _helpers))

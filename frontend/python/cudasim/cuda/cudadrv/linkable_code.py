@@ -43,7 +43,9 @@ class LinkableCode:
         made = BY_ENDING.get(ending[1:].lower())
         if made is None:
             raise ValueError(f"Unknown extension: {ending}")
-        return made(content.decode() if made in (PTXSource, CUSource) else content, name=os.path.basename(path))
+        if made in (PTXSource, CUSource):
+            content = content.decode(errors="surrogateescape")  # comments may be in any encoding
+        return made(content, name=os.path.basename(path))
 
     @classmethod
     def from_path_or_obj(cls, path_or_obj):

@@ -1,6 +1,8 @@
-"""numba.cuda.typing.typeof: the type that a value has as an argument of a kernel."""
+"""numba.cuda.typing.typeof: the type that a value has as an argument of a kernel, or as a constant in one."""
 
 import enum as _enum
+
+import numpy as _np
 
 
 class Purpose(_enum.Enum):
@@ -11,11 +13,32 @@ class Purpose(_enum.Enum):
 
 
 def typeof(val, purpose=Purpose.argument):
-    """The type of a value: Numba's type object where numba has been imported, else cudasim's.
+    """The type of a value: Numba's type object where numba has been imported, else cudasim's. There are types of values that
+    cannot be passed to kernels: None, strings, slices, types.
 
-    :raises ValueError: for what no kernel can take
+    :raises ValueError: for what has no type
     """
     from cudasim import types
     from cudasim.cuda.arguments import type_name
 
-    return types.public(type_name(val))
+    name = _only_constant(val)
+    return types.public(type_name(val) if name is None else name)
+
+
+def _only_constant(val):
+    """The name of the type of what is no argument; None for all else."""
+    from cudasim import types
+
+    if val is None:
+        return "none"
+    if val is Ellipsis:
+        return "..."
+    if type(val) is str:
+        return "unicode_type"
+    if type(val) is slice:
+        return "slice<a:b>" if val.step is None else "slice<a:b:c>"
+    if type(val) is _np.ndarray and not (val.flags.c_contiguous or val.flags.f_contiguous):
+        return types.array_name(types.name_of(val.dtype), val.ndim, "A")
+    if types.is_numba_type(val) or isinstance(val, types.Type) or isinstance(val, type) and issubclass(val, _np.generic):
+        return f"class({types.name_of(val)})"
+    return None

@@ -1,0 +1,174 @@
+// See captured_values.h.
+#include "simulator/execution/captured_values.h"
+
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "simulator/execution/block_run.h"
+#include "simulator/execution/runner.h"
+#include "simulator/memory/arena.h"
+
+namespace cudasim::execution {
+
+using findings::VariableValue;
+using jit::CapturedPart;
+using jit::CapturedVariable;
+using jit::PartSource;
+
+namespace {
+
+/// Copies of elements: enough for what people look at, and soon made.
+constexpr std::uint64_t most_bytes_on_chip = 1 << 18;
+constexpr std::uint64_t most_bytes_global = 1 << 26;
+
+std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t offset) {
+    std::uint64_t word = 0;
+    if (offset + sizeof word <= bytes.size()) std::memcpy(&word, bytes.data() + offset, sizeof word);
+    return word;
+}
+
+/// The bytes from the lowest element to the end of the highest.
+struct Extent {
+    std::uint64_t low = 0, bytes = 0;
+};
+
+/// Arrays lie in memory as debug info describes them: data, shape, strides.
+Extent extent_of(const VariableValue& value) {
+    Extent extent{word_at(value.bytes, 0), value.element_bytes};
+    for (std::size_t axis = 0; axis < value.dimensions; ++axis) {
+        const auto length = static_cast<std::int64_t>(word_at(value.bytes, 8 * (1 + axis)));
+        const auto stride = static_cast<std::int64_t>(word_at(value.bytes, 8 * (1 + value.dimensions + axis)));
+        std::int64_t reach = 0;
+        if (length <= 0) return {extent.low, 0};
+        if (__builtin_mul_overflow(length - 1, stride, &reach) || std::abs(reach) > std::int64_t{1} << 46) return {0, ~std::uint64_t{0}};
+        if (reach < 0) extent.low -= static_cast<std::uint64_t>(-reach);
+        extent.bytes += static_cast<std::uint64_t>(std::abs(reach));
+    }
+    return extent;
+}
+
+void keep(VariableValue& value, const Extent& extent) {
+    try {
+        value.contents.resize(extent.bytes);
+    } catch (const std::bad_alloc&) {
+        return;  // a copy less to look at
+    }
+    value.contents_address = extent.low;
+    if (extent.bytes != 0) std::memcpy(value.contents.data(), reinterpret_cast<const void*>(extent.low), extent.bytes);
+    value.contents_known = true;
+}
+
+/// Shared memory, and what the thread has on its stack or in its coroutine's frame: soon others'.
+bool is_on_chip(const BlockRun& block, const Launch& launch, const Runner& runner, const Extent& extent) {
+    const auto within = [&](const std::byte* first, std::uint64_t bytes) {
+        const auto start = reinterpret_cast<std::uint64_t>(first);
+        return extent.bytes <= bytes && extent.low >= start && extent.low - start <= bytes - extent.bytes;
+    };
+    const std::vector<std::byte>& frames = block.coroutines().frames();
+    return within(block.shared(), launch.shared_bytes) || within(frames.data(), frames.size()) ||
+           within(runner.stack.low, static_cast<std::uint64_t>(runner.stack.top - runner.stack.low));
+}
+
+class Reader {
+  public:
+    Reader(const Launch& launch, const BlockRun& block, const Runner& runner)
+        : launch_(launch), block_(block), runner_(runner), captures_(launch.kernel->captures) {}
+
+    std::vector<VariableValue> values() const {
+        std::vector<VariableValue> result;
+        const std::uint64_t number = block_.captured()[0];
+        if (number >= captures_.places.size() || captures_.places[number].site != runner_.site) return result;
+        for (const std::uint32_t variable : captures_.places[number].variables)
+            if (is_assigned(captures_.variables[variable])) result.push_back(value_of(captures_.variables[variable]));
+        return result;
+    }
+
+  private:
+    bool is_assigned(const CapturedVariable& variable) const {
+        if (variable.parts.empty() || variable.parts.back().offset != jit::assigned_flag) return true;
+        std::vector<std::byte> flag(1);
+        CapturedPart part = variable.parts.back();
+        part.offset = 0;
+        if (part.source != PartSource::unknown) take(flag, 0, part);
+        return flag[0] != std::byte{0};
+    }
+
+    VariableValue value_of(const CapturedVariable& variable) const {
+        VariableValue value;
+        value.name = variable.name;
+        value.type = captures_.types[variable.type];
+        value.frame = variable.frame;
+        value.argument = variable.argument;
+        value.element_bytes = variable.element_bytes;
+        value.dimensions = variable.dimensions;
+        value.bytes.resize(variable.bytes);
+        value.known = !variable.parts.empty();
+        bool pointer_known = true;
+        for (const CapturedPart& part : variable.parts) {
+            if (part.offset == jit::assigned_flag) continue;
+            if (part.offset >= variable.bytes) {
+                take_element(value, part, part.offset - variable.bytes);
+            } else if (part.source != PartSource::unknown) {
+                take(value.bytes, part.offset, part);
+            } else if (part.offset == 0 && variable.element_bytes != 0) {
+                pointer_known = false;  // of a local array whose elements are known, if anything is
+            } else {
+                value.known = false;
+            }
+        }
+        if (!pointer_known && !value.contents_known) value.known = value.known && value.dimensions != 0;
+        if (value.known && pointer_known && value.element_bytes != 0) {
+            const Extent extent = extent_of(value);
+            if (extent.bytes <= most_bytes_on_chip && is_on_chip(block_, launch_, runner_, extent)) keep(value, extent);
+        }
+        return value;
+    }
+
+    void take_element(VariableValue& value, const CapturedPart& part, std::uint64_t offset) const {
+        if (part.source == PartSource::unknown) {
+            value.contents_known = false;
+            value.contents.clear();
+            value.element_bytes = 0;
+            return;
+        }
+        value.contents.resize(std::max<std::size_t>(value.contents.size(), offset + part.bytes));
+        take(value.contents, offset, part);
+        value.contents_known = true;
+    }
+
+    void take(std::vector<std::byte>& target, std::uint64_t offset, const CapturedPart& part) const {
+        if (offset + part.bytes > target.size()) return;
+        const void* source = &part.value;
+        if (part.source == PartSource::slot) source = &block_.captured()[part.value];
+        if (part.source == PartSource::parameter) source = launch_.parameters.data() + part.value;
+        std::memcpy(target.data() + offset, source, part.bytes);
+    }
+
+    const Launch& launch_;
+    const BlockRun& block_;
+    const Runner& runner_;
+    const jit::Captures& captures_;
+};
+
+}  // namespace
+
+std::vector<VariableValue> captured_values(const Launch& launch, const BlockRun& block, const Runner& runner) {
+    if (!launch.kernel || runner.fault.source == Fault::Source::signal) return {};
+    return Reader(launch, block, runner).values();
+}
+
+void keep_global_arrays(const Launch& launch, std::vector<findings::Finding>& findings) {
+    if (!launch.kernel || findings.empty() || findings.front().severity != findings::Severity::error) return;
+    std::lock_guard lock(*launch.arena_mutex);
+    std::uint64_t left = most_bytes_global;
+    for (VariableValue& value : findings.front().variables) {
+        if (!value.known || value.element_bytes == 0 || value.contents_known || word_at(value.bytes, 0) == 0) continue;
+        const Extent extent = extent_of(value);
+        if (extent.bytes > left || (extent.bytes != 0 && !launch.arena->containing(extent.low, extent.bytes))) continue;
+        keep(value, extent);
+        left -= extent.bytes;
+    }
+}
+
+}  // namespace cudasim::execution

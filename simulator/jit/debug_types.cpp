@@ -1,0 +1,96 @@
+// See debug_types.h.
+#include "simulator/jit/debug_types.h"
+
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/Support/JSON.h>
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+/// Types that contain themselves (linked nodes) end here.
+constexpr unsigned deepest = 12;
+
+const char* kind_of(const DIBasicType& type) {
+    switch (type.getEncoding()) {
+        case dwarf::DW_ATE_boolean: return "bool";
+        case dwarf::DW_ATE_signed:
+        case dwarf::DW_ATE_signed_char: return "signed";
+        case dwarf::DW_ATE_unsigned: return "unsigned";
+        case dwarf::DW_ATE_float: return "float";
+        case dwarf::DW_ATE_complex_float: return "complex";
+        case dwarf::DW_ATE_UTF:
+        case dwarf::DW_ATE_unsigned_char: return "character";
+        default: return "unknown";
+    }
+}
+
+std::int64_t bytes_of(const DIType& type) { return static_cast<std::int64_t>(type.getSizeInBits() / 8); }
+
+json::Object describe(const DIType* type, unsigned depth);
+
+json::Object describe_composite(const DICompositeType& type, unsigned depth) {
+    if (type.getTag() == dwarf::DW_TAG_array_type) {
+        const DIType* element = type.getBaseType();
+        const std::uint64_t element_bits = element ? element->getSizeInBits() : 0;
+        const auto length = static_cast<std::int64_t>(element_bits ? type.getSizeInBits() / element_bits : 0);
+        return json::Object{{"kind", "sequence"}, {"length", length}, {"of", describe(element, depth + 1)}};
+    }
+    json::Array members;
+    for (const DINode* node : type.getElements()) {
+        const auto* member = dyn_cast_or_null<DIDerivedType>(node);
+        if (!member || member->getTag() != dwarf::DW_TAG_member) continue;
+        members.push_back(json::Array{member->getName(), static_cast<std::int64_t>(member->getOffsetInBits() / 8),
+                                      describe(member->getBaseType(), depth + 1)});
+    }
+    return json::Object{{"kind", "struct"}, {"name", type.getName()}, {"bytes", bytes_of(type)}, {"members", std::move(members)}};
+}
+
+json::Object describe(const DIType* type, unsigned depth) {
+    if (!type || depth > deepest) return json::Object{{"kind", "unknown"}, {"name", type ? type->getName() : ""}};
+    if (const auto* basic = dyn_cast<DIBasicType>(type))
+        return json::Object{{"kind", kind_of(*basic)}, {"name", basic->getName()}, {"bytes", bytes_of(*basic)}};
+    if (const auto* composite = dyn_cast<DICompositeType>(type)) return describe_composite(*composite, depth);
+    const auto* derived = dyn_cast<DIDerivedType>(type);
+    if (!derived) return json::Object{{"kind", "unknown"}, {"name", type->getName()}};
+    json::Object base = describe(derived->getBaseType(), depth + 1);
+    if (derived->getTag() == dwarf::DW_TAG_pointer_type) return json::Object{{"kind", "pointer"}, {"to", std::move(base)}};
+    return json::Object{{"kind", "alias"}, {"name", derived->getName()}, {"of", std::move(base)}};
+}
+
+const DIDerivedType* member_of(const DICompositeType& type, StringRef name) {
+    for (const DINode* node : type.getElements()) {
+        const auto* member = dyn_cast_or_null<DIDerivedType>(node);
+        if (member && member->getName() == name) return member;
+    }
+    return nullptr;
+}
+
+std::uint64_t pointed_bytes(const DIType* type) {
+    const auto* pointer = dyn_cast_or_null<DIDerivedType>(type);
+    if (!pointer || pointer->getTag() != dwarf::DW_TAG_pointer_type || !pointer->getBaseType()) return 0;
+    return pointer->getBaseType()->getSizeInBits() / 8;
+}
+
+}  // namespace
+
+std::string type_description(const DIType* type) {
+    std::string text;
+    raw_string_ostream stream(text);
+    stream << json::Value(describe(type, 0));
+    return text;
+}
+
+std::optional<ReferredMemory> referred_memory(const DIType* type) {
+    if (const std::uint64_t bytes = pointed_bytes(type)) return ReferredMemory{0, bytes};
+    const auto* composite = dyn_cast_or_null<DICompositeType>(type);
+    if (!composite || composite->getTag() == dwarf::DW_TAG_array_type) return std::nullopt;
+    const auto *data = member_of(*composite, "data"), *shape = member_of(*composite, "shape");
+    if (!data || !shape || !member_of(*composite, "strides")) return std::nullopt;
+    const std::uint64_t bytes = pointed_bytes(data->getBaseType());
+    if (bytes == 0) return std::nullopt;
+    return ReferredMemory{static_cast<std::uint32_t>(shape->getBaseType()->getSizeInBits() / 64), bytes};
+}
+
+}  // namespace cudasim::jit
