@@ -287,8 +287,8 @@ def test_a_launch_from_a_signal_handler_during_a_launch_is_refused_not_waited_fo
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
         x = np.zeros(1)
-        while not said:
-            count[1, 1](x, 20_000_000)
+        while not said:  # much longer than the 50 ms after which a launch first runs signal handlers
+            count[1, 1](x, 300_000_000)
         signal.setitimer(signal.ITIMER_REAL, 0)
         count[1, 1](device, 3)
         print("signal handler" in said[0], device[0] % 5 == 3)
