@@ -124,9 +124,21 @@ def test_a_switch_of_pytests_needs_no_value(run, tmp_path, arguments, said):
     assert said in done.stdout and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("variable, value", [("CUDASIM_DEVICE", "nosuch"), ("CUDASIM_POLICY", "sideways")])
-def test_a_wrong_variable_is_one_line_without_internal_frames(run, variable, value):
-    script = run.write("""
+FIRST_USES = {
+    "a launch": "kernel[1, 1](np.zeros(1))",
+    "to_device": "cuda.to_device(np.zeros(1))",
+    "device_array": "cuda.device_array(4)",
+    "the list of devices": "cuda.gpus[0]",
+    "a stream": "cuda.stream()",
+}
+
+
+@pytest.mark.parametrize(
+    "variable, value, first_use",
+    [("CUDASIM_POLICY", "sideways", "a launch"), *(("CUDASIM_DEVICE", "nosuch", use) for use in FIRST_USES)],
+)
+def test_a_wrong_variable_is_one_line_without_internal_frames(run, variable, value, first_use):
+    done = run(run.write(f"""
         import numpy as np
         from numba import cuda
 
@@ -134,30 +146,22 @@ def test_a_wrong_variable_is_one_line_without_internal_frames(run, variable, val
         def kernel(x):
             x[0] = 1
 
-        kernel[1, 1](np.zeros(1))
-    """)
-    done = run(script, ENABLE_CUDASIM="1", **{variable: value})
+        {FIRST_USES[first_use]}
+    """), ENABLE_CUDASIM="1", **{variable: value})
     assert done.returncode == 1 and done.stderr.count("Traceback") == 1, done.stderr
     assert variable in done.stderr and "frontend/python/cudasim" not in done.stderr, done.stderr
+    assert FIRST_USES[first_use] in done.stderr, done.stderr
 
 
-def test_ctrl_c_in_the_progress_bar_shows_nothing_of_it(monkeypatch):
-    from cudasim import _progress
-
-    class Bar:
-        def show(self, done, seconds):
-            def refresh():
-                raise KeyboardInterrupt
-
-            refresh()
-
-    display = _progress.shown_as("kernel", "native")(10) if callable(_progress.shown_as("kernel", "native")) else None
-    assert display is not None
-    display._display = Bar()
-    with pytest.raises(KeyboardInterrupt) as caught:
-        display._guarded(display._display.show, 1, 3.0)
-    names, traceback = [], caught.value.__traceback__
-    while traceback is not None:
-        names.append(traceback.tb_frame.f_code.co_name)
-        traceback = traceback.tb_next
-    assert "refresh" not in names and caught.value.__suppress_context__
+def test_other_uncaught_errors_keep_their_tracebacks_after_a_wrong_variable(run):
+    done = run(run.write("""
+        from numba import cuda
+        from cudasim.options import OptionError
+        try:
+            cuda.device_array(4)
+        except OptionError:
+            print("caught")
+        from cudasim import _tracebacks
+        _tracebacks.is_package_code(None)
+    """), ENABLE_CUDASIM="1", CUDASIM_DEVICE="nosuch")
+    assert done.stdout == "caught\n" and "in is_package_code" in done.stderr, done.stderr

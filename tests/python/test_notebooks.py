@@ -235,3 +235,31 @@ print("sum", x.sum())
     answers[:] = ["q"]
     client.execute_interactive("asks[1, 8](x)", timeout=60, allow_stdin=True, stdin_hook=answer, output_hook=take)
     assert asked(kernel, "x[:] = 0\nprint(x.sum())") == [("stdout", "0.0\n")]
+
+
+def test_debug_after_a_failed_cell_shows_the_variables_of_the_thread(kernel):
+    """Needs no Python mode: the kernel was compiled."""
+    _, client = kernel
+    failed = asked(
+        kernel,
+        BEGIN
+        + """
+@cuda.jit(opt=True)
+def scale(x, factor):
+    i = cuda.grid(1)
+    doubled = 2 * i
+    x[i] = doubled * factor
+
+scale[1, 32](np.zeros(20), 1.5)""",
+    )
+    assert failed[-1][0] == "error" and "tid=[20, 0, 0]" in failed[-1][1], failed
+    printed, commands = [], ["p i, doubled, factor, x.shape", "q"]
+
+    def take(message):
+        if message["msg_type"] == "stream":
+            printed.append(message["content"]["text"])
+
+    client.execute_interactive(
+        "%debug", timeout=60, allow_stdin=True, output_hook=take, stdin_hook=lambda _: client.input(commands.pop(0))
+    )
+    assert "(20, 40, 1.5, (20,))" in plain("".join(printed)), printed

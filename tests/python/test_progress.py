@@ -320,3 +320,25 @@ def test_what_signal_handlers_raise_gets_out_and_nothing_else(kind):
     progress.show(0, 3)
     progress.show(0, 4)
     progress.close()
+
+
+def test_ctrl_c_while_the_bar_is_drawn_shows_nothing_of_it(run):
+    """The signal comes while tqdm runs: from its own refresh()."""
+    text = on_a_terminal(
+        run,
+        SOON
+        + """
+    import os, signal, tqdm
+    draw = tqdm.tqdm.refresh
+    def refresh(self, *arguments, **keywords):
+        os.kill(os.getpid(), signal.SIGINT)
+        return draw(self, *arguments, **keywords)
+    tqdm.tqdm.refresh = refresh
+    count[1, 1](np.zeros(1), 0)
+    """,
+    )
+    shown = [line for line in screen_lines(text) if line.strip()]
+    assert any(line.startswith("KeyboardInterrupt") for line in shown), text
+    files = [line for line in shown if line.lstrip().startswith("File ")]
+    assert len(files) == 2 and all("script.py" in line for line in files), text
+    assert "refresh" not in text and "cudasim/_progress" not in text, text

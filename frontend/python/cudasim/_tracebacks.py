@@ -6,6 +6,7 @@ other and the innermost one raises. What pytest, editors and notebooks show is t
 Frames of this package are cut out (cudasim._native.FramelessCall and `without_package_frames`).
 """
 
+import contextlib
 import functools
 import itertools
 import keyword
@@ -14,6 +15,7 @@ import os
 import re
 import sys
 import types
+import weakref
 from functools import lru_cache
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -181,6 +183,29 @@ def without_package_frames(traceback):
         if not _is_package_frame(entry):
             result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
+
+
+_shown_without_package_frames: "weakref.WeakSet[BaseException]" = weakref.WeakSet()
+
+
+@lru_cache(maxsize=1)
+def _clean_uncaught_exceptions():
+    previous = sys.excepthook
+
+    def hook(kind, value, traceback):
+        if value in _shown_without_package_frames:
+            with contextlib.suppress(ValueError):  # full_traceback itself may have a wrong value
+                traceback = without_package_frames(traceback)
+                value = value.with_traceback(traceback)
+        previous(kind, value, traceback)
+
+    sys.excepthook = hook
+
+
+def hide_package_frames_if_uncaught(exception: BaseException) -> None:
+    """If nobody handles this exception, `sys.excepthook` prints it without the package's frames."""
+    _clean_uncaught_exceptions()
+    _shown_without_package_frames.add(exception)
 
 
 def calling_frame():

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cudasim import _option_sources
+from cudasim import _option_sources, _tracebacks
 from cudasim._option_values import NotValid, choice, did_you_mean, path, path_from, seconds, shown, size, switch, whole_number
 from cudasim.device_profiles import DEVICES, entries, entries_from
 
@@ -264,7 +264,10 @@ def _parsed(option, text, where):
         reason = f". {refusal} The option {option.name} takes {option.accepts}"
     except (ValueError, TypeError, OverflowError):
         reason = f"; {option.name} takes {option.accepts}"
-    raise OptionError(f"{where}: {shown(text)} is not valid{reason}") from None
+    error = OptionError(f"{where}: {shown(text)} is not valid{reason}")
+    # Whoever first needs the option may be deep in the package; the user's line is what matters.
+    _tracebacks.hide_package_frames_if_uncaught(error)
+    raise error from None
 
 
 def _option(name):
