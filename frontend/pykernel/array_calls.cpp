@@ -142,7 +142,7 @@ Emitted emit_item(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     e.require(e.builder.CreateICmpEQ(e.array_size(call[0]), e.int64(1)), "ValueError",
               "item(): can only convert an array of size 1 to a Python scalar");
-    return e.load_element(call[0].parts[0], call.call.type, call[0].type->aligned);
+    return e.load_element(call[0].parts[0], call.call.type, call[0].type);
 }
 
 /// a.view(dtype): the layout and the number of dimensions stay.

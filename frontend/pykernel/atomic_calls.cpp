@@ -102,14 +102,14 @@ llvm::Value* must_replace(FunctionEmitter& e, std::string_view name, llvm::Value
 
 /// load; while (must replace) compare-and-exchange.
 llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Value* place, llvm::Value* value,
-                            unsigned bits) {
+                            unsigned bits, TypeRef array) {
     Builder& b = e.builder;
     llvm::Type* real = value->getType();
     llvm::Type* integer = b.getIntNTy(bits);
     llvm::AllocaInst* seen = e.entry_alloca(integer, "atomic.seen");
     auto* first = b.CreateAlignedLoad(integer, place, llvm::Align(bits / 8));
     first->setAtomic(relaxed);
-    e.checked(first);
+    e.checked(first, array);
     b.CreateStore(first, seen);
     llvm::BasicBlock* head = e.new_block("atomic.head");
     llvm::BasicBlock* attempt = e.new_block("atomic.attempt");
@@ -122,7 +122,7 @@ llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Val
     b.SetInsertPoint(attempt);
     auto* exchange = b.CreateAtomicCmpXchg(place, expected, b.CreateBitCast(value, integer),
                                            llvm::MaybeAlign(bits / 8), relaxed, relaxed);
-    e.checked(exchange);
+    e.checked(exchange, array);
     b.CreateStore(b.CreateExtractValue(exchange, 0), seen);
     b.CreateCondBr(b.CreateExtractValue(exchange, 1), done, head);
     b.SetInsertPoint(done);
@@ -148,26 +148,26 @@ Emitted emit_update(CallEmission& call) {
     llvm::Value* place = place_of(e, call[0], call[1]);
     const bool real = element->is(TypeKind::floating);
     if (real && (name.ends_with("max") || name.ends_with("min"))) {
-        return e.number(float_extremum(e, name, place, value, element->bits), element);
+        return e.number(float_extremum(e, name, place, value, element->bits, call[0].type), element);
     }
     auto* update = e.builder.CreateAtomicRMW(operation(name, element), place, value,
                                              llvm::MaybeAlign(element->bits / 8), relaxed);
-    e.checked(update);
+    e.checked(update, call[0].type);
     return e.number(update, element);
 }
 
-Emitted swap(FunctionEmitter& e, llvm::Value* place, const Emitted& expected, const Emitted& desired,
+Emitted swap(FunctionEmitter& e, llvm::Value* place, TypeRef array, const Emitted& expected, const Emitted& desired,
              TypeRef element) {
     auto* exchange = e.builder.CreateAtomicCmpXchg(place, e.convert(expected, element).value(),
                                                    e.convert(desired, element).value(),
                                                    llvm::MaybeAlign(element->bits / 8), relaxed, relaxed);
-    e.checked(exchange);
+    e.checked(exchange, array);
     return e.number(e.builder.CreateExtractValue(exchange, 0), element);
 }
 
 Emitted emit_swap(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
-    return swap(e, place_of(e, call[0], call[1]), call[2], call[3], call.call.type);
+    return swap(e, place_of(e, call[0], call[1]), call[0].type, call[2], call[3], call.call.type);
 }
 
 /// compare_and_swap works on the first element.
@@ -179,7 +179,7 @@ Emitted emit_compare_and_swap(CallEmission& call) {
         index = {e.types().tuple(std::vector<TypeRef>(call[0].type->dimensions, zero)), {}};
         index.parts.append(call[0].type->dimensions, e.int64(0));
     }
-    return swap(e, e.element_address(call[0], index), call[1], call[2], call.call.type);
+    return swap(e, e.element_address(call[0], index), call[0].type, call[1], call[2], call.call.type);
 }
 
 constexpr Callable rows[] = {

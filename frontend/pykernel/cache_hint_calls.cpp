@@ -69,7 +69,7 @@ Emitted emit_load(CallEmission& call) {
     llvm::Value* place = e.element_address(call[0], call[1]);
     auto* load = e.builder.CreateAlignedLoad(e.module.memory_type(element), place, llvm::Align(element->bits / 8));
     load->setVolatile(call.callable.name == "cuda.ldcv" || call.callable.name == "cuda.ldcg");
-    e.checked(load);
+    e.checked(load, call[0].type);
     mark(e, load, call.callable);
     return e.number(load, element);
 }
@@ -80,7 +80,7 @@ Emitted emit_store(CallEmission& call) {
     llvm::Value* value = e.convert(call[2], element).value();
     llvm::Value* place = e.element_address(call[0], call[1]);
     auto* store = e.builder.CreateAlignedStore(value, place, llvm::Align(element->bits / 8));
-    e.checked(store);
+    e.checked(store, call[0].type);
     mark(e, store, call.callable);
     return {call.call.type, {}};
 }

@@ -56,6 +56,9 @@ struct Callable {
 /// Operand number of the call of a named tuple's class for each field. @throws SourceError
 [[nodiscard]] std::vector<std::uint32_t> bind_fields(const Instruction& call, const std::vector<std::string>& names);
 
+/// The type of the elements that a dtype argument names: a type, or NumPy's name of one. @throws SourceError
+[[nodiscard]] TypeRef data_type(const CallTyping& call, TypeRef argument);
+
 /// Null when kernels cannot call it.
 [[nodiscard]] const Callable* find_callable(std::string_view name);
 

@@ -23,7 +23,7 @@ namespace cudasim::pykernel {
 [[nodiscard]] llvm::Value* characters_length(FunctionEmitter& e, const Emitted& value);
 /// A byte, by its index; beyond the length an IndexError.
 [[nodiscard]] llvm::Value* character_at(FunctionEmitter& e, const Emitted& value, llvm::Value* index);
-[[nodiscard]] Emitted load_characters(FunctionEmitter& e, llvm::Value* place, TypeRef type, bool aligned);
-void store_characters(FunctionEmitter& e, llvm::Value* place, const Emitted& value, bool aligned);
+[[nodiscard]] Emitted load_characters(FunctionEmitter& e, llvm::Value* place, TypeRef type, TypeRef container);
+void store_characters(FunctionEmitter& e, llvm::Value* place, const Emitted& value, TypeRef container);
 
 }  // namespace cudasim::pykernel

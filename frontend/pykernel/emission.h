@@ -136,17 +136,17 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* array_size(const Emitted& array);
     /// threadIdx.x and its kind: axis x, y or z.
     [[nodiscard]] llvm::Value* dim3_element(const Emitted& indices, char axis);
-    /// Marks an access that an index check guards already.
-    llvm::Instruction* checked(llvm::Instruction* access);
+    /// Marks an access that an index check has guarded, where the indices of such a container guard its memory.
+    void checked(llvm::Instruction* access, TypeRef container);
 
     // Views (emit_views.cpp).
     [[nodiscard]] Emitted make_slice(TypeRef type, std::span<const Emitted> bounds);
     void for_each_element(const Emitted& view, const std::function<void(llvm::Value*)>& body);
     void assign_view(const Emitted& view, const Emitted& value);
     /// An element at an address that an index check guards.
-    /// @param aligned whether the place is a multiple of the element's size
-    [[nodiscard]] Emitted load_element(llvm::Value* place, TypeRef element, bool aligned, bool in_bounds = true);
-    void store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned, bool in_bounds = true);
+    /// @param container the type of the array, record or pointer that it is an element of
+    [[nodiscard]] Emitted load_element(llvm::Value* place, TypeRef element, TypeRef container);
+    void store_element(llvm::Value* place, const Emitted& value, TypeRef element, TypeRef container);
     /// Each part of a value at its place: {place, type of the part}.
     [[nodiscard]] llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> element_parts(llvm::Value* place,
                                                                                        TypeRef element);

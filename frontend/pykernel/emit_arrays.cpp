@@ -111,9 +111,8 @@ Emitted FunctionEmitter::make_array(TypeRef type, llvm::Value* data, std::span<l
     return result;
 }
 
-llvm::Instruction* FunctionEmitter::checked(llvm::Instruction* access) {
-    access->setMetadata("cudasim.checked", llvm::MDNode::get(module.context, {}));
-    return access;
+void FunctionEmitter::checked(llvm::Instruction* access, TypeRef container) {
+    if (container->indices_guard_memory()) access->setMetadata("cudasim.checked", llvm::MDNode::get(module.context, {}));
 }
 
 llvm::Value* FunctionEmitter::check_index(const Emitted& index, llvm::Value* size, unsigned axis) {
@@ -140,14 +139,16 @@ llvm::Value* FunctionEmitter::address(const Emitted& array, std::span<llvm::Valu
                          ? builder.CreateAdd(builder.CreateMul(offset, array.parts[1 + axis]), indices[axis])
                          : indices[axis];
         }
-        return builder.CreateInBoundsGEP(module.memory_type(type->element()), array.parts[0], offset);
+        llvm::Type* element = module.memory_type(type->element());
+        return type->indices_guard_memory() ? builder.CreateInBoundsGEP(element, array.parts[0], offset)
+                                            : builder.CreateGEP(element, array.parts[0], offset);
     }
     for (unsigned i = 0; i < used; ++i) {
         llvm::Value* step = builder.CreateMul(indices[i], array.parts[1 + n + i]);
         offset = offset ? builder.CreateAdd(offset, step) : step;
     }
     // Strides that come from outside may be anything.
-    return type->layout == 'A' ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset)
+    return type->layout == 'A' || !type->indices_guard_memory() ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset)
                                : builder.CreateInBoundsGEP(builder.getInt8Ty(), array.parts[0], offset);
 }
 
@@ -175,7 +176,7 @@ std::optional<Parts> FunctionEmitter::integer_indices(const Emitted& array, cons
 Emitted FunctionEmitter::item_at(const Emitted& array, std::span<llvm::Value* const> indices,
                                  TypeRef result) {
     llvm::Value* place = address(array, indices);
-    if (!result->is(TypeKind::array)) return load_element(place, result, array.type->aligned);
+    if (!result->is(TypeKind::array)) return load_element(place, result, array.type);
     const auto used = static_cast<std::ptrdiff_t>(indices.size());
     const auto n = static_cast<std::ptrdiff_t>(array.type->dimensions);
     Emitted view{result, {place}};
@@ -192,11 +193,11 @@ Emitted FunctionEmitter::get_item(const Emitted& container, const Emitted& index
         return convert(number(character_at(*this, container, checked_index), types().uint64), result);
     }
     if (container.type->is(TypeKind::flat))
-        return load_element(flat_item(container, index), result, container.type->element()->aligned);
+        return load_element(flat_item(container, index), result, container.type->element());
     if (const RecordField* field = indexed_field(container.type, index.type, {}))
         return get_field(container, *field, result);
     if (container.type->is(TypeKind::pointer))
-        return load_element(pointer_item(container, index), result, /*aligned=*/true, /*in_bounds=*/false);
+        return load_element(pointer_item(container, index), result, container.type);
     if (const auto indices = integer_indices(container, index)) return item_at(container, *indices, result);
     return select(container, index, result);
 }
@@ -217,8 +218,7 @@ void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, c
         return set_field(container, *field, value);
     if (container.type->is(TypeKind::pointer)) {
         const TypeRef element = container.type->element();
-        return store_element(pointer_item(container, index), convert(value, element), element, /*aligned=*/true,
-                             /*in_bounds=*/false);
+        return store_element(pointer_item(container, index), convert(value, element), element, container.type);
     }
     const bool flat = container.type->is(TypeKind::flat);
     const TypeRef array = flat ? container.type->element() : container.type;
@@ -227,7 +227,7 @@ void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, c
     // The value is converted before the index is checked, as Python evaluates it first. A record is copied from where it is.
     const Emitted converted = target->is(TypeKind::record) ? value : convert(value, target);
     store_element(flat ? flat_item(container, index) : element_address(container, index), converted, target,
-                  array->aligned);
+                  array);
 }
 
 /// `a[indices] = value` and `a[mask] = value`: one after another.
@@ -237,7 +237,7 @@ void FunctionEmitter::assign_selected(const Emitted& array, const Emitted& chose
     llvm::AllocaInst* counter = entry_alloca(builder.getInt64Ty(), "mask.index");
     builder.CreateStore(int64(0), counter);
     for_each_element(chosen, [&](llvm::Value* place) {
-        const Emitted one = load_element(place, element, chosen.type->aligned);
+        const Emitted one = load_element(place, element, chosen.type);
         if (!mask) return set_item(array, one, value);
         llvm::Value* position = builder.CreateLoad(builder.getInt64Ty(), counter);
         builder.CreateStore(builder.CreateAdd(position, int64(1)), counter);

@@ -150,13 +150,13 @@ llvm::Value* character_at(FunctionEmitter& e, const Emitted& value, llvm::Value*
     return e.builder.CreateAnd(e.builder.CreateLShr(word, shift), e.int64(255));
 }
 
-Emitted load_characters(FunctionEmitter& e, llvm::Value* place, TypeRef type, bool aligned) {
+Emitted load_characters(FunctionEmitter& e, llvm::Value* place, TypeRef type, TypeRef container) {
     Emitted result{type, Parts(words_in(type), e.int64(0))};
     for (const auto& [offset, size] : pieces(type->bytes())) {
         llvm::Value* at = e.builder.CreateConstGEP1_64(e.builder.getInt8Ty(), place, offset);
-        const llvm::Align alignment(aligned ? std::min(size, type->dimensions) : 1);
+        const llvm::Align alignment(container->aligned ? std::min(size, type->dimensions) : 1);
         auto* loaded = e.builder.CreateAlignedLoad(e.builder.getIntNTy(8 * size), at, alignment);
-        e.checked(loaded);
+        e.checked(loaded, container);
         llvm::Value* wide = size == word_bytes ? loaded : e.builder.CreateZExt(loaded, e.builder.getInt64Ty());
         if (offset % word_bytes) wide = e.builder.CreateShl(wide, 8 * (offset % word_bytes));
         llvm::Value*& word = result.parts[offset / word_bytes];
@@ -165,13 +165,14 @@ Emitted load_characters(FunctionEmitter& e, llvm::Value* place, TypeRef type, bo
     return result;
 }
 
-void store_characters(FunctionEmitter& e, llvm::Value* place, const Emitted& value, bool aligned) {
+void store_characters(FunctionEmitter& e, llvm::Value* place, const Emitted& value, TypeRef container) {
     for (const auto& [offset, size] : pieces(value.type->bytes())) {
         llvm::Value* at = e.builder.CreateConstGEP1_64(e.builder.getInt8Ty(), place, offset);
         llvm::Value* word = value.parts[offset / word_bytes];
         if (offset % word_bytes) word = e.builder.CreateLShr(word, 8 * (offset % word_bytes));
         if (size != word_bytes) word = e.builder.CreateTrunc(word, e.builder.getIntNTy(8 * size));
-        e.checked(e.builder.CreateAlignedStore(word, at, llvm::Align(aligned ? std::min(size, value.type->dimensions) : 1)));
+        const llvm::Align alignment(container->aligned ? std::min(size, value.type->dimensions) : 1);
+        e.checked(e.builder.CreateAlignedStore(word, at, alignment), container);
     }
 }
 

@@ -187,7 +187,7 @@ Emitted FunctionEmitter::element_at(const Emitted& over, llvm::Value* position, 
         case TypeKind::array:
             return item_at(over, std::array{position}, result);
         case TypeKind::flat:
-            return load_element(flat_address(over, position), result, over.type->element()->aligned);
+            return load_element(flat_address(over, position), result, over.type->element());
         case TypeKind::index_grid:
             return {result, split_index(over.parts, position)};
         case TypeKind::index_items: {

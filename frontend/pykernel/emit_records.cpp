@@ -38,14 +38,14 @@ Emitted FunctionEmitter::get_field(const Emitted& object, const RecordField& fie
         array.parts.append(fields + inner, fields + 2 * inner);
         return array;
     }
-    return load_element(place, result, object.type->aligned);
+    return load_element(place, result, object.type);
 }
 
 void FunctionEmitter::set_field(const Emitted& record, const RecordField& field, const Emitted& value) {
     const TypeRef target = field_value(types(), record.type, field, Location{});
     if (target->is(TypeKind::array)) return copy_elements(get_field(record, field, target), value);
     llvm::Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), record.parts[0], field.offset);
-    store_element(place, value, target, record.type->aligned);
+    store_element(place, value, target, record.type);
 }
 
 void FunctionEmitter::copy_record(llvm::Value* place, const Emitted& record, TypeRef type) {
@@ -64,8 +64,8 @@ void FunctionEmitter::copy_elements(const Emitted& target, const Emitted& source
     for_each_element(target, [&](llvm::Value* place) {
         llvm::Value* position = builder.CreateLoad(builder.getInt64Ty(), counter);
         builder.CreateStore(builder.CreateAdd(position, int64(1)), counter);
-        store_element(place, load_element(flat_address(flat, position), element, source.type->aligned),
-                      target.type->element(), target.type->aligned);
+        store_element(place, load_element(flat_address(flat, position), element, source.type),
+                      target.type->element(), target.type);
     });
 }
 

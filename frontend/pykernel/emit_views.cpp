@@ -139,21 +139,21 @@ Emitted FunctionEmitter::select(const Emitted& array, const Emitted& index, Type
     // Not inbounds: strides from outside may be anything, and an empty view may begin past the end.
     llvm::Value* data =
         offset ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset) : array.parts[0];
-    if (!result->is(TypeKind::array)) return load_element(data, result, array.type->aligned);
+    if (!result->is(TypeKind::array)) return load_element(data, result, array.type);
     Emitted view{result, {data}};
     view.parts.append(shape);
     view.parts.append(strides);
     return view;
 }
 
-Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element, bool aligned, bool in_bounds) {
+Emitted FunctionEmitter::load_element(llvm::Value* place, TypeRef element, TypeRef container) {
     if (element->is(TypeKind::record)) return {element, {place}};
-    if (element->is(TypeKind::characters)) return load_characters(*this, place, element, aligned);
+    if (element->is(TypeKind::characters)) return load_characters(*this, place, element, container);
     Emitted result{element, {}};
     for (const auto& [part, type] : element_parts(place, element)) {
         auto* loaded = builder.CreateAlignedLoad(module.memory_type(type), part,
-                                                 llvm::Align(aligned ? type->bytes() : 1));
-        if (in_bounds) checked(loaded);
+                                                 llvm::Align(container->aligned ? type->bytes() : 1));
+        checked(loaded, container);
         result.parts.push_back(from_memory(loaded, type));
     }
     return result;
@@ -167,16 +167,16 @@ llvm::SmallVector<std::pair<llvm::Value*, TypeRef>, 2> FunctionEmitter::element_
             {builder.CreateConstInBoundsGEP1_64(module.value_type(component), place, 1), component}};
 }
 
-void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, TypeRef element, bool aligned,
-                                    bool in_bounds) {
+void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, TypeRef element,
+                                    TypeRef container) {
     if (element->is(TypeKind::record)) return copy_record(place, value, element);
     const Emitted converted = convert(value, element);
-    if (element->is(TypeKind::characters)) return store_characters(*this, place, converted, aligned);
+    if (element->is(TypeKind::characters)) return store_characters(*this, place, converted, container);
     std::size_t i = 0;
     for (const auto& [part, type] : element_parts(place, element)) {
         llvm::Value* stored = to_memory(converted.parts[i++], type);
-        auto* store = builder.CreateAlignedStore(stored, part, llvm::Align(aligned ? type->bytes() : 1));
-        if (in_bounds) checked(store);
+        auto* store = builder.CreateAlignedStore(stored, part, llvm::Align(container->aligned ? type->bytes() : 1));
+        checked(store, container);
     }
 }
 
@@ -215,7 +215,7 @@ void FunctionEmitter::assign_view(const Emitted& view, const Emitted& value) {
     if (!value.type->is(TypeKind::tuple)) {
         const Emitted converted = element->is(TypeKind::record) ? value : convert(value, element);
         for_each_element(view, [&](llvm::Value* place) {
-            store_element(place, converted, element, view.type->aligned);
+            store_element(place, converted, element, view.type);
         });
         return;
     }
@@ -225,7 +225,7 @@ void FunctionEmitter::assign_view(const Emitted& view, const Emitted& value) {
     for (std::size_t i = 0; i < count; ++i) {
         llvm::Value* bytes = builder.CreateMul(view.parts[2], int64(static_cast<std::int64_t>(i)));
         store_element(builder.CreateGEP(builder.getInt8Ty(), view.parts[0], bytes), element_of(value, i),
-                      element, view.type->aligned);
+                      element, view.type);
     }
 }
 

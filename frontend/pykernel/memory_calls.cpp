@@ -32,6 +32,8 @@ std::vector<std::int64_t> constant_shape(const CallTyping& call, TypeRef shape) 
     return extents;
 }
 
+}  // namespace
+
 TypeRef data_type(const CallTyping& call, TypeRef argument) {
     TypeRef type = nullptr;
     if (argument->is(TypeKind::data_type)) type = argument->element();
@@ -50,6 +52,8 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
         call.refuse("the dtype must be a type of numbers or of records that kernels know");
     return type;
 }
+
+namespace {
 
 /// Bytes; 16 unless the call asks for more. @throws SourceError unless a constant power of two
 std::uint64_t alignment_of(TypeRef alignment) {

@@ -41,6 +41,12 @@ const Signature* castable(const Signature* signature, std::span<const TypeRef> a
     return signature;
 }
 
+/// The memory that a value lies in that comes from either of two places.
+unsigned common_space(TypeRef a, TypeRef b) {
+    if (!a->indices_guard_memory() || !b->indices_guard_memory()) return pointed_space;
+    return a->address_space == b->address_space ? a->address_space : unsigned{generic_space};
+}
+
 }  // namespace
 
 bool can_cast(TypeRef from, TypeRef to) {
@@ -238,12 +244,11 @@ TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
     if (a->is(TypeKind::slice) && b->is(TypeKind::slice) && a->elements.size() == b->elements.size())
         return types_.slice(std::vector<TypeRef>(a->elements.size(), types_.int64));
     if (a->is(TypeKind::record) && b->is(TypeKind::record) && a->name == b->name)
-        return types_.record_in(a, generic_space, a->read_only || b->read_only);
+        return types_.record_in(a, common_space(a, b), a->read_only || b->read_only);
     if (!a->is(TypeKind::array) || !b->is(TypeKind::array)) return nullptr;
     if (a->element() != b->element() || a->dimensions != b->dimensions) return nullptr;
     const char layout = a->layout == b->layout ? a->layout : 'A';
-    const unsigned space = a->address_space == b->address_space ? a->address_space : unsigned{generic_space};
-    return types_.array(a->element(), a->dimensions, layout, space, a->read_only || b->read_only,
+    return types_.array(a->element(), a->dimensions, layout, common_space(a, b), a->read_only || b->read_only,
                         a->aligned && b->aligned);
 }
 

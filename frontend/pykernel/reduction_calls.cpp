@@ -25,7 +25,7 @@ void for_each(FunctionEmitter& e, const Emitted& array, const std::function<void
         std::reverse(ordered.parts.begin() + 1 + n, ordered.parts.end());
     }
     e.for_each_element(ordered,
-                       [&](llvm::Value* place) { body(e.load_element(place, array.type->element(), array.type->aligned)); });
+                       [&](llvm::Value* place) { body(e.load_element(place, array.type->element(), array.type)); });
 }
 
 void require_array(const CallTyping& call) {
@@ -224,10 +224,10 @@ Emitted emit_position(CallEmission& call) {
     e.require(e.builder.CreateICmpNE(e.array_size(call[0]), e.int64(0)), "ValueError",
               smallest ? "attempt to get argmin of an empty sequence"
                        : "attempt to get argmax of an empty sequence");
-    Accumulator best(e, e.load_element(call[0].parts[0], element, call[0].type->aligned)), at(e, known(e, index, 0)),
+    Accumulator best(e, e.load_element(call[0].parts[0], element, call[0].type)), at(e, known(e, index, 0)),
         position(e, known(e, index, 0));
     e.for_each_element(call[0], [&](llvm::Value* place) {
-        const Emitted value = e.load_element(place, element, call[0].type->aligned), before = best.get();
+        const Emitted value = e.load_element(place, element, call[0].type), before = best.get();
         llvm::Value* better = e.binary(smallest ? Operator::less : Operator::greater, value, before).value();
         if (element->is(TypeKind::floating)) {
             llvm::Value* is_nan = e.builder.CreateFCmpUNO(value.value(), value.value());

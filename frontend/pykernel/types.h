@@ -57,6 +57,7 @@ enum AddressSpace : unsigned {
     shared_space = 3,
     constant_space = 4,
     local_space = 5,
+    pointed_space = 6,  ///< arrays that carray() makes of a pointer, which is generic
 };
 
 struct Type;
@@ -117,6 +118,9 @@ struct Type {
         return kind == TypeKind::iterator || kind == TypeKind::enumerated || kind == TypeKind::zipped;
     }
     [[nodiscard]] const Type* element() const { return elements.front(); }
+    /// Of an array, record or pointer: whether an access within its bounds is within memory. The shape of an array made of a
+    /// pointer is the kernel's claim.
+    [[nodiscard]] bool indices_guard_memory() const { return kind != TypeKind::pointer && address_space != pointed_space; }
     /// What operators see: the type of the value of an optional, when there is one; of an integer enumeration's member.
     [[nodiscard]] const Type* present() const {
         return is(TypeKind::optional) || is_integer_member() ? element() : this;
@@ -131,7 +135,7 @@ struct Type {
     [[nodiscard]] std::uint64_t bytes() const { return bits / 8; }
     /// Of the LLVM pointer to an array's or a record's data.
     [[nodiscard]] unsigned pointer_space() const {
-        return address_space == local_space ? unsigned{generic_space} : address_space;
+        return address_space == local_space || address_space == pointed_space ? unsigned{generic_space} : address_space;
     }
 };
 

@@ -146,10 +146,10 @@ Emitted emit_ufunc_call(CallEmission& call, TypeRule scalar_type, EmitRule scala
             const bool array = operand.value.type->is(TypeKind::array);
             inner.arguments.push_back(array ? e.load_element(address(e, operand, positions),
                                                              operand.value.type->element(),
-                                                             operand.value.type->aligned)
+                                                             operand.value.type)
                                             : operand.value);
         }
-        e.store_element(address(e, target, positions), scalar(inner), out.type->element(), out.type->aligned);
+        e.store_element(address(e, target, positions), scalar(inner), out.type->element(), out.type);
     });
     return out;
 }

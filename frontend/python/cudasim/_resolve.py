@@ -94,6 +94,12 @@ def look_up(function, name):
     return _look_up(_outer_names(function), name.split("."))
 
 
+def pointer_function(value):
+    """The name of Numba's functions that make arrays of pointers, "carray" or "farray"; None for anything else."""
+    known = isinstance(value, python_types.FunctionType) and value.__name__ in ("carray", "farray")
+    return value.__name__ if known and value.__module__.endswith(".np.numpy_support") else None
+
+
 def _dotted(node):
     parts = []
     while isinstance(node, ast.Attribute):
@@ -315,6 +321,8 @@ def _callable_or_type(value, name, register_function):
     if isinstance(value, python_types.FunctionType) and value.__name__ == "literal_unroll":
         if value.__module__ in ("numba.misc.special", "numba.cuda.misc.special"):
             return ("intrinsic", "cuda.literal_unroll")
+    if pointer_function(value) is not None:
+        return ("intrinsic", "numba." + value.__name__)
     if isinstance(value, np.ufunc):
         return ("intrinsic", "numpy." + value.__name__)
     type_name = _numba_type_name(value)

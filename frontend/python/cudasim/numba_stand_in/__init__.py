@@ -97,6 +97,14 @@ def literal_unroll(container):
 
 literal_unroll.__cudasim_intrinsic__ = "cuda.literal_unroll"
 
+def __getattr__(name):
+    if name in ("carray", "farray"):
+        from cudasim.cuda.np import numpy_support
+
+        return getattr(numpy_support, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 _threads = [_os.cpu_count() or 1]
 
 
@@ -133,6 +141,8 @@ __all__ = [
     "typeof",
     "from_dtype",
     "literal_unroll",
+    "carray",
+    "farray",
     "set_num_threads",
     "get_num_threads",
     *(_name for _name in _types.ALIASES if _name != "bool"),

@@ -18,7 +18,7 @@ import types as python_types
 import numpy as np
 
 from cudasim import _native, _overloads, _pyfiber, types
-from cudasim._resolve import describes_device_array
+from cudasim._resolve import describes_device_array, pointer_function
 from cudasim._tracebacks import is_package_code, name_in_debug_info
 from cudasim.cuda.array_interface import as_cuda_array
 from cudasim.cuda.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
@@ -190,6 +190,11 @@ class _Replacements:
             return constant(value)
         if isinstance(value, LibraryFunction):
             return _library_call(value)
+        pointed = pointer_function(value)
+        if pointed is not None:
+            return refusal_of(pointed, "makes an array of a C pointer")
+        if type(value).__module__ == "cffi.api" and "from_buffer" in names:
+            return python_types.SimpleNamespace(from_buffer=refusal_of("from_buffer", "makes a C pointer"))
         if describes_device_array(value):
             array = as_cuda_array(value)
             return _pyfiber.array(array.parameters[0], array.shape, array.strides, array.dtype, True, array)
@@ -297,7 +302,7 @@ class KernelFunctions:
             return self.of(value.py_func)
         overloaded = _overloads.of(value)
         if isinstance(overloaded, _overloads.Intrinsic):
-            return refusal_of(value)
+            return refusal_of(value._name)
         return value if overloaded is None else call_of(overloaded, self.of)
 
     def _cell(self, cell, names):

@@ -29,13 +29,15 @@ def call_of(overloaded, function_of):
     return _native.FramelessMethod(call)
 
 
-def refusal_of(intrinsic):
-    """What stands for an intrinsic."""
+def refusal_of(name, what="is code for LLVM"):
+    """What stands for a function that only compiled kernels call.
+
+    :param what: what it is or does
+    """
 
     def call(*_, **__):
         raise NotImplementedError(
-            f"{intrinsic._name}() is code for LLVM: only compiled kernels call it, not one that runs in Python mode (with a "
-            "debugger in it)"
+            f"{name}() {what}: only compiled kernels call it, not one that runs in Python mode (with a debugger in it)"
         )
 
     return _native.FramelessMethod(call)
