@@ -82,7 +82,8 @@ def _outcome(launch):
             launch()
         except Exception as error:  # noqa: BLE001 - compared with the other mode's
             raised = error
-    told = [(w.category.__name__, str(w.message), w.lineno) for w in heard if "Python mode" not in str(w.message)]
+    told = [(w.category.__name__, str(w.message), w.lineno) for w in heard
+            if "Python mode" not in str(w.message) and w.category is not DeprecationWarning]  # fmt: skip # CPython's own
     return raised, told, printed.getvalue(), heard
 
 

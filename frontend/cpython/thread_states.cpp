@@ -12,6 +12,12 @@
 
 #include "frontend/cpython/thread_states.h"
 
+#if PY_VERSION_HEX >= 0x030E0000
+// Not in 3.14.0, which may be what runs even where 3.14.1 or later was built for.
+extern "C" PyAPI_FUNC(int)
+    PyUnstable_ThreadState_SetStackProtection(PyThreadState*, void*, std::size_t) __attribute__((weak));
+#endif
+
 namespace cudasim::cpython {
 
 pthread_key_t ThreadStates::key;
@@ -43,6 +49,13 @@ bool find_key(pthread_key_t& found) {
 }  // namespace
 
 bool ThreadStates::initialise() {
+#if PY_VERSION_HEX >= 0x030E0000
+    if (PyUnstable_ThreadState_SetStackProtection == nullptr) {
+        PyErr_SetString(PyExc_ImportError, "Python mode is not available on CPython 3.14.0 (it needs CPython " CUDASIM_KNOWN_PYTHONS
+                                           "; of 3.14 the version 3.14.1 or newer)");
+        return false;
+    }
+#endif
 #if PY_VERSION_HEX < 0x030C0000
     if (!find_key(key)) {
         PyErr_SetString(PyExc_ImportError, "CPython's thread-state key was not found");
@@ -81,7 +94,7 @@ void ThreadStates::forget_values(PyThreadState* state) {
 }
 
 void ThreadStates::set_stack(PyThreadState* state, void* lowest, std::size_t bytes) {
-#if PY_VERSION_HEX >= 0x030E0100
+#if PY_VERSION_HEX >= 0x030E0000
     if (PyUnstable_ThreadState_SetStackProtection(state, lowest, bytes) != 0) PyErr_Clear();
 #else
     (void)state, (void)lowest, (void)bytes;  // calls are counted, the stack is not looked at

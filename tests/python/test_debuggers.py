@@ -101,6 +101,31 @@ def test_a_breakpoint_that_all_threads_reach_stops_in_each(terminal):
     assert (status, rest.strip()) == (0, COMPLETE)
 
 
+def test_a_step_outlasts_the_breakpoints_of_other_threads(terminal):
+    shown = terminal(SCRIPT.replace("if i == 10:", "if i < 2:"))
+    assert "tid=[0, 0, 0]" in to_the_next_line(shown, shown.expect())
+    shown.ask("n")
+    shown.type("n")  # over the barrier, to which thread 1 has yet to come
+    assert "tid=[1, 0, 0]" in shown.expect()
+    after_barrier = shown.ask("c")
+    assert "-> y[i] = 1 / (s[i] + 1)" in after_barrier and "tid=[0, 0, 0]" in after_barrier
+    status, rest = shown.finish("c")
+    assert (status, rest.strip()) == (0, COMPLETE)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="breakpoints share a debugger from CPython 3.14 on")
+def test_breakpoints_of_the_host_share_no_debugger_with_those_of_kernels(terminal):
+    shown = terminal(SCRIPT.replace("try:", "breakpoint()\ntry:").replace("finally:", "finally:\n    breakpoint()"))
+    shown.expect("(Pdb) ")
+    shown.ask("alias answer p 40 + 2")
+    assert PLACE in shown.ask("c")
+    assert "NameError" in shown.ask("answer")
+    assert shown.ask("c").endswith("-> breakpoint()\n(Pdb) ")
+    assert "42" in shown.ask("answer")
+    status, rest = shown.finish("c")
+    assert (status, rest.strip()) == (0, COMPLETE)
+
+
 UFUNC = """\
 import numpy as np
 from numba import vectorize
@@ -127,9 +152,11 @@ def test_pdb_in_a_ufunc_shows_the_kernel_around_it(terminal):
 def test_quitting_ends_the_launch_and_leaves_results_alone(terminal):
     shown = terminal(SCRIPT)
     shown.expect()
-    status, rest = shown.finish("q")
-    assert status == 1 and "sum 0.0" in rest and rest.rstrip().endswith("bdb.BdbQuit")
-    assert "cudasim" not in rest
+    if sys.version_info >= (3, 14):  # pdb asks, and raises SystemExit
+        shown.ask("q", "Quit anyway? [y/n] ")
+    status, rest = shown.finish("y" if sys.version_info >= (3, 14) else "q")
+    assert status == 1 and "sum 0.0" in rest and "cudasim" not in rest
+    assert rest.rstrip().endswith("bdb.BdbQuit") == (sys.version_info < (3, 14))
 
 
 def test_an_interpreter_goes_on_after_quitting(terminal):

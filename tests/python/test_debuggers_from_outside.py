@@ -119,23 +119,112 @@ def test_a_step_over_the_launch_is_native(pdb):
     )
 
 
-@pytest.mark.parametrize("core", ["ctrace", "pytrace"])
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="pdb uses sys.monitoring from CPython 3.14 on")
+def test_pdb_uses_monitoring_again_after_the_launch(pdb):
+    pdb.ask(f"b {BARRIER}")
+    pdb.ask(f"b {LAUNCH + 2}")
+    registered = "p __import__('sys').monitoring.get_tool(0), __import__('sys').gettrace()"
+    assert pdb.ask("c").endswith(place(0))
+    assert "(None, None)" not in pdb.ask(registered)
+    pdb.ask("cl 1")
+    assert "-> print" in pdb.ask("c")
+    assert "('bdbtracer', None)" in pdb.ask(registered)
+
+
+WATCHED_FROM_A_THREAD = """
+import io, os, pdb, sys, threading
+ready = threading.Event()
+
+def other():
+    options = {"backend": "monitoring"} if sys.version_info >= (3, 14) else {}
+    pdb.Pdb(stdin=io.StringIO("b 15\\nc\\n"), stdout=io.StringIO(), **options).set_trace()
+    ready.set()
+    threading.Event().wait()
+
+threading.Thread(target=other).start()
+ready.wait()
+k[1, 4](x)
+print({known.mode for known in k.overloads.values()}, len(k._traced), flush=True)
+os._exit(0)  # the end of a thread that pdb watches may complain
+"""
+
+
+def test_a_debugger_of_another_host_thread_leaves_kernels_native(script):
+    script.write_text(SCRIPT + WATCHED_FROM_A_THREAD)
+    done = subprocess.run([sys.executable, "script.py"], cwd=script.parent, env=clean_environment(ENABLE_CUDASIM="1"),
+                          text=True, capture_output=True, timeout=120)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.endswith("{'native'} 0\n")
+
+
+#: How coverage.py sees lines. It learns of branches from sys.monitoring since CPython 3.14.
+CORES = ["ctrace", "pytrace", *(["sysmon"] if sys.version_info >= (3, 12) else [])]
+SAYS_CORE = """
+print("core", "monitoring" in vars(sys) and sys.monitoring.get_tool(sys.monitoring.COVERAGE_ID))
+"""
+
+
+def sees_branches(core):
+    return core != "sysmon" or sys.version_info >= (3, 14)
+
+
+def assert_that_kernels_are_covered(folder, file, core):
+    """All but the lines and branches that no thread runs."""
+    report = json.loads((folder / "report.json").read_text())["files"][file]
+    assert report["missing_lines"] == [15]
+    if sees_branches(core):
+        assert report["missing_branches"] == [[14, 15]]
+
+
+@pytest.mark.parametrize("core", CORES)
 def test_coverage_sees_the_lines_and_branches_of_kernels(tmp_path, core):
     pytest.importorskip("coverage", reason="coverage is not installed (scripts/set_up.sh test installs it)")
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.replace("k[1, 4]", "k[8, 4]").replace("cuda.grid(1)", "cuda.threadIdx.x"))
+    source = SCRIPT.replace("k[1, 4]", "k[8, 4]").replace("cuda.grid(1)", "cuda.threadIdx.x")
+    script.write_text(source + "import sys" + SAYS_CORE)
     environment = clean_environment(ENABLE_CUDASIM="1", COVERAGE_CORE=core)
 
     def coverage(*arguments):
         return subprocess.run([sys.executable, "-m", "coverage", *arguments], cwd=tmp_path, env=environment, text=True,
                               capture_output=True, timeout=120)  # fmt: skip
 
-    done = coverage("run", "--branch", "script.py")
+    done = coverage("run", *(["--branch"] if sees_branches(core) else []), "script.py")
     assert done.returncode == 0 and "sum" in done.stdout and done.stderr == ""
+    assert ("core coverage.py" in done.stdout) == (core == "sysmon")
     coverage("json", "-o", "report.json", "--include", "script.py")
-    report = json.loads((tmp_path / "report.json").read_text())["files"]["script.py"]
-    assert report["missing_lines"] == [15]
-    assert report["missing_branches"] == [[14, 15]]
+    assert_that_kernels_are_covered(tmp_path, "script.py", core)
+
+
+COVERED_TESTS = """\
+import sys
+
+import numpy as np
+import kernels
+
+def test_one():
+    x = np.arange(4, dtype=np.float32)
+    kernels.k[1, 4](x)
+    assert x.sum() == 3
+
+def test_again():
+    kernels.k[2, 4](np.arange(8, dtype=np.float32))
+"""
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_pytest_cov_sees_the_lines_and_branches_of_kernels(tmp_path, core):
+    pytest.importorskip("pytest_cov", reason="pytest-cov is not installed (scripts/set_up.sh test installs it)")
+    kernels = SCRIPT.partition("x = np.arange")[0].replace("cuda.grid(1)", "cuda.threadIdx.x")
+    (tmp_path / "kernels.py").write_text(kernels)
+    (tmp_path / "test_kernels.py").write_text(COVERED_TESTS + SAYS_CORE.replace("\nprint", "\n    print"))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--cov=kernels",
+         "--cov-report=json:report.json", *(["--cov-branch"] if sees_branches(core) else [])],
+        cwd=tmp_path, env=clean_environment(ENABLE_CUDASIM="1", COVERAGE_CORE=core),
+        text=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0 and "2 passed" in done.stdout and "arning" not in done.stdout + done.stderr
+    assert ("core coverage.py" in done.stdout) == (core == "sysmon")
+    assert_that_kernels_are_covered(tmp_path, "kernels.py", core)
 
 
 def require_debugpy():

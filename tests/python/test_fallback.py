@@ -177,6 +177,21 @@ def test_a_kernel_that_calls_a_debugger_runs_in_python_mode_without_a_warning():
     assert isinstance(kernel_of(kernel), PythonKernel)
 
 
+def test_a_debuggers_name_in_an_annotation_is_no_call():
+    @cuda.jit
+    def kernel(x):
+        def inner(y: 2) -> breakpoint:
+            return y + 1
+
+        x[0] = inner(x[0])
+
+    x = np.zeros(4)
+    kernel[1, 1](x)
+    # Before CPython 3.14 the kernel itself evaluates annotations.
+    expected = CompiledKernel if sys.version_info >= (3, 14) else PythonKernel
+    assert x[0] == 1 and isinstance(kernel_of(kernel), expected)
+
+
 def test_a_debugger_in_a_device_function_counts():
     @cuda.jit(device=True)
     def stops(i):

@@ -1,5 +1,6 @@
 """A CPython that Python mode does not know: everything that can be compiled runs, and one sentence says what is missing."""
 
+import json
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ import sys
 class Refuses:
     def find_spec(self, name, path=None, target=None):
         if name == "cudasim._pyfiber":
-            raise ImportError("Python mode is not available on CPython 9.9 (it needs CPython 3.10 to 3.13, with the GIL)")
+            raise ImportError("Python mode is not available on CPython 9.9 (it needs CPython 3.10 to 3.14, with the GIL)")
 
 sys.meta_path.insert(0, Refuses())
 """
@@ -35,11 +36,11 @@ print("sum", round(x.sum(), 3))
 SENTENCE = "Python mode is not available on CPython 9.9"
 
 
-def run(folder, line, *command, **variables):
+def run(folder, line, *command, file="script.py", **variables):
     (folder / "sitecustomize.py").write_text(WITHOUT)
     (folder / "script.py").write_text(KERNEL.format(line=line))
     environment = clean_environment(ENABLE_CUDASIM="1", PYTHONPATH=str(folder), **variables)
-    return subprocess.run([sys.executable, *command, "script.py"], cwd=folder, env=environment, text=True,
+    return subprocess.run([sys.executable, *command, file], cwd=folder, env=environment, text=True,
                           capture_output=True, timeout=120)  # fmt: skip
 
 
@@ -71,3 +72,25 @@ def test_coverage_runs_kernels_compiled_with_one_warning(tmp_path):
     done = run(tmp_path, "pass", "-m", "coverage", "run")
     assert (done.returncode, done.stdout) == (0, "sum 2.083\n")
     assert done.stderr.count(SENTENCE) == 1 and "do not see the lines of kernels" in done.stderr
+
+
+TEST = """\
+import numpy as np
+import script
+
+def test_invert():
+    x = np.zeros(4)
+    script.invert[1, 4](x)
+    assert round(x.sum(), 3) == 2.083
+"""
+
+
+def test_pytest_cov_runs_kernels_compiled_with_one_warning(tmp_path):
+    pytest.importorskip("pytest_cov", reason="pytest-cov is not installed (scripts/set_up.sh test installs it)")
+    (tmp_path / "test_script.py").write_text(TEST)
+    done = run(tmp_path, "pass", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cov=script", "--cov-report=json:report.json",
+               file="test_script.py")  # fmt: skip
+    assert done.returncode == 0 and "1 passed, 1 warning" in done.stdout
+    assert done.stdout.count(SENTENCE) == 1 and "do not see the lines of kernels" in done.stdout
+    report = json.loads((tmp_path / "report.json").read_text())["files"]["script.py"]
+    assert report["missing_lines"] == [6, 7, 8]

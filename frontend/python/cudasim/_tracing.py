@@ -1,11 +1,12 @@
 """Whether somebody watches the lines that this thread runs: a trace function, or a tool of sys.monitoring.
 
-Debuggers and coverage tools use the one or the other: pdb, coverage.py's C tracer and debugpy before CPython 3.12
-sys.settrace(); debugpy from 3.12 on and coverage.py's `sysmon` core sys.monitoring (PEP 669), whose events are those of
-all threads.
+Debuggers and coverage tools use the one or the other: coverage.py's C tracer, pdb before CPython 3.14 and debugpy before
+3.12 sys.settrace(); newer ones and coverage.py's `sysmon` core sys.monitoring (PEP 669), whose events are those of all
+threads.
 """
 
 import sys
+from collections.abc import Callable
 from typing import Optional
 
 _gettrace = sys.gettrace
@@ -28,6 +29,13 @@ if sys.version_info >= (3, 12):
         """The name of the debugger that uses sys.monitoring, None without one."""
         return _get_tool(_monitoring.DEBUGGER_ID)
 
+    def debuggers_callback() -> Optional[Callable]:
+        """What the debugger that uses sys.monitoring has called when a function starts, without what wraps it."""
+        event = _monitoring.events.PY_START
+        callback = _monitoring.register_callback(_monitoring.DEBUGGER_ID, event, None)
+        _monitoring.register_callback(_monitoring.DEBUGGER_ID, event, callback)
+        return getattr(callback, "__wrapped__", callback)
+
     def monitoring_tools() -> list[str]:
         """The names of the other registered tools that may watch lines."""
         known = (_get_tool(tool) for tool in _WATCHERS if tool != _monitoring.DEBUGGER_ID)
@@ -40,6 +48,10 @@ else:
         return _gettrace() is not None
 
     def monitoring_debugger() -> Optional[str]:
+        """None: there is no sys.monitoring."""
+        return None
+
+    def debuggers_callback() -> Optional[Callable]:
         """None: there is no sys.monitoring."""
         return None
 

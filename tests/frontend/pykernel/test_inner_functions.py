@@ -2,6 +2,7 @@
 values; exceptions made before they are raised. Values: Python's. Refusals: numba-cuda 0.30.4."""
 
 import linecache
+import sys
 
 import numpy as np
 import pytest
@@ -189,3 +190,21 @@ def test_a_function_that_is_defined_again_in_a_loop_is_refused_as_by_numba():
     with options.override(mode="native"), pytest.raises(errors.UnsupportedError, match="defined again in a loop") as refusal:
         cuda.jit(kernel)[1, 1](np.zeros(2))
     assert refusal.value.standing == "not-gpu-code"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="earlier CPythons evaluate annotations")
+def test_deferred_annotations_are_not_evaluated():
+    def pair(x: NotThere, by: np.NotThere = 2) -> NotThere.either:
+        local: NotThere = x
+        return local * by, local + by
+
+    device_function = cuda.jit(device=True)(pair)
+
+    def kernel(out: NotThere[2], x: "NotThere"):
+        def inner(y: NotThere, z: out.NotThere = 1) -> NotThere:
+            return y - z
+
+        first, second = device_function(x, by=3)
+        out[0], out[1], out[2] = first, second, inner(x)
+
+    assert list(evaluate(kernel, np.int64(7), size=3)) == [21, 10, 6]

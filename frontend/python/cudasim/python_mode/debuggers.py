@@ -10,7 +10,7 @@ import sys
 import threading
 
 from cudasim import _progress, _pyfiber, _tracing
-from cudasim.python_mode import tracers
+from cudasim.python_mode import bdb_backends, tracers
 from cudasim.python_mode.reach import reachable_functions
 
 
@@ -20,9 +20,11 @@ def attached():
 
     None for the launching thread's trace function.
     """
+    import pdb
+
     _prepare_pdb()
     try:
-        with _trace_handed_on() as thread_tracer:
+        with bdb_backends.hosts_debugger_kept(pdb.Pdb), _trace_handed_on() as thread_tracer:
             yield thread_tracer
     finally:
         _progress.hand_to_debugger(False)
@@ -30,6 +32,11 @@ def attached():
 
 @contextlib.contextmanager
 def _trace_handed_on():
+    debugger = bdb_backends.monitoring_debugger()
+    if debugger is not None:
+        with bdb_backends.using_settrace(debugger), _focused(debugger):
+            yield None, False
+        return
     trace = sys.gettrace()
     if trace is None:
         if tracers.monitoring_pydevd() is not None:
@@ -40,10 +47,17 @@ def _trace_handed_on():
     if not _is_bdb(debugger):
         yield tracers.for_simulated_threads(threading.gettrace())
         return
+    with _focused(debugger):
+        yield None, False
+
+
+@contextlib.contextmanager
+def _focused(debugger):
+    """The debugger steps in one simulated thread at a time."""
     debugger.trace_dispatch = _Focus(debugger)
     sys.settrace(debugger.trace_dispatch)
     try:
-        yield None, False
+        yield
     finally:
         del debugger.trace_dispatch
         if sys.gettrace() is not None:
@@ -104,7 +118,8 @@ def _set_prompt(debugger, prompt):
 
 
 def _prepare_pdb():
-    """pdb.Pdb.prompt becomes a property, for its subclasses (pytest's, IPython's) too; `return` works in kernels."""
+    """pdb.Pdb.prompt becomes a property, for its subclasses (pytest's, IPython's) too; `return` and breakpoints work in
+    kernels."""
     import bdb
     import pdb
 
@@ -125,16 +140,19 @@ def _prepare_pdb():
             debugger._set_stopinfo(frame, frame, -1)
 
     pdb.Pdb.setup, bdb.Bdb.set_return = setup, set_return
+    bdb_backends.prepare_set_trace(pdb.Pdb)
     pdb.Pdb.prompt = property(_prompt, _set_prompt, doc="The prompt; in a kernel it names the thread.")
 
 
 def wants_lines_of(function):
     """Whether the debugger or tool that watches lines (cudasim._tracing) wants to see those of a kernel."""
     codes = [known.__code__ for known in reachable_functions(function) if hasattr(known, "__code__")]
-    debugger = getattr(sys.gettrace(), "__self__", None)
+    debugger = bdb_backends.monitoring_debugger() or getattr(sys.gettrace(), "__self__", None)
     if _is_bdb(debugger):
         return _steps(debugger) or any(_breaks_in(debugger, code) for code in codes)  # a step goes into the kernel
     others_watch = sys.gettrace() is not None or _tracing.monitoring_tools()
+    if not others_watch and bdb_backends.uses_monitoring():
+        return False  # a debugger of another thread of the host
     pydevd = tracers.pydevd_of(threading.gettrace()) if others_watch else tracers.monitoring_pydevd()
     return pydevd is None or tracers.pydevd_breaks_in(pydevd, codes)
 
