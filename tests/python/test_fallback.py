@@ -11,7 +11,11 @@ import pytest
 
 from cudasim import cuda, errors, options
 from cudasim.cuda.kernel import CompiledKernel
-from cudasim.python_mode.kernel import PythonKernel
+from python_mode_required import skip_module_without_python_mode
+
+skip_module_without_python_mode()
+
+from cudasim.python_mode.kernel import PythonKernel  # noqa: E402 - there is none without Python mode
 
 
 @cuda.jit

@@ -9,6 +9,7 @@ import pytest
 from cudasim import cuda, options
 from cudasim.cuda import kernel as kernel_module
 from cudasim.errors import KernelTimeoutError
+from python_mode_required import needs_python_mode
 
 THREADS = 8
 
@@ -55,7 +56,7 @@ def in_threads(work, count=THREADS):
         return list(pool.map(begun, range(count)))
 
 
-@pytest.fixture(params=["native", "python"])
+@pytest.fixture(params=["native", pytest.param("python", marks=needs_python_mode)])
 def mode(request):
     with options.override(mode=request.param):
         yield request.param

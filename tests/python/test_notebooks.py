@@ -125,7 +125,7 @@ def endless(x):
 """
 
 
-@pytest.fixture(params=["native", "python"])
+@pytest.fixture(params=["native", pytest.param("python", marks=needs_python_mode)])
 def mode(request, kernel):
     if "mode" not in options.BY_NAME:
         pytest.skip("there is one mode only")

@@ -15,6 +15,7 @@ import threading
 import pytest
 from conftest import clean_environment
 from cudasim import _progress, options
+from python_mode_required import needs_python_mode
 
 LONG = """
     import sys
@@ -146,6 +147,7 @@ PYTHON_MODE = (
 
 
 @pytest.mark.skipif("mode" not in options.BY_NAME, reason="there is no Python mode")
+@needs_python_mode
 def test_lines_that_python_code_writes_and_the_bar_do_not_mix(run):
     text = on_a_terminal(
         run, PYTHON_MODE + "    slow[30, 1](np.zeros(1), 1_000_000, True)\n    print(type(sys.stdout).__name__)\n"
@@ -155,6 +157,7 @@ def test_lines_that_python_code_writes_and_the_bar_do_not_mix(run):
 
 
 @pytest.mark.skipif("mode" not in options.BY_NAME, reason="there is no Python mode")
+@needs_python_mode
 def test_one_block_in_python_mode_shows_how_long_it_runs(run):
     text = on_a_terminal(run, PYTHON_MODE + "    slow[1, 30](np.zeros(1), 1_000_000, False)\n")
     assert re.search(r"slow \(python\):   0%\|\s*\| 0/1 blocks, 00:0\d elapsed, \? left", text), text
@@ -162,6 +165,7 @@ def test_one_block_in_python_mode_shows_how_long_it_runs(run):
 
 
 @pytest.mark.skipif("mode" not in options.BY_NAME, reason="there is no Python mode")
+@needs_python_mode
 def test_a_debugger_has_the_terminal_for_itself(run):
     text = on_a_terminal(
         run,

@@ -12,6 +12,7 @@ import pytest
 from cudasim import cuda, options
 from cudasim.cuda import stream_work
 from cudasim.errors import CudaAPIError
+from python_mode_required import needs_python_mode
 
 
 @pytest.fixture(params=["eager", "deferred"])
@@ -362,6 +363,7 @@ def test_host_threads_enqueue_and_synchronise_at_once(both):
     assert results == [[20] * 16] * 4
 
 
+@needs_python_mode
 def test_python_mode_is_deferred_too(both):
     with options.override(mode="python"):
         stream, d = cuda.stream(), cuda.to_device(np.zeros(4))

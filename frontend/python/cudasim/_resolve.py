@@ -22,6 +22,8 @@ _NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + kernel_name for name, kernel_n
         "ndindex", "ndenumerate", "shape", "size", "asarray", "sum", "prod", "mean", "var", "std", "all", "any", "argmin",
         "argmax", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "count_nonzero", "min", "max", "round", "finfo", "iinfo", "isscalar", "iscomplexobj", "isrealobj")),
     ("amin", "min"), ("amax", "max"), ("around", "round"))}
+#: Where math's functions say that they are from; those of integers from CPython 3.15 on (PEP 791).
+_MATH = ("math", "math.integer")
 #: What Numba's CUDA target compiles (numba-cuda 0.30).
 _NUMPY_NOT_YET = ("nditer",)
 _NUMPY_ALLOCATES = ("array", "arange", "empty", "empty_like", "full", "full_like", "linspace", "ones", "ones_like",
@@ -314,7 +316,7 @@ def _callable_or_type(value, name, register_function):
         return ("function", register_function(in_library), in_library.name)
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "cmath":
         return ("unsupported", f"cmath.{value.__name__}() is not supported in kernels, by Numba's CUDA target neither")
-    if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "math":
+    if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ in _MATH:
         return ("intrinsic", "math." + value.__name__)
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "_operator":
         return ("intrinsic", "operator." + value.__name__)

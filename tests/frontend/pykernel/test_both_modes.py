@@ -7,6 +7,7 @@ import warnings
 from cudasim import options
 from hypothesis import HealthCheck, given, note, settings
 from oracle_programs import PARAMETERS, programs
+from python_mode_required import needs_python_mode
 from test_oracle import differences, plain, rows_of, simulated
 
 
@@ -19,6 +20,7 @@ def has_variables_of_one_type(program, types):
                for name, found in types.items())  # fmt: skip
 
 
+@needs_python_mode
 def test_random_programs_agree_in_both_modes():
     compared = []
 
