@@ -24,10 +24,11 @@ ELEMENT_TYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 
 def kernels_of_script(arguments):
     """Runs the script; (kernel, seconds) of every kernel that it compiled."""
-    from cudasim import _compiler, _native
+    from cudasim import _native
+    from cudasim.compile import compiler
 
     times = {}
-    compile_kernel, make_plan = _compiler.compile_kernel, _native.LaunchPlan
+    compile_kernel, make_plan = compiler.compile_kernel, _native.LaunchPlan
 
     def timed_front_end(function, *others, **options):
         start = time.perf_counter()
@@ -42,7 +43,7 @@ def kernels_of_script(arguments):
         times[positions[2]][1] += time.perf_counter() - start
         return plan
 
-    _compiler.compile_kernel, _native.LaunchPlan = timed_front_end, timed_back_end
+    compiler.compile_kernel, _native.LaunchPlan = timed_front_end, timed_back_end
     sys.argv = list(arguments)
     runpy.run_path(arguments[0], run_name="__main__")
     return list(times.values())

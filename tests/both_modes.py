@@ -13,8 +13,8 @@ import warnings
 
 import numpy as np
 from cudasim import errors, options
-from cudasim.cuda import arguments, dispatcher
-from cudasim.cuda.device_contents import DeviceContents
+from cudasim.launch import arguments, dispatcher
+from cudasim.memory.device_contents import DeviceContents
 
 #: Larger launches are left to native mode: CPython takes microseconds per thread.
 MOST_THREADS = 20_000

@@ -11,7 +11,6 @@ import sys
 
 import numpy as np
 
-
 #: What users read, the body of kernel(a, b), the argument b (a is an array of four float64).
 PROBES = [
     ("records with characters of more than 1,024 bytes", "b[0].s = b[1].s", np.zeros(2, [("s", "S1025")])),

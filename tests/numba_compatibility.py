@@ -153,7 +153,7 @@ def _owner(section, owners):
 
 def state(section, name, owner):
     """One of STATES."""
-    from cudasim.cuda.intrinsics import Intrinsic
+    from cudasim.compile.intrinsics import Intrinsic
 
     if section == "modules":
         found = _module(name)
@@ -176,7 +176,7 @@ def state(section, name, owner):
 
 def _known_in_kernels(intrinsic):
     from cudasim import _native
-    from cudasim.cuda.intrinsics import _GROUPS, _VALUES
+    from cudasim.compile.intrinsics import _GROUPS, _VALUES
 
     name = intrinsic.__cudasim_intrinsic__
     return name in _GROUPS or name in _VALUES or _native.kernel_knows(name)

@@ -2,7 +2,7 @@
 // of what it raises, so that they go from the user's launch line straight to the kernel's lines (C2).
 //
 // A C function has no Python frame of its own; the frames below it that belong to the package are cut out
-// by cudasim._tracebacks.without_package_frames. Python classes derive from it: `kernel[grid, block]` is one.
+// by cudasim.reports.tracebacks.without_package_frames. Python classes derive from it: `kernel[grid, block]` is one.
 // FramelessMethod: the same for a method, used as a decorator. Debuggers do not step into either.
 #include "frontend/bindings/bindings.h"
 
@@ -30,7 +30,7 @@ void clean_traceback() {
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject* module = PyImport_ImportModule("cudasim._tracebacks");
+    PyObject* module = PyImport_ImportModule("cudasim.reports.tracebacks");
     PyObject* cleaned = module == nullptr ? nullptr
                                           : PyObject_CallMethod(module, "without_package_frames", "O",
                                                                 traceback == nullptr ? Py_None : traceback);

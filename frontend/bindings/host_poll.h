@@ -16,7 +16,7 @@
 namespace cudasim::bindings {
 
 /// Who shows how far a launch is: a callable that is given the number of blocks, None while its kernel is being compiled,
-/// and returns a display with the methods of cudasim._progress.LaunchProgress; None shows nothing.
+/// and returns a display with the methods of cudasim.reports.progress.LaunchProgress; None shows nothing.
 struct Progress {
     pybind11::object begin;
     double after_seconds = 0;  ///< shorter launches are not told of

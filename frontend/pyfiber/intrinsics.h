@@ -1,5 +1,5 @@
 // What kernels call in Python mode, as plain CPython functions: `cuda.grid`, `cuda.syncthreads`, `cuda.shared.array`,
-// `cuda.atomic.add`, … Their names are those of cudasim.cuda.intrinsics.
+// `cuda.atomic.add`, … Their names are those of cudasim.compile.intrinsics.
 #pragma once
 
 #include <Python.h>

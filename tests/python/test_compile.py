@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 from cudasim import _native, cuda, errors, options, types
+from cudasim.compile.gpu_code import estimated_registers
 from cudasim.cuda.cudadrv.error import LinkerError
-from cudasim.cuda.gpu_code import estimated_registers
 from cudasim.types import boolean, float32, float64, int8, int32, int64, void
 
 HAS_PTXAS = _native.find_toolkit_file("bin/ptxas") is not None

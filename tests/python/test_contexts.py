@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cudasim import cuda
 from cudasim.cuda.cudadrv import devices, driver, drvapi, enums, error, runtime
-from cudasim.cuda.device_attributes import ATTRIBUTES
+from cudasim.device.device_attributes import ATTRIBUTES
 from cudasim.errors import CudaAPIError
 
 

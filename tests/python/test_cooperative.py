@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, errors, options
 from cudasim.cuda.cudadrv.driver import CudaAPIError
 

@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from python_mode_required import skip_module_without_python_mode
 from conftest import clean_environment
 from dap_client import debugged
+from python_mode_required import skip_module_without_python_mode
 from terminal import Terminal
 
 skip_module_without_python_mode()

@@ -11,9 +11,9 @@ import weakref
 import numpy as np
 import pytest
 from cudasim import cuda, options
-from cudasim.cuda import stream_work
 from cudasim.cuda.cudadrv import driver
 from cudasim.errors import CudaAPIError
+from cudasim.streams import stream_work
 
 
 @pytest.fixture

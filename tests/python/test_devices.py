@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 from cudasim import _native, cuda, options
-from cudasim.cuda.launch_configuration import best_block_size
 from cudasim.errors import CudaAPIError
+from cudasim.launch.launch_configuration import best_block_size
 
 # CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", and the devices' data
 # sheets: capability, multiprocessors, GiB, threads and blocks per multiprocessor, KiB of shared memory per block

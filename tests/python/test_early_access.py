@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 import pytest
 from cudasim import cuda, options
-from cudasim.cuda import early_access, stream_work
 from cudasim.errors import CudasimWarning
+from cudasim.streams import early_access, stream_work
 
 KIND = "not-guaranteed-complete"
 

@@ -450,8 +450,9 @@ define void @wild(ptr addrspace(1) %p) {
     "where, kind", [(0, "null-pointer"), (1, "misaligned-access"), (400, "out-of-bounds-global")]
 )
 def test_wild_pointers_are_memory_errors_with_cudas_code(where, kind):
-    from cudasim import _native, _reporting
-    from cudasim.cuda.context import current_device
+    from cudasim import _native
+    from cudasim.driver.context import current_device
+    from cudasim.reports import reporting
 
     array = cuda.to_device(np.zeros(100, np.int32))
     address = where and array.parameters[0] + where
@@ -461,7 +462,7 @@ def test_wild_pointers_are_memory_errors_with_cudas_code(where, kind):
     )
     report = plan.launch(address.to_bytes(8, "little"))
     with pytest.raises(KernelMemoryError) as caught:
-        _reporting.deliver(report, {}, lambda: None)
+        reporting.deliver(report, {}, lambda: None)
     assert isinstance(caught.value, MemoryError) and isinstance(caught.value, CudaAPIError)
     assert caught.value.findings[0].kind == kind
     assert caught.value.code == (716 if kind == "misaligned-access" else 700)

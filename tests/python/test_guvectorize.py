@@ -8,7 +8,6 @@ import types as python_types
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, errors, options, types
 from cudasim.cuda.deviceufunc import GUFuncEngine
 

@@ -6,8 +6,8 @@ import gc
 import numpy as np
 import pytest
 from cudasim import cuda
-from cudasim.cuda import host_visible
 from cudasim.cuda.cudadrv import devicearray, driver
+from cudasim.device import host_visible
 from cudasim.errors import CudaAPIError
 
 

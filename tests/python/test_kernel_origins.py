@@ -14,7 +14,8 @@ import traceback
 import numpy as np
 import pytest
 from conftest import clean_environment
-from cudasim import _kernel_source, cuda, errors
+from cudasim import cuda, errors
+from cudasim.compile import kernel_source
 
 
 @cuda.jit(device=True)
@@ -65,7 +66,7 @@ def test_a_lambda_is_found_among_others_without_columns_too(columns):
     namespace = {}
     exec(text, namespace)
     tree = ast.parse(text)
-    found = [_kernel_source._find_lambda(tree, Code(function.__code__)) for function in namespace["made"]]
+    found = [kernel_source._find_lambda(tree, Code(function.__code__)) for function in namespace["made"]]
     assert [ast.unparse(node) for node in found] == [
         "lambda x: x + 1", "lambda x: x + 2", "lambda x: (lambda x: x * 1)(x)", "lambda x: x * 1.0",
     ]  # fmt: skip

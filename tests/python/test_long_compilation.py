@@ -162,9 +162,9 @@ def test_control_c_ends_a_compilation_at_once(tmp_path, delay):
 
 
 def test_a_long_compilation_says_so(tmp_path, monkeypatch, capsys):
-    from cudasim import _progress
+    from cudasim.reports import progress
 
-    monkeypatch.setattr(_progress, "AFTER_SECONDS", 0.0)
-    monkeypatch.setattr(_progress, "LOG_INTERVAL", 0.1)
+    monkeypatch.setattr(progress, "AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.1)
     kernel_of(tmp_path, "lines", 4000)[1, 1](np.zeros(1, np.float32))
     assert "cudasim: k (compiling): 00:00 elapsed" in capsys.readouterr().err

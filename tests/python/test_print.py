@@ -164,7 +164,7 @@ def test_device_functions_print():
     ("print(('x', 1))", NotImplementedError), ("print(1, end='')", errors.UnsupportedError),
 ])
 def test_what_numba_cannot_print_is_refused(body, error):
-    from cudasim import _compiler
+    from cudasim.compile import compiler
 
     sys.path.insert(0, "tests/frontend/pykernel")
     import linecache
@@ -174,7 +174,7 @@ def test_what_numba_cannot_print_is_refused(body, error):
     namespace = {"np": np}
     exec(compile(text, "<print>", "exec"), namespace)
     with pytest.raises(error, match="File \"<print>\", line 2, in k"):
-        _compiler.compile_kernel(namespace["k"], ["array(float64, 1d, C)"])
+        compiler.compile_kernel(namespace["k"], ["array(float64, 1d, C)"])
 
 
 SCRIPT = """
@@ -255,8 +255,9 @@ def test_a_kernel_that_prints_for_ever_is_interrupted(tmp_path):
 
 
 def test_the_gpu_gets_vprintf():
-    from cudasim import _compiler, _native
+    from cudasim import _native
+    from cudasim.compile import compiler
 
-    compiled = _compiler.compile_kernel(numbers.py_func, ["array(float64, 1d, C)", "int64", "uint64", "float64", "bool"])
+    compiled = compiler.compile_kernel(numbers.py_func, ["array(float64, 1d, C)", "int64", "uint64", "float64", "bool"])
     ptx = _native.ptx(compiled.image, compiled.kernel_name, "sm_80", False)
     assert "vprintf" in ptx and ".extern .func  (.param .b32 func_retval0) vprintf" in ptx

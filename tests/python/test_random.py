@@ -5,8 +5,6 @@ import traceback
 
 import numpy as np
 import pytest
-from xoroshiro_vectors import FILE, GENERATORS, state_words
-
 from cudasim import cuda, options, types
 from cudasim.cuda import random
 from cudasim.cuda.random import (
@@ -24,6 +22,7 @@ from cudasim.cuda.random import (
     xoroshiro128p_uniform_float32,
     xoroshiro128p_uniform_float64,
 )
+from xoroshiro_vectors import FILE, GENERATORS, state_words
 
 
 @pytest.fixture(autouse=True, params=["auto", "python"])

@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, options
 
 DTYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64]

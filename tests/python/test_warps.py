@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, errors, options
 
 FULL = 0xFFFFFFFF

@@ -24,7 +24,7 @@ def warn_of_unknown_variables(known):
     unknown = [name for name in unknown if not _NO_OPTIONS.fullmatch(name)]
     if not unknown:
         return
-    from cudasim._warnings import warn_at_calling_code
+    from cudasim.reports.user_warnings import warn_at_calling_code
 
     for name in unknown:
         meant = did_you_mean(name.upper(), known) or " docs/options.md has them all."

@@ -45,8 +45,8 @@ def _warn(unsafe, what):
     """Only where it is news: an unsafe folder, or one that was asked for. No home directory is no problem."""
     if what in _said or not (unsafe or options.get("cache_dir")):
         return
-    from cudasim._tracebacks import calling_frame
-    from cudasim._warnings import warn_at
+    from cudasim.reports.tracebacks import calling_frame
+    from cudasim.reports.user_warnings import warn_at
 
     _said.add(what)
     message, frame = f"the cache of compiled kernels is not used: {what}", calling_frame()

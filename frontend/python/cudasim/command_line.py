@@ -143,7 +143,7 @@ def _run(parsed):
 
 def _status_of_findings():
     """1 when a kernel had errors that the script caught."""
-    reporting = sys.modules.get("cudasim._reporting")
+    reporting = sys.modules.get("cudasim.reports.reporting")
     errors = reporting.error_count if reporting is not None else 0
     if not errors:
         return 0

@@ -19,7 +19,7 @@ def _version_of(package):
 def collect():
     """Everything, as a dictionary that JSON can express."""
     from cudasim import _native, switch
-    from cudasim.cuda.device import devices
+    from cudasim.device.device import devices
 
     return {
         "versions": {

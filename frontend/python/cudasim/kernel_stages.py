@@ -18,7 +18,7 @@ class _KernelCompiledSignal(BaseException):
 
 
 def text_of(kernel, stage, architecture=None):
-    """A cudasim.cuda.kernel.CompiledKernel at one of STAGES, as text."""
+    """A cudasim.launch.kernel.CompiledKernel at one of STAGES, as text."""
     from cudasim import _native, options
 
     if stage == "typed":
@@ -27,7 +27,7 @@ def text_of(kernel, stage, architecture=None):
         return kernel.image.ir_text()
     if stage == "instrumented":
         return _native.instrumented_ir(kernel.image, kernel.kernel_name, options.get("memory_checks"))
-    from cudasim.cuda.gpu_code import ptx_of
+    from cudasim.compile.gpu_code import ptx_of
 
     return ptx_of(kernel.image, kernel.kernel_name, architecture, {"lineinfo": True, **_said(kernel.target_options)})
 
@@ -42,7 +42,7 @@ def of_script(arguments, name, stage, architecture=None):
     :raises KernelNotFoundError: naming the kernels that were compiled instead
     """
     from cudasim import switch
-    from cudasim.cuda import kernel as kernel_module
+    from cudasim.launch import kernel as kernel_module
     from cudasim.script_runner import ScriptError, execute
 
     seen = []

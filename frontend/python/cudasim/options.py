@@ -19,9 +19,21 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cudasim import _option_sources, _tracebacks
-from cudasim._option_values import NotValid, choice, did_you_mean, path, path_from, seconds, shown, size, switch, whole_number
+from cudasim import _option_sources
+from cudasim._option_values import (
+    NotValid,
+    choice,
+    did_you_mean,
+    path,
+    path_from,
+    seconds,
+    shown,
+    size,
+    switch,
+    whole_number,
+)
 from cudasim.device_profiles import DEVICES, entries, entries_from
+from cudasim.reports import tracebacks
 
 _MOST_BYTES = 64 << 40
 
@@ -266,7 +278,7 @@ def _parsed(option, text, where):
         reason = f"; {option.name} takes {option.accepts}"
     error = OptionError(f"{where}: {shown(text)} is not valid{reason}")
     # Whoever first needs the option may be deep in the package; the user's line is what matters.
-    _tracebacks.hide_package_frames_if_uncaught(error)
+    tracebacks.hide_package_frames_if_uncaught(error)
     raise error from None
 
 
@@ -350,7 +362,7 @@ OF_THE_DEVICE = frozenset(("device", "device_memory"))
 
 
 def _check_device_options(values):
-    device_module = sys.modules.get("cudasim.cuda.device")
+    device_module = sys.modules.get("cudasim.device.device")
     if device_module is None or not device_module.are_made():
         return
     for name in sorted(OF_THE_DEVICE):

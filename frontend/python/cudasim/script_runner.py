@@ -6,7 +6,7 @@ import sys
 import types
 
 from cudasim import switch
-from cudasim._tracebacks import without_package_frames
+from cudasim.reports.tracebacks import without_package_frames
 
 
 class ScriptError(Exception):

@@ -81,7 +81,7 @@ def warn_of_options_without_effect(name):
     if _has_warned or not given or (name == "numba" and _real_numba_exists()):
         return
     _has_warned = True
-    from cudasim._warnings import warn_at_calling_code
+    from cudasim.reports.user_warnings import warn_at_calling_code
 
     are = "is set, but has" if len(given) == 1 else "are set, but have"
     warn_at_calling_code(
@@ -246,7 +246,7 @@ def _warn_where_cupy_cannot_work(cupy):
         usable = False
     if usable:
         return
-    from cudasim._warnings import warn_at_calling_code
+    from cudasim.reports.user_warnings import warn_at_calling_code
 
     warn_at_calling_code(
         "cupy-without-gpu",

@@ -13,8 +13,9 @@ import weakref
 
 import numpy as np
 
-from cudasim import _record_names, errors
-from cudasim._scalar_types import (  # noqa: F401
+from cudasim import errors
+from cudasim.type_system import record_names
+from cudasim.type_system.scalar_types import (  # noqa: F401
     Bfloat16,
     Boolean,
     Complex,
@@ -28,7 +29,6 @@ from cudasim._scalar_types import (  # noqa: F401
     is_numba_type,
     is_type_like,
 )
-
 
 _ARRAY_NAME = re.compile(r"(?:unaligned )?(?:readonly )?array\((.+), (\d+)d, ([CFA])\)")
 _DATE_NAME = re.compile(r"(datetime|timedelta)64\[(\w*)\]")
@@ -329,7 +329,7 @@ def name_of(value):
         if dtype.name in ALIASES:
             return ALIASES[dtype.name].name
         if (dtype.names is not None or dtype.kind in "SU") and dtype.isnative:
-            return _record_names.dtype_name(dtype)
+            return record_names.dtype_name(dtype)
         raise TypeError(f"cudasim has no type for the NumPy dtype {dtype}")
     raise TypeError(f"not a type: {value!r}")
 
@@ -340,7 +340,7 @@ def evaluate(text):
     :raises NameError, SyntaxError: as Numba does
     """
     # The text is the user's own source (a decorator argument); only type names can be reached from it.
-    from cudasim import _value_types
+    from cudasim.type_system import value_types as _value_types
 
     names = {**ALIASES, "Tuple": Tuple, "UniTuple": UniTuple, "Array": Array, "CPointer": CPointer, "voidptr": voidptr,
              **{name: getattr(_value_types, name) for name in _value_types.PUBLIC}}  # fmt: skip
@@ -371,9 +371,9 @@ def parse_type(text):
         return NamedTuple.from_name(text)
     if _MEMBER_NAME.fullmatch(text):
         return IntEnumMember(text) if text.startswith("Int") else EnumMember(text)
-    if text.startswith("Record(") and (dtype := _record_names.dtype_from_name(text)) is not None:
+    if text.startswith("Record(") and (dtype := record_names.dtype_from_name(text)) is not None:
         return Record(dtype)
-    from cudasim import _value_types
+    from cudasim.type_system import value_types as _value_types
 
     try:
         return _value_types.from_name(text) or evaluate(text)
@@ -394,9 +394,9 @@ def _split_names(text):
 
 
 # Used by the classes above, and asked for here: numba.cuda's users think of types.
-from cudasim import _type_aliases  # noqa: E402
-from cudasim._numba_types import public, public_types, real_numba_types  # noqa: E402, F401
-from cudasim._record_type import Record  # noqa: E402
-from cudasim._signatures import Signature, is_signature, parse_signature  # noqa: E402, F401
+from cudasim.type_system import type_aliases  # noqa: E402
+from cudasim.type_system.numba_types import public, public_types, real_numba_types  # noqa: E402, F401
+from cudasim.type_system.record_type import Record  # noqa: E402
+from cudasim.type_system.signatures import Signature, is_signature, parse_signature  # noqa: E402, F401
 
-globals().update(_type_aliases.names(globals()))
+globals().update(type_aliases.names(globals()))

@@ -1,7 +1,6 @@
 """PTX functions made of one instruction, called from a kernel for a list of operands."""
 
 import numpy as np
-
 from cudasim import cuda
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from ptx_programs import HEAD, call, function
-
 from cudasim import cuda, errors
+from ptx_programs import HEAD, call, function
 
 FUNCTIONS = HEAD + """
 .func (.param .b32 back) plus(.param .b32 a, .param .b32 b)

@@ -3,9 +3,8 @@ made of is translated, and gives C++'s values."""
 
 import numpy as np
 import pytest
-from ptx_programs import call, function
-
 from cudasim import cuda
+from ptx_programs import call, function
 
 pytestmark = pytest.mark.usefixtures("nvcc")
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from ptx_programs import HEAD, function
-
 from cudasim import cuda, errors, types
+from ptx_programs import HEAD, function
 
 TWICE = HEAD + """
 .visible .func (.param .b32 status) twice(.param .b64 result, .param .b32 x)

@@ -4,10 +4,9 @@ import random
 import re
 
 import pytest
+from cudasim import _native
 from test_calls_and_branches import CHOOSE, PROTOTYPE
 from test_linking import SUM, TWICE
-
-from cudasim import _native
 
 RUNS = 1500
 TOKEN = re.compile(r"[%$.\w]+|[^\s\w]")

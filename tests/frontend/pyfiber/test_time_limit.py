@@ -4,10 +4,9 @@ import time
 
 import numpy as np
 import pytest
-from python_mode_required import skip_module_without_python_mode
-
 from cudasim import cuda, options
 from cudasim.errors import KernelTimeoutError
+from python_mode_required import skip_module_without_python_mode
 
 skip_module_without_python_mode()
 

@@ -11,8 +11,8 @@ import weakref
 
 import numpy as np
 import pytest
-from python_mode_required import skip_module_without_python_mode
 from cudasim import CudasimWarning, cuda, errors, options
+from python_mode_required import skip_module_without_python_mode
 
 skip_module_without_python_mode()
 

@@ -5,14 +5,15 @@ import re
 
 import numpy as np
 import pytest
-from cudasim import _compiler, cuda
+from cudasim import cuda
+from cudasim.compile import compiler
 
 _STORE = re.compile(r"^    (\w+) = %\d+ : (.+?)    # line \d+$", re.MULTILINE)
 
 
 def types_of(function, *argument_types):
     """Local variable → Numba type name, from the typed IR."""
-    return dict(_STORE.findall(_compiler.compile_kernel(function, argument_types).typed_ir))
+    return dict(_STORE.findall(compiler.compile_kernel(function, argument_types).typed_ir))
 
 
 def evaluate(kernel, *arguments, dtype=np.float64, size=1):
@@ -25,7 +26,7 @@ def evaluate(kernel, *arguments, dtype=np.float64, size=1):
 def refusal(error_class, function, *argument_types):
     """The message with which compiling is refused."""
     with pytest.raises(error_class) as caught:
-        _compiler.compile_kernel(function, argument_types)
+        compiler.compile_kernel(function, argument_types)
     return str(caught.value)
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from cudasim import cuda, types
 from cudasim.types import float32, int16
-from kernel_checks import refusal, types_of
 from kernel_checks import kernel_of_source as kernel
+from kernel_checks import refusal, types_of
 
 LENGTH, SHAPE = 4, (2, 3)
 RECORDED = np.dtype("i2")

@@ -6,7 +6,8 @@ import re
 import numba_oracle
 import numpy as np
 import pytest
-from cudasim import _compiler, cuda
+from cudasim import cuda
+from cudasim.compile import compiler
 from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
@@ -165,7 +166,7 @@ def run_here(source, arguments):
         return None, None, type(error).__name__
     types = {}
     names = [str(signature) for signature in kernel.overloads.popitem()[1].argument_types]
-    for name, view_type in STORE.findall(_compiler.compile_kernel(kernel.py_func, names).typed_ir):
+    for name, view_type in STORE.findall(compiler.compile_kernel(kernel.py_func, names).typed_ir):
         types.setdefault(name, set()).add(view_type)
     return [each.copy_to_host() if hasattr(each, "copy_to_host") else each for each in device], types, ""
 

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from cudasim import _compiler, _native, cuda, errors
+from cudasim import _native, cuda, errors
+from cudasim.compile import compiler
 from kernel_checks import kernel_of_source, refusal
 
 NUMBERS = ["int32", "uint32", "int64", "uint64", "float32", "float64"]
@@ -242,6 +243,6 @@ def test_ptx_has_atomic_instructions(operation):
                   f"{name}_[1] = cuda.atomic.{operation}({name}_tile, 0, {values})"]  # fmt: skip
         parameters.append(name)
     kernel = kernel_of_source("\n    ".join(lines), ", ".join(f"{p}_" for p in parameters), cuda=cuda, np=np)
-    compiled = _compiler.compile_kernel(kernel, tuple(f"array({p}, 1d, C)" for p in parameters))
+    compiled = compiler.compile_kernel(kernel, tuple(f"array({p}, 1d, C)" for p in parameters))
     ptx = _native.ptx(compiled.image, compiled.kernel_name, "sm_80")
     assert "atom.global" in ptx and "atom.shared" in ptx

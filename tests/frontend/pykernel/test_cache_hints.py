@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from cudasim import _compiler, _native, cuda, errors
+from cudasim import _native, cuda, errors
+from cudasim.compile import compiler
 from kernel_checks import kernel_of_source, refusal
 
 LOADS = ["ldca", "ldcg", "ldcs", "ldlu", "ldcv"]
@@ -98,7 +99,7 @@ def test_ptx_has_the_cache_operators(element, bits):
     lines = [f"a[{i}] = cuda.{name}(a, i)" for i, name in enumerate(LOADS)]
     lines += [f"cuda.{name}(a, i, a[{i}])" for i, name in enumerate(STORES)]
     kernel = kernel_of_source("\n    ".join(lines), "a, i", cuda=cuda)
-    compiled = _compiler.compile_kernel(kernel, (f"array({element}, 1d, C)", "int64"))
+    compiled = compiler.compile_kernel(kernel, (f"array({element}, 1d, C)", "int64"))
     ptx = _native.ptx(compiled.image, compiled.kernel_name, "sm_80")
     for name in (*LOADS, *STORES):
         assert f"{name[:2]}.global.{name[2:]}.b{bits} " in ptx, name

@@ -5,8 +5,9 @@ import typing
 
 import numpy as np
 import pytest
-from cudasim import _compiler, cuda, errors, types
-from cudasim.cuda.arguments import type_name
+from cudasim import cuda, errors, types
+from cudasim.compile import compiler
+from cudasim.launch.arguments import type_name
 from kernel_checks import evaluate, refusal, types_of
 
 Point = collections.namedtuple("Point", "x y")
@@ -212,5 +213,5 @@ def test_ptx_of_named_tuples():
     def kernel(out, p):
         out[0] = p.x * p.y
 
-    compiled = _compiler.compile_kernel(kernel, ("array(float64, 1d, C)", type_name(Point(1, 2.5))))
+    compiled = compiler.compile_kernel(kernel, ("array(float64, 1d, C)", type_name(Point(1, 2.5))))
     assert "Point" in compiled.kernel_name

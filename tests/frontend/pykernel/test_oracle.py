@@ -13,7 +13,8 @@ import warnings
 import numba_oracle
 import numpy as np
 import pytest
-from cudasim import _compiler, cuda
+from cudasim import cuda
+from cudasim.compile import compiler
 from hypothesis import HealthCheck, given, note, settings
 from oracle_programs import CELLS, PARAMETERS, programs
 
@@ -94,7 +95,7 @@ def simulated(program, columns):
         warnings.simplefilter("ignore")
         cuda.jit(kernel)[1, len(columns[0])](*columns, *arrays)
     argument_types = [f"array({name}, 1d, C)" for name in program.types]
-    compiled = _compiler.compile_kernel(
+    compiled = compiler.compile_kernel(
         kernel, [*argument_types, f"array({arrays[0].dtype.name}, 2d, C)", "array(float64, 2d, C)"]
     )
     text = compiled.typed_ir

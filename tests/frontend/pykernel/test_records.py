@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from cudasim import _compiler, cuda, errors, types
+from cudasim import cuda, errors, types
+from cudasim.compile import compiler
 from kernel_checks import evaluate, refusal, types_of
 
 POINT = np.dtype([("x", np.float64), ("y", np.int32)])
@@ -347,7 +348,7 @@ def test_records_are_copied_from_the_memory_they_lie_in():
         shared[1] = local[0]
         a[1] = shared[1]
 
-    ir = _compiler.compile_kernel(kernel, (f"unaligned array({types.name_of(POINT)}, 1d, C)",)).image.ir_text()
+    ir = compiler.compile_kernel(kernel, (f"unaligned array({types.name_of(POINT)}, 1d, C)",)).image.ir_text()
     copies = re.findall(r"call void @llvm.memcpy.(p\d.p\d)", ir)
     assert copies == ["p3.p1", "p0.p3", "p3.p0", "p1.p3"] and "addrspacecast" not in ir
 
@@ -358,7 +359,7 @@ def test_unaligned_loads_in_ptx():
         b[0].x = 2.0
 
     names = [types.name_of(POINT), types.name_of(PADDED)]
-    ir = _compiler.compile_kernel(kernel, (f"unaligned array({names[0]}, 1d, C)", f"array({names[1]}, 1d, C)"))
+    ir = compiler.compile_kernel(kernel, (f"unaligned array({names[0]}, 1d, C)", f"array({names[1]}, 1d, C)"))
     stores = [line.strip() for line in ir.image.ir_text().splitlines() if "store double" in line]
     assert ["align 1" in store for store in stores] == [True, False]
     assert "align 8" in stores[1]

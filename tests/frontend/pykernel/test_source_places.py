@@ -5,14 +5,15 @@ import re
 
 import numpy as np
 import pytest
-from cudasim import _compiler, cuda
-from cudasim._kernel_source import source_of
+from cudasim import cuda
+from cudasim.compile import compiler
+from cudasim.compile.kernel_source import source_of
 
 A1 = "array(float64, 1d, C)"
 
 
 def ir(function, *types):
-    return _compiler.compile_kernel(function, types).image.ir_text()
+    return compiler.compile_kernel(function, types).image.ir_text()
 
 
 def test_every_instruction_has_a_line_and_a_column():
@@ -67,7 +68,7 @@ def test_kernel_symbols_are_legal_in_ptx_and_differ_by_types():
     def größe(x):
         pass
 
-    names = [_compiler.compile_kernel(größe, (t,)).kernel_name for t in (A1, "array(float64, 1d, F)", "int32")]
+    names = [compiler.compile_kernel(größe, (t,)).kernel_name for t in (A1, "array(float64, 1d, F)", "int32")]
     assert len(set(names)) == 3
     assert all(re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) for name in names)
     assert 'DISubprogram(name: "gr\\C3\\B6\\C3\\9Fe"' in ir(größe, A1)
@@ -77,7 +78,7 @@ def test_the_same_kernel_compiles_to_the_same_image():
     def kernel(x):
         x[0] = math.sin(x[1])
 
-    first, second = (_compiler.compile_kernel(kernel, (A1,)).image for _ in range(2))
+    first, second = (compiler.compile_kernel(kernel, (A1,)).image for _ in range(2))
     assert first.hash == second.hash
 
 
@@ -129,7 +130,7 @@ def test_typed_ir_shows_types_and_versions():
             y += x[i]
         x[0] = y
 
-    typed = _compiler.compile_kernel(kernel, (A1, "int32")).typed_ir
+    typed = compiler.compile_kernel(kernel, (A1, "int32")).typed_ir
     assert typed.startswith(f"kernel(x: {A1}, n: int32) -> none    # {__file__}:")
     assert re.search(r"y\.\d = phi \[block\d: y\] \[block\d: y\.\d\] : float64", typed)
     assert re.search(r"i = %\d+ : int32 ", typed)

@@ -10,7 +10,8 @@ import re
 
 import numpy as np
 import pytest
-from cudasim import _compiler, cuda, errors
+from cudasim import cuda, errors
+from cudasim.compile import compiler
 from kernel_checks import kernel_of_source
 
 pytestmark = pytest.mark.like_images
@@ -33,7 +34,7 @@ def result_type(expression, types):
     body = f"r = {expression}"
     made = kernel_of_source(body, ", ".join("abcdef"[: len(types)]), **NAMES)
     try:
-        ir = _compiler.compile_kernel(made, list(map(our_name, types))).typed_ir
+        ir = compiler.compile_kernel(made, list(map(our_name, types))).typed_ir
     except (errors.NumbaError, NotImplementedError):
         return None
     found = _STORE.findall(ir)

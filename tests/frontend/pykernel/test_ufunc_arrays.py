@@ -115,9 +115,9 @@ def test_complex_arrays():
 ])  # fmt: skip
 def test_refusals(body, types):
     with pytest.raises((errors.TypingError, errors.UnsupportedError)):
-        from cudasim import _compiler
+        from cudasim.compile import compiler
 
-        _compiler.compile_kernel(kernel(body), types)
+        compiler.compile_kernel(kernel(body), types)
 
 
 def test_the_output_has_no_keyword_as_with_numba():

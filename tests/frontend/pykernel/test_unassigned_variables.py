@@ -5,7 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-from cudasim import _compiler, cuda, types
+from cudasim import cuda, types
+from cudasim.compile import compiler
 from kernel_checks import evaluate, kernel_of_source
 
 CHECK = "__cudasim_check_assigned"
@@ -163,7 +164,7 @@ def test_where_a_value_is_certain_nothing_is_checked():
             known = 3
         out[0] = last + known
 
-    image = _compiler.compile_kernel(kernel, ["array(float64, 1d, C)", "int64"]).image
+    image = compiler.compile_kernel(kernel, ["array(float64, 1d, C)", "int64"]).image
     assert CHECK not in image.ir_text()
     assert evaluate(kernel, 4) == 13
 
@@ -174,7 +175,7 @@ def test_one_check_for_each_uncertain_read_and_none_on_a_gpu():
             value = n
         out[0] = value
 
-    text = _compiler.compile_kernel(kernel, ["array(float64, 1d, C)", "int64"]).image.ir_text()
+    text = compiler.compile_kernel(kernel, ["array(float64, 1d, C)", "int64"]).image.ir_text()
     assert text.count(f"call void @{CHECK}") == 1
     ptx, _ = cuda.compile_ptx(kernel, (types.float64[::1], types.int64))
     assert "trap" not in ptx and "assigned" not in ptx

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cudasim import cuda, errors
-from cudasim.cuda.intrinsics import VECTOR_ALIASES, VECTOR_TYPES
+from cudasim.compile.intrinsics import VECTOR_ALIASES, VECTOR_TYPES
 from kernel_checks import evaluate, kernel_of_source, refusal, types_of
 
 

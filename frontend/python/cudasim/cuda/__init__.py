@@ -5,22 +5,13 @@ Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .
 """
 
 from cudasim._cuda_errors import CudaSupportError
+from cudasim.compile.intrinsics import TOP_LEVEL as _INTRINSICS
 from cudasim.cuda import bf16, cg, cudadrv, fp16, libdevice
-from cudasim.cuda.arguments import In, InOut, Out
-from cudasim.cuda.array_functions import (
-    device_array,
-    device_array_like,
-    managed_array,
-    mapped,
-    mapped_array,
-    mapped_array_like,
-    pinned,
-    pinned_array,
-    pinned_array_like,
-    to_device,
-)
-from cudasim.cuda.array_interface import as_cuda_array, from_cuda_array_interface, is_cuda_array
-from cudasim.cuda.context import (
+from cudasim.cuda.kernels import reduction
+from cudasim.cuda.kernels.reduction import Reduce
+from cudasim.cuda.module_names import find as _find
+from cudasim.cuda.profiler import profile_start, profile_stop, profiling
+from cudasim.driver.context import (
     MemoryInfo,
     close,
     cuda_error,
@@ -40,23 +31,32 @@ from cudasim.cuda.context import (
     select_device,
     synchronize,
 )
-from cudasim.cuda.decorators import jit
-from cudasim.cuda.event import Event, event, event_elapsed_time
-from cudasim.cuda.foreign_function import declare_device
-from cudasim.cuda.ipc import IpcHandle, open_ipc_array
-from cudasim.cuda.intrinsics import TOP_LEVEL as _INTRINSICS
-from cudasim.cuda.kernels import reduction
-from cudasim.cuda.kernels.reduction import Reduce
-from cudasim.cuda.memory_manager import (
+from cudasim.launch.arguments import In, InOut, Out
+from cudasim.launch.decorators import jit
+from cudasim.launch.foreign_function import declare_device
+from cudasim.memory.array_functions import (
+    device_array,
+    device_array_like,
+    managed_array,
+    mapped,
+    mapped_array,
+    mapped_array_like,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+    to_device,
+)
+from cudasim.memory.array_interface import as_cuda_array, from_cuda_array_interface, is_cuda_array
+from cudasim.memory.ipc import IpcHandle, open_ipc_array
+from cudasim.memory.memory_manager import (
     BaseCUDAMemoryManager,
     GetIpcHandleMixin,
     HostOnlyCUDAMemoryManager,
     set_memory_manager,
 )
-from cudasim.cuda.memory_pointers import MappedMemory, MemoryPointer, PinnedMemory
-from cudasim.cuda.module_names import find as _find
-from cudasim.cuda.profiler import profile_start, profile_stop, profiling
-from cudasim.cuda.stream import (
+from cudasim.memory.memory_pointers import MappedMemory, MemoryPointer, PinnedMemory
+from cudasim.streams.event import Event, event, event_elapsed_time
+from cudasim.streams.stream import (
     Stream,
     default_stream,
     external_stream,

@@ -1,3 +1,3 @@
 """numba.cuda.api_util's name that belongs to arrays."""
 
-from cudasim.cuda.array_functions import prepare_shape_strides_dtype  # noqa: F401
+from cudasim.memory.array_functions import prepare_shape_strides_dtype  # noqa: F401

@@ -1,6 +1,6 @@
 """numba.cuda.args: In, Out, InOut, and what they have in common."""
 
-from cudasim.cuda.arguments import In, InOut, Intent, Out  # noqa: F401
+from cudasim.launch.arguments import In, InOut, Intent, Out  # noqa: F401
 
 ArgHint = Intent
 

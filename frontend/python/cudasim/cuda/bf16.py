@@ -2,7 +2,7 @@
 The functions: simulator/libdevice/half_functions.def.
 """
 
-from cudasim.cuda import intrinsics as _intrinsics
+from cudasim.compile import intrinsics as _intrinsics
 
 globals().update(_intrinsics.members_of("cuda.bf16"))
 __all__ = ["bfloat16", *_intrinsics.members_of("cuda.bf16")]  # noqa: F822 - see __getattr__

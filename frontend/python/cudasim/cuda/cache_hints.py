@@ -1,6 +1,6 @@
 """numba.cuda.cache_hints: loads and stores with cache hints, for use in kernels; numba.cuda has them as well."""
 
-from cudasim.cuda.intrinsics import TOP_LEVEL as _TOP_LEVEL
+from cudasim.compile.intrinsics import TOP_LEVEL as _TOP_LEVEL
 
 __all__ = ["ldca", "ldcg", "ldcs", "ldcv", "ldlu", "stcg", "stcs", "stwb", "stwt"]
 

@@ -1,6 +1,6 @@
 """Cooperative groups, numba.cuda.cg: `cg.this_grid().sync()` in a kernel waits for all threads of the grid."""
 
-from cudasim.cuda.intrinsics import ALL
+from cudasim.compile.intrinsics import ALL
 
 this_grid = ALL["cuda.cg.this_grid"]
 

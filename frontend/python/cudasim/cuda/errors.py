@@ -1,7 +1,7 @@
 """numba.cuda.errors: errors of kernels and launches, and the check of a launch's dimensions."""
 
 from cudasim import errors as _errors
-from cudasim.cuda.launch_configuration import normalise_dimensions, not_configured
+from cudasim.launch.launch_configuration import normalise_dimensions, not_configured
 
 missing_launch_config_msg = str(not_configured("kernel_function"))
 

@@ -1,12 +1,12 @@
 """numba.cuda.extending: overload() and its kind for kernels, intrinsic() where numba is installed.
 
-What programs add here, or by numba.extending, can be used in kernels (cudasim._overloads). What generates LLVM code for
+What programs add here, or by numba.extending, can be used in kernels (cudasim.compile.overloads). What generates LLVM code for
 types of its own (lower_builtin, models) extends Numba's compiler, not cudasim's.
 """
 
 import importlib
 
-from cudasim import _overloads
+from cudasim.compile import overloads
 
 #: From numba itself, where it is installed.
 _NUMBAS = """
@@ -27,7 +27,7 @@ def overload(
     :param target: "cuda", "gpu" or "generic": the most special one is asked first; others are not for kernels
     """
     del jit_options, inline, kwargs  # about Numba's compiler
-    return _registering(lambda one: _overloads.add(func, one), target, prefer_literal, strict)
+    return _registering(lambda one: overloads.add(func, one), target, prefer_literal, strict)
 
 
 def overload_method(typ, attr, target="cuda", **kwargs):
@@ -44,12 +44,12 @@ def overload_attribute(typ, attr, target="cuda", **kwargs):
 
 def _attribute(kind, name, is_method, target, prefer_literal=False, strict=True, **kwargs):
     del kwargs
-    return _registering(lambda one: _overloads.add_attribute(kind, name, one, is_method), target, prefer_literal, strict)
+    return _registering(lambda one: overloads.add_attribute(kind, name, one, is_method), target, prefer_literal, strict)
 
 
 def _registering(add, target, prefer_literal, strict):
     def decorate(implementer):
-        add(_overloads.Implementer(implementer, target, prefer_literal, strict))
+        add(overloads.Implementer(implementer, target, prefer_literal, strict))
         return implementer
 
     return decorate
@@ -60,7 +60,7 @@ def register_jitable(*args, **kwargs):
     del kwargs  # about Numba's compiler
 
     def register(function):
-        _overloads.add(function, _overloads.Implementer(lambda *_, **__: function, strict=False))
+        overloads.add(function, overloads.Implementer(lambda *_, **__: function, strict=False))
         return function
 
     return register(args[0]) if args else register
@@ -81,7 +81,7 @@ def intrinsic(*args, **kwargs):
 
 def is_jitted(function):
     """Whether @cuda.jit, or numba's @jit, has made it."""
-    from cudasim.cuda.dispatcher import CUDADispatcher
+    from cudasim.launch.dispatcher import CUDADispatcher
 
     return isinstance(function, CUDADispatcher) or (
         type(function).__module__.partition(".")[0] == "numba" and hasattr(function, "py_func")
@@ -105,7 +105,7 @@ def __getattr__(name):
         from cudasim.types import real_numba_types
 
         if real_numba_types() is None:
-            from cudasim.cuda.registered_types import typeof_impl
+            from cudasim.type_system.registered_types import typeof_impl
         else:
             from numba.extending import typeof_impl
         return typeof_impl

@@ -2,7 +2,7 @@
 simulator/libdevice/half_functions.def.
 """
 
-from cudasim.cuda import intrinsics as _intrinsics
+from cudasim.compile import intrinsics as _intrinsics
 
 globals().update(_intrinsics.members_of("cuda.fp16"))
 __all__ = list(_intrinsics.members_of("cuda.fp16"))

@@ -2,7 +2,7 @@
 the result a tuple, as in `sine, cosine = libdevice.sincos(x)`. The functions: simulator/libdevice/functions.def.
 """
 
-from cudasim.cuda import intrinsics as _intrinsics
+from cudasim.compile import intrinsics as _intrinsics
 
 globals().update(_intrinsics.members_of("cuda.libdevice"))
 __all__ = list(_intrinsics.members_of("cuda.libdevice"))

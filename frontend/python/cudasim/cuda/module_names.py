@@ -42,10 +42,10 @@ LAZY = {
         name: f"cudasim.cuda.cudadrv.linkable_code:{name}"
         for name in ("Archive", "CUSource", "Cubin", "Fatbin", "LTOIR", "LinkableCode", "Object", "PTXSource")
     },
-    **{name: f"cudasim.cuda.vectorizers:{name}" for name in ("guvectorize", "vectorize")},
-    "prepare_shape_strides_dtype": "cudasim.cuda.array_functions:prepare_shape_strides_dtype",
+    **{name: f"cudasim.ufuncs.vectorizers:{name}" for name in ("guvectorize", "vectorize")},
+    "prepare_shape_strides_dtype": "cudasim.memory.array_functions:prepare_shape_strides_dtype",
     **{
-        name: f"cudasim.cuda.compiler:{name}"
+        name: f"cudasim.launch.device_code:{name}"
         for name in (
             "compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"
         )

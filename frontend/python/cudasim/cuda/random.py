@@ -12,9 +12,9 @@ import math
 import numpy as np
 
 from cudasim.cuda._xoroshiro_states import fill_states
-from cudasim.cuda.array_functions import device_array
-from cudasim.cuda.dispatcher import CUDADispatcher
 from cudasim.cuda.np.numpy_support import from_dtype
+from cudasim.launch.dispatcher import CUDADispatcher
+from cudasim.memory.array_functions import device_array
 from cudasim.types import float32, float64, int64, uint32, uint64
 
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)

@@ -1,6 +1,6 @@
 """numba.cuda.stubs: the names that kernels use, under the name of the module where Numba has them."""
 
-from cudasim.cuda.intrinsics import TOP_LEVEL as _TOP_LEVEL
+from cudasim.compile.intrinsics import TOP_LEVEL as _TOP_LEVEL
 
 
 def __getattr__(name):

@@ -2,7 +2,9 @@
 
 import sys
 
-from cudasim import _numba_types, _value_types, types as _types
+from cudasim import types as _types
+from cudasim.type_system import numba_types as _numba_types
+from cudasim.type_system import value_types
 from cudasim.types import real_numba_types as _real
 
 #: A package in numba-cuda; its modules are Numba's own (cudasim/switch.py).
@@ -30,12 +32,12 @@ def __getattr__(name):
         return _types.boolean
     if name == "bfloat16":
         return _types.public(name)
-    if name in _value_types.PUBLIC:
-        return getattr(_value_types, name)
+    if name in value_types.PUBLIC:
+        return getattr(value_types, name)
     if hasattr(_types, name) and not name.startswith("_"):
         return getattr(_types, name)
     raise AttributeError(f"module 'numba.cuda.types' has no attribute {name!r}: cudasim has no such type (yet)")
 
 
 def __dir__():
-    return sorted({*dir(_real() or _types), *_value_types.PUBLIC})
+    return sorted({*dir(_real() or _types), *value_types.PUBLIC})

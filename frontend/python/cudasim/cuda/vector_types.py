@@ -1,5 +1,5 @@
 """numba.cuda.vector_types: the vector types by name, `vector_types["float32x4"]`."""
 
-from cudasim.cuda.intrinsics import TOP_LEVEL, VECTOR_TYPES
+from cudasim.compile.intrinsics import TOP_LEVEL, VECTOR_TYPES
 
 vector_types = {name: TOP_LEVEL[name] for name in VECTOR_TYPES}

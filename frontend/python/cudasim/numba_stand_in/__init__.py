@@ -23,7 +23,7 @@ prange = range
 
 @_functools.cache
 def _say_once():
-    from cudasim._warnings import warn_at_users_line
+    from cudasim.reports.user_warnings import warn_at_users_line
 
     warn_at_users_line(
         "no-numba",
@@ -55,7 +55,7 @@ njit = generated_jit = jit
 def vectorize(signatures_or_function=None, **options):
     """numpy.vectorize; with target="cuda" cuda.vectorize."""
     if options.get("target") == "cuda":
-        from cudasim.cuda.vectorizers import vectorize as cuda_vectorize
+        from cudasim.ufuncs.vectorizers import vectorize as cuda_vectorize
 
         return cuda_vectorize(*([] if signatures_or_function is None else [signatures_or_function]), **options)
     if callable(signatures_or_function):
@@ -72,7 +72,7 @@ def vectorize(signatures_or_function=None, **options):
 def guvectorize(*args, **options):
     """With target="cuda" cuda.guvectorize."""
     if options.get("target") == "cuda":
-        from cudasim.cuda.vectorizers import guvectorize as cuda_guvectorize
+        from cudasim.ufuncs.vectorizers import guvectorize as cuda_guvectorize
 
         return cuda_guvectorize(*args, **options)
     raise NotImplementedError(
@@ -82,7 +82,7 @@ def guvectorize(*args, **options):
 
 def typeof(value):
     """The type of a value."""
-    from cudasim.cuda.arguments import type_name
+    from cudasim.launch.arguments import type_name
 
     return _types.parse_type(type_name(value))
 

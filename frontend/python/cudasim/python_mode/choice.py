@@ -17,12 +17,12 @@ import types as python_types
 from typing import Optional
 
 from cudasim import errors, options
-from cudasim._compiler import DEBUGGER_CALLS
 from cudasim._numba_config import poses_as_gpu
-from cudasim._tracebacks import OWN_CODE
-from cudasim._warnings import warn_at
-from cudasim.cuda.kernel import CompiledKernel
+from cudasim.compile.compiler import DEBUGGER_CALLS
+from cudasim.launch.kernel import CompiledKernel
 from cudasim.python_mode.reach import names_in, reachable_functions
+from cudasim.reports.tracebacks import OWN_CODE
+from cudasim.reports.user_warnings import warn_at
 
 
 class Reason:

@@ -3,17 +3,18 @@
 import math
 import sys
 
-from cudasim import _native, _pyfiber, _reporting, errors, options
-from cudasim._frozen_constants import warn_of_changes
-from cudasim.cuda.arguments import HostCopies
-from cudasim.cuda.context import current_device
-from cudasim.cuda.kernel import Launchable
-from cudasim.cuda.launch_configuration import best_block_size
+from cudasim import _native, _pyfiber, errors, options
+from cudasim.compile.frozen_constants import warn_of_changes
+from cudasim.driver.context import current_device
+from cudasim.launch.arguments import HostCopies
+from cudasim.launch.kernel import Launchable
+from cudasim.launch.launch_configuration import best_block_size
 from cudasim.python_mode import debuggers, slowness, tracers
 from cudasim.python_mode.choice import warn_of_not_gpu_code
 from cudasim.python_mode.kernel_globals import KernelFunctions
 from cudasim.python_mode.reach import names_in, reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
+from cudasim.reports import reporting
 
 
 class PythonKernel(Launchable):
@@ -33,7 +34,7 @@ class PythonKernel(Launchable):
         self.reason, self.refusal = reason, refusal
         self.function = KernelFunctions().of(py_func)
         self.builder = ArgumentBuilder(argument_types, _parameter_names(py_func, len(argument_types)), converts)
-        #: what a compiled kernel would have frozen (cudasim._frozen_constants), where it could be compiled
+        #: what a compiled kernel would have frozen (cudasim.compile.frozen_constants), where it could be compiled
         self.constants = ()
         #: as far as its names tell; the engine sees grid barriers when threads come to them
         self.cooperative = any("this_grid" in names_in(known.__code__) for known in reachable_functions(py_func)
@@ -143,14 +144,14 @@ class PythonEntry:
                 self._plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.name,
                 *self._limits, self._time_limit,
             )  # fmt: skip
-        raised, ends = [_reporting.FromThread(*known) for known in outcome]
+        raised, ends = [reporting.FromThread(*known) for known in outcome]
         if kernel.refusal is not None:
             self._report_refusal(raised.exception)
         if report is None and ends.exception is None:
             copies.write_back()
             return
         names = getattr(kernel.py_func, "__globals__", {})
-        _reporting.deliver(report, names, copies.write_back, raised=raised, ends_launch=ends)
+        reporting.deliver(report, names, copies.write_back, raised=raised, ends_launch=ends)
 
     def _report_refusal(self, exception):
         """Of a kernel that no GPU runs: once a warning, or the refusal where CPython cannot run it either.

@@ -17,17 +17,18 @@ import types as python_types
 
 import numpy as np
 
-from cudasim import _native, _overloads, _pyfiber, types
-from cudasim._resolve import describes_device_array, pointer_function
-from cudasim._tracebacks import is_package_code, name_in_debug_info
-from cudasim.cuda.array_interface import as_cuda_array
-from cudasim.cuda.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
+from cudasim import _native, _pyfiber, types
+from cudasim.compile import overloads
+from cudasim.compile.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
+from cudasim.compile.resolve import describes_device_array, pointer_function
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
+from cudasim.memory.array_interface import as_cuda_array
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
 from cudasim.python_mode.overloaded_calls import add_attributes, call_of, refusal_of
 from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
 from cudasim.python_mode.vectors import constructors
+from cudasim.reports.tracebacks import is_package_code, name_in_debug_info
 
 _pyfiber.intrinsics.update(constructors)
 #: Modules of numba.cuda that hold functions of kernels.
@@ -296,12 +297,12 @@ class KernelFunctions:
         return copy
 
     def _clone(self, value):
-        from cudasim.cuda.dispatcher import CUDADispatcher
+        from cudasim.launch.dispatcher import CUDADispatcher
 
         if isinstance(value, CUDADispatcher):
             return self.of(value.py_func)
-        overloaded = _overloads.of(value)
-        if isinstance(overloaded, _overloads.Intrinsic):
+        overloaded = overloads.of(value)
+        if isinstance(overloaded, overloads.Intrinsic):
             return refusal_of(value._name)
         return value if overloaded is None else call_of(overloaded, self.of)
 
@@ -333,7 +334,7 @@ def _loose(function):
 
 
 def _install():
-    from cudasim.cuda.dispatcher import CUDADispatcher
+    from cudasim.launch.dispatcher import CUDADispatcher
 
     _pyfiber.set_function_of(_native.FramelessMethod(function_of))
     Intrinsic.__call__ = _pyfiber.intrinsic_call

@@ -6,7 +6,6 @@ import numpy as np
 from cudasim import _native, types
 from cudasim.python_mode.values import kernel_types
 
-
 _DTYPES = {bool: np.dtype(bool), **{kind: dtype for dtype, kind in kernel_types.items()}}
 
 

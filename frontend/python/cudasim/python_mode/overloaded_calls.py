@@ -5,10 +5,11 @@ import enum
 
 import numpy as np
 
-from cudasim import _native, _overloads, _pyfiber, errors, types
-from cudasim._record_names import record_name
-from cudasim.cuda.array_layout import array_type_name, layout_of
+from cudasim import _native, _pyfiber, errors, types
+from cudasim.compile import overloads
 from cudasim.python_mode.values import kernel_types
+from cudasim.type_system.array_layout import array_type_name, layout_of
+from cudasim.type_system.record_names import record_name
 
 _DTYPES = {kind: dtype for dtype, kind in kernel_types.items()}
 
@@ -87,7 +88,7 @@ def type_name(value):
 def add_attributes(names, function_of):
     """Gives the values of kernels the attributes and methods of these names that programs have added."""
     kinds = (_pyfiber.KernelArray, _pyfiber.KernelRecord, *_DTYPES)
-    for name in names & _overloads.attribute_names():
+    for name in names & overloads.attribute_names():
         for kind in kinds:
             if not hasattr(kind, name):
                 setattr(kind, name, _attribute(name, function_of))
@@ -100,7 +101,7 @@ def _attribute(name, function_of):
     def attribute(value):
         kind = type_name(value)
         if kind not in known:
-            found = _overloads.of_attribute(types.public_types([kind])[0], name)
+            found = overloads.of_attribute(types.public_types([kind])[0], name)
             known[kind] = None if found is None else (call_of(found[0], function_of), found[1])
         if known[kind] is None:
             raise AttributeError(f"Unknown attribute {name!r} of type {kind}")

@@ -29,7 +29,7 @@ def outer_values(function):
 
 def called_dispatchers(function):
     """The dispatchers that a function names: as a global, in its closure, or as an attribute of a module."""
-    from cudasim.cuda.dispatcher import CUDADispatcher
+    from cudasim.launch.dispatcher import CUDADispatcher
 
     values = outer_values(function)
     found = [value for value in values.values() if isinstance(value, CUDADispatcher)]

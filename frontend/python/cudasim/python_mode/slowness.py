@@ -6,7 +6,7 @@ kernel that runs in both modes.
 
 import time
 
-from cudasim._warnings import warn_at
+from cudasim.reports.user_warnings import warn_at
 
 #: An estimate needs this many seconds of a launch, or all of it.
 _SECONDS_OF_LAUNCH = 0.1
@@ -78,8 +78,8 @@ def _measured(rounds=20):
     import types as python_types
 
     from cudasim import cuda
-    from cudasim.cuda.context import current_device
-    from cudasim.cuda.kernel import CompiledKernel
+    from cudasim.driver.context import current_device
+    from cudasim.launch.kernel import CompiledKernel
     from cudasim.python_mode.kernel import PythonKernel
 
     function = python_types.FunctionType(_reference.__code__, {"cuda": cuda, "range": range}, "reference")

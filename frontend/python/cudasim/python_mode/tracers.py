@@ -13,7 +13,8 @@ import sys
 import threading
 import types as python_types
 
-from cudasim import _pyfiber, _tracing
+from cudasim import _pyfiber
+from cudasim.python_mode import tracing
 
 _own = threading.local()  # of a simulated thread; gone when it ends
 _identities = itertools.count(1 << 62)  # no pthread_t is that large
@@ -54,7 +55,7 @@ def _identity_of_any():
 
 def monitoring_pydevd():
     """pydevd's PyDB where it uses sys.monitoring (debugpy on CPython 3.12 and later), else None."""
-    if _tracing.monitoring_debugger() != "pydevd":
+    if tracing.monitoring_debugger() != "pydevd":
         return None
     constants = sys.modules.get("_pydevd_bundle.pydevd_constants")
     return None if constants is None else constants.get_global_debugger()

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
-from cudasim.cuda.arguments import Flattener, Intent
+from cudasim.launch.arguments import Flattener, Intent
 
 
 class ArgumentBuilder:

@@ -7,7 +7,7 @@ vectors of the same base type; attributes x, y, z, w; no operators.
 import numpy as np
 
 from cudasim import _native
-from cudasim.cuda.intrinsics import VECTOR_TYPES
+from cudasim.compile.intrinsics import VECTOR_TYPES
 from cudasim.python_mode.values import kernel_types
 
 _AXES = "xyzw"

@@ -9,16 +9,25 @@ from cudasim._cuda_errors import (  # noqa: F401
     DeadMemoryError,
     LinkerError,
 )
-from cudasim.cuda import context as _context
-from cudasim.cuda import device as _device
-from cudasim.cuda import driver_binding as binding  # noqa: F401
-from cudasim.cuda.context import Context, MemoryInfo  # noqa: F401
 from cudasim.cuda.cudadrv import drvapi  # noqa: F401
 from cudasim.cuda.cudadrv.enums import CU_STREAM_DEFAULT, RESULTS  # noqa: F401
 from cudasim.cuda.cudadrv.linkable_code import LTOIR, Fatbin, LinkableCode, Object  # noqa: F401
 from cudasim.cuda.cudadrv.runtime import runtime as _runtime
-from cudasim.cuda.device import Device  # noqa: F401
-from cudasim.cuda.device_memory import (  # noqa: F401
+from cudasim.cuda.profiler import profile_start, profile_stop, profiling  # noqa: F401
+from cudasim.device import device as _device
+from cudasim.device import driver_binding as binding  # noqa: F401
+from cudasim.device.device import Device  # noqa: F401
+from cudasim.driver import context as _context
+from cudasim.driver.context import Context, MemoryInfo  # noqa: F401
+from cudasim.driver.function import Function, launch_kernel  # noqa: F401
+from cudasim.driver.function import Function as CudaPythonFunction  # noqa: F401
+from cudasim.driver.function import FunctionAttributes as FuncAttr  # noqa: F401
+from cudasim.driver.linker import Linker  # noqa: F401
+from cudasim.driver.linker import Linker as _Linker  # noqa: F401
+from cudasim.driver.module import Module, load_module_image  # noqa: F401
+from cudasim.driver.module import Module as CudaPythonModule  # noqa: F401
+from cudasim.driver.object_calls import ObjectCalls
+from cudasim.memory.device_memory import (  # noqa: F401
     device_ctypes_pointer,
     device_extents,
     device_memory_depends,
@@ -36,28 +45,19 @@ from cudasim.cuda.device_memory import (  # noqa: F401
     memory_size_from_info,
     require_device_memory,
 )
-from cudasim.cuda.driver_calls import MemoryCalls
-from cudasim.cuda.driver_function import Function, launch_kernel  # noqa: F401
-from cudasim.cuda.driver_function import Function as CudaPythonFunction  # noqa: F401
-from cudasim.cuda.driver_function import FunctionAttributes as FuncAttr  # noqa: F401
-from cudasim.cuda.driver_module import Module, load_module_image  # noqa: F401
-from cudasim.cuda.driver_module import Module as CudaPythonModule  # noqa: F401
-from cudasim.cuda.driver_object_calls import ObjectCalls
-from cudasim.cuda.event import Event, event_elapsed_time  # noqa: F401
-from cudasim.cuda.ipc import IpcHandle  # noqa: F401
-from cudasim.cuda.linker import Linker  # noqa: F401
-from cudasim.cuda.linker import Linker as _Linker  # noqa: F401
-from cudasim.cuda.memory_manager import (  # noqa: F401
+from cudasim.memory.ipc import IpcHandle  # noqa: F401
+from cudasim.memory.memory_calls import MemoryCalls
+from cudasim.memory.memory_manager import (  # noqa: F401
     INTERFACE_VERSION as _SUPPORTED_EMM_INTERFACE_VERSION,
 )
-from cudasim.cuda.memory_manager import (  # noqa: F401
+from cudasim.memory.memory_manager import (  # noqa: F401
     BaseCUDAMemoryManager,
     GetIpcHandleMixin,
     HostOnlyCUDAMemoryManager,
     NumbaCUDAMemoryManager,
     set_memory_manager,
 )
-from cudasim.cuda.memory_pointers import (  # noqa: F401
+from cudasim.memory.memory_pointers import (  # noqa: F401
     AutoFreePointer,
     ManagedMemory,
     ManagedOwnedPointer,
@@ -67,10 +67,10 @@ from cudasim.cuda.memory_pointers import (  # noqa: F401
     OwnedPointer,
     PinnedMemory,
 )
-from cudasim.cuda.pending_deallocations import UNKNOWN_SIZE as _SizeNotSet  # noqa: F401, N812
-from cudasim.cuda.pending_deallocations import PendingDeallocations as _PendingDeallocs  # noqa: F401
-from cudasim.cuda.profiler import profile_start, profile_stop, profiling  # noqa: F401
-from cudasim.cuda.stream import Stream  # noqa: F401
+from cudasim.memory.pending_deallocations import UNKNOWN_SIZE as _SizeNotSet  # noqa: F401, N812
+from cudasim.memory.pending_deallocations import PendingDeallocations as _PendingDeallocs  # noqa: F401
+from cudasim.streams.event import Event, event_elapsed_time  # noqa: F401
+from cudasim.streams.stream import Stream  # noqa: F401
 
 #: number of a driver's answer -> its name
 ERROR_MAP = {code: name for name, code in RESULTS.items()}

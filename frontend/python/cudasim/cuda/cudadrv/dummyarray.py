@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cudasim.cuda.array_layout import (
+from cudasim.type_system.array_layout import (
     completed_shape,
     contiguous_strides,
     element_count,

@@ -2,7 +2,7 @@
 CUDA driver"), as far as what is simulated can answer with them or takes them.
 """
 
-from cudasim.cuda.device_attributes import ATTRIBUTES
+from cudasim.device.device_attributes import ATTRIBUTES
 
 #: enum CUresult
 RESULTS = {

@@ -1,6 +1,6 @@
 """numba.cuda.cudadrv.linkable_code: device code of other compilers, to be linked with kernels.
 
-The objects hold what they are given; cudasim/_linked_code.py makes something of it.
+The objects hold what they are given; cudasim/compile/linked_code.py makes something of it.
 """
 
 import os

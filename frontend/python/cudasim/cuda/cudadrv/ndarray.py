@@ -1,7 +1,7 @@
 """numba.cuda.cudadrv.ndarray's name."""
 
-from cudasim.cuda.context import current_context
-from cudasim.cuda.device_memory import host_memory_size
+from cudasim.driver.context import current_context
+from cudasim.memory.device_memory import host_memory_size
 
 
 def ndarray_device_allocate_data(ary):

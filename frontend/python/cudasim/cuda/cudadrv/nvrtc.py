@@ -15,20 +15,20 @@ def compile(src, name, cc, ltoir=False, lineinfo=False, debug=False):
     :raises NvrtcSupportError: without an nvcc
     :raises NvrtcCompilationError: with what the compiler says
     """
-    from cudasim import _linked_code
+    from cudasim.compile import linked_code
     from cudasim.cuda.cudadrv.linkable_code import PTXSource
 
     if not isinstance(cc, tuple) or len(cc) != 2:
         raise TypeError(f"`cc` must be a list or tuple of length 2: a compute capability such as (8, 0), got {cc!r}")
     if ltoir:
         raise NvrtcSupportError("LTO-IR is machine code, which cannot be simulated; compile to PTX (ltoir=False)")
-    if _linked_code.nvcc() is None:
+    if linked_code.nvcc() is None:
         raise NvrtcSupportError(
             f"{name}: compiling CUDA C++ needs nvcc of a CUDA toolkit (CUDA_HOME, or on PATH), which is not here"
         )
     flags = ["-G"] if debug else ["-lineinfo"] if lineinfo else []
     try:
-        text = _linked_code.compiled_cu(src, name, get_arch_option(*cc), tuple(flags))
+        text = linked_code.compiled_cu(src, name, get_arch_option(*cc), tuple(flags))
     except LinkerError as error:
         raise NvrtcCompilationError(str(error)) from None
     compiled = PTXSource(text.encode(), name)

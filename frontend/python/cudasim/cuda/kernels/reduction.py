@@ -8,7 +8,7 @@ is who does it: a thread here has 16 neighbouring columns, so that a host reads 
 
 import numpy as np
 
-from cudasim.cuda.borrowed_memory import BorrowedMemory
+from cudasim.memory.borrowed_memory import BorrowedMemory
 
 #: Columns per block, blocks at most, and columns per thread.
 _COLUMNS, _MOST_BLOCKS, _PER_THREAD = 128, 64, 16
@@ -17,7 +17,7 @@ _COLUMNS, _MOST_BLOCKS, _PER_THREAD = 128, 64, 16
 def _make_kernels(functor, dtype):
     """(kernel for whole multiples of 128 elements, kernel for fewer than 128)."""
     from cudasim import cuda
-    from cudasim.cuda.dispatcher import CUDADispatcher
+    from cudasim.launch.dispatcher import CUDADispatcher
 
     combine = functor if isinstance(functor, CUDADispatcher) else cuda.jit(device=True)(functor)
     columns, per_thread, warp = _COLUMNS, _PER_THREAD, 32

@@ -1,6 +1,6 @@
 """numba.cuda.kernels.transpose: a matrix with rows and columns exchanged."""
 
-from cudasim.cuda.array_functions import device_array, is_cuda_ndarray, to_device
+from cudasim.memory.array_functions import device_array, is_cuda_ndarray, to_device
 
 
 def transpose(a, b=None):

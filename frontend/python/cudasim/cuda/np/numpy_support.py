@@ -5,8 +5,8 @@ import ctypes as _ctypes
 import numpy as _np
 
 from cudasim import errors as _errors
-from cudasim import _value_types
 from cudasim import types as _types
+from cudasim.type_system import value_types
 
 #: NumPy's version, (major, minor)
 numpy_version = tuple(map(int, _np.__version__.split(".")[:2]))
@@ -43,9 +43,9 @@ def as_dtype(nbtype):
 
         return numba_as_dtype(nbtype)
     dtype = getattr(nbtype, "dtype", None)
-    if isinstance(nbtype, _value_types.NestedArray):
+    if isinstance(nbtype, value_types.NestedArray):
         return _np.dtype((nbtype.dtype.dtype, nbtype.shape))
-    if isinstance(nbtype, (_value_types.NumberClass, _value_types.TypeRef)):
+    if isinstance(nbtype, (value_types.NumberClass, value_types.TypeRef)):
         dtype = getattr(nbtype.instance_type, "dtype", None)
     if not isinstance(dtype, _np.dtype):
         raise _errors.NumbaNotImplementedError(f"{nbtype} cannot be represented as a NumPy dtype")

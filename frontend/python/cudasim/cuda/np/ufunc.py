@@ -1,6 +1,6 @@
 """numba.cuda.np.ufunc: the decorators that make ufuncs."""
 
-from cudasim.cuda.vectorizers import guvectorize, vectorize
+from cudasim.ufuncs.vectorizers import guvectorize, vectorize
 
 #: A package in numba-cuda; its modules are Numba's own (cudasim/switch.py).
 __path__ = []

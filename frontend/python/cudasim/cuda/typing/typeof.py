@@ -19,7 +19,7 @@ def typeof(val, purpose=Purpose.argument):
     :raises ValueError: for what has no type
     """
     from cudasim import types
-    from cudasim.cuda.arguments import type_name
+    from cudasim.launch.arguments import type_name
 
     name = _only_constant(val)
     return types.public(type_name(val) if name is None else name)

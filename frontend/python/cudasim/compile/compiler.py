@@ -1,0 +1,336 @@
+"""Python kernels → kernel images: finds source and names of a kernel and of the device functions it reaches,
+and hands them to the compiler in frontend/pykernel (C++), which types them and makes NVVM IR."""
+
+import ast
+import builtins
+import copy
+import re
+
+from cudasim import _native, errors, findings, options
+from cudasim._cuda_errors import LinkerError
+from cudasim.compile import overloads
+from cudasim.compile.frozen_constants import frozen_constants
+from cudasim.compile.kernel_source import SourceNotAvailable, source_of
+from cudasim.compile.linked_code import images_of
+from cudasim.compile.resolve import describe, globals_of
+from cudasim.kernel_library import LibraryFunction, named
+from cudasim.reports import progress
+from cudasim.reports.raised_exceptions import RaisedExceptions
+from cudasim.reports.tracebacks import name_in_debug_info
+from cudasim.reports.user_warnings import warn_at
+from cudasim.types import public_types
+
+
+class CompiledPythonKernel:
+    """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
+    argument_types, result_type: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
+    result_types: (function, argument types) → result type, of all functions that it reaches.
+    cooperative: whether its launches are, so that their blocks can meet at grid barriers.
+    links: paths and LinkableCode with the foreign functions that it reaches. notes: what compiling it warned of."""
+
+    __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "exceptions", "result_types",
+                 "cooperative", "links", "notes")  # fmt: skip
+
+    def __init__(self, result, argument_types, program):
+        self.image, self.kernel_name, self.typed_ir = (result[part] for part in ("image", "kernel_name", "typed_ir"))
+        self.argument_types, self.constants, self.exceptions = argument_types, program.constants, program.exceptions
+        self.cooperative, self.links, self.notes = result["cooperative"], program.links, result["notes"]
+        self.result_types = {(program.order[number], given): found for number, given, found in result["overloads"]
+                             if number < len(program.order)}  # functions inside functions come after
+        self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
+
+    def state(self):
+        """What another process can make it of again, but for the functions around the kernel and their constants."""
+        kept = {name: getattr(self, name) for name in self.__slots__}
+        return kept | {"image": self.image.serialise(), "constants": [], "result_types": {}}
+
+    @classmethod
+    def from_state(cls, state):
+        """The inverse of state()."""
+        compiled = cls.__new__(cls)
+        for name, value in state.items():
+            setattr(compiled, name, value)
+        compiled.image = _native.KernelImage.deserialise(state["image"])
+        return compiled
+
+
+def compile_kernel(
+    pyfunc, argument_types, *, debug=False, fastmath=False, fma=True, device_functions=None, links=(), without_debuggers=False
+):
+    """Compiles a plain Python function as a kernel for the given types (Numba's names).
+
+    Raises errors.TypingError, errors.UnsupportedError and their kind, whose message names file, line, the source
+    line with a caret, and the reason.
+
+    :param debug: accepted for symmetry: checks are always compiled in, and raising is a launch option
+    :param links: files and LinkableCode with device functions that the kernel calls (cuda.declare_device)
+    :param without_debuggers: leave calls of debuggers out, to know what the compiler says to the rest
+    :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
+    """
+    del debug, device_functions
+    return _compile(pyfunc, argument_types, links, without_debuggers, fastmath=bool(fastmath), fma=fma)
+
+
+def compile_device_function(pyfunc, argument_types, *, abi, name=None, result_type=None, fastmath=False):
+    """Compiles a plain Python function as a device function that others can call. Errors as of compile_kernel().
+
+    :param abi: "c" or "numba"
+    :param name: its symbol, if not one made of its own name (and types, with abi "numba")
+    :param result_type: what its result is converted to; None: its own type
+    """
+    if name is None:
+        name = re.sub(r"\W", "_", pyfunc.__name__) if abi == "c" else _numba_symbol(pyfunc, argument_types)
+    elif not re.fullmatch(r"[A-Za-z_$][\w$]*", name, re.ASCII):
+        raise ValueError(f"abi_name is the name of a function in PTX (letters, digits, _ and $), not {name!r}")
+    return _compile(pyfunc, argument_types, (), False, fastmath=bool(fastmath), fma=True, entry=abi, entry_name=name,
+                    result_type=result_type or "")
+
+
+def _numba_symbol(pyfunc, argument_types):
+    parts = [*pyfunc.__module__.split("."), pyfunc.__name__]
+    mangled = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W", "_", part) for part in parts))
+    types = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W+", "_", str(part)) for part in argument_types))
+    return f"_ZN{mangled}E{types or 'v'}"
+
+
+def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_compiler):
+    program = _Program(pyfunc, links, without_debuggers)
+    while True:
+        try:
+            result = _native.compile_python(program.functions, list(map(str, argument_types)),
+                                            sorted(program.sources.items()), program.extensions, program.libraries(),
+                                            progress=progress.shown_as(pyfunc.__name__, "compiling"),
+                                            progress_after_seconds=progress.AFTER_SECONDS, **options_of_compiler)
+            break
+        except _native.MissingLibraryFunction as missing:  # which ones it takes is known only when the types are
+            program.use_library(str(missing))
+            continue
+        except _native.LinkError as error:
+            refusal = LinkerError(str(error))
+        except _native.SourceError as error:
+            reasons = []
+            if program.finds_what_is_wanted(error, reasons):
+                continue
+            refusal = _as_numba_error(error, reasons)
+        raise refusal
+    for message, file, line in result["notes"]:
+        warn_at("not-gpu-code", message, file, line)
+    for number, given, returned in result["overloads"]:
+        if hasattr(program.dispatchers.get(number), "note_overload"):
+            program.dispatchers[number].note_overload(given, returned)
+    if options.get("keep_images") and result["image"].kernels:
+        from cudasim.compile.kept_images import keep
+
+        keep(result["image"], pyfunc.__name__, options.get("keep_images"))
+    return CompiledPythonKernel(result, tuple(argument_types), program)
+
+
+class _Program:
+    """The kernel and, transitively, every function that it names, in the form of compile_python().
+
+    functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
+    dispatchers: of the functions, by number. exceptions: what they raise.
+    """
+
+    def __init__(self, pyfunc, links, without_debuggers):
+        self.functions, self.order, self.sources, self.constants, self.dispatchers = [], [], {}, [], {}
+        self.extensions = {}  # (type name, attribute) → (number of the function, whether it is a method)
+        self._without_debuggers = without_debuggers
+        self.exceptions = RaisedExceptions()
+        self._numbers, self._overloaded, self._links = {}, {}, dict.fromkeys(links)
+        self._intrinsics = {}  # symbol → images
+        self._add(pyfunc, ())
+        self._describe_all()
+
+    def _add(self, function, signatures, library_name="", exact=False):
+        self.order.append(function)
+        self.functions.append({"signatures": [(list(arguments), result or "") for arguments, result in signatures],
+                               "library_name": library_name, "exact_signatures": exact})  # fmt: skip
+        return len(self.order) - 1
+
+    @property
+    def links(self):
+        """What the functions link: paths and LinkableCode."""
+        return tuple(self._links)
+
+    def libraries(self):
+        """Images of that code, and of what intrinsics generated."""
+        return images_of(self._links) + [image for images in self._intrinsics.values() for image in images]
+
+    def use_library(self, name):
+        """Adds a function of cudasim.kernel_library, which an operation in the kernel turned out to be."""
+        self._register(named(name))
+        self._describe_all()
+
+    def _register(self, callee):
+        """The number of a dispatcher's function, or of an Overloaded; of a declared function only its links count, of
+        an exception that it is known."""
+        if isinstance(callee, type):
+            self.exceptions.add_class(callee)
+            return None
+        self._links.update(dict.fromkeys(getattr(callee, "links", ())))
+        if hasattr(callee, "__cudasim_foreign__"):
+            return None
+        if isinstance(callee, (overloads.Overloaded, overloads.Intrinsic)):
+            key = ("overloaded", callee.function)
+            if key not in self._numbers:
+                number = self._numbers[key] = self._add(callee.parameters_of, ())
+                self.functions[number]["choices"] = []
+                self.functions[number]["is_intrinsic"] = isinstance(callee, overloads.Intrinsic)
+                self._overloaded[number] = callee
+            return self._numbers[key]
+        signatures = getattr(callee, "device_signatures", ())
+        library = (callee.name, callee.exact) if isinstance(callee, LibraryFunction) else ("", False)
+        key = (callee.py_func, signatures, *library)
+        if key not in self._numbers:
+            self._numbers[key] = self._add(callee.py_func, signatures, *library)
+            self.dispatchers[self._numbers[key]] = callee
+        return self._numbers[key]
+
+    def finds_what_is_wanted(self, error, reasons):
+        """Whether a program has added what the compiler lacks: an implementation of an overloaded function, an attribute.
+
+        :param reasons: gets what implementers have to say against it
+        """
+        if error.wanted_overload is not None:
+            return self._implement(error.wanted_overload, error.wanted_types, reasons)
+        if not error.wanted_attribute or error.wanted_attribute not in overloads.attribute_names():
+            return False
+        (type_name,), name = error.wanted_types, error.wanted_attribute
+        found = overloads.of_attribute(public_types([type_name])[0], name)
+        if found is None or (type_name, name) in self.extensions:
+            return False
+        overloaded, is_method = found
+        self.extensions[type_name, name] = (self._register(overloaded), is_method)
+        self._describe_all()
+        return True
+
+    def _implement(self, number, type_names, reasons):
+        """Finds the function that an overloaded one means for arguments of these types. False when there is none."""
+        overloaded = self._overloaded[number]
+        if isinstance(overloaded, overloads.Intrinsic):
+            return self._generate(number, type_names, reasons)
+        positional, named = _as_given(overloaded.parameters_of, type_names)
+        try:
+            function, literal = overloaded.implementation(positional, named)
+        except errors.TypingError as error:
+            reasons.append(str(error))
+            return False
+        if function is None:
+            return False
+        key = (function, ())
+        if key not in self._numbers:
+            self._numbers[key] = self._add(function, ())
+        self.functions[number]["choices"].append((list(type_names), self._numbers[key], literal))
+        self._describe_all()
+        return True
+
+    def _generate(self, number, type_names, reasons):
+        """As _implement(), of an intrinsic."""
+        given = public_types([name for name in type_names if name != "omitted"])
+        try:
+            code = self._overloaded[number].code(list(given))
+        except errors.TypingError as error:
+            reasons.append(str(error))
+            return False
+        if code is None:
+            return False
+        self._intrinsics[code.symbol] = code.images
+        self.functions[number]["choices"].append((list(type_names), code.symbol, (code.parameters, code.result)))
+        return True
+
+    def _describe_all(self):
+        number = 0
+        while number < len(self.order):  # describing one may add others
+            if "node" not in self.functions[number]:
+                self._describe(self.order[number], self.functions[number])
+            number += 1
+
+    def _describe(self, function, described):
+        try:
+            source = source_of(function)
+        except SourceNotAvailable as error:
+            raise _without_source(error, function) from None
+        file = name_in_debug_info(source.file)
+        self.sources[file] = source.file_text
+        outer = {}
+        if "choices" not in described:
+            outer = globals_of(function, source.node, self._register)
+            self.exceptions.add_statements(function, source.node)
+            if not described["library_name"]:
+                self.constants += frozen_constants(function, source, outer)
+        node = _stripped(source.node) if self._without_debuggers else source.node
+        described.update({
+            "node": _without_first_parameter(node) if described.get("is_intrinsic") else node,
+            "line_offset": source.line_offset, "file": file, "first_line": source.first_line, "lines": source.lines,
+            "globals": outer,
+            "defaults": [describe(value, "default", self._register) for value in function.__defaults__ or ()],
+        })  # fmt: skip
+
+
+def _without_first_parameter(node):
+    node = copy.deepcopy(node)
+    (node.args.posonlyargs or node.args.args).pop(0)
+    return node
+
+
+def _as_given(function, type_names):
+    """Types as the call gave them, by position and by name; "omitted" stands for what it left out."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    count = type_names.index("omitted") if "omitted" in type_names else len(type_names)
+    given = public_types(["none" if name == "omitted" else name for name in type_names])
+    named = {names[i]: given[i] for i in range(count, len(type_names)) if type_names[i] != "omitted"}
+    return list(given[:count]), named
+
+
+#: Functions by which code stops in a debugger, and the modules of debuggers.
+DEBUGGER_CALLS = frozenset(("breakpoint", "set_trace", "wait_for_client"))
+_DEBUGGERS = frozenset(("pdb", "pudb", "ipdb", "debugpy", "IPython", "pydevd", "rpdb", "web_pdb", "celery"))
+
+
+class _DebuggerStripper(ast.NodeTransformer):
+    def visit_Expr(self, node):  # noqa: N802 - ast's name
+        function = node.value.func if isinstance(node.value, ast.Call) else None
+        name = getattr(function, "id", None) or getattr(function, "attr", None)
+        return ast.copy_location(ast.Pass(), node) if name in DEBUGGER_CALLS else node
+
+    def _import(self, node):
+        module = getattr(node, "module", None) or node.names[0].name
+        return ast.copy_location(ast.Pass(), node) if module.partition(".")[0] in _DEBUGGERS else node
+
+    visit_Import = visit_ImportFrom = _import  # noqa: N815 - ast's names
+
+
+def _stripped(node):
+    return _DebuggerStripper().visit(copy.deepcopy(node))
+
+
+def _without_source(error, function):
+    """Numba compiles such a function, from its bytecode: it is one that cudasim does not compile yet."""
+    code = function.__code__
+    refusal = errors.UnsupportedError(str(error))
+    refusal.reason, refusal.file, refusal.line, refusal.column = str(error), code.co_filename, code.co_firstlineno, 0
+    refusal.standing, refusal.source_is_missing = "not-yet", True
+    return refusal
+
+
+def _not_gpu_code(error, exception_type):
+    """The finding for what Numba's CUDA target refuses too; no thread did it."""
+    place = findings.SourceLocation(error.file, "", error.line, error.column)
+    fields = dict.fromkeys(findings.Finding._fields)
+    fields.update(kind="not-gpu-code", severity="error", message=error.reason, exception_type=exception_type,
+                  cuda_error_code=0, location=(place,), count=1, threads=0, waiting=(), reproduce="")  # fmt: skip
+    return findings.Finding(**fields)
+
+
+def _as_numba_error(error, reasons=()):
+    error_class = getattr(builtins, error.error_class, None) or getattr(errors, error.error_class)
+    text = "\n".join([str(error), *reasons])
+    refusal = error_class(text)
+    refusal.args = (text,)  # some classes make a sentence of their own of it
+    refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
+    refusal.standing = error.standing
+    if error.standing != "not-yet":
+        refusal.findings = [_not_gpu_code(error, type(refusal).__name__)]
+    return refusal

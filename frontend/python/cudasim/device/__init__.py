@@ -1,0 +1,1 @@
+"""The simulated devices, and which is current in a host thread."""

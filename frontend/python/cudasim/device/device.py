@@ -1,0 +1,248 @@
+"""The simulated devices: what each one is (its profile, numba.cuda's attributes) and its memory in the engine.
+
+The option `device` names them, several separated by commas; they are made at the first use. Which one is current
+in a host thread is context.py's.
+"""
+
+import contextlib
+import operator
+import os
+import threading
+
+from cudasim import _numba_config, options
+from cudasim._cuda_errors import CudaAPIError, CudaSupportError
+from cudasim.device.device_attributes import ATTRIBUTES
+
+_DISABLED = (
+    "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported on 32-bit systems."
+)
+
+_lock = threading.RLock()
+_devices = ()  # made at the first use
+
+
+def devices():
+    """Every simulated device that the program may see, in order of their numbers.
+
+    :raises CudaSupportError: when CUDA_VISIBLE_DEVICES hides all of them, or NUMBA_DISABLE_CUDA forbids them
+    """
+    global _devices
+    if not _devices:
+        if _numba_config.setting("DISABLE_CUDA"):
+            raise CudaSupportError(f"Error at driver init: \n{_DISABLED}:")
+        with _lock:
+            if not _devices:
+                _devices = _visible_devices()
+    return _devices
+
+
+def initialisation_error():
+    """What the driver says when there is no device to be seen, or None."""
+    try:
+        devices()
+    except CudaSupportError as error:
+        return _DISABLED if _DISABLED in str(error) else str(error)
+    return None
+
+
+def _visible_devices():
+    """The simulated devices that CUDA_VISIBLE_DEVICES names, in its order; all where it is not set.
+
+    As with the driver (CUDA C++ Programming Guide, "CUDA Environment Variables") names are numbers or the beginnings
+    of UUIDs, and the list ends before the first that names none, or one a second time.
+    """
+    every = [(key, position) for position, key in enumerate(options.get("device").split(","))]
+    text = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if text is None:
+        chosen = every
+    else:
+        chosen = []
+        for name in map(str.strip, text.split(",")):
+            device = _named(name, every)
+            if device is None or device in chosen:
+                break
+            chosen.append(device)
+    if not chosen:
+        raise CudaSupportError(
+            "Error at driver init: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100): CUDA_VISIBLE_DEVICES="
+            f"{text!r} shows none of the {len(every)} simulated devices ({', '.join(key for key, _ in every)}). Unset "
+            "it, or simulate more devices: CUDASIM_DEVICE=h100,h100"
+        )
+    return tuple(Device._made(number, key, position) for number, (key, position) in enumerate(chosen))
+
+
+def _named(name, every):
+    if name.isdigit():
+        return every[int(name)] if int(name) < len(every) else None
+    found = [device for device in every if len(name) > 4 and _uuid(*device).lower().startswith(name.lower())]
+    return found[0] if len(found) == 1 else None
+
+
+def _uuid(key, position):
+    """A UUID that depends on the device's kind and its place among the simulated ones only."""
+    import uuid
+
+    return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'cudasim:{key}:{position}')}"
+
+
+_sets_of_devices = {}  # (option device, option device_memory) → devices, of other_devices()
+
+
+@contextlib.contextmanager
+def other_devices():
+    """For the length of the block the program sees the devices that the options in force name, others than before it. Blocks
+    with the same options see the same ones."""
+    global _devices
+    key = options.get("device"), options.get("device_memory")
+    with _lock:
+        before, _devices = _devices, _sets_of_devices.get(key, ())
+    try:
+        yield
+    finally:
+        with _lock:
+            _sets_of_devices[key], _devices = _devices, before
+
+
+def are_made():
+    """Whether the devices are there, so that the options that describe them cannot change any more."""
+    return bool(_devices)
+
+
+class _DeviceName(str):
+    """A device's name: a string as numba-cuda gives it. Numba's own numba.cuda gave bytes, which scripts decode."""
+
+    def decode(self, encoding="utf-8", errors="strict"):
+        return str(self)
+
+
+class Device:
+    """One simulated device. Attributes in capitals are those of the CUDA driver, from the device's profile.
+
+    `Device(0)` is the one that has this number, as `cuda.gpus[0]` has it.
+    """
+
+    def __new__(cls, devnum):
+        """
+        :raises CudaAPIError: 101 when there is no such device
+        """
+        number = operator.index(devnum)
+        if not 0 <= number < len(devices()):
+            raise CudaAPIError(
+                101,
+                f"Call to cuDeviceGet results in CUDA_ERROR_INVALID_DEVICE: there is no device {number}; the simulated "
+                f"devices that the program sees are {', '.join(str(known.id) for known in devices())}",
+            )
+        return devices()[number]
+
+    @classmethod
+    def _made(cls, number, key, position):
+        """A new device. :param position: its place among the simulated devices, whichever the program sees"""
+        made = super().__new__(cls)
+        made.id = number
+        made._key = key
+        made._position = position
+        made._native = None
+        made.PCI_BUS_ID = position + 1
+        made.primary_context = None  # context.py's
+        return made
+
+    @property
+    def native(self):
+        """The engine's device, made now if it was not yet."""
+        if self._native is None:
+            with _lock:
+                if self._native is None:
+                    from cudasim.device.engine_device import EngineDevice
+
+                    self._native = EngineDevice(self._key, options.get("device_memory"), self.id)
+        return self._native
+
+    @property
+    def _device(self):
+        """The device itself: what `cuda.gpus[0]` holds has it there, and programs ask (`cuda.gpus[0]._device.name`)."""
+        return self
+
+    def free_memory(self, address):
+        """cuMemFree on this device."""
+        self._native.free(address, "cuMemFree")
+
+    @property
+    def profile(self):
+        """All limits, as a dictionary."""
+        return self.native.profile
+
+    @property
+    def name(self):
+        return _DeviceName(self.profile["name"])
+
+    @property
+    def compute_capability(self):
+        return tuple(self.profile["compute_capability"])
+
+    @property
+    def uuid(self):
+        """A UUID that is the same in every run."""
+        return _uuid(self._key, self._position)
+
+    @classmethod
+    def from_identity(cls, identity):
+        """The device that get_device_identity() described, here or in another process."""
+        for device in devices():
+            if device.get_device_identity() == identity:
+                return device
+        raise RuntimeError(
+            f"No device of {identity} is found. Target device may not be visible in this process: "
+            f"CUDASIM_DEVICE and CUDA_VISIBLE_DEVICES give {len(devices())}"
+        )
+
+    def get_device_identity(self):
+        return {
+            name: getattr(self, name.upper()) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")
+        }
+
+    def __getattr__(self, name):
+        if name in ATTRIBUTES:
+            return ATTRIBUTES[name][1](self.profile)
+        raise AttributeError(
+            f"the simulated device has no attribute {name!r}; it has: {', '.join(sorted(ATTRIBUTES))}"
+        )
+
+    def __repr__(self):
+        return f"<CUDA device {self.id} '{self.name}'>"
+
+    def get_primary_context(self):
+        """The device's context; it does not become current."""
+        from cudasim.driver.context import context_of
+
+        return context_of(self)
+
+    def __enter__(self):
+        from cudasim.driver.context import activate
+
+        activate(self)
+
+    def __exit__(self, *error):
+        self.get_primary_context().pop()
+
+    def release_primary_context(self):
+        """Destroys the context, as the driver does when nobody retains it; the next use makes a new one."""
+        if self.primary_context is not None:
+            self.reset()
+
+    def reset(self):
+        """Destroys the context: its memory is freed, and work that waits in its streams is dropped."""
+        from cudasim.driver.context import destroy_context_of
+
+        destroy_context_of(self)
+
+    @property
+    def supports_float16(self):
+        return self.compute_capability >= (5, 3)
+
+    @property
+    def supports_bfloat16(self):
+        return self.compute_capability >= (8, 0)
+
+    @property
+    def supports_fp8(self):
+        return self.compute_capability >= (8, 9)

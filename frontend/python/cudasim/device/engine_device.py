@@ -1,0 +1,43 @@
+"""The engine's device with the rule of CUDA's synchronous calls: they wait for the work in the device's streams."""
+
+from cudasim import _native, device_profiles
+from cudasim.streams import stream_work
+
+
+class EngineDevice(_native.Device):
+    """Copies and fills that name no stream run after everything that was enqueued before them."""
+
+    def __init__(self, profile, memory, number):
+        """
+        :param profile: an entry of the option `device`
+        """
+        super().__init__(_native.DeviceProfile(device_profiles.profile(profile)), memory)
+        self._number = number
+
+    def contains(self, address, size):
+        """Whether the bytes are those of one live allocation; numbers of any size."""
+        return 0 <= address < 1 << 64 and 0 <= size < 1 << 64 and super().contains(address, size)
+
+    def copy_to_device(self, target, source):
+        if stream_work.busy:
+            stream_work.synchronize(device=self._number)
+        super().copy_to_device(target, source)
+
+    def copy_to_new_memory(self, target, source):
+        """The same for memory that nothing else knows yet."""
+        super().copy_to_device(target, source)
+
+    def copy_from_device(self, target, source):
+        if stream_work.busy:
+            stream_work.synchronize(device=self._number)
+        super().copy_from_device(target, source)
+
+    def copy_within_device(self, target, source, count):
+        if stream_work.busy:
+            stream_work.synchronize(device=self._number)
+        super().copy_within_device(target, source, count)
+
+    def fill(self, target, value, count):
+        if stream_work.busy:
+            stream_work.synchronize(device=self._number)
+        super().fill(target, value, count)

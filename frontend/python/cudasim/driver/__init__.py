@@ -1,0 +1,1 @@
+"""The driver's objects: contexts, modules, functions, the linker."""

@@ -1,0 +1,53 @@
+"""The modules of a context: PTX and linked code, loaded into it, and how many of their blocks a multiprocessor holds.
+
+numba.cuda's names; driver_module.py and driver_function.py do the work.
+"""
+
+
+class ContextModules:
+    """The part of a Context that has to do with modules. `modules` and `device` are the context's."""
+
+    def create_module_ptx(self, ptx):
+        """A module of PTX text. :raises CudaAPIError: 218 with the line of what is wrong in it"""
+        return self.create_module_image(ptx)
+
+    def create_module_image(self, image, setup_callbacks=None, teardown_callbacks=None):
+        """A module of what a linker's complete() gave, or of PTX.
+
+        :param setup_callbacks: called with the module when it has been loaded
+        :param teardown_callbacks: called with it when it is unloaded
+        """
+        from cudasim.driver.module import load_module_image
+
+        return load_module_image(self, image, setup_callbacks, teardown_callbacks)
+
+    def unload_module(self, module):
+        """Forgets a module; its functions cannot be launched any more."""
+        if self.modules.pop(module.handle, None) is not None:
+            module.end()
+
+    def unload_all_modules(self):
+        """What the end of the context does to them."""
+        for module in list(self.modules.values()):
+            self.unload_module(module)
+
+    def get_active_blocks_per_multiprocessor(self, func, blocksize, memsize, flags=None):
+        """Blocks of a kernel that a multiprocessor holds at once.
+
+        :param func: a module's function, or a dispatcher's kernel
+        :param blocksize: threads of a block
+        :param memsize: bytes of dynamic shared memory of a block
+        """
+        from cudasim.driver.function import active_blocks_per_multiprocessor
+
+        return active_blocks_per_multiprocessor(self.device.profile, func, blocksize, memsize)
+
+    def get_max_potential_block_size(self, func, b2d_func, memsize, blocksizelimit, flags=None):
+        """Blocks of the grid, and threads of a block, with which most threads are resident on the device.
+
+        :param b2d_func: threads of a block → bytes of its dynamic shared memory; None: always `memsize`
+        :param blocksizelimit: threads that a block has at most; 0: the device's limit
+        """
+        from cudasim.driver.function import max_potential_block_size
+
+        return max_potential_block_size(self.device.profile, func, b2d_func, memsize, blocksizelimit)

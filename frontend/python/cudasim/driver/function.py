@@ -1,0 +1,199 @@
+"""Kernels of the driver's modules: what they take, launching them with raw parameters, their occupancy.
+
+What a launch is given are the parameters' bytes, as cuLaunchKernel has them: ctypes and NumPy values of the sizes that the
+kernel declares, or device memory for an address.
+"""
+
+import ctypes
+import itertools
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+
+from cudasim._cuda_errors import CudaAPIError
+from cudasim.launch.kernel import make_plan
+from cudasim.launch.launch_configuration import (
+    best_block_size,
+    blocks_per_multiprocessor,
+    check_extents,
+    check_stream_device,
+    fits,
+)
+from cudasim.memory.device_memory import is_device_memory
+from cudasim.reports import reporting
+from cudasim.streams import stream_work
+from cudasim.streams.stream import Stream, checked_stream, key_of, stream_or_zero
+
+_handles = itertools.count(0xC0DA_1000_0000, 0x100)
+_functions = weakref.WeakValueDictionary()  # handle → Function
+
+
+def next_handle():
+    """A number that no other module or function of this process has."""
+    return next(_handles)
+
+
+class FunctionAttributes(NamedTuple):
+    """What a kernel takes: registers of a thread, bytes of shared, local and constant memory, threads of a block."""
+
+    regs: int
+    shared: int
+    local: int
+    const: int
+    maxthreads: int
+
+
+class Function:
+    """A kernel of a module."""
+
+    griddim, blockdim, stream, sharedmem = (1, 1, 1), (1, 1, 1), 0, 0
+
+    def __init__(self, module, kernel):
+        self.module, self.name = module, kernel["name"]
+        self._kernel = kernel
+        self.handle = self.kernel = _FunctionHandle(next_handle())
+        _functions[self.handle] = self
+        self.handle.__cudasim_function__ = self
+
+    def __repr__(self):
+        return f"<CUDA function {self.name}>"
+
+    @property
+    def device(self):
+        return self.module.context.device
+
+    @property
+    def attrs(self):
+        """FunctionAttributes."""
+        from cudasim.compile.gpu_code import architecture, ptx_of, resources_of
+
+        sm = architecture(self.device.compute_capability)
+        found = resources_of(ptx_of(self.module.image, self.name, sm, {}), sm)
+        return FunctionAttributes(
+            found.registers, self.shared_mem_per_block, found.local, found.constant, self.max_threads_per_block
+        )
+
+    @property
+    def shared_mem_per_block(self):
+        """Bytes of static shared memory."""
+        return self._plan((1, 1, 1), (1, 1, 1), 0).compile()
+
+    @property
+    def max_threads_per_block(self):
+        return self.device.MAX_THREADS_PER_BLOCK
+
+    def cache_config(self, prefer_equal=False, prefer_cache=False, prefer_shared=False):
+        """Says how much cache and shared memory the kernel likes, of which nothing is simulated."""
+
+    def set_shared_memory_carveout(self, carveout):
+        """The same in percent."""
+
+    def _plan(self, grid, block, shared_bytes):
+        return make_plan(self.module.loaded, self.module.image, self.name, self.name, grid, block, shared_bytes, {})
+
+    def _packed(self, args):
+        parameters = self._kernel["parameters"]
+        if len(args) != len(parameters):
+            raise TypeError(f"{self.name} takes {len(parameters)} parameters, got {len(args)}")
+        buffer = bytearray(self._kernel["parameter_bytes"])
+        for value, (name, offset, size, _) in zip(args, parameters):
+            content = _bytes_of(value, size)
+            if len(content) != size:
+                raise TypeError(f"parameter {name} of {self.name} has {size} bytes, {value!r} has {len(content)}")
+            buffer[offset : offset + size] = content
+        return bytes(buffer)
+
+    def launch(self, grid, block, shared_bytes, stream, args):
+        """Launches the kernel. :param args: ctypes or NumPy values of the parameters' sizes, or device memory"""
+        check_extents(grid, "griddim")
+        check_extents(block, "blockdim")
+        check_stream_device(stream, self.device)
+        plan, buffer = self._plan(grid, block, shared_bytes), self._packed(args)
+
+        def work():
+            report = plan.launch(buffer)
+            if report is not None:
+                reporting.deliver(report, {}, lambda: None)
+            return args
+
+        waits = not fits(self.device.profile, grid, block, shared_bytes)
+        stream_work.submit(key_of(stream, self.device), work, waits)
+
+
+    def launch_as_core_does(self, stream, config, args):
+        """cuda.core.launch(): the configuration is a cuda.core.LaunchConfig, and Python's numbers are 64 bits wide."""
+        wide = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_bool, complex: np.complex128}
+        values = [wide[type(value)](value) if type(value) in wide else value for value in args]
+        self.launch(tuple(config.grid), tuple(config.block), int(config.shmem_size or 0), stream_or_zero(stream), values)
+
+
+class _FunctionHandle(int):
+    """What stands for a kernel in calls of the driver. It keeps the Function that it stands for."""
+
+
+def _bytes_of(value, size):
+    """A parameter of a kernel as bytes."""
+    if is_device_memory(value):
+        return int(value.device_ctypes_pointer.value or 0).to_bytes(8, "little")
+    if isinstance(value, (ctypes._SimpleCData, ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._Pointer)):
+        return bytes(value)
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tobytes()
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"a kernel's parameter is a ctypes or NumPy value or device memory, got {value!r}")
+    return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+
+def function_of(function):
+    """The Function that a function, or its handle, is.
+
+    :raises CudaAPIError: 400 for what is none
+    """
+    if isinstance(function, Function):
+        return function
+    known = getattr(function, "__cudasim_function__", None) or (_functions.get(function) if isinstance(function, int) else None)
+    if known is None:
+        raise CudaAPIError(400, f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_HANDLE: {function!r} is no kernel")
+    return known
+
+
+def launch_kernel(cufunc_handle, gx, gy, gz, bx, by, bz, sharedmem, hstream, args, cooperative=False):
+    """Launches a kernel of a module, as the driver does.
+
+    :param cufunc_handle: a Function's handle
+    :param hstream: a stream, its handle, or 0
+    :param args: ctypes values, one for each parameter, or device memory
+    """
+    stream = Stream(int(hstream), external=True) if isinstance(hstream, int) and hstream else checked_stream(hstream)
+    function_of(cufunc_handle).launch((gx, gy, gz), (bx, by, bz), int(sharedmem or 0), stream, list(args))
+
+
+def active_blocks_per_multiprocessor(profile, func, blocksize, memsize):
+    """Blocks of so many threads, with so many bytes of dynamic shared memory, that a multiprocessor holds at once."""
+    kernel = _kernel_of(func)
+    if not 0 < blocksize <= kernel.max_threads_per_block:
+        return 0
+    return blocks_per_multiprocessor(profile, blocksize, kernel.shared_mem_per_block + memsize)
+
+
+def max_potential_block_size(profile, func, b2d_func, memsize, blocksizelimit):
+    """(blocks, threads per block) with which most threads are resident on the device.
+
+    :param b2d_func: threads per block → bytes of dynamic shared memory; None: always `memsize`
+    :param blocksizelimit: most threads per block; 0: the device's limit
+    """
+    kernel = _kernel_of(func)
+    limit = min(blocksizelimit or kernel.max_threads_per_block, kernel.max_threads_per_block)
+    static = kernel.shared_mem_per_block
+
+    def shared(threads):
+        return static + (memsize if b2d_func is None else int(b2d_func(threads)))
+
+    block = best_block_size(profile, shared, limit)
+    return blocks_per_multiprocessor(profile, block, shared(block)) * profile["multiprocessors"], block
+
+
+def _kernel_of(func):
+    """A module's function, or a kernel of a dispatcher."""
+    return func if hasattr(func, "shared_mem_per_block") else function_of(func)

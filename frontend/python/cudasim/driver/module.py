@@ -1,0 +1,125 @@
+"""Modules of the driver: PTX and linked code, loaded into a context, whose kernels and variables are found by name.
+
+    module = cuda.current_context().create_module_ptx(text)
+    function = module.get_function("add")
+    driver.launch_kernel(function.handle, 1, 1, 1, 32, 1, 1, 0, 0, [ctypes.c_void_p(address)])
+    memory, size = module.get_global_symbol("counter")
+"""
+
+from cudasim import _native
+from cudasim._cuda_errors import CudaAPIError
+from cudasim.compile.linked_code import module_image
+from cudasim.driver.function import Function, next_handle
+from cudasim.memory.memory_pointers import MemoryPointer
+
+
+class LinkedCode:
+    """What a linker's complete() gives: code that create_module_image() loads. `image` is a _native.KernelImage."""
+
+    code_type = "cubin"
+
+    def __init__(self, image, setup_callbacks=(), teardown_callbacks=()):
+        self.image, self.setup_callbacks, self.teardown_callbacks = image, setup_callbacks, teardown_callbacks
+
+    @property
+    def code(self):
+        """The code as bytes, which create_module_image() takes as well."""
+        return self.image.serialise()
+
+
+def image_of(code):
+    """The image of what create_module_image() takes: linked code, its bytes, PTX.
+
+    :raises CudaAPIError: 200 for anything else, 218 for wrong PTX
+    """
+    if isinstance(code, (LinkedCode, _native.KernelImage)):
+        return getattr(code, "image", code)
+    text = getattr(code, "data", code)
+    if isinstance(text, (bytes, bytearray)):
+        try:
+            return _native.KernelImage.deserialise(bytes(text))
+        except (ValueError, RuntimeError):
+            pass
+        text = bytes(text).rstrip(b"\0")
+        if b".version" not in text:
+            raise CudaAPIError(
+                200,
+                "Call to cuModuleLoadDataEx results in CUDA_ERROR_INVALID_IMAGE: this is neither PTX nor linked by "
+                "cudasim; machine code (cubin, fatbin) cannot be simulated",
+            )
+        text = text.decode(errors="replace")
+    if not isinstance(text, str):
+        raise TypeError(f"a module is made of PTX text or of what a linker's complete() gave, not of {code!r}")
+    try:
+        return module_image(text, getattr(code, "name", "<ptx>"))
+    except _native.PtxError as error:
+        reason, line = error.args
+        raise CudaAPIError(
+            218, f"Call to cuModuleLoadDataEx results in CUDA_ERROR_INVALID_PTX: line {line}: {reason}"
+        ) from None
+
+
+class Module:
+    """An image loaded into a context."""
+
+    def __init__(self, context, image, setup_callbacks=(), teardown_callbacks=()):
+        self.context = context
+        self.image = image
+        self.handle = next_handle()
+        self.setup_callbacks, self.teardown_callbacks = tuple(setup_callbacks or ()), tuple(teardown_callbacks or ())
+        self._loaded = context.device.native.load(image)
+        for callback in self.setup_callbacks:
+            callback(self)
+
+    @property
+    def loaded(self):
+        """The engine's part. :raises CudaAPIError: 400 after unload()"""
+        if self._loaded is None:
+            raise CudaAPIError(400, "CUDA_ERROR_INVALID_HANDLE: the module was unloaded")
+        return self._loaded
+
+    def get_function(self, name):
+        """The kernel of this name. :raises CudaAPIError: 500 when there is none"""
+        for kernel in self.image.kernels:
+            if kernel["name"] == name:
+                return Function(self, kernel)
+        known = ", ".join(kernel["name"] for kernel in self.image.kernels) or "none"
+        raise CudaAPIError(
+            500, f"Call to cuModuleGetFunction results in CUDA_ERROR_NOT_FOUND: no kernel {name!r}; it has {known}"
+        )
+
+    def get_global_symbol(self, name):
+        """The memory of a variable in global or constant memory, a MemoryPointer, and its size in bytes.
+
+        :raises CudaAPIError: 500 when there is none
+        """
+        address, size = self.context.device.native.global_range(self.loaded, name)
+        return MemoryPointer(self.context, address, size, owner=self), size
+
+    def unload(self):
+        """Forgets the code; calls the teardown callbacks."""
+        if self._loaded is not None:
+            self.context.unload_module(self)
+
+    def end(self):
+        """What Context.unload_module() asks of a module."""
+        if self._loaded is not None:
+            for callback in self.teardown_callbacks:
+                callback(self)
+            self._loaded = None
+
+
+def load_module_image(context, object_code, setup_callbacks=None, teardown_callbacks=None):
+    """The code as a Module of the context, which keeps it. :param object_code: see image_of()"""
+    setup = setup_callbacks or getattr(object_code, "setup_callbacks", None) or _callback(object_code, "setup_callback")
+    teardown = (
+        teardown_callbacks or getattr(object_code, "teardown_callbacks", None) or _callback(object_code, "teardown_callback")
+    )
+    module = Module(context, image_of(object_code), setup, teardown)
+    context.modules[module.handle] = module
+    return module
+
+
+def _callback(code, name):
+    callback = getattr(code, name, None)
+    return () if callback is None else (callback,)

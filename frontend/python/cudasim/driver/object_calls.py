@@ -1,0 +1,153 @@
+"""The simulated driver's calls for contexts, modules and streams, by their names in the CUDA Driver API, as programs call
+them beside numba.cuda: `numba.cuda.cudadrv.driver.driver.cuCtxGetCurrent()`. (Those for memory: driver_calls.py.)
+
+Handles are the numbers that numba.cuda's objects have as `handle`. Contexts are the devices' primary ones: the simulated
+driver has no others.
+"""
+
+from cudasim.cuda.profiler import profile_start, profile_stop
+from cudasim.device.device import devices
+from cudasim.device.device_attributes import ATTRIBUTES
+from cudasim.device.driver_binding import CUdeviceptr
+from cudasim.driver import context as contexts
+from cudasim.memory.memory_calls import failure, returns_or_stores
+from cudasim.streams.stream import Stream, StreamHandle, stream
+
+
+def _context(handle):
+    handle = int(getattr(handle, "value", handle) or 0)
+    for device in devices():
+        if device.primary_context is not None and device.primary_context.handle == handle:
+            return device.primary_context
+    raise failure("cuCtxSetCurrent", 201, f"there is no context {handle}")
+
+
+def _device(number, call):
+    number = int(getattr(number, "id", number))
+    if not 0 <= number < len(devices()):
+        raise failure(call, 101, f"there is no device {number}; the simulated machine has {len(devices())}")
+    return devices()[number]
+
+
+def _module(module, call):
+    if hasattr(module, "get_global_symbol"):
+        return module
+    for device in devices():
+        known = getattr(device.primary_context, "modules", {}).get(int(module))
+        if known is not None:
+            return known
+    raise failure(call, 400, f"there is no module {module}")
+
+
+def _name(name):
+    return name.decode() if isinstance(name, bytes) else name
+
+
+class ObjectCalls:
+    """The calls."""
+
+    cuProfilerStart = staticmethod(profile_start)  # noqa: N815 - the driver's names
+    cuProfilerStop = staticmethod(profile_stop)  # noqa: N815
+
+    def cuInit(self, flags=0):  # noqa: N802
+        devices()
+
+    @returns_or_stores
+    def cuDriverGetVersion(self):  # noqa: N802
+        major, minor = self.get_version()
+        return 1000 * major + 10 * minor
+
+    @returns_or_stores
+    def cuDeviceGetCount(self):  # noqa: N802
+        return len(devices())
+
+    @returns_or_stores
+    def cuDeviceGet(self, ordinal):  # noqa: N802
+        return _device(ordinal, "cuDeviceGet").id
+
+    @returns_or_stores
+    def cuDeviceGetAttribute(self, attribute, device):  # noqa: N802
+        """:param attribute: its number (enum CUdevice_attribute)"""
+        names = {number: name for name, (number, _) in ATTRIBUTES.items()}
+        if int(attribute) not in names:
+            raise failure("cuDeviceGetAttribute", 1, f"the simulated devices have no attribute {attribute}")
+        return getattr(_device(device, "cuDeviceGetAttribute"), names[int(attribute)])
+
+    @returns_or_stores
+    def cuDeviceTotalMem(self, device):  # noqa: N802
+        return _device(device, "cuDeviceTotalMem").native.memory_info()[1]
+
+    # -- contexts -----------------------------------------------------------------------------------------
+
+    @returns_or_stores
+    def cuDevicePrimaryCtxRetain(self, device):  # noqa: N802
+        return StreamHandle(_device(device, "cuDevicePrimaryCtxRetain").get_primary_context().handle)
+
+    def cuDevicePrimaryCtxRelease(self, device):  # noqa: N802
+        """Others may use it still: it goes with cuDevicePrimaryCtxReset."""
+        _device(device, "cuDevicePrimaryCtxRelease")
+
+    def cuDevicePrimaryCtxReset(self, device):  # noqa: N802
+        _device(device, "cuDevicePrimaryCtxReset").reset()
+
+    @returns_or_stores
+    def cuCtxGetCurrent(self):  # noqa: N802
+        device = contexts.gpus.current
+        return StreamHandle(0 if device is None else device.get_primary_context().handle)
+
+    def cuCtxSetCurrent(self, context):  # noqa: N802
+        if contexts.gpus.current is not None:
+            self.cuCtxPopCurrent()
+        if int(getattr(context, "value", context) or 0):
+            _context(context).push()
+
+    def cuCtxPushCurrent(self, context):  # noqa: N802
+        _context(context).push()
+
+    @returns_or_stores
+    def cuCtxPopCurrent(self):  # noqa: N802
+        handle = self.pop_active_context()
+        if handle is None:
+            raise failure("cuCtxPopCurrent", 201, "no context is current in this thread")
+        return StreamHandle(handle)
+
+    @returns_or_stores
+    def cuCtxGetDevice(self):  # noqa: N802
+        if contexts.gpus.current is None:
+            raise failure("cuCtxGetDevice", 201, "no context is current in this thread")
+        return contexts.gpus.current.id
+
+    def cuCtxSynchronize(self):  # noqa: N802
+        contexts.current_context().synchronize()
+
+    # -- modules ------------------------------------------------------------------------------------------
+
+    @returns_or_stores
+    def cuModuleLoadData(self, image):  # noqa: N802
+        return StreamHandle(contexts.current_context().create_module_image(image).handle)
+
+    def cuModuleUnload(self, module):  # noqa: N802
+        _module(module, "cuModuleUnload").unload()
+
+    @returns_or_stores
+    def cuModuleGetFunction(self, module, name):  # noqa: N802
+        return _module(module, "cuModuleGetFunction").get_function(_name(name)).handle
+
+    @returns_or_stores
+    def cuModuleGetGlobal(self, module, name):  # noqa: N802
+        memory, size = _module(module, "cuModuleGetGlobal").get_global_symbol(_name(name))
+        return CUdeviceptr(memory), size
+
+    # -- streams ------------------------------------------------------------------------------------------
+
+    @returns_or_stores
+    def cuStreamCreate(self, flags=0):  # noqa: N802
+        """For cuda.external_stream()."""
+        return stream().handle
+
+    def cuStreamSynchronize(self, handle):  # noqa: N802
+        Stream(int(handle), external=True).synchronize()
+
+    def cuStreamDestroy(self, handle):  # noqa: N802
+        """What waits in it is done first."""
+        self.cuStreamSynchronize(handle)

@@ -1,0 +1,1 @@
+"""@cuda.jit: dispatchers, configurations, arguments, compiled kernels."""

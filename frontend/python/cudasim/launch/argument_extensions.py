@@ -1,0 +1,34 @@
+"""`@cuda.jit(extensions=[...])`: objects that look at a launch's arguments first and may give others for them.
+
+Each has a method `prepare_args(ty, val, stream, retr) → (ty, val)`; the last one is asked first, for the elements of
+tuples too. What it appends to `retr` is called when the kernel has run.
+"""
+
+from cudasim import types
+from cudasim.launch.arguments import type_name
+from cudasim.type_system.registered_types import registered_type
+
+
+def prepared(extensions, args, stream):
+    """(the arguments that the kernel gets, what to call after the launch)"""
+    afterwards = []
+    return [_prepared(extensions, value, stream, afterwards) for value in args], afterwards
+
+
+def _prepared(extensions, value, stream, afterwards):
+    kind = _type_of(value)
+    for extension in reversed(extensions):
+        kind, value = extension.prepare_args(kind, value, stream=stream, retr=afterwards)
+    if not isinstance(value, tuple):
+        return value
+    elements = [_prepared(extensions, element, stream, afterwards) for element in value]
+    return type(value)._make(elements) if hasattr(value, "_fields") else tuple(elements)
+
+
+def _type_of(value):
+    """Numba's type object where Numba is loaded, else ours; for what kernels do not take what a program has registered
+    (typeof_impl), or None: an extension may know it."""
+    try:
+        return types.public(type_name(value))
+    except (TypeError, ValueError, NotImplementedError):
+        return registered_type(value)

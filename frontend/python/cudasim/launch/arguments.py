@@ -1,0 +1,429 @@
+"""Kernel arguments: which type a value has (Numba's rules), and what of it goes into the parameter buffer.
+
+Parameter layout: a scalar is one parameter of its own type; an n-dimensional array is its address, n extents and
+n strides in bytes; a tuple is its elements in order. Offsets follow the C rule of natural alignment, so that
+struct's native mode packs them.
+"""
+
+import array
+import enum
+import numbers
+import struct
+import sys
+
+import numpy as np
+
+from cudasim import errors, types
+from cudasim.device.host_visible import is_page_locked
+from cudasim.driver.context import context_of
+from cudasim.launch.performance_warnings import warn_of_host_copy
+from cudasim.memory.array_compatibility import not_contiguous
+from cudasim.memory.array_interface import as_cuda_array, check_reachable, is_cuda_array
+from cudasim.memory.device_array import DeviceNDArray
+from cudasim.memory.device_record import DeviceRecord
+from cudasim.memory.host_visible_arrays import device_view
+from cudasim.streams import stream_work
+from cudasim.type_system.array_layout import array_type_name, is_aligned
+from cudasim.type_system.registered_types import registered_type
+
+_FORMATS = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+    "float16": "e",
+    "float32": "f",
+    "float64": "d",
+    "complex64": "ff",
+    "complex128": "dd",
+}
+_INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
+
+
+class Intent:
+    """Wraps a host array to say in which directions it is copied."""
+
+    copies_in = copies_out = True
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.value!r})"
+
+    @property
+    def _numba_type_(self):
+        return types.public(type_name(self.value))
+
+
+    def to_device(self, retr, stream=0):
+        """The array on the device, for argument extensions that make it themselves.
+
+        :param retr: gets what copies the array back when the kernel has run, where that is wanted
+        """
+        from cudasim.memory.array_functions import auto_device
+
+        on_device, is_copy = auto_device(self.value, stream, copy=self.copies_in)
+        if is_copy and self.copies_out:
+            retr.append(lambda: on_device.copy_to_host(self.value, stream))
+        return on_device
+
+
+class In(Intent):
+    """Copied to the device only."""
+
+    copies_out = False
+
+
+class Out(Intent):
+    """Copied back only."""
+
+    copies_in = False
+
+
+class InOut(Intent):
+    """Copied both ways, as arrays are without a wrapper."""
+
+
+class HostCopies:
+    """The device copies of one launch's host arrays: one per argument, written back in argument order."""
+
+    def __init__(self, device):
+        self.device = device
+        self._later = []  # (address, page-locked array): what such an array holds when the launch begins
+        self._copies = []  # (host array, what keeps the memory, its address, what becomes of it)
+        self._records = []  # (record, the host array that stands for it)
+
+    def add(self, host, label, copies_in=True, copies_out=True):
+        """Copies the array in and returns the parameters that the kernel gets for it."""
+        warn_of_host_copy()
+        device = self.device.native
+        memory, address = context_of(self.device).memory_for_copy(max(host.nbytes, 1), label, not copies_in)
+        if copies_in and host.nbytes:
+            if stream_work.deferred() and is_page_locked(host):
+                self._later.append((address, host))
+            else:
+                device.copy_to_new_memory(address, host)
+        writable = host.flags.writeable
+        self._copies.append((host, memory, address, label, copies_out and writable, writable))
+        return (address, *host.shape, *host.strides)
+
+    def add_record(self, record, label, copies_in=True, copies_out=True):
+        """Copies a structured scalar in and returns the address that the kernel gets for it."""
+        host = np.zeros((), record.dtype)
+        host[()] = record
+        if copies_out:
+            self._records.append((record, host))
+        return self.add(host, label, copies_in, copies_out)[0]
+
+    def copy_in(self):
+        """What add() has left for the launch."""
+        for address, host in self._later:
+            self.device.native.copy_to_new_memory(address, host)
+
+    def waits(self, stream):
+        """Whether the host waits for the launch: for results in pageable memory, and for all copies that name no
+        stream."""
+        return any(not stream or not is_page_locked(host) for host, *_ in self._copies)
+
+    def write_back(self):
+        """Copies results to the host arrays."""
+        device = self.device.native
+        for host, _, address, label, copies_out, writable in self._copies:
+            if not host.nbytes:
+                continue
+            if copies_out:
+                device.copy_from_device(host, address)
+            elif not writable:
+                self._check_unwritten(device, host, address, label)
+        for record, host in self._records:
+            for name in record.dtype.names:
+                record[name] = host[name]
+
+    @staticmethod
+    def _check_unwritten(device, host, address, label):
+        result = np.empty_like(host)
+        device.copy_from_device(result, address)
+        if result.tobytes("A") != host.tobytes("A"):
+            raise ValueError(
+                f"the kernel wrote to '{label}', but the array passed for it is read-only "
+                "(writeable=False); pass a writable array"
+            )
+
+
+_DATES = (np.datetime64, np.timedelta64)
+_COMPLEX = (complex, np.complex64, np.complex128)
+#: Numba has types for these, but launches cannot pass them: NotImplementedError, as with a GPU.
+_NOT_PASSED = (
+    type(None), str, bytes, bytearray, memoryview, array.array, list, set, slice, type(...), np.dtype, enum.Enum
+)  # fmt: skip
+
+
+def type_name(value):
+    """Numba's name of the type of a kernel argument.
+
+    :raises ValueError: for values without a Numba type, integers that are too large, strided host arrays
+    :raises NotImplementedError: for values that have a Numba type but cannot be passed to a kernel
+    """
+    kind = type(value)
+    if kind is bool or kind is np.bool_:
+        return "bool"
+    if isinstance(value, DeviceNDArray):
+        return _device_array_type(value)
+    if isinstance(value, np.ndarray):
+        mapped = None if kind is np.ndarray else device_view(value)
+        return _host_array_type(value) if mapped is None else _device_array_type(mapped)
+    if isinstance(value, np.generic):
+        return _numpy_scalar_type(value)
+    if isinstance(value, DeviceRecord):
+        return types.name_of(value.dtype)
+    if isinstance(value, enum.Enum) and not isinstance(value, enum.Flag) and isinstance(value.value, (int, float)):
+        return _member_type(value)
+    if isinstance(value, numbers.Integral):
+        return _integer_type(int(value))
+    if isinstance(value, float):
+        return "float64"
+    if isinstance(value, complex):
+        return "complex128"
+    if isinstance(value, tuple):
+        names = [type_name(element) for element in value]
+        fields = getattr(value, "_fields", None)
+        return types.tuple_name(names) if fields is None else types.name_of_named_tuples(kind, names)
+    if isinstance(value, Intent):
+        return type_name(value.value)
+    if is_cuda_array(value):
+        return _device_array_type(as_cuda_array(value, sync=False))
+    registered = getattr(registered_type(value), "name", None)
+    if registered in _FORMATS:
+        return registered
+    what = "None" if value is None else f"a value of {kind}"
+    if isinstance(value, _NOT_PASSED):
+        raise NotImplementedError(f"{what} cannot be passed to a kernel; {_PASSED}")
+    raise ValueError(f"Cannot determine Numba type of {kind}; {_PASSED}")
+
+
+_PASSED = "a kernel takes numbers, records, NumPy arrays, device arrays and tuples of them"
+
+
+def _member_type(member):
+    return types.member_type_name(type(member), [type_name(one.value) for one in type(member)])
+
+
+def _integer_type(value):
+    if -(1 << 63) <= value < 1 << 63:
+        return "int64"
+    if 0 <= value < 1 << 64:
+        return "uint64"
+    raise ValueError(f"Int value is too large: {value} does not fit in 64 bits")
+
+
+def _numpy_scalar_type(value):
+    if value.dtype.names is not None and value.dtype.isnative:
+        return types.name_of(value.dtype)
+    if value.dtype.name not in types.ALIASES:
+        if value.dtype.kind in "Mm" and value.dtype.isnative:
+            return types.name_of(value.dtype)
+        if value.dtype.kind in "SU":
+            raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; {_PASSED}")
+        if _only_in_python_mode(value.dtype):
+            return value.dtype.name
+        raise _unsupported_dtype("scalar", value.dtype)
+    if value.dtype.name == "bfloat16":
+        raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; pass its bits, as int16")
+    return types.ALIASES[value.dtype.name].name
+
+
+def _only_in_python_mode(dtype):
+    """Whether Numba has a type for it, and the compiler does not yet: characters, units such as 25 seconds."""
+    return dtype.isnative and dtype.kind in "MmSU"
+
+
+def _unsupported_dtype(what, dtype):
+    """The error for a dtype that no kernel can have: Numba's class where Numba refuses it too."""
+    if not dtype.isnative:
+        return errors.NumbaValueError(
+            f"Unsupported {what} dtype: {dtype.str}; kernels take this machine's byte order: convert it with "
+            ".astype(a.dtype.newbyteorder('='))"
+        )
+    if dtype.kind in "SUV":
+        return errors.UnsupportedError(f"a kernel argument of dtype {dtype} is not supported yet")
+    return errors.NumbaValueError(f"Unsupported {what} dtype: {dtype}")
+
+
+def _device_array_type(array):
+    return array.type_name or _array_type(array, array.layout)
+
+
+def _array_type(array, layout):
+    name = array_type_name(array.dtype, array.ndim, layout)
+    if name is None and _only_in_python_mode(array.dtype):
+        return f"array({array.dtype.name}, {array.ndim}d, {layout})"
+    if name is None:
+        raise _unsupported_dtype("array", array.dtype)
+    return name
+
+
+def _host_array_type(array):
+    masked = sys.modules.get("numpy.ma")  # not np.ma: that would import it, 10 ms of a first launch
+    if masked is not None and isinstance(array, masked.MaskedArray):
+        raise errors.NumbaTypeError(
+            "Unsupported array type: numpy.ma.MaskedArray; pass its data and its mask"
+        )
+    flags = array.flags
+    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else None
+    if layout is None:
+        raise not_contiguous(array)
+    return _array_type(array, layout)
+
+
+def struct_format(names):
+    """The struct format of a parameter buffer for arguments of these types."""
+    return "".join(map(_format_of, names))
+
+
+def _format_of(name):
+    if name in _FORMATS:
+        return _FORMATS[name]
+    parsed = types.parse_type(name)
+    if isinstance(parsed, types.NPDatetime):
+        return "q"
+    if isinstance(parsed, types.Array):
+        return "Q" + "q" * (2 * parsed.ndim)
+    if isinstance(parsed, types.Record):
+        return "Q"
+    if isinstance(parsed, types.EnumMember):
+        return _FORMATS[parsed.dtype.name]
+    if isinstance(parsed, types.BaseTuple):
+        return struct_format([types.name_of(element) for element in parsed.types])
+    if isinstance(parsed, types.Bfloat16):
+        raise NotImplementedError("a bfloat16 cannot be passed to a kernel; pass its bits, as int16")
+    raise ValueError(f"a kernel cannot take an argument of type {name}")
+
+
+def _rounded_to_float16(value):
+    """struct refuses what becomes infinite."""
+    with np.errstate(over="ignore"):
+        return float(np.float16(value))
+
+
+def converter(name):
+    """value → number that struct packs for a declared scalar type, or None when it needs no conversion."""
+    if name in _INTEGER_BITS:
+        bits, signed = _INTEGER_BITS[name]
+        mask, sign = (1 << bits) - 1, 1 << (bits - 1)
+
+        def wrap(value):
+            value = int(value) & mask
+            return value - (1 << bits) if signed and value & sign else value
+
+        return wrap
+    if name == "float16":
+        return _rounded_to_float16
+    if name.startswith("float"):
+        return float
+    if name.startswith("complex"):
+        return complex
+    return bool if name == "bool" else None
+
+
+def convertible(given, declared):
+    """Whether an argument of one type may be passed for a parameter declared with another; smaller is better,
+    None is no."""
+    if given == declared:
+        return 0
+    given_type, declared_type = types.parse_type(given), types.parse_type(declared)
+    if isinstance(given_type, types.Array) and isinstance(declared_type, types.Array):
+        same = (given_type.dtype, given_type.ndim) == (declared_type.dtype, declared_type.ndim)
+        return 1 if same and declared_type.layout == "A" else None
+    if isinstance(given_type, types.Scalar) and isinstance(declared_type, types.Scalar):
+        if given_type.dtype.kind == "c" and declared_type.dtype.kind != "c":
+            return None
+        return 1 if np.can_cast(given_type.dtype, declared_type.dtype, "safe") else 10
+    return None
+
+
+class Flattener:
+    """Makes numbers of arguments of known types: an array is its address, extents and strides."""
+
+    def __init__(self, names, parameter_names, converts):
+        """
+        :param converts: whether arguments may have other types than `names` say (explicit signatures)
+        """
+        self.converts = converts
+        self._labels = parameter_names
+        self._converters = [converter(name) if converts else None for name in names]
+
+    def flatten(self, args, copies):
+        """The numbers; host arrays are copied to the device on the way."""
+        values = []
+        for index, value in enumerate(args):
+            self._flatten_one(value, index, copies, values)
+        return values
+
+    def _flatten_one(self, value, index, copies, values):
+        if isinstance(value, (DeviceNDArray, DeviceRecord)):
+            self._check_memory(value, index, copies.device)
+            values += value.parameters
+        elif isinstance(value, np.ndarray):
+            mapped = None if type(value) is np.ndarray else device_view(value)
+            values += copies.add(value, self._labels[index]) if mapped is None else mapped.parameters
+        elif isinstance(value, np.void):
+            values.append(copies.add_record(value, self._labels[index]))
+        elif isinstance(value, Intent):
+            if isinstance(value.value, np.ndarray) and device_view(value.value) is None:
+                values += copies.add(value.value, self._labels[index], value.copies_in, value.copies_out)
+            elif isinstance(value.value, np.void):
+                values.append(copies.add_record(value.value, self._labels[index], value.copies_in, value.copies_out))
+            else:
+                self._flatten_one(value.value, index, copies, values)
+        elif isinstance(value, tuple):
+            for element in value:
+                self._flatten_one(element, index, copies, values)
+        elif isinstance(value, enum.Enum):
+            values.append(value.value)
+        elif is_cuda_array(value):
+            self._flatten_one(as_cuda_array(value), index, copies, values)
+        else:
+            convert = self._converters[index]
+            value = value if convert is None else convert(value)
+            if isinstance(value, _COMPLEX):
+                values += (value.real, value.imag)
+            elif isinstance(value, _DATES):
+                values.append(int(value.view(np.int64)))
+            else:
+                values.append(value)
+
+    def _check_memory(self, array, index, device):
+        """A kernel reaches its own device's memory only, unless peer access is enabled; a GPU would fault."""
+        if array.device is not device and not context_of(device).may_use_memory_of(array.device):
+            raise errors.KernelMemoryError(
+                f"the array passed for '{self._labels[index]}' is in the memory of device {array.device.id} "
+                f"({array.device.name}), the kernel runs on device {device.id} ({device.name}): a GPU reports "
+                "CUDA_ERROR_ILLEGAL_ADDRESS (700). Make the array's device current (with cuda.gpus[n]:), or copy it",
+                700,
+            )
+        if array.type_name is not None:
+            return
+        check_reachable(array, f"the array passed for '{self._labels[index]}'")
+        if not is_aligned(array.parameters[0], array.strides, array.dtype):
+            raise errors.KernelMemoryError(
+                f"the elements of the array passed for '{self._labels[index]}' are not aligned (address "
+                f"{array.parameters[0]:#x}, strides {array.strides}, dtype {array.dtype}): a GPU reports "
+                "CUDA_ERROR_MISALIGNED_ADDRESS (716)",
+                716,
+            )
+
+
+class Packer(Flattener):
+    """Makes the parameter buffer for arguments of known types."""
+
+    def __init__(self, names, parameter_names, converts):
+        super().__init__(names, parameter_names, converts)
+        self._struct = struct.Struct("@" + struct_format(names))
+        self.size = self._struct.size
+        self.pack = self._struct.pack

@@ -1,0 +1,56 @@
+"""numba.cuda.launchconfig: the launch for which a kernel is being compiled, for extensions that look at it.
+
+As in numba-cuda it is known to the thread that compiles, and only while it does.
+"""
+
+import contextlib
+import threading
+
+
+class _ThreadState(threading.local):
+    current = None
+
+
+_thread = _ThreadState()
+_captures = []  # (dispatcher, dictionary), of capture_compile_config()
+
+
+def current_launch_config():
+    """The configured kernel that is being launched and has to be compiled for it; None outside of such a compilation."""
+    return _thread.current
+
+
+def ensure_current_launch_config():
+    """The same. :raises RuntimeError: where there is none"""
+    if _thread.current is None:
+        raise RuntimeError("No launch config set for this thread: no kernel is being compiled for a launch")
+    return _thread.current
+
+
+@contextlib.contextmanager
+def compiling_for(configuration):
+    """What is compiled inside is compiled for this launch."""
+    before, _thread.current = _thread.current, configuration
+    try:
+        yield
+    finally:
+        _thread.current = before
+
+
+def note_compilation(dispatcher):
+    """A kernel of the dispatcher is being compiled."""
+    if _thread.current is not None:
+        for wanted, captured in tuple(_captures):
+            if wanted is dispatcher:
+                captured["config"] = _thread.current
+
+
+@contextlib.contextmanager
+def capture_compile_config(dispatcher):
+    """Inside, `["config"]` of what `with … as` gives becomes the launch for which the dispatcher compiled last."""
+    entry = dispatcher, {"config": None}
+    _captures.append(entry)
+    try:
+        yield entry[1]
+    finally:
+        _captures[:] = [other for other in _captures if other is not entry]

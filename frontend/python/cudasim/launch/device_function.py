@@ -1,0 +1,70 @@
+"""A device function for given argument types: an overload of a dispatcher with device=True.
+
+Kernels have device functions compiled in; this one stands alone, for looking at. It is compiled when it is looked at.
+"""
+
+from cudasim.launch.inspection import GpuCode, signature_of
+
+
+class DeviceFunction(GpuCode):
+    """What CompiledKernel is for kernels."""
+
+    objectmode = False
+
+    def __init__(self, py_func, argument_types, target_options, result_type=None):
+        """:param result_type: its name, or None when it has to be inferred"""
+        self.py_func, self.argument_types, self.target_options = py_func, argument_types, target_options
+        self._result_type = result_type
+        self._done = None
+
+    @property
+    def _compiled(self):
+        if self._done is None:
+            from cudasim.compile import compiler
+
+            self._done = compiler.compile_device_function(
+                self.py_func,
+                self.argument_types,
+                abi="numba",
+                result_type=self._result_type,
+                fastmath=self.target_options.get("fastmath", False),
+            )
+        return self._done
+
+    @property
+    def result_type(self):
+        """The name of the type of its result."""
+        return self._result_type or self._compiled.result_type
+
+    @property
+    def signature(self):
+        """Numba's signature."""
+        return signature_of(self.result_type, self.argument_types)
+
+    @property
+    def image(self):
+        return self._compiled.image
+
+    @property
+    def kernel_name(self):
+        return self._compiled.kernel_name
+
+    @property
+    def typed_ir(self):
+        return self._compiled.typed_ir
+
+    @property
+    def library(self):
+        """Numba's code library, as far as its text goes."""
+        return _Library(self)
+
+
+class _Library:
+    def __init__(self, function):
+        self._function = function
+
+    def get_llvm_str(self):
+        return self._function.inspect_llvm()
+
+    def get_asm_str(self, cc=None):
+        return self._function.inspect_asm(cc)

@@ -1,0 +1,52 @@
+"""`cuda.declare_device`: device functions that were written in another language and are linked to kernels as PTX."""
+
+from cudasim import types
+
+
+class ForeignFunction:
+    """What declare_device() returns; kernels call it as a function.
+
+    :ivar name: its symbol in the linked code
+    :ivar sig: its signature, argument types and result
+    :ivar links: what holds its code: paths or LinkableCode
+    """
+
+    def __init__(self, name, argument_types, result, links, c_convention):
+        self.name = self.__name__ = name
+        self.sig = types.Signature(types.parse_type(result), [types.parse_type(one) for one in argument_types])
+        self.links = links
+        #: For the compiler (cudasim.compile.resolve): symbol, types of arguments, type of the result, whether the calling
+        #: convention is C's.
+        self.__cudasim_foreign__ = (name, tuple(argument_types), result, c_convention)
+
+    def __repr__(self):
+        return f"<device function {self.name} of linked code, {self.sig}>"
+
+    def __call__(self, *args):
+        raise NotImplementedError(
+            f"{self.name}() is compiled code that is linked to kernels: only compiled kernels call it, neither the host nor a "
+            "kernel that runs in Python mode (with a debugger in it)"
+        )
+
+
+def declare_device(name, sig, link=None, use_cooperative=False, abi="numba"):
+    """Declares a device function that linked code defines; calls of the result in kernels call it.
+
+    :param name: its symbol, `extern "C"` in CUDA C++
+    :param sig: its signature with a result, such as "int32(int32, float32)" or "float32(CPointer(float32), int32)"
+    :param link: files or LinkableCode that define it (also `@cuda.jit(link=…)` of the kernel)
+    :param use_cooperative: accepted: a launch is cooperative when its kernel waits for its grid
+    :param abi: "numba": `int name(result*, arguments…)`, "c": `result name(arguments…)` (Numba's documentation,
+        "Calling foreign functions from Python kernels")
+    :raises TypeError: without a type of the result
+    :raises NotImplementedError: for another `abi`
+    """
+    from cudasim.compile.linked_code import checked_links
+
+    del use_cooperative
+    if abi not in ("numba", "c"):
+        raise NotImplementedError(f"Unsupported ABI: {abi!r}; there are 'numba' and 'c'")
+    argument_types, result = types.parse_signature(sig)
+    if result is None:
+        raise TypeError(f"Return type must be provided for device declarations: declare_device({name!r}, 'int32(…)')")
+    return ForeignFunction(name, argument_types, result, checked_links(link), abi == "c")

@@ -1,0 +1,205 @@
+"""What can be seen of compiled kernels and device functions: code, types, resources, by signature.
+
+BySignature        overloads by argument types, looked up in any of the forms that signatures have
+GpuCode            of one compiled kernel: what a GPU would run, and what it takes
+InspectedFunction  of a dispatcher: the same for all its overloads
+"""
+
+import sys
+
+from cudasim import types
+from cudasim.types import public_types
+
+
+class BySignature(dict):
+    """Overload → something. Keys are tuples of types; type objects, their names and signatures find them."""
+
+    def __init__(self, by_names):
+        """:param by_names: tuple of type names → value"""
+        self._keys = {names: public_types(names) for names in by_names}
+        super().__init__((key, by_names[names]) for names, key in self._keys.items())
+
+    def _key(self, signature):
+        try:
+            names = types.parse_signature(signature)[0]
+        except (NameError, SyntaxError, TypeError):
+            return signature
+        return self._keys.get(names, signature)
+
+    def __getitem__(self, signature):
+        return super().__getitem__(self._key(signature))
+
+    def __contains__(self, signature):
+        return super().__contains__(self._key(signature))
+
+    def get(self, signature, default=None):
+        return super().get(self._key(signature), default)
+
+
+class GpuCode:
+    """A compiled kernel as a GPU would have it. `image`, `kernel_name`, `target_options`, `typed_ir` are the kernel's."""
+
+    @property
+    def entry_name(self):
+        """The symbol of the kernel."""
+        return self.kernel_name
+
+    def inspect_llvm(self):
+        """The NVVM IR as text; with debug information where debug or lineinfo ask for it."""
+        from cudasim import _native
+        from cudasim.compile.gpu_code import debug_info
+
+        return _native.nvvm_ir(self.image, debug_info(self.target_options))
+
+    def inspect_asm(self, cc=None):
+        """PTX for a compute capability such as (9, 0) or an architecture such as "sm_90" (the current device's unless said)."""
+        from cudasim.compile.gpu_code import ptx_of
+
+        return ptx_of(self.image, self.kernel_name, cc, self.target_options)
+
+    def inspect_lto_ptx(self, cc=None):
+        """The PTX after link-time optimisation: nothing is linked, so it is inspect_asm()'s."""
+        return self.inspect_asm(cc)
+
+    def inspect_sass(self):
+        """The machine code. :raises RuntimeError: without a CUDA toolkit"""
+        return self._sass("-gi")
+
+    def inspect_sass_cfg(self):
+        """The flow graph of the machine code, for graphviz. :raises RuntimeError: without a CUDA toolkit"""
+        return self._sass("-cfg")
+
+    def _sass(self, flag):
+        from cudasim.compile.gpu_code import architecture, sass_of
+
+        return sass_of(self.inspect_asm(), architecture(), (flag,))
+
+    def inspect_types(self, file=None):
+        """Prints the Python source and the types that its values have."""
+        file = file or sys.stdout
+        print(f"{self.entry_name} {public_types(self.argument_types)}", "-" * 80, sep="\n", file=file)
+        for number, line in self._source_lines():
+            print(f"# {number:>4}  {line.rstrip()}", file=file)
+        print("", self.typed_ir.rstrip("\n"), "=" * 80, sep="\n", file=file)
+
+    def _source_lines(self):
+        import inspect
+
+        try:
+            lines, first = inspect.getsourcelines(self.py_func)
+        except (OSError, TypeError):
+            return ()
+        return enumerate(lines, first)
+
+    def _resources(self):
+        from cudasim.compile.gpu_code import architecture, resources_of
+
+        sm = architecture()
+        known = self.__dict__.setdefault("_known_resources", {})
+        if sm not in known:
+            most = int(self.target_options.get("max_registers") or 0)
+            known[sm] = resources_of(self.inspect_asm(sm), sm, most)
+        return known[sm]
+
+    @property
+    def regs_per_thread(self):
+        """32-bit registers of a thread: ptxas's number where there is a CUDA toolkit, else an estimate."""
+        return self._resources().registers
+
+    @property
+    def const_mem_size(self):
+        """Bytes of constant memory."""
+        return self._resources().constant
+
+    @property
+    def local_mem_per_thread(self):
+        """Bytes of local memory of a thread."""
+        return self._resources().local
+
+
+def signature_of(result, arguments):
+    """A signature object: Numba's where numba has been imported."""
+    from cudasim.cuda.typing import signature
+
+    try:
+        return signature(*public_types((result, *arguments)))
+    except TypeError:
+        return types.Signature(result, ())
+
+
+class InspectedFunction:
+    """The overloads of a dispatcher; `_overloads` holds them by their types' names."""
+
+    @property
+    def overloads(self):
+        """Argument types → compiled kernel (or device function)."""
+        return BySignature(self._overloads)
+
+    @property
+    def signatures(self):
+        """The argument types of every overload."""
+        return list(map(public_types, self._overloads))
+
+    @property
+    def nopython_signatures(self):
+        """The signature of every overload."""
+        return [overload.signature for overload in self._overloads.values()]
+
+    def _inspect(self, signature, what):
+        if signature is not None:
+            return what(self.overloads[signature])
+        return BySignature({argument_types: what(kernel) for argument_types, kernel in self._overloads.items()})
+
+    def _resource(self, signature, name):
+        if signature is None and self.specialized:
+            return getattr(next(iter(self._overloads.values())), name)
+        return self._inspect(signature, lambda kernel: getattr(kernel, name))
+
+    def get_regs_per_thread(self, signature=None):
+        """Registers per thread of one overload, of the only one, or of all by their types."""
+        return self._resource(signature, "regs_per_thread")
+
+    def get_const_mem_size(self, signature=None):
+        """Bytes of constant memory, in the same forms."""
+        return self._resource(signature, "const_mem_size")
+
+    def get_shared_mem_per_block(self, signature=None):
+        """Bytes of static shared memory, in the same forms."""
+        return self._resource(signature, "shared_mem_per_block")
+
+    def get_max_threads_per_block(self, signature=None):
+        """Threads that a block may have, in the same forms."""
+        return self._resource(signature, "max_threads_per_block")
+
+    def get_local_mem_per_thread(self, signature=None):
+        """Bytes of local memory per thread, in the same forms."""
+        return self._resource(signature, "local_mem_per_thread")
+
+    def inspect_llvm(self, signature=None):
+        """The NVVM IR of one overload, or of all by their types."""
+        return self._inspect(signature, lambda kernel: kernel.inspect_llvm())
+
+    def inspect_asm(self, signature=None):
+        """The PTX for the current device of one overload, or of all by their types."""
+        return self._inspect(signature, lambda kernel: kernel.inspect_asm())
+
+    def inspect_lto_ptx(self, signature=None):
+        """As inspect_asm(): nothing is linked."""
+        return self._inspect(signature, lambda kernel: kernel.inspect_lto_ptx())
+
+    def inspect_sass(self, signature=None):
+        """The machine code of one overload, or of all. :raises RuntimeError: without a CUDA toolkit"""
+        if self.device:
+            raise RuntimeError("Cannot inspect SASS of a device function")
+        return self._inspect(signature, lambda kernel: kernel.inspect_sass())
+
+    def inspect_sass_cfg(self, signature=None):
+        """The machine code's flow graph of one overload, or of all. :raises RuntimeError: without a CUDA toolkit"""
+        if self.device:
+            raise RuntimeError("Cannot get the CFG of a device function")
+        return self._inspect(signature, lambda kernel: kernel.inspect_sass_cfg())
+
+    def inspect_types(self, file=None):
+        """Prints source and types of every overload."""
+        for overload in self._overloads.values():
+            overload.inspect_types(file)

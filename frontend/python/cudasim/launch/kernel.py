@@ -1,0 +1,312 @@
+"""One kernel compiled for one tuple of argument types, and what prepares and runs its launches.
+
+START HERE for a launch as Python sees it: dispatcher.py finds the CompiledKernel for the arguments' types;
+CompiledKernel.entry() works out once what does not change from launch to launch (a LaunchEntry); a launch then
+packs its arguments and calls the engine.
+"""
+
+import math
+import threading
+import weakref
+
+from cudasim import options
+from cudasim.compile.frozen_constants import warn_of_changes
+from cudasim.driver.context import current_device
+from cudasim.launch.arguments import HostCopies, Packer
+from cudasim.launch.function_state import function_from, state_of
+from cudasim.launch.inspection import GpuCode, signature_of
+from cudasim.launch.launch_configuration import (
+    best_block_size,
+    blocks_per_multiprocessor,
+    check_extents,
+    check_launch_bounds,
+)
+from cudasim.reports import progress, reporting
+
+
+def make_kernel(dispatcher, argument_types, converts=False):
+    """The kernel for these types in the mode in force (option mode): compiled, or a PythonKernel."""
+    if options.get("mode") == "native":
+        return CompiledKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts)
+    from cudasim import python_mode
+
+    return python_mode.choose_kernel(dispatcher, argument_types, converts)
+
+
+#: Called with each CompiledKernel when it has been compiled; `cudasim ir` listens here.
+compiled_listeners = []
+
+
+class LaunchEntry:
+    """A kernel, a configuration and options, ready to launch."""
+
+    __slots__ = (
+        "kernel",
+        "device",
+        "packer",
+        "pack",
+        "launch",
+        "plan",
+        "generation",
+        "padding",
+        "takes_values",
+        "deferred",
+    )
+
+    def __init__(self, kernel, device, plan, parameter_bytes):
+        self.kernel, self.device = kernel, device
+        self.packer = kernel.packer
+        self.padding = parameter_bytes - kernel.packer.size
+        self.pack = kernel.packer.pack if self.padding == 0 else self._padded_pack
+        self.launch = plan.launch
+        #: whether device arrays, floats and ints are packed as they are
+        self.takes_values = not kernel.packer.converts
+        self.generation = options.generation
+        self.deferred = options.get("deferred")
+
+        if kernel.constants:
+            self.launch = self._launch_with_constants
+            self.plan = plan
+
+    def _launch_with_constants(self, buffer):
+        warn_of_changes(self.kernel.constants)
+        return self.plan.launch(buffer)
+
+    def _padded_pack(self, *values):
+        return self.kernel.packer.pack(*values) + bytes(self.padding)
+
+    def run(self, args):
+        """One launch. Results go back to host arrays unless it raised."""
+        self.prepared(args)[0]()
+
+    def prepared(self, args):
+        """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
+        copies = HostCopies(self.device)
+        buffer = self.pack(*self.packer.flatten(args, copies))
+
+        def launch():
+            copies.copy_in()
+            report = self.launch(buffer)
+            if report is None:
+                copies.write_back()
+            else:
+                self.deliver(report, args, copies.write_back)
+            return args  # what the buffer points to lives until here
+
+        return launch, copies
+
+    def prepared_values(self, args, values):
+        """The same for arguments that are packed already. :param args: what the values point into"""
+        buffer = self.pack(*values)
+
+        def launch():
+            report = self.launch(buffer)
+            if report is not None:
+                self.deliver(report, args)
+            return args
+
+        return launch
+
+    def deliver(self, report, args, write_back=lambda: None):
+        """Raises or warns what a launch's report says."""
+        code = self.kernel.py_func.__code__
+        arguments = dict(zip(code.co_varnames[: code.co_argcount], args))
+        names = self.kernel.py_func.__globals__
+        reporting.deliver(report, names, write_back, self.kernel.exceptions, arguments=arguments)
+
+
+def launch_options(name, mode, target_options):
+    """The options in force that mean the same in both modes, as _native's plans take them; `name` is for people."""
+    return {
+        "policy": options.get("policy"),
+        "seed": options.get("seed") % 2**64,
+        "raise_float_division": bool(target_options.get("debug", False)) or options.get("raise_float_division"),
+        "wrap": options.get("wrap"),
+        "strict": options.get("strict"),
+        "max_faults": options.get("max_faults"),
+        "progress": progress.shown_as(name, mode),
+        "progress_after_seconds": progress.AFTER_SECONDS,
+    }
+
+
+def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, target_options):
+    """A _native.LaunchPlan of a kernel of an image, with the options in force.
+
+    :param loaded: the image on its device
+    :param name: what reports call the kernel
+    :param target_options: @cuda.jit's
+    """
+    from cudasim import _native, cache
+
+    cache.apply()
+    return _native.LaunchPlan(
+        loaded,
+        image,
+        kernel_name,
+        name,
+        grid,
+        block,
+        shared_bytes,
+        carrier=options.get("carrier"),
+        workers=options.get("workers"),
+        time_limit_seconds=options.get("time_limit"),
+        memory_checks=options.get("memory_checks"),
+        fma_contraction=options.get("fma"),
+        optimisation=2 if target_options.get("opt", True) else 0,
+        **launch_options(name, "native", target_options),
+    )
+
+
+class Launchable:
+    """What every kernel for given argument types has, compiled or not: limits of its launches."""
+
+    @property
+    def name(self):
+        """What reports and errors call it."""
+        return getattr(self.py_func, "__name__", type(self.py_func).__name__)
+
+    objectmode = False
+
+    @property
+    def signature(self):
+        """Numba's signature: no result, these arguments."""
+        return signature_of("none", self.argument_types)
+
+    @property
+    def max_threads_per_block(self):
+        """The device's limit, or the lower one of launch_bounds."""
+        bounds = self.target_options.get("launch_bounds")
+        limit = current_device().MAX_THREADS_PER_BLOCK
+        return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
+
+    def max_cooperative_grid_blocks(self, blockdim, dynsmemsize=0):
+        """The blocks that a cooperative launch of this kernel may have on the current device.
+
+        :param blockdim: threads per block, a number or a tuple of them
+        :param dynsmemsize: bytes of dynamic shared memory of a block
+        """
+        profile = current_device().profile
+        threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
+        if not 0 < threads <= profile["max_threads_per_block"]:
+            return 0
+        # Dynamic shared memory begins at a multiple of 16 bytes.
+        shared = (self.shared_mem_per_block + 15) // 16 * 16 + dynsmemsize
+        return blocks_per_multiprocessor(profile, threads, shared) * profile["multiprocessors"]
+
+    def launch_options(self):
+        """The options in force that mean the same in both modes, as _native's plans take them."""
+        return launch_options(self.name, self.mode, self.target_options)
+
+    def check_configuration(self, grid, block):
+        """Refuses extents that no launch may have, and blocks above launch_bounds."""
+        check_extents(grid, "griddim")
+        check_extents(block, "blockdim")
+        bounds = self.target_options.get("launch_bounds")
+        if bounds:
+            check_launch_bounds(block, bounds, self.name)
+
+
+def module_with_callbacks(kernel, device):
+    """Calls the setup callbacks of the code that the kernel is linked with; the teardown callbacks at the end of the
+    context, or of the kernel."""
+    setup, teardown = (
+        [callback for link in kernel.links if (callback := getattr(link, name, None)) is not None]
+        for name in ("setup_callback", "teardown_callback")
+    )
+    if setup or teardown:
+        from cudasim.driver.context import context_of
+
+        module = context_of(device).create_module_image(kernel.image, setup, teardown)
+        weakref.finalize(kernel, module.unload).atexit = False
+
+
+class CompiledKernel(GpuCode, Launchable):
+    """A Python kernel compiled for given argument types."""
+
+    mode = "native"
+
+    def __init__(
+        self, py_func, argument_types, target_options, converts=False, without_debuggers=False, cached=None
+    ):
+        """
+        :param argument_types: Numba's type names
+        :param without_debuggers: see _compiler.compile_kernel
+        :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
+        :param cached: what it was compiled to before (function_cache.py)
+        """
+        from cudasim.compile import compiler
+
+        self.py_func = py_func
+        self.argument_types, self.converts = argument_types, converts
+        self.target_options = target_options
+        self.compiled = cached or compiler.compile_kernel(
+            py_func,
+            argument_types,
+            debug=target_options.get("debug", False),
+            fastmath=target_options.get("fastmath", False),
+            links=target_options.get("link", ()),
+            without_debuggers=without_debuggers,
+        )
+        self.image = self.compiled.image
+        self.kernel_name = self.compiled.kernel_name
+        self.typed_ir = self.compiled.typed_ir
+        self.links = self.compiled.links
+        self.constants = self.compiled.constants
+        self.exceptions = self.compiled.exceptions
+        #: whether all its blocks are resident at once, to meet at grid barriers
+        self.cooperative = self.compiled.cooperative
+        code = py_func.__code__
+        self.packer = Packer(argument_types, code.co_varnames[: code.co_argcount], converts)
+        self._parameter_bytes = next(
+            kernel["parameter_bytes"] for kernel in self.image.kernels if kernel["name"] == self.kernel_name
+        )
+        self._loaded = {}  # device → image on that device
+        self._block_sizes = {}  # (device, dynamic shared bytes) → threads per block
+        self._lock = threading.Lock()
+        for listener in tuple(compiled_listeners):
+            listener(self)
+
+    def __reduce__(self):
+        return _compiled_again, (state_of(self.py_func), self.argument_types, self.target_options, self.converts)
+
+    def _loaded_image(self, device):
+        with self._lock:
+            if device not in self._loaded:
+                self._loaded[device] = device.native.load(self.image)
+                module_with_callbacks(self, device)
+            return self._loaded[device]
+
+    def entry(self, device, grid, block, shared_bytes):
+        """A LaunchEntry for a device, a configuration and the options in force."""
+        self.check_configuration(grid, block)
+        plan = self._plan(device, grid, block, min(shared_bytes, (1 << 63) - 1))
+        return LaunchEntry(self, device, plan, self._parameter_bytes)
+
+    def _plan(self, device, grid, block, shared_bytes):
+        return make_plan(
+            self._loaded_image(device),
+            self.image,
+            self.kernel_name,
+            self.name,
+            grid,
+            block,
+            shared_bytes,
+            self.target_options,
+        )
+
+    @property
+    def shared_mem_per_block(self):
+        """Bytes of static shared memory."""
+        return self._plan(current_device(), (1, 1, 1), (1, 1, 1), 0).compile()
+
+    def best_block_size(self, dynamic_shared_bytes):
+        """Threads per block with which most threads are resident on the current device."""
+        key = current_device(), dynamic_shared_bytes
+        if key not in self._block_sizes:
+            shared = self.shared_mem_per_block + dynamic_shared_bytes
+            self._block_sizes[key] = best_block_size(key[0].profile, shared, self.max_threads_per_block)
+        return self._block_sizes[key]
+
+
+def _compiled_again(state, *arguments):
+    return CompiledKernel(function_from(state), *arguments)

@@ -1,0 +1,152 @@
+"""`kernel[griddim, blockdim, stream, sharedmem]`: what may stand in the brackets, and the extents it means."""
+
+import numbers
+import operator
+
+from cudasim._cuda_errors import CudaAPIError
+from cudasim.streams.stream import checked_stream
+
+_AXES = "xyz"
+
+
+def not_configured(name):
+    """What a kernel without a launch configuration says; `name` is the kernel's."""
+    return ValueError(
+        f"Kernel launch configuration was not specified: {name}() is a kernel, launch it as "
+        f"{name}[blockspergrid, threadsperblock](arguments)"
+    )
+
+
+def normalise_dimensions(value, name):
+    """An int or a sequence of one to three ints → three ints, missing ones 1 (numba.cuda's rules).
+
+    :raises TypeError: for anything but integers; floats too, even whole ones
+    :raises ValueError: for more than three
+    """
+    items = list(value) if isinstance(value, (tuple, list)) else [value]
+    if len(items) > 3:
+        raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {items!r}")
+    for item in items:
+        if not isinstance(item, numbers.Integral):
+            raise TypeError(f"{name} must be a sequence of integers, got {items!r}{_advice(items)}")
+    return (*map(int, items), *(1,) * (3 - len(items)))
+
+
+def _advice(items):
+    return (
+        "; use // or int() where it is worked out" if any(isinstance(item, float) for item in items) else ""
+    )
+
+
+def checked_count(value, name, meaning):
+    """:raises TypeError: for anything but an integer; floats too, even whole ones"""
+    if not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} is the number of {meaning}, an integer; got {value!r}{_advice([value])}")
+
+
+def check_extents(extents, name):
+    """Extents that CUDA's launch interface cannot even express (limits of the device are the engine's to check).
+
+    :raises CudaAPIError: code 1
+    """
+    for axis, extent in zip(_AXES, extents):
+        if not 0 < extent < 1 << 31:
+            limit = "at least 1" if extent <= 0 else "at most 2147483647"
+            raise CudaAPIError(
+                1,
+                "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: "
+                f"{name}.{axis} is {extent}; it must be {limit}",
+            )
+
+
+def check_launch_bounds(block, bounds, name):
+    """More threads per block than the kernel's launch_bounds promise (CUDA C++ Programming Guide, "Launch Bounds").
+
+    :raises CudaAPIError: code 1
+    """
+    threads = block[0] * block[1] * block[2]
+    limit = bounds[0] if isinstance(bounds, tuple) else bounds
+    if threads > limit:
+        raise CudaAPIError(
+            1,
+            f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: {threads} threads per block, but {name} was "
+            f"compiled with launch_bounds={bounds!r}",
+        )
+
+
+def fits(profile, grid, block, shared_bytes):
+    """Whether the device's limits allow the configuration; what they forbid fails at the launch, deferred or not."""
+    return (
+        block[0] * block[1] * block[2] <= profile["max_threads_per_block"]
+        and all(map(operator.le, block, profile["max_block"]))
+        and all(map(operator.le, grid, profile["max_grid"]))
+        and shared_bytes <= max(profile["shared_per_block"], profile["shared_per_block_optin"])
+    )
+
+
+def check_stream_device(stream, device):
+    """A stream of another device than the current one (CUDA C++ Programming Guide, "Stream and Event Behavior").
+
+    :raises CudaAPIError: code 400
+    """
+    if stream is not None and stream.device not in (None, device):
+        raise CudaAPIError(
+            400,
+            f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_HANDLE: {stream!r} belongs to device "
+            f"{stream.device.id}, and device {device.id} is current; make the stream's device current "
+            f"(with cuda.gpus[{stream.device.id}]:)",
+        )
+
+
+def parse_brackets(items, kernel_name):
+    """What stands in the brackets → (grid, block, stream, bytes of dynamic shared memory)."""
+    if not isinstance(items, tuple) or not 2 <= len(items) <= 4:
+        raise ValueError(
+            f"must specify at least the griddim and blockdim: {kernel_name}[griddim, blockdim](arguments), or "
+            f"{kernel_name}[griddim, blockdim, stream, sharedmem](arguments)"
+        )
+    griddim, blockdim, stream, shared = (*items, *(0, 0)[len(items) - 2 :])
+    if griddim is None or blockdim is None:
+        raise not_configured(kernel_name)
+    try:
+        shared_bytes = operator.index(shared)
+    except TypeError:
+        raise TypeError(f"sharedmem is a number of bytes, got {shared!r}") from None
+    if shared_bytes < 0:
+        raise ValueError(f"sharedmem is a number of bytes, got {shared_bytes}")
+    return (
+        normalise_dimensions(griddim, "griddim"),
+        normalise_dimensions(blockdim, "blockdim"),
+        checked_stream(stream) or 0,
+        shared_bytes,
+    )
+
+
+def blocks_per_multiprocessor(profile, threads, shared_bytes):
+    """How many blocks of so many threads are resident on a multiprocessor at once; the engine's rule
+    (simulator/execution/launch_limits.cpp).
+
+    :param shared_bytes: shared memory of a block, static and dynamic
+    """
+    warp = profile["warp_size"]
+    rounded = (threads + warp - 1) // warp * warp
+    blocks = min(profile["max_threads_per_multiprocessor"] // rounded, profile["max_blocks_per_multiprocessor"])
+    if shared_bytes:
+        needed = shared_bytes + profile["shared_reserved_per_block"]
+        blocks = min(blocks, profile["shared_per_multiprocessor"] // needed)
+    return blocks
+
+
+def best_block_size(profile, shared_bytes, limit):
+    """The largest block with which most threads are resident, as cuOccupancyMaxPotentialBlockSize finds it.
+    (Registers are not modelled.)
+
+    :param shared_bytes: shared memory of a block, static and dynamic; a number, or a function of the threads per block
+    """
+    warp, best, best_threads = profile["warp_size"], 1, 0
+    for threads in range(limit // warp * warp or limit, 0, -warp):
+        shared = shared_bytes(threads) if callable(shared_bytes) else shared_bytes
+        blocks = blocks_per_multiprocessor(profile, threads, shared)
+        if blocks * threads > best_threads:
+            best, best_threads = threads, blocks * threads
+    return best

@@ -1,0 +1,123 @@
+"""The memory of a context: its memory manager, and what is still to be given back."""
+
+import contextlib
+import threading
+import weakref
+
+from cudasim._cuda_errors import CudaAPIError
+from cudasim.memory.pending_deallocations import PendingDeallocations
+
+_lock = threading.RLock()
+
+
+class ContextMemory:
+    """The part of a Context that has to do with memory. `device` is the context's."""
+
+    _memory_manager = None
+    _deallocations = None
+
+    @property
+    def memory_manager(self):
+        """The manager of the class in force when it was first asked for (memory_manager.py)."""
+        if self._memory_manager is None:
+            from cudasim.memory.memory_manager import manager_for
+
+            with _lock:
+                if self._memory_manager is None:
+                    manager = manager_for(self)
+                    manager.initialize()
+                    self._memory_manager = manager
+        return self._memory_manager
+
+    @property
+    def deallocations(self):
+        """What is to be freed that is not memory."""
+        if self._deallocations is None:
+            self._deallocations = PendingDeallocations(self.device.native.memory_info()[1])
+        return self._deallocations
+
+    def prepare_for_use(self):
+        """Makes the memory manager ready."""
+        self.memory_manager.initialize()
+
+    def reset(self):
+        """Gives back all memory of the context; arrays in it cannot be used any more."""
+        if self._memory_manager is not None:
+            from cudasim.memory.device_contents import invalidate_arrays_of
+
+            self._memory_manager.reset()
+            invalidate_arrays_of(self.device)
+        if self._deallocations is not None:
+            self._deallocations.clear()
+
+    def get_memory_info(self):
+        """Free and total bytes of device memory."""
+        return self.memory_manager.get_memory_info()
+
+    def memalloc(self, bytesize):
+        """New device memory, a MemoryPointer."""
+        return self.memory_manager.memalloc(bytesize)
+
+    @property
+    def has_plug_in(self):
+        """Whether the memory is a plug-in's, which need not be the device's."""
+        from cudasim.memory.memory_manager import NumbaCUDAMemoryManager
+
+        return type(self.memory_manager) is not NumbaCUDAMemoryManager
+
+    def allocate_for_array(self, bytesize, poison):
+        """memalloc() for an array; poison=False where all of it is written at once."""
+        if self.has_plug_in:
+            return self.memory_manager.memalloc(bytesize)
+        return self.memory_manager.allocate(bytesize, poison)
+
+    def memory_for_copy(self, bytesize, label, poison):
+        """Memory for the length of one launch: what keeps it, and its address. Not from the manager that is used
+        where no plug-in is set: it is freed at once."""
+        if not self.has_plug_in:
+            memory = self.device.native.allocate(bytesize, label, poison)
+            return memory, memory.address
+        memory = self.memory_manager.memalloc(bytesize)
+        address = int(memory.device_pointer)
+        if not self.device.native.contains(address, bytesize):
+            raise CudaAPIError(
+                700,
+                f"Call to cuLaunchKernel results in CUDA_ERROR_ILLEGAL_ADDRESS: the memory manager gave {bytesize} "
+                f"bytes at {address:#x} for '{label}', which are not in device memory that is allocated",
+            )
+        return memory, address
+
+    def memallocmanaged(self, bytesize, attach_global=True):
+        """New memory of host and device, with the buffer protocol."""
+        return self.memory_manager.memallocmanaged(bytesize, attach_global)
+
+    def memhostalloc(self, bytesize, mapped=False, portable=False, wc=False):
+        """New page-locked host memory, with the buffer protocol; mapped: kernels use it too."""
+        return self.memory_manager.memhostalloc(bytesize, mapped, portable, wc)
+
+    def mempin(self, owner, pointer, size, mapped=False):
+        """Page-locks host memory that exists, until nothing refers to what is returned."""
+        return self.memory_manager.mempin(owner, pointer, size, mapped)
+
+    def memunpin(self, pointer):
+        """Ends what mempin() did to the memory at the address."""
+        from cudasim.memory.memory_calls import calls
+
+        calls.cuMemHostUnregister(pointer)
+
+    def get_ipc_handle(self, memory):
+        """An IpcHandle of device memory."""
+        return self.memory_manager.get_ipc_handle(memory)
+
+    def open_ipc_handle(self, handle, size):
+        """Memory of another process, a MemoryPointer; cuIpcCloseMemHandle ends its use."""
+        from cudasim.memory.ipc_memory import open_handle
+        from cudasim.memory.memory_pointers import MemoryPointer
+
+        return MemoryPointer(weakref.proxy(self), open_handle(self.device, handle), size)
+
+    @contextlib.contextmanager
+    def defer_cleanup(self):
+        """No memory is given back inside."""
+        with self.memory_manager.defer_cleanup(), self.deallocations.disable():
+            yield

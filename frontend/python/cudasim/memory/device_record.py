@@ -1,0 +1,68 @@
+"""DeviceRecord: one record in device memory, an element of an array of records or copied from a NumPy record."""
+
+import numpy as np
+
+from cudasim.memory.device_contents import DeviceContents
+from cudasim.type_system.array_layout import contiguous_strides
+
+
+class DeviceRecord(DeviceContents):
+    """A record; its fields are read and written by name, one copy each."""
+
+    __slots__ = ()
+
+    def __init__(self, dtype, stream=0, gpu_data=None, **where):
+        super().__init__((), (), dtype, stream, gpu_data, **where)
+
+    @classmethod
+    def at(cls, array):
+        """The record that is all of a device array without dimensions."""
+        return cls(
+            array.dtype,
+            array.stream,
+            array._allocation,
+            address=array._address,
+            device=array.device,
+            foreign=array.foreign,
+        )
+
+    def __copy__(self):
+        return DeviceRecord.at(self)
+
+    @property
+    def _numba_type_(self):
+        from cudasim.cuda.np.numpy_support import from_dtype
+
+        return from_dtype(self.dtype)
+
+    def _field(self, name, stream):
+        """The memory of a field, as a device array."""
+        try:
+            dtype, offset = self.dtype.fields[name][:2]
+        except KeyError:
+            raise KeyError(f"{name!r}: the record has the fields {', '.join(self.dtype.names)}") from None
+        element, shape = dtype.subdtype or (dtype, ())
+        strides = contiguous_strides(shape, element.itemsize, "C")
+        return self._view(shape, strides, self._address + offset, element, stream)
+
+    def __getitem__(self, item):
+        return self.getitem(item)
+
+    def getitem(self, item, stream=0):
+        """The field: a NumPy scalar, a device record, or a device array."""
+        field = self._field(item, stream)
+        if field.ndim:
+            return field
+        if field.dtype.names is not None:
+            return DeviceRecord.at(field)
+        return field._read(self._default_stream(stream))[()]
+
+    def __setitem__(self, key, value):
+        self.setitem(key, value)
+
+    def setitem(self, key, value, stream=0):
+        """Assigns to a field."""
+        field = self._field(key, stream)
+        if isinstance(value, DeviceContents):
+            value = value._read()
+        field._write(np.asarray(value, dtype=field.dtype), self._default_stream(stream))

@@ -1,0 +1,1 @@
+"""What kernels did wrong or have to say: exceptions, warnings, tracebacks, progress."""

@@ -1,0 +1,52 @@
+"""Every warning of cudasim's: its kind's class, where it is shown, and what a filter that makes it an error raises.
+
+Kinds are rows of simulator/findings/finding_kinds.def; each has a class, cudasim.errors.<Kind>Warning.
+"""
+
+import os
+import sys
+import warnings
+
+from cudasim import errors
+from cudasim.findings import SourceLocation
+from cudasim.reports.tracebacks import at_kernel_lines, is_package_code
+
+
+def warn_at(kind, message, file, line, names=None, finding=None, variables=()):
+    """A warning at a line of source. Where a filter makes an error of it, its traceback ends at that line.
+
+    :param kind: its stable name in finding_kinds.def
+    :param names: the globals of the module that the line is in, or None. One without a name gets its file's, as in
+        Python's own warnings: without any they would be dropped
+    :param finding: the Finding that it is about, if any; its `location` is the traceback's
+    :param variables: as for at_kernel_lines()
+    """
+    warning = errors.warning_class(kind)(message)
+    warning.finding = finding
+    module = (names or {}).get("__name__") or os.path.splitext(file)[0]
+    registry = {} if names is None else names.setdefault("__warningregistry__", {})
+    try:
+        warnings.warn_explicit(warning, None, file, line, module, registry)
+    except Warning as raised:
+        chain = (finding is not None and finding.location) or (SourceLocation(file, "", line, 0),)
+        error = at_kernel_lines(raised, chain, names or {}, variables)
+    else:
+        return
+    raise error
+
+
+def warn_at_users_line(kind, message):
+    """Warns at the innermost line of code that is not cudasim's own: the launch or the call."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and is_package_code(frame.f_code):
+        frame = frame.f_back
+    warn_at(kind, message, frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
+
+
+def warn_at_calling_code(kind, message):
+    """Warns at the innermost line of code that is neither cudasim's own nor the import system's: an import statement too."""
+    frame, others = sys._getframe(1), (__name__.partition(".")[0], "importlib", "_cudasim_switch")
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in others:
+        frame = frame.f_back
+    file, line = (frame.f_code.co_filename, frame.f_lineno) if frame else ("<unknown>", 1)
+    warn_at(kind, message, file, line)

@@ -1,0 +1,1 @@
+"""Streams, events and callbacks: when enqueued work runs."""

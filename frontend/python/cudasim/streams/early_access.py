@@ -1,0 +1,172 @@
+"""The finding not-guaranteed-complete: with deferred execution the host touches pinned, mapped or managed memory while
+enqueued work has still to do with it (rule V7). Reads give stale values, as they may on a GPU.
+
+  copy to pinned memory         any access before the copy is done
+  copy from pinned memory       a write before the copy is done
+  launch with mapped or managed an access before the launch is done, if the kernel then writes other values there
+
+Accesses are seen by the pages they fault on (simulator/streams/page_watch.h), whoever makes them: NumPy, memoryview, C
+code. A warning has the line of the access where the main thread makes it.
+"""
+
+import ctypes
+import sys
+import weakref
+
+import numpy as np
+
+from cudasim import _native
+from cudasim.device import host_visible
+from cudasim.reports.tracebacks import calling_frame
+from cudasim.reports.user_warnings import warn_at
+from cudasim.type_system.array_layout import extent_in_bytes
+
+_ADVICE = "; synchronise first (stream.synchronize(), event.synchronize(), cuda.synchronize())"
+_KIND = "not-guaranteed-complete"
+
+_watches = weakref.WeakValueDictionary()  # number → Watch
+_listening = False
+
+
+class Watch:
+    """Memory that enqueued work has to do with, from its enqueueing to its end."""
+
+    __slots__ = ("_number", "_host", "_kind", "_work", "_work_place", "_place", "_before", "_writes", "__weakref__")
+
+    def __init__(self, host, memory, work, place, writes=False):
+        """
+        :param host: the array, which is kept
+        :param memory: its HostRange
+        :param work: what is to be done: "a copy to it", "a copy from it", "kernel f"
+        :param place: where that was enqueued
+        :param writes: whether reading is all right
+        """
+        self._host, self._kind, self._work, self._work_place = host, memory.kind, work, place
+        self._place = self._before = None
+        self._writes = writes
+        address, size = _extent(host)
+        self._number = _native.watch_pages(address, size, writes, not memory.registered)
+        if self._number >= 0:
+            _watches[self._number] = self
+
+    def touched(self, place):
+        """The main thread has touched the memory, at this place."""
+        self._place = place
+        if not self._is_launch:
+            self._warn()
+
+    @property
+    def _is_launch(self):
+        return self._work.startswith("kernel ")
+
+    def begin(self):
+        """The work begins: from now on accesses are its own."""
+        number, self._number = self._number, -1
+        _watches.pop(number, None)
+        touched = _native.unwatch_pages(number)
+        if touched and self._is_launch:
+            self._before = np.array(self._host, copy=True, subok=False)
+        elif touched and self._place is None:
+            self._warn()
+
+    def end(self):
+        """The work is done."""
+        if self._before is not None and self._before.tobytes() != np.asarray(self._host).tobytes():
+            self._warn()
+
+    def _warn(self):
+        what = "is written" if self._writes else "is read or written"
+        message = (
+            f"{_KIND}: {self._kind} memory {what} before {self._work}, enqueued at {self._work_place}, is guaranteed "
+            f"to be complete{_ADVICE}"
+        )
+        file, line, scope = self._place or ("<another thread>", 0, {})
+        warn_at(_KIND, message, file, line, scope)
+
+    def __del__(self):
+        if self._number >= 0:  # the work was dropped
+            _native.unwatch_pages(self._number)
+
+
+def _extent(host):
+    """The lowest address and the bytes that an array spans."""
+    low = host.__array_interface__["data"][0] + sum(
+        min(0, stride * (count - 1)) for count, stride in zip(host.shape, host.strides)
+    )
+    return low, extent_in_bytes(host.shape, host.strides, host.itemsize)
+
+
+def watches_of(arrays, work, place, writes=False):
+    """Watches of those arrays that lie in page-locked or managed memory."""
+    found = []
+    for array in arrays:
+        memory = host_visible.find(array.__array_interface__["data"][0]) if array.nbytes else None
+        if memory is not None:
+            found.append(Watch(array, memory, work, place, writes))
+    return found
+
+
+def watches_of_launch(args, name, place):
+    """Watches of what a kernel may write to: mapped and managed memory, page-locked arrays that are copied back."""
+    found = []
+    for value in _leaves(args):
+        if isinstance(value, np.ndarray):
+            memory = host_visible.find(value.__array_interface__["data"][0]) if value.nbytes else None
+            pinned = memory is not None and memory.kind == "pinned"
+            found += watches_of([value], "a copy to it" if pinned else f"kernel {name}", place)
+        elif getattr(value, "__cuda_ndarray__", False) and value.nbytes:
+            low = value._lowest_address()
+            if host_visible.find(low) is not None:
+                bytes_ = np.frombuffer((ctypes.c_char * value.alloc_size).from_address(low), np.uint8)
+                found += watches_of([bytes_], f"kernel {name}", place)
+    return found
+
+
+def _leaves(values):
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _leaves(value)
+        else:
+            yield getattr(value, "value", value) if type(value).__module__ == "cudasim.launch.arguments" else value
+
+
+def watched(function, watches):
+    """The function, which begins and ends the watches."""
+    if not watches:
+        return function
+
+    def work():
+        for watch in watches:
+            watch.begin()
+        function()
+        for watch in watches:
+            watch.end()
+
+    return work
+
+
+def protect():
+    """Accesses of the host are seen from now on."""
+    if _watches:
+        _listen()
+        _native.protect_watched_pages()
+
+
+def allow():
+    """Work runs: everything may be accessed."""
+    if _watches:
+        _native.open_watched_pages()
+
+
+def _listen():
+    global _listening
+    if not _listening:
+        _listening = True
+        _native.on_touched_pages(_touched)
+
+
+def _touched(number):
+    watch = _watches.get(number)
+    if watch is not None:
+        frame = calling_frame() or sys._getframe()
+        watch.touched((frame.f_code.co_filename, frame.f_lineno, frame.f_globals))

@@ -1,0 +1,1 @@
+"""The types of kernels' values: Numba's names and rules."""

@@ -1,0 +1,196 @@
+"""The base of cudasim's type objects (cudasim.types), and those of numbers and dates."""
+
+import functools
+
+import numpy as np
+
+
+class Type:
+    """A type with a name. Equal names are equal types, and a type equals its name."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return self.name
+
+    __repr__ = __str__
+
+    def __eq__(self, other):
+        return self.name == (other.name if isinstance(other, Type) else other)
+
+    def __hash__(self):
+        return hash(self.name)
+
+    mutable = reflected = is_internal = False
+
+    @property
+    def key(self):
+        """What tells the type from others of its class."""
+        return self.name
+
+    @property
+    def mangling_args(self):
+        """Its name and parameters, for names of symbols."""
+        return self.name, ()
+
+    def is_precise(self):
+        """Whether nothing of it is left open: always."""
+        return True
+
+    def __call__(self, *args):
+        """A signature with this return type: `int32(int64, float32[:])`."""
+        from cudasim.type_system.signatures import Signature
+
+        return Signature(self, args)
+
+    def __getitem__(self, dimensions):
+        """An array type: `float32[:]`, `float32[:, ::1]` (C order), `float32[::1, :]` (Fortran order)."""
+        slices = dimensions if isinstance(dimensions, tuple) else (dimensions,)
+        if not all(
+            isinstance(s, slice) and s.start is None and s.stop is None and s.step in (None, 1)
+            for s in slices
+        ):
+            raise TypeError(f"an array type is written {self}[:], {self}[:, ::1] or {self}[::1, :]")
+        from cudasim.types import Array
+
+        layout = "A"
+        if slices[-1].step == 1:
+            layout = "C"
+        elif slices[0].step == 1:
+            layout = "F"
+        return Array(self, len(slices), layout)
+
+
+class Scalar(Type):
+    """A scalar that NumPy knows; calling it with a value converts the value."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.dtype = np.dtype("bool" if name == "bool" else name)
+
+    @property
+    def bitwidth(self):
+        return self.dtype.itemsize * 8
+
+    def __call__(self, *args):
+        if len(args) == 1 and not is_type_like(args[0]):
+            return self.cast_python_value(args[0])
+        return super().__call__(*args)
+
+    def cast_python_value(self, value):
+        """The NumPy scalar that a value becomes."""
+        return self.dtype.type(value)
+
+
+class Boolean(Scalar):
+    """bool."""
+
+    def cast_python_value(self, value):
+        return bool(value)
+
+
+@functools.total_ordering
+class Number(Scalar):
+    """Integers, real and complex numbers. Those of one kind are ordered by their width."""
+
+    def __lt__(self, other):
+        if not isinstance(other, Number) or self.dtype.kind != other.dtype.kind:
+            return NotImplemented
+        return self.bitwidth < other.bitwidth
+
+
+class Integer(Number):
+    """An integer of some width, signed or not."""
+
+    @property
+    def signed(self):
+        return self.dtype.kind == "i"
+
+    @property
+    def minval(self):
+        return int(np.iinfo(self.dtype).min)
+
+    @property
+    def maxval(self):
+        return int(np.iinfo(self.dtype).max)
+
+    @classmethod
+    def from_bitwidth(cls, bitwidth, signed=True):
+        """int32 of 32."""
+        return cls(f"{'' if signed else 'u'}int{bitwidth}")
+
+
+class Float(Number):
+    """A real number of 16, 32 or 64 bits."""
+
+
+class Complex(Number):
+    """A complex number of 64 or 128 bits."""
+
+    def __init__(self, name, underlying_float=None):
+        """
+        :param underlying_float: follows from the name
+        """
+        super().__init__(name)
+
+    @property
+    def underlying_float(self):
+        return Float("float32" if self.bitwidth == 64 else "float64")
+
+
+class Bfloat16(Type):
+    """bfloat16, the upper half of a float32. NumPy has it where ml_dtypes is installed."""
+
+    bitwidth = 16
+
+    def __init__(self):
+        super().__init__("__nv_bfloat16")
+
+    @property
+    def dtype(self):
+        """
+        :raises TypeError: without ml_dtypes
+        """
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise TypeError("NumPy has no bfloat16 without the package ml_dtypes; pass bits, as int16") from None
+        return np.dtype(ml_dtypes.bfloat16)
+
+
+class NPDatetime(Scalar):
+    """datetime64 of a unit."""
+
+    _prefix = "datetime64"
+
+    def __init__(self, unit):
+        self.unit = unit
+        Type.__init__(self, f"{self._prefix}[{unit}]")
+        self.dtype = np.dtype(self.name if unit else self._prefix)
+
+
+class NPTimedelta(NPDatetime):
+    """timedelta64 of a unit."""
+
+    _prefix = "timedelta64"
+
+
+def is_numba_type(value):
+    """Whether it is a type object of Numba's."""
+    return type(value).__module__.partition(".")[0] in ("numba", "numba_cuda") and hasattr(value, "name")
+
+
+def is_type_like(value):
+    """Whether it stands for a type: a type object, NumPy's or Python's, or a name."""
+    return (
+        isinstance(value, (Type, np.dtype, type))
+        or is_numba_type(value)
+        or (isinstance(value, str) and value in _aliases())
+    )
+
+
+def _aliases():
+    from cudasim.types import ALIASES
+
+    return ALIASES

@@ -1,0 +1,1 @@
+"""@vectorize and @guvectorize."""
