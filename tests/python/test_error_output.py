@@ -161,7 +161,7 @@ def test_other_uncaught_errors_keep_their_tracebacks_after_a_wrong_variable(run)
             cuda.device_array(4)
         except OptionError:
             print("caught")
-        from cudasim import _tracebacks
-        _tracebacks.is_package_code(None)
+        from cudasim.reports import tracebacks
+        tracebacks.is_package_code(None)
     """), ENABLE_CUDASIM="1", CUDASIM_DEVICE="nosuch")
     assert done.stdout == "caught\n" and "in is_package_code" in done.stderr, done.stderr

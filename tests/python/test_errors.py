@@ -451,7 +451,7 @@ define void @wild(ptr addrspace(1) %p) {
 )
 def test_wild_pointers_are_memory_errors_with_cudas_code(where, kind):
     from cudasim import _native
-    from cudasim.driver.context import current_device
+    from cudasim.device.current import current_device
     from cudasim.reports import reporting
 
     array = cuda.to_device(np.zeros(100, np.int32))

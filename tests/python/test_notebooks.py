@@ -163,7 +163,7 @@ def test_a_bar_in_a_cell_ends_at_all_blocks(kernel):
         kernel,
         """
 import time
-from cudasim import _progress
+from cudasim.reports import progress as _progress
 bar = _progress.shown_as("some", "native")(4)
 bar.show(1, 3.0)
 bar.close(4)

@@ -20,7 +20,8 @@ from python_mode_required import needs_python_mode
 LONG = """
     import sys
     import numpy as np
-    from cudasim import _progress, cuda, options
+    from cudasim import cuda, options
+    from cudasim.reports import progress as _progress
     from cudasim.errors import KernelTimeoutError
 
     @cuda.jit

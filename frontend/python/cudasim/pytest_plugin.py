@@ -125,7 +125,7 @@ def pytest_runtest_protocol(item):
             if switch.is_on():
                 restored.enter_context(_in_environment(values))
                 if not options.OF_THE_DEVICE.isdisjoint(values):
-                    from cudasim.driver.context import other_devices
+                    from cudasim.driver.device_selection import other_devices
 
                     restored.enter_context(other_devices())
         except options.OptionError as error:

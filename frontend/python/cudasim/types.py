@@ -7,7 +7,6 @@ and Python's int, float and bool convert by name (`name_of`), without importing 
 import collections
 import enum
 import re
-import sys
 import types as python_types
 import weakref
 

@@ -5,7 +5,7 @@ import enum
 import numpy as np
 import pytest
 from cudasim import cuda, errors
-from cudasim.launch.arguments import type_name
+from cudasim.type_system.typeof import type_name
 from kernel_checks import evaluate, refusal, types_of
 
 

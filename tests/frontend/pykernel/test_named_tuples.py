@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cudasim import cuda, errors, types
 from cudasim.compile import compiler
-from cudasim.launch.arguments import type_name
+from cudasim.type_system.typeof import type_name
 from kernel_checks import evaluate, refusal, types_of
 
 Point = collections.namedtuple("Point", "x y")

@@ -28,7 +28,7 @@ def architecture(capability=None):
     if forced:
         return "sm_{}{}".format(*forced)
     if capability is None:
-        from cudasim.driver.context import current_device
+        from cudasim.device.current import current_device
 
         capability = current_device().compute_capability
     return "sm_{}{}".format(*capability)

@@ -19,7 +19,7 @@ def checked_links(links):
 
     :raises TypeError: for what is neither a path nor linkable code
     """
-    from cudasim.cuda.cudadrv.linkable_code import LinkableCode  # cudasim.cuda needs this module
+    from cudasim.compile.linkable_code import LinkableCode
 
     if links is None:
         return ()
@@ -79,7 +79,7 @@ def _read(text, name, kernels):
 
 def _ptx_of(link, read):
     """PTX text that `read` takes, and the name that reports give it."""
-    from cudasim.cuda.cudadrv.linkable_code import CUSource, LinkableCode, PTXSource, kind_of_file
+    from cudasim.compile.linkable_code import CUSource, LinkableCode, PTXSource, kind_of_file
 
     if not isinstance(link, LinkableCode):
         kind_of_file(link)
@@ -103,7 +103,7 @@ def _ptx_of(link, read):
 def _readable_ptx(source, name, read):
     """CUDA C++ as PTX for the current device. Where that has instructions that are not known here: for the oldest device, for
     which nvcc writes out what newer ones do in one."""
-    from cudasim.driver.context import current_device  # cudasim.cuda needs this module
+    from cudasim.device.current import current_device
 
     major, minor = max(current_device().compute_capability, _OLDEST)
     text = compiled_cu(source, name, f"sm_{major}{minor}")

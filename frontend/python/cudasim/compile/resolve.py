@@ -99,7 +99,7 @@ def look_up(function, name):
 def pointer_function(value):
     """The name of Numba's functions that make arrays of pointers, "carray" or "farray"; None for anything else."""
     known = isinstance(value, python_types.FunctionType) and value.__name__ in ("carray", "farray")
-    return value.__name__ if known and value.__module__.endswith(".np.numpy_support") else None
+    return value.__name__ if known and value.__module__.endswith(".numpy_support") else None
 
 
 def _dotted(node):
@@ -258,8 +258,8 @@ def describes_device_array(value):
 
 def _device_array(value, name):
     """An array in device memory: the kernel keeps its address, as with Numba."""
-    from cudasim.launch.arguments import type_name
     from cudasim.memory.array_functions import as_cuda_array
+    from cudasim.type_system.typeof import type_name
 
     array = as_cuda_array(value)
     try:

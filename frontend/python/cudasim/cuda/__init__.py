@@ -10,9 +10,7 @@ from cudasim.cuda import bf16, cg, cudadrv, fp16, libdevice
 from cudasim.cuda.kernels import reduction
 from cudasim.cuda.kernels.reduction import Reduce
 from cudasim.cuda.module_names import find as _find
-from cudasim.cuda.profiler import profile_start, profile_stop, profiling
-from cudasim.driver.context import (
-    MemoryInfo,
+from cudasim.driver.device_selection import (
     close,
     cuda_error,
     current_context,
@@ -31,6 +29,8 @@ from cudasim.driver.context import (
     select_device,
     synchronize,
 )
+from cudasim.driver.profiler import profile_start, profile_stop, profiling
+from cudasim.launch import python_mode as _python_mode_of_launches
 from cudasim.launch.arguments import In, InOut, Out
 from cudasim.launch.decorators import jit
 from cudasim.launch.foreign_function import declare_device
@@ -52,6 +52,7 @@ from cudasim.memory.memory_manager import (
     BaseCUDAMemoryManager,
     GetIpcHandleMixin,
     HostOnlyCUDAMemoryManager,
+    MemoryInfo,
     set_memory_manager,
 )
 from cudasim.memory.memory_pointers import MappedMemory, MemoryPointer, PinnedMemory
@@ -64,6 +65,15 @@ from cudasim.streams.stream import (
     per_thread_default_stream,
     stream,
 )
+
+
+def _python_mode():
+    from cudasim import python_mode
+
+    return python_mode
+
+
+_python_mode_of_launches.register(_python_mode)
 
 reduce = Reduce
 implementation = "cudasim"

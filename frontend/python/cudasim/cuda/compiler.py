@@ -1,4 +1,5 @@
-"""numba.cuda.compiler's names."""
+"""numba.cuda.compiler."""
+# ruff: noqa: F401
 
 from cudasim.launch.device_code import (
     compile,
@@ -6,4 +7,4 @@ from cudasim.launch.device_code import (
     compile_for_current_device,
     compile_ptx,
     compile_ptx_for_current_device,
-)  # noqa: F401
+)

@@ -1,3 +1,7 @@
-"""numba.cuda.decorators's names."""
+"""numba.cuda.decorators."""
+# ruff: noqa: F401
 
-from cudasim.launch.decorators import jit, warn_of_combinations  # noqa: F401
+from cudasim.launch.decorators import (
+    jit,
+    warn_of_combinations,
+)

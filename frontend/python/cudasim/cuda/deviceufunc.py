@@ -1,3 +1,8 @@
-"""numba.cuda.deviceufunc's names."""
+"""numba.cuda.deviceufunc."""
+# ruff: noqa: F401
 
-from cudasim.ufuncs.ufunc_engine import GUFuncEngine, GUFuncSchedule, parse_signature  # noqa: F401
+from cudasim.ufuncs.ufunc_engine import (
+    GUFuncEngine,
+    GUFuncSchedule,
+    parse_signature,
+)

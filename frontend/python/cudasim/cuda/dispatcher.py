@@ -1,11 +1,11 @@
-"""numba.cuda.dispatcher's names."""
+"""numba.cuda.dispatcher."""
+# ruff: noqa: F401
 
 from cudasim.launch.dispatcher import (
-    CUDADispatcher,
     CompileStatistics,
     ConfiguredKernel,
+    CUDADispatcher,
     Dispatcher,
     ForAll,
-    _by_name,
     _unpickled,
-)  # noqa: F401
+)

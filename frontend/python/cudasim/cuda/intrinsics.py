@@ -1,11 +1,12 @@
-"""numba.cuda.intrinsics's names."""
+"""numba.cuda.intrinsics."""
+# ruff: noqa: F401
 
 from cudasim.compile.intrinsics import (
     ALL,
-    Intrinsic,
     TOP_LEVEL,
     VECTOR_ALIASES,
     VECTOR_TYPES,
+    Intrinsic,
     _by_name,
     members_of,
-)  # noqa: F401
+)

@@ -1,4 +1,5 @@
-"""numba.cuda.launchconfig's names."""
+"""numba.cuda.launchconfig."""
+# ruff: noqa: F401
 
 from cudasim.launch.current_launch import (
     capture_compile_config,
@@ -6,4 +7,4 @@ from cudasim.launch.current_launch import (
     current_launch_config,
     ensure_current_launch_config,
     note_compilation,
-)  # noqa: F401
+)

@@ -1,3 +1,10 @@
-"""numba.cuda.vectorizers's names."""
+"""numba.cuda.vectorizers."""
+# ruff: noqa: F401
 
-from cudasim.ufuncs.vectorizers import CUDAGUFuncVectorize, CUDAVectorize, Recipe, guvectorize, vectorize  # noqa: F401
+from cudasim.ufuncs.vectorizers import (
+    CUDAGUFuncVectorize,
+    CUDAVectorize,
+    Recipe,
+    guvectorize,
+    vectorize,
+)

@@ -1,7 +1,7 @@
 """The simulated devices: what each one is (its profile, numba.cuda's attributes) and its memory in the engine.
 
 The option `device` names them, several separated by commas; they are made at the first use. Which one is current
-in a host thread is context.py's.
+in a host thread is current.py's.
 """
 
 import contextlib
@@ -143,7 +143,7 @@ class Device:
         made._position = position
         made._native = None
         made.PCI_BUS_ID = position + 1
-        made.primary_context = None  # context.py's
+        made.primary_context = None  # current.py's
         return made
 
     @property
@@ -212,12 +212,12 @@ class Device:
 
     def get_primary_context(self):
         """The device's context; it does not become current."""
-        from cudasim.driver.context import context_of
+        from cudasim.device.current import context_of  # which needs this module
 
         return context_of(self)
 
     def __enter__(self):
-        from cudasim.driver.context import activate
+        from cudasim.device.current import activate
 
         activate(self)
 
@@ -231,7 +231,7 @@ class Device:
 
     def reset(self):
         """Destroys the context: its memory is freed, and work that waits in its streams is dropped."""
-        from cudasim.driver.context import destroy_context_of
+        from cudasim.device.current import destroy_context_of
 
         destroy_context_of(self)
 

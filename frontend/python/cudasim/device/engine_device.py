@@ -1,7 +1,16 @@
 """The engine's device with the rule of CUDA's synchronous calls: they wait for the work in the device's streams."""
 
+from collections.abc import Callable
+
 from cudasim import _native, device_profiles
-from cudasim.streams import stream_work
+
+
+def _nothing_waits(device: int) -> None:
+    """What holds until streams are in use."""
+
+
+#: Called with a device's number before each call that waits for its streams; streams/stream_work.py registers what that means.
+before_synchronous_call: Callable[[int], None] = _nothing_waits
 
 
 class EngineDevice(_native.Device):
@@ -19,8 +28,7 @@ class EngineDevice(_native.Device):
         return 0 <= address < 1 << 64 and 0 <= size < 1 << 64 and super().contains(address, size)
 
     def copy_to_device(self, target, source):
-        if stream_work.busy:
-            stream_work.synchronize(device=self._number)
+        before_synchronous_call(self._number)
         super().copy_to_device(target, source)
 
     def copy_to_new_memory(self, target, source):
@@ -28,16 +36,13 @@ class EngineDevice(_native.Device):
         super().copy_to_device(target, source)
 
     def copy_from_device(self, target, source):
-        if stream_work.busy:
-            stream_work.synchronize(device=self._number)
+        before_synchronous_call(self._number)
         super().copy_from_device(target, source)
 
     def copy_within_device(self, target, source, count):
-        if stream_work.busy:
-            stream_work.synchronize(device=self._number)
+        before_synchronous_call(self._number)
         super().copy_within_device(target, source, count)
 
     def fill(self, target, value, count):
-        if stream_work.busy:
-            stream_work.synchronize(device=self._number)
+        before_synchronous_call(self._number)
         super().fill(target, value, count)

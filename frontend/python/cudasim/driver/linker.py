@@ -10,8 +10,8 @@ import os
 
 from cudasim import _native
 from cudasim._cuda_errors import LinkerError
+from cudasim.compile.linkable_code import BY_ENDING, CUSource, LinkableCode, PTXSource, kind_of_file
 from cudasim.compile.linked_code import image_with_kernels
-from cudasim.cuda.cudadrv.linkable_code import BY_ENDING, CUSource, LinkableCode, PTXSource, kind_of_file
 from cudasim.driver.module import LinkedCode
 
 _KINDS = {made.kind: made for made in BY_ENDING.values()}
@@ -28,7 +28,7 @@ class Linker:
 
     def __init__(self, max_registers=None, lineinfo=False, cc=None, lto=None, additional_flags=None):
         if cc is None:
-            from cudasim.driver.context import current_device
+            from cudasim.device.current import current_device
 
             cc = current_device().compute_capability
         major, minor = cc

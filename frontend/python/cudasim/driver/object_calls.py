@@ -5,11 +5,11 @@ Handles are the numbers that numba.cuda's objects have as `handle`. Contexts are
 driver has no others.
 """
 
-from cudasim.cuda.profiler import profile_start, profile_stop
 from cudasim.device.device import devices
 from cudasim.device.device_attributes import ATTRIBUTES
 from cudasim.device.driver_binding import CUdeviceptr
-from cudasim.driver import context as contexts
+from cudasim.driver import device_selection
+from cudasim.driver.profiler import profile_start, profile_stop
 from cudasim.memory.memory_calls import failure, returns_or_stores
 from cudasim.streams.stream import Stream, StreamHandle, stream
 
@@ -92,11 +92,11 @@ class ObjectCalls:
 
     @returns_or_stores
     def cuCtxGetCurrent(self):  # noqa: N802
-        device = contexts.gpus.current
+        device = device_selection.gpus.current
         return StreamHandle(0 if device is None else device.get_primary_context().handle)
 
     def cuCtxSetCurrent(self, context):  # noqa: N802
-        if contexts.gpus.current is not None:
+        if device_selection.gpus.current is not None:
             self.cuCtxPopCurrent()
         if int(getattr(context, "value", context) or 0):
             _context(context).push()
@@ -113,18 +113,18 @@ class ObjectCalls:
 
     @returns_or_stores
     def cuCtxGetDevice(self):  # noqa: N802
-        if contexts.gpus.current is None:
+        if device_selection.gpus.current is None:
             raise failure("cuCtxGetDevice", 201, "no context is current in this thread")
-        return contexts.gpus.current.id
+        return device_selection.gpus.current.id
 
     def cuCtxSynchronize(self):  # noqa: N802
-        contexts.current_context().synchronize()
+        device_selection.current_context().synchronize()
 
     # -- modules ------------------------------------------------------------------------------------------
 
     @returns_or_stores
     def cuModuleLoadData(self, image):  # noqa: N802
-        return StreamHandle(contexts.current_context().create_module_image(image).handle)
+        return StreamHandle(device_selection.current_context().create_module_image(image).handle)
 
     def cuModuleUnload(self, module):  # noqa: N802
         _module(module, "cuModuleUnload").unload()

@@ -5,8 +5,8 @@ tuples too. What it appends to `retr` is called when the kernel has run.
 """
 
 from cudasim import types
-from cudasim.launch.arguments import type_name
 from cudasim.type_system.registered_types import registered_type
+from cudasim.type_system.typeof import type_name
 
 
 def prepared(extensions, args, stream):

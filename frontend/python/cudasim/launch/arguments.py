@@ -1,30 +1,26 @@
-"""Kernel arguments: which type a value has (Numba's rules), and what of it goes into the parameter buffer.
+"""Kernel arguments: what of a value goes into the parameter buffer. Types: type_system/typeof.py.
 
 Parameter layout: a scalar is one parameter of its own type; an n-dimensional array is its address, n extents and
 n strides in bytes; a tuple is its elements in order. Offsets follow the C rule of natural alignment, so that
 struct's native mode packs them.
 """
 
-import array
 import enum
-import numbers
 import struct
-import sys
 
 import numpy as np
 
 from cudasim import errors, types
+from cudasim.device.current import context_of
 from cudasim.device.host_visible import is_page_locked
-from cudasim.driver.context import context_of
 from cudasim.launch.performance_warnings import warn_of_host_copy
-from cudasim.memory.array_compatibility import not_contiguous
 from cudasim.memory.array_interface import as_cuda_array, check_reachable, is_cuda_array
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_record import DeviceRecord
 from cudasim.memory.host_visible_arrays import device_view
 from cudasim.streams import stream_work
-from cudasim.type_system.array_layout import array_type_name, is_aligned
-from cudasim.type_system.registered_types import registered_type
+from cudasim.type_system.array_layout import is_aligned
+from cudasim.type_system.typeof import type_name
 
 _FORMATS = {
     "bool": "?",
@@ -60,6 +56,8 @@ class Intent:
     def _numba_type_(self):
         return types.public(type_name(self.value))
 
+    def __cudasim_typeof__(self):
+        return type_name(self.value)
 
     def to_device(self, retr, stream=0):
         """The array on the device, for argument extensions that make it themselves.
@@ -158,129 +156,6 @@ class HostCopies:
 
 _DATES = (np.datetime64, np.timedelta64)
 _COMPLEX = (complex, np.complex64, np.complex128)
-#: Numba has types for these, but launches cannot pass them: NotImplementedError, as with a GPU.
-_NOT_PASSED = (
-    type(None), str, bytes, bytearray, memoryview, array.array, list, set, slice, type(...), np.dtype, enum.Enum
-)  # fmt: skip
-
-
-def type_name(value):
-    """Numba's name of the type of a kernel argument.
-
-    :raises ValueError: for values without a Numba type, integers that are too large, strided host arrays
-    :raises NotImplementedError: for values that have a Numba type but cannot be passed to a kernel
-    """
-    kind = type(value)
-    if kind is bool or kind is np.bool_:
-        return "bool"
-    if isinstance(value, DeviceNDArray):
-        return _device_array_type(value)
-    if isinstance(value, np.ndarray):
-        mapped = None if kind is np.ndarray else device_view(value)
-        return _host_array_type(value) if mapped is None else _device_array_type(mapped)
-    if isinstance(value, np.generic):
-        return _numpy_scalar_type(value)
-    if isinstance(value, DeviceRecord):
-        return types.name_of(value.dtype)
-    if isinstance(value, enum.Enum) and not isinstance(value, enum.Flag) and isinstance(value.value, (int, float)):
-        return _member_type(value)
-    if isinstance(value, numbers.Integral):
-        return _integer_type(int(value))
-    if isinstance(value, float):
-        return "float64"
-    if isinstance(value, complex):
-        return "complex128"
-    if isinstance(value, tuple):
-        names = [type_name(element) for element in value]
-        fields = getattr(value, "_fields", None)
-        return types.tuple_name(names) if fields is None else types.name_of_named_tuples(kind, names)
-    if isinstance(value, Intent):
-        return type_name(value.value)
-    if is_cuda_array(value):
-        return _device_array_type(as_cuda_array(value, sync=False))
-    registered = getattr(registered_type(value), "name", None)
-    if registered in _FORMATS:
-        return registered
-    what = "None" if value is None else f"a value of {kind}"
-    if isinstance(value, _NOT_PASSED):
-        raise NotImplementedError(f"{what} cannot be passed to a kernel; {_PASSED}")
-    raise ValueError(f"Cannot determine Numba type of {kind}; {_PASSED}")
-
-
-_PASSED = "a kernel takes numbers, records, NumPy arrays, device arrays and tuples of them"
-
-
-def _member_type(member):
-    return types.member_type_name(type(member), [type_name(one.value) for one in type(member)])
-
-
-def _integer_type(value):
-    if -(1 << 63) <= value < 1 << 63:
-        return "int64"
-    if 0 <= value < 1 << 64:
-        return "uint64"
-    raise ValueError(f"Int value is too large: {value} does not fit in 64 bits")
-
-
-def _numpy_scalar_type(value):
-    if value.dtype.names is not None and value.dtype.isnative:
-        return types.name_of(value.dtype)
-    if value.dtype.name not in types.ALIASES:
-        if value.dtype.kind in "Mm" and value.dtype.isnative:
-            return types.name_of(value.dtype)
-        if value.dtype.kind in "SU":
-            raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; {_PASSED}")
-        if _only_in_python_mode(value.dtype):
-            return value.dtype.name
-        raise _unsupported_dtype("scalar", value.dtype)
-    if value.dtype.name == "bfloat16":
-        raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; pass its bits, as int16")
-    return types.ALIASES[value.dtype.name].name
-
-
-def _only_in_python_mode(dtype):
-    """Whether Numba has a type for it, and the compiler does not yet: characters, units such as 25 seconds."""
-    return dtype.isnative and dtype.kind in "MmSU"
-
-
-def _unsupported_dtype(what, dtype):
-    """The error for a dtype that no kernel can have: Numba's class where Numba refuses it too."""
-    if not dtype.isnative:
-        return errors.NumbaValueError(
-            f"Unsupported {what} dtype: {dtype.str}; kernels take this machine's byte order: convert it with "
-            ".astype(a.dtype.newbyteorder('='))"
-        )
-    if dtype.kind in "SUV":
-        return errors.UnsupportedError(f"a kernel argument of dtype {dtype} is not supported yet")
-    return errors.NumbaValueError(f"Unsupported {what} dtype: {dtype}")
-
-
-def _device_array_type(array):
-    return array.type_name or _array_type(array, array.layout)
-
-
-def _array_type(array, layout):
-    name = array_type_name(array.dtype, array.ndim, layout)
-    if name is None and _only_in_python_mode(array.dtype):
-        return f"array({array.dtype.name}, {array.ndim}d, {layout})"
-    if name is None:
-        raise _unsupported_dtype("array", array.dtype)
-    return name
-
-
-def _host_array_type(array):
-    masked = sys.modules.get("numpy.ma")  # not np.ma: that would import it, 10 ms of a first launch
-    if masked is not None and isinstance(array, masked.MaskedArray):
-        raise errors.NumbaTypeError(
-            "Unsupported array type: numpy.ma.MaskedArray; pass its data and its mask"
-        )
-    flags = array.flags
-    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else None
-    if layout is None:
-        raise not_contiguous(array)
-    return _array_type(array, layout)
-
-
 def struct_format(names):
     """The struct format of a parameter buffer for arguments of these types."""
     return "".join(map(_format_of, names))

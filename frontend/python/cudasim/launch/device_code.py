@@ -8,8 +8,8 @@ from cudasim import errors, types
 from cudasim._numba_config import config, setting
 from cudasim.compile import compiler
 from cudasim.compile.gpu_code import ptx_of
-from cudasim.cuda.cudadrv.nvrtc import find_closest_arch, get_lowest_supported_cc
-from cudasim.driver.context import get_current_device
+from cudasim.compile.nvrtc import find_closest_arch, get_lowest_supported_cc
+from cudasim.device.current import current_device
 from cudasim.launch.decorators import warn_of_combinations
 
 
@@ -115,7 +115,7 @@ def _plain_function(pyfunc):
 
 def compile_for_current_device(pyfunc, sig, **options):
     """compile() for the compute capability of the current (simulated) device."""
-    return compile(pyfunc, sig, cc=get_current_device().compute_capability, **options)
+    return compile(pyfunc, sig, cc=current_device().compute_capability, **options)
 
 
 def compile_ptx(
@@ -140,7 +140,7 @@ def compile_ptx(
 
 def compile_ptx_for_current_device(pyfunc, sig, **options):
     """compile_ptx() for the compute capability of the current (simulated) device."""
-    return compile_ptx(pyfunc, sig, cc=get_current_device().compute_capability, **options)
+    return compile_ptx(pyfunc, sig, cc=current_device().compute_capability, **options)
 
 
 def compile_all(

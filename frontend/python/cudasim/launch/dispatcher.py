@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cudasim import _native, options, types
-from cudasim.launch import current_launch
-from cudasim.driver.context import current_device
-from cudasim.launch.arguments import convertible, type_name
+from cudasim.device.current import current_device
+from cudasim.launch import current_launch, python_mode
+from cudasim.launch.arguments import convertible
 from cudasim.launch.device_function import DeviceFunction
 from cudasim.launch.function_state import function_from, state_of
 from cudasim.launch.inspection import InspectedFunction
@@ -31,10 +31,11 @@ from cudasim.launch.launch_configuration import (
     parse_brackets,
 )
 from cudasim.launch.performance_warnings import warn_of_small_grid
+from cudasim.launch.tracing import lines_are_watched
 from cudasim.memory.device_array import DeviceNDArray
-from cudasim.python_mode.tracing import lines_are_watched
 from cudasim.streams import early_access, stream_work
 from cudasim.streams.stream import key_of
+from cudasim.type_system.typeof import type_name
 
 _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
 #: Configurations and array types that one dispatcher remembers; a launch in a loop over sizes must not grow.
@@ -158,9 +159,7 @@ class ConfiguredKernel(_native.FramelessCall):
 
     def _traced_entry(self, entry, device, key):
         """Debuggers and coverage see Python code only: the kernel in Python mode, where they want to see it."""
-        from cudasim import python_mode
-
-        kernel = python_mode.kernel_for_tracer(self.dispatcher, entry.kernel, key)
+        kernel = python_mode.module().kernel_for_tracer(self.dispatcher, entry.kernel, key)
         if kernel is entry.kernel:
             return entry
         return kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)

@@ -8,6 +8,7 @@ InspectedFunction  of a dispatcher: the same for all its overloads
 import sys
 
 from cudasim import types
+from cudasim.type_system.signatures import signature
 from cudasim.types import public_types
 
 
@@ -119,8 +120,6 @@ class GpuCode:
 
 def signature_of(result, arguments):
     """A signature object: Numba's where numba has been imported."""
-    from cudasim.cuda.typing import signature
-
     try:
         return signature(*public_types((result, *arguments)))
     except TypeError:

@@ -11,7 +11,8 @@ import weakref
 
 from cudasim import options
 from cudasim.compile.frozen_constants import warn_of_changes
-from cudasim.driver.context import current_device
+from cudasim.device.current import current_device
+from cudasim.launch import python_mode
 from cudasim.launch.arguments import HostCopies, Packer
 from cudasim.launch.function_state import function_from, state_of
 from cudasim.launch.inspection import GpuCode, signature_of
@@ -28,9 +29,7 @@ def make_kernel(dispatcher, argument_types, converts=False):
     """The kernel for these types in the mode in force (option mode): compiled, or a PythonKernel."""
     if options.get("mode") == "native":
         return CompiledKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts)
-    from cudasim import python_mode
-
-    return python_mode.choose_kernel(dispatcher, argument_types, converts)
+    return python_mode.module().choose_kernel(dispatcher, argument_types, converts)
 
 
 #: Called with each CompiledKernel when it has been compiled; `cudasim ir` listens here.
@@ -214,7 +213,7 @@ def module_with_callbacks(kernel, device):
         for name in ("setup_callback", "teardown_callback")
     )
     if setup or teardown:
-        from cudasim.driver.context import context_of
+        from cudasim.device.current import context_of
 
         module = context_of(device).create_module_image(kernel.image, setup, teardown)
         weakref.finalize(kernel, module.unload).atexit = False

@@ -4,14 +4,14 @@ import contextlib
 
 import numpy as np
 
-from cudasim.driver.context import current_context
-from cudasim.memory.array_compatibility import check_contiguous
+from cudasim.device.current import current_context
 from cudasim.memory.array_interface import as_cuda_array, is_cuda_array
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import DeviceNDArrayBase
 from cudasim.memory.device_memory import host_memory_extents, host_pointer, memory_size_from_info
 from cudasim.memory.device_record import DeviceRecord
 from cudasim.memory.host_visible_arrays import ManagedNDArray, MappedNDArray
+from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.array_layout import contiguous_strides, layout_of, shape_tuple, strides_like
 
 

@@ -11,6 +11,7 @@ from cudasim import _numba_config, errors
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import DeviceContents, origin
 from cudasim.type_system.array_layout import contiguous_strides, extent_in_bytes, shape_tuple
+from cudasim.type_system.typeof import register_protocol, type_name
 
 
 def is_cuda_array(obj):
@@ -89,3 +90,6 @@ def check_reachable(array, what):
             f"CUDA_ERROR_ILLEGAL_ADDRESS (700){origin(array)}",
             700,
         )
+
+
+register_protocol(is_cuda_array, lambda array: type_name(as_cuda_array(array, sync=False)))

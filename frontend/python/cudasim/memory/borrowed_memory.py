@@ -6,7 +6,7 @@ driver knows already, for more memory than the simulated device has left, and fo
 """
 
 from cudasim.device import host_visible
-from cudasim.driver.context import context_of, current_device
+from cudasim.device.current import context_of, current_device
 from cudasim.errors import CudaAPIError
 from cudasim.memory.array_functions import to_device
 from cudasim.memory.device_array import DeviceNDArray

@@ -12,6 +12,7 @@ from cudasim.type_system.array_layout import (
     expanded_index,
     reshaped_strides,
 )
+from cudasim.type_system.typeof import array_type
 
 
 class DeviceNDArray(DeviceContents):
@@ -21,6 +22,9 @@ class DeviceNDArray(DeviceContents):
     """
 
     __slots__ = ()
+
+    def __cudasim_typeof__(self):
+        return self.type_name or array_type(self, self.layout)
 
     def __len__(self):
         if not self.shape:

@@ -12,13 +12,13 @@ import math
 import numpy as np
 
 from cudasim._cuda_errors import CudaAPIError
+from cudasim.device.current import context_of, current_context
 from cudasim.device.host_visible import is_page_locked
-from cudasim.driver.context import context_of, current_context
-from cudasim.memory.array_compatibility import check_array_compatibility, check_contiguous
 from cudasim.memory.device_memory import device_of, pointer_to
 from cudasim.memory.memory_pointers import MemoryPointer
 from cudasim.streams import early_access, stream_work
 from cudasim.streams.stream import checked_stream, key_of
+from cudasim.type_system.array_compatibility import check_array_compatibility, check_contiguous
 from cudasim.type_system.array_layout import (
     array_type_name,
     contiguous_strides,
@@ -172,7 +172,7 @@ class DeviceContents(DeviceNDArrayBase):
     @property
     def _numba_type_(self):
         """What numba.typeof() gives: arrays that repeat themselves are of layout A."""
-        from cudasim.cuda.np.numpy_support import array_type
+        from cudasim.type_system.numpy_support import array_type
 
         return array_type(self.dtype, self.ndim, "A" if 0 in self.strides and self.size else self.layout)
 

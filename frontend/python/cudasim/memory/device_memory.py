@@ -8,8 +8,8 @@ import ctypes
 
 import numpy as np
 
+from cudasim.device.current import context_of, current_device
 from cudasim.device.device import devices
-from cudasim.driver.context import context_of, current_device
 from cudasim.memory.memory_calls import calls
 from cudasim.memory.memory_pointers import MemoryPointer, OwnedPointer
 from cudasim.streams.stream import checked_stream

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cudasim import types
 from cudasim.memory.device_contents import DeviceContents
 from cudasim.type_system.array_layout import contiguous_strides
 
@@ -10,6 +11,9 @@ class DeviceRecord(DeviceContents):
     """A record; its fields are read and written by name, one copy each."""
 
     __slots__ = ()
+
+    def __cudasim_typeof__(self):
+        return types.name_of(self.dtype)
 
     def __init__(self, dtype, stream=0, gpu_data=None, **where):
         super().__init__((), (), dtype, stream, gpu_data, **where)
@@ -31,7 +35,7 @@ class DeviceRecord(DeviceContents):
 
     @property
     def _numba_type_(self):
-        from cudasim.cuda.np.numpy_support import from_dtype
+        from cudasim.type_system.numpy_support import from_dtype
 
         return from_dtype(self.dtype)
 

@@ -12,6 +12,7 @@ from cudasim.device import host_visible
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import DeviceNDArrayBase
 from cudasim.type_system.array_layout import extent_in_bytes
+from cudasim.type_system.typeof import host_array_type
 
 _Class = type
 
@@ -41,6 +42,10 @@ class _HostVisibleArray(DeviceNDArrayBase, np.ndarray):
     def __array_finalize__(self, source):
         self.gpu_data = getattr(source, "gpu_data", None)
         self.stream = getattr(source, "stream", 0)
+
+    def __cudasim_typeof__(self):
+        mapped = device_view(self)
+        return host_array_type(self) if mapped is None else mapped.__cudasim_typeof__()
 
     def device_setup(self, gpu_data, stream=0):
         """Says which memory the array is over."""

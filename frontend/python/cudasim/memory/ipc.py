@@ -60,7 +60,7 @@ class IpcHandle:
 
     def open_staged(self, context):
         """A copy of the memory, for a device that cannot use it where it is."""
-        from cudasim.driver.context import context_of
+        from cudasim.device.current import context_of
         from cudasim.memory.device_memory import device_to_device
 
         self._check_closed()
@@ -109,7 +109,7 @@ class IpcArrayHandle:
 
     def open(self):
         """The array, over the memory of the process that has it."""
-        from cudasim.driver.context import current_context
+        from cudasim.device.current import current_context
         from cudasim.memory.device_array import DeviceNDArray
 
         return DeviceNDArray(gpu_data=self._ipc_handle.open(current_context()), **self._array_desc)
@@ -128,7 +128,7 @@ class IpcArrayHandle:
 @contextlib.contextmanager
 def open_ipc_array(handle, shape, dtype, strides=None, offset=0):
     """A context manager that opens the 64 bytes of a handle as an array (C-contiguous unless strides are given)."""
-    from cudasim.driver.context import current_context
+    from cudasim.device.current import current_context
     from cudasim.type_system.array_layout import shape_tuple
 
     dtype, shape = np.dtype(dtype), shape_tuple(shape)

@@ -43,7 +43,7 @@ def checked_size(call, size):
 
 
 def _current_device():
-    from cudasim.driver.context import current_device
+    from cudasim.device.current import current_device
 
     return current_device()
 

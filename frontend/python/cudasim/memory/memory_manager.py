@@ -12,6 +12,7 @@ import abc
 import contextlib
 import importlib
 import weakref
+from typing import NamedTuple
 
 from cudasim import _numba_config
 from cudasim._cuda_errors import CudaAPIError
@@ -23,6 +24,13 @@ from cudasim.memory.pending_deallocations import UNKNOWN_SIZE, PendingDeallocati
 
 #: The version of the interface, which plug-ins must have.
 INTERFACE_VERSION = 1
+
+
+class MemoryInfo(NamedTuple):
+    """Bytes of device memory."""
+
+    free: int
+    total: int
 
 
 class BaseCUDAMemoryManager(abc.ABC):
@@ -191,8 +199,6 @@ class NumbaCUDAMemoryManager(GetIpcHandleMixin, HostOnlyCUDAMemoryManager):
         return self._keep(pointer, memory)
 
     def get_memory_info(self):
-        from cudasim.driver.context import MemoryInfo
-
         return MemoryInfo(*self.context.device.native.memory_info())
 
     @property

@@ -82,7 +82,7 @@ def guvectorize(*args, **options):
 
 def typeof(value):
     """The type of a value."""
-    from cudasim.launch.arguments import type_name
+    from cudasim.type_system.typeof import type_name
 
     return _types.parse_type(type_name(value))
 

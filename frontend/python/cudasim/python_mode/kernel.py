@@ -5,7 +5,7 @@ import sys
 
 from cudasim import _native, _pyfiber, errors, options
 from cudasim.compile.frozen_constants import warn_of_changes
-from cudasim.driver.context import current_device
+from cudasim.device.current import current_device
 from cudasim.launch.arguments import HostCopies
 from cudasim.launch.kernel import Launchable
 from cudasim.launch.launch_configuration import best_block_size

@@ -22,6 +22,7 @@ from cudasim.compile import overloads
 from cudasim.compile.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
 from cudasim.compile.resolve import describes_device_array, pointer_function
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
+from cudasim.launch.cuda_module import cuda_module
 from cudasim.memory.array_interface import as_cuda_array
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
 from cudasim.python_mode.overloaded_calls import add_attributes, call_of, refusal_of
@@ -126,8 +127,7 @@ class _Replacements:
     """What stands for an object in kernels; made when the first kernel runs in Python mode."""
 
     def __init__(self):
-        from cudasim import cuda
-
+        cuda = cuda_module()
         self._members = _replaced_intrinsics()
         self._members["bfloat16"] = _pyfiber.bfloat16
         for name in _MODULES:

@@ -77,16 +77,17 @@ def _reference(x, y, rounds):
 def _measured(rounds=20):
     import types as python_types
 
-    from cudasim import cuda
-    from cudasim.driver.context import current_device
+    from cudasim.device.current import current_device
+    from cudasim.launch.cuda_module import cuda_module
     from cudasim.launch.kernel import CompiledKernel
+    from cudasim.memory.array_functions import device_array
     from cudasim.python_mode.kernel import PythonKernel
 
-    function = python_types.FunctionType(_reference.__code__, {"cuda": cuda, "range": range}, "reference")
+    function = python_types.FunctionType(_reference.__code__, {"cuda": cuda_module(), "range": range}, "reference")
     argument_types = ("array(float64, 1d, C)", "array(float64, 1d, C)", "int64")
     seconds = {}
     for kind, blocks in ((CompiledKernel, 512), (PythonKernel, 1)):
-        x = cuda.device_array(blocks * 128, "float64")
+        x = device_array(blocks * 128, "float64")
         entry = kind(function, argument_types, {}).entry(current_device(), (blocks, 1, 1), (128, 1, 1), 0)
         entry.run((x, x, rounds))
         seconds[kind] = min(_seconds(entry, (x, x, rounds)) for _ in range(3)) / blocks

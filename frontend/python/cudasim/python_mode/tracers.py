@@ -14,7 +14,7 @@ import threading
 import types as python_types
 
 from cudasim import _pyfiber
-from cudasim.python_mode import tracing
+from cudasim.launch import tracing
 
 _own = threading.local()  # of a simulated thread; gone when it ends
 _identities = itertools.count(1 << 62)  # no pthread_t is that large

@@ -18,7 +18,7 @@ import types
 import weakref
 from functools import lru_cache
 
-_PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 #: How the file names of the package's own device code begin, in debug info (findings::own_code) and of kernels that are
 #: made as text.
 OWN_CODE = "<cudasim>"

@@ -5,7 +5,7 @@ import time
 
 from cudasim import _native
 from cudasim._cuda_errors import CudaAPIError
-from cudasim.driver.context import current_device
+from cudasim.device.current import current_device
 from cudasim.streams import stream_work
 from cudasim.streams.stream import StreamHandle, key_of, stream_or_zero
 

@@ -5,7 +5,7 @@ import itertools
 import threading
 
 from cudasim import _native
-from cudasim.driver.context import current_device
+from cudasim.device.current import current_device
 from cudasim.streams import stream_work
 
 #: Handles of the default streams: CU_STREAM_DEFAULT, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD.

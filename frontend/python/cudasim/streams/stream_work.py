@@ -17,7 +17,8 @@ import traceback
 import warnings
 
 from cudasim import _native, options
-from cudasim.driver.context import calls_forbidden, not_permitted
+from cudasim.device import engine_device
+from cudasim.device.current import calls_forbidden, not_permitted
 from cudasim.reports.tracebacks import calling_frame, without_package_frames
 from cudasim.streams import early_access
 
@@ -291,3 +292,11 @@ def _after_fork_in_child():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def _before_synchronous_call(device):
+    if busy:
+        synchronize(device=device)
+
+
+engine_device.before_synchronous_call = _before_synchronous_call

@@ -1,8 +1,16 @@
 """typeof_impl: the types that programs say their own objects have, numba's register where numba has been imported, else one of
 ours. What becomes of such objects at a launch is the business of @cuda.jit's extensions (argument_extensions.py)."""
 
+import enum
 import functools
 import sys
+
+
+class Purpose(enum.Enum):
+    """What the type is for; cudasim gives the same for both."""
+
+    argument = 1
+    constant = 2
 
 
 @functools.singledispatch
@@ -25,6 +33,4 @@ def registered_type(value):
 
 
 def _context(numbas):
-    from cudasim.cuda.typing.typeof import Purpose
-
     return Purpose.argument if numbas is None else numbas._TypeofContext(numbas.Purpose.argument)

@@ -31,6 +31,16 @@ class Signature:
         return hash(self.names)
 
 
+def signature(return_type, *args):
+    """The signature of a function: Numba's own where numba has been imported."""
+    numba_types = types.real_numba_types()
+    if numba_types is not None:
+        from numba.core.typing import signature as numba_signature
+
+        return numba_signature(return_type, *args)
+    return Signature(return_type, args)
+
+
 def is_signature(value):
     """Whether a decorator's argument is a signature (or a list of them) and not a function."""
     if isinstance(value, (str, tuple, Signature, list)):

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from cudasim import _native
-from cudasim.driver.context import current_device
+from cudasim.device.current import current_device
 from cudasim.memory.array_functions import to_device
 from cudasim.memory.array_interface import as_device_array, is_cuda_array
 from cudasim.memory.borrowed_memory import BorrowedMemory

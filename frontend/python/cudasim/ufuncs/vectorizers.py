@@ -11,12 +11,13 @@ import warnings
 import zlib
 
 from cudasim import errors, types
-from cudasim.ufuncs.ufunc_engine import GUFuncEngine
+from cudasim.launch.cuda_module import cuda_module
 from cudasim.launch.decorators import jit
 from cudasim.launch.function_state import function_from, state_of
 from cudasim.reports.tracebacks import OWN_CODE
 from cudasim.ufuncs.elementwise_ufunc import CUDAUFuncDispatcher
 from cudasim.ufuncs.generalized_ufunc import CUDAGeneralizedUFunc
+from cudasim.ufuncs.ufunc_engine import GUFuncEngine
 
 _IDENTITIES = (0, 1, None, "reorderable")
 
@@ -33,7 +34,7 @@ def _stager(source, core):
     file = f"{OWN_CODE}<ufunc {function.__name__} {zlib.crc32(source.encode()):x}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     module = {name: function.__globals__[name] for name in ("__name__", "__file__") if name in function.__globals__}
-    namespace = {**module, "__core__": core, "__cuda__": _cuda(), "__min__": min}
+    namespace = {**module, "__core__": core, "__cuda__": cuda_module(), "__min__": min}
     exec(compile(source, file, "exec"), namespace)
     stager = namespace.pop("__stager__")
     stager.__wrapped__ = function
@@ -215,12 +216,6 @@ class CUDAGUFuncVectorize:
         """The generalised ufunc."""
         recipe = Recipe(self.py_func, self.signatures, self.signature)
         return CUDAGeneralizedUFunc(self.kernelmap, self._engine, self.py_func, recipe)
-
-
-def _cuda():
-    from cudasim import cuda
-
-    return cuda
 
 
 def _check_target(target):

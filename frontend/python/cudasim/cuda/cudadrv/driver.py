@@ -13,12 +13,11 @@ from cudasim.cuda.cudadrv import drvapi  # noqa: F401
 from cudasim.cuda.cudadrv.enums import CU_STREAM_DEFAULT, RESULTS  # noqa: F401
 from cudasim.cuda.cudadrv.linkable_code import LTOIR, Fatbin, LinkableCode, Object  # noqa: F401
 from cudasim.cuda.cudadrv.runtime import runtime as _runtime
-from cudasim.cuda.profiler import profile_start, profile_stop, profiling  # noqa: F401
 from cudasim.device import device as _device
 from cudasim.device import driver_binding as binding  # noqa: F401
 from cudasim.device.device import Device  # noqa: F401
-from cudasim.driver import context as _context
-from cudasim.driver.context import Context, MemoryInfo  # noqa: F401
+from cudasim.driver import device_selection as _device_selection
+from cudasim.driver.context import Context  # noqa: F401
 from cudasim.driver.function import Function, launch_kernel  # noqa: F401
 from cudasim.driver.function import Function as CudaPythonFunction  # noqa: F401
 from cudasim.driver.function import FunctionAttributes as FuncAttr  # noqa: F401
@@ -27,6 +26,7 @@ from cudasim.driver.linker import Linker as _Linker  # noqa: F401
 from cudasim.driver.module import Module, load_module_image  # noqa: F401
 from cudasim.driver.module import Module as CudaPythonModule  # noqa: F401
 from cudasim.driver.object_calls import ObjectCalls
+from cudasim.driver.profiler import profile_start, profile_stop, profiling  # noqa: F401
 from cudasim.memory.device_memory import (  # noqa: F401
     device_ctypes_pointer,
     device_extents,
@@ -54,6 +54,7 @@ from cudasim.memory.memory_manager import (  # noqa: F401
     BaseCUDAMemoryManager,
     GetIpcHandleMixin,
     HostOnlyCUDAMemoryManager,
+    MemoryInfo,  # noqa: F401
     NumbaCUDAMemoryManager,
     set_memory_manager,
 )
@@ -104,7 +105,7 @@ class Driver(ObjectCalls, MemoryCalls):
         return len(_device.devices())
 
     def get_device(self, devnum=0):
-        return _context.gpus[devnum]
+        return _device_selection.gpus[devnum]
 
     def list_devices(self):
         return list(_device.devices())
@@ -120,7 +121,7 @@ class Driver(ObjectCalls, MemoryCalls):
 
     def pop_active_context(self):
         """Leaves the current context; returns its handle, or None when there was none."""
-        device = _context.gpus.current
+        device = _device_selection.gpus.current
         if device is None:
             return None
         context = device.get_primary_context()
@@ -142,7 +143,7 @@ class _ActiveContext:
     """`with driver.get_active_context() as active:` what is current in this host thread."""
 
     def __enter__(self):
-        device = _context.gpus.current
+        device = _device_selection.gpus.current
         self.devnum = None if device is None else device.id
         self.context_handle = None if device is None else device.get_primary_context().handle
         return self

@@ -1,6 +1,6 @@
 """numba.cuda.cudadrv.ndarray's name."""
 
-from cudasim.driver.context import current_context
+from cudasim.driver.device_selection import current_context
 from cudasim.memory.device_memory import host_memory_size
 
 

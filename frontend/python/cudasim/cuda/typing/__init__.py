@@ -1,16 +1,7 @@
 """numba.cuda.typing: signatures."""
 
 from cudasim import types as _types
-
-
-def signature(return_type, *args):
-    """The signature of a function: Numba's own where numba has been imported."""
-    numba_types = _types.real_numba_types()
-    if numba_types is not None:
-        from numba.core.typing import signature as numba_signature
-
-        return numba_signature(return_type, *args)
-    return _types.Signature(return_type, args)
+from cudasim.type_system.signatures import signature
 
 
 def __getattr__(name):

@@ -1,15 +1,8 @@
 """numba.cuda.typing.typeof: the type that a value has as an argument of a kernel, or as a constant in one."""
 
-import enum as _enum
-
 import numpy as _np
 
-
-class Purpose(_enum.Enum):
-    """What the type is for; cudasim gives the same for both."""
-
-    argument = 1
-    constant = 2
+from cudasim.type_system.registered_types import Purpose
 
 
 def typeof(val, purpose=Purpose.argument):
@@ -19,7 +12,7 @@ def typeof(val, purpose=Purpose.argument):
     :raises ValueError: for what has no type
     """
     from cudasim import types
-    from cudasim.launch.arguments import type_name
+    from cudasim.type_system.typeof import type_name
 
     name = _only_constant(val)
     return types.public(type_name(val) if name is None else name)

@@ -4,7 +4,7 @@ calls are checked as the driver checks them and do nothing else.
 
 import contextlib
 
-from cudasim.driver.context import current_device
+from cudasim.device.current import current_device
 
 
 def profile_start():
