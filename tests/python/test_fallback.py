@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cudasim import cuda, errors, options
-from cudasim.cuda.kernel import CompiledKernel
+from cudasim.launch.kernel import CompiledKernel
 from python_mode_required import skip_module_without_python_mode
 
 skip_module_without_python_mode()

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from cudasim import cuda, options
-from cudasim.cuda import kernel as kernel_module
+from cudasim.launch import kernel as kernel_module
 from cudasim.errors import KernelTimeoutError
 from python_mode_required import needs_python_mode
 
@@ -232,7 +232,7 @@ def test_control_c_ends_the_wait_for_another_threads_launch(run):
 
 
 def test_several_host_threads_show_their_progress():
-    from cudasim import _progress
+    from cudasim.reports import progress
 
     shown = []
 
@@ -252,12 +252,12 @@ def test_several_host_threads_show_their_progress():
                 assert time.monotonic() - begin < 30
                 endless[1, 1](np.zeros(1))
 
-    before = _progress.shown_as
-    _progress.shown_as = lambda kernel, mode: lambda blocks: Display()
+    before = progress.shown_as
+    progress.shown_as = lambda kernel, mode: lambda blocks: Display()
     try:
         with options.override(time_limit=2.2):
             in_threads(work, 2)
     finally:
-        _progress.shown_as = before
+        progress.shown_as = before
         options.set()  # plans that refer to Display are made anew
     assert len(set(shown)) == 2

@@ -14,7 +14,8 @@ import threading
 
 import pytest
 from conftest import clean_environment
-from cudasim import _progress, options
+from cudasim import options
+from cudasim.reports import progress as _progress
 from python_mode_required import needs_python_mode
 
 LONG = """

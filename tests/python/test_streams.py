@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from cudasim import cuda, options
-from cudasim.cuda import stream_work
+from cudasim.streams import stream_work
 from cudasim.errors import CudaAPIError
 from python_mode_required import needs_python_mode
 

@@ -496,5 +496,8 @@ def documentation():
     return "\n".join(lines) + "\n"
 
 
+tracebacks.show_package_frames_where(lambda: get("full_traceback"))
+
+
 if __name__ == "__main__":
     print(documentation(), end="")

@@ -42,17 +42,6 @@ def auto_device(obj, stream=0, copy=True, user_explicit=False):
     return array, True
 
 
-def as_device_or_contiguous(obj):
-    """What can be assigned to a part of a device array: a device array, or a contiguous host array."""
-    if isinstance(obj, DeviceNDArray):
-        return obj
-    if is_cuda_array(obj):
-        return as_cuda_array(obj)
-    host = np.asanyarray(obj)
-    check_contiguous(host)
-    return host
-
-
 def prepare_shape_strides_dtype(shape, strides, dtype, order):
     """Shape and strides as tuples (contiguous in that order unless given), and the numpy.dtype."""
     shape, dtype = shape_tuple(shape), np.dtype(dtype)

@@ -9,7 +9,8 @@ import numpy as np
 
 from cudasim import _numba_config, errors
 from cudasim.memory.device_array import DeviceNDArray
-from cudasim.memory.device_contents import DeviceContents, origin
+from cudasim.memory.device_contents import DeviceContents, origin, register_foreign_arrays
+from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.array_layout import contiguous_strides, extent_in_bytes, shape_tuple
 from cudasim.type_system.typeof import register_protocol, type_name
 
@@ -33,6 +34,17 @@ def as_cuda_array(obj, sync=True):
 def as_device_array(obj):
     """The object itself if it is a device array, else a device array over its memory."""
     return obj if isinstance(obj, DeviceNDArray) else as_cuda_array(obj)
+
+
+def as_device_or_contiguous(obj):
+    """What can be assigned to a part of a device array: a device array, or a contiguous host array."""
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if is_cuda_array(obj):
+        return as_cuda_array(obj)
+    host = np.asanyarray(obj)
+    check_contiguous(host)
+    return host
 
 
 def from_cuda_array_interface(desc, owner=None, sync=True):
@@ -93,3 +105,4 @@ def check_reachable(array, what):
 
 
 register_protocol(is_cuda_array, lambda array: type_name(as_cuda_array(array, sync=False)))
+register_foreign_arrays(as_cuda_array)

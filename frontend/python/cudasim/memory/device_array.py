@@ -74,7 +74,7 @@ class DeviceNDArray(DeviceContents):
 
     def setitem(self, key, value, stream=0):
         """self[key] = value"""
-        from cudasim.memory.array_functions import as_device_or_contiguous
+        from cudasim.memory.array_interface import as_device_or_contiguous
 
         target = self._select(key, stream)
         value = as_device_or_contiguous(value)

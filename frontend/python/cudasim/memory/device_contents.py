@@ -8,6 +8,8 @@ What numba.cuda refuses (copies between different strides, transposing three axe
 
 import gc
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +52,23 @@ class DeviceNDArrayBase:
     @property
     def T(self):  # noqa: N802 - NumPy's name
         return self.transpose()
+
+_make_ipc_handle = None  # (handle of the memory, description of the array) → IpcArrayHandle; ipc.py registers it
+
+
+def register_ipc_handles(make: Callable[[Any, dict], Any]) -> None:
+    """:param make: (handle of the memory, shape, strides and dtype of the array) → what another process opens"""
+    global _make_ipc_handle
+    _make_ipc_handle = make
+
+
+_as_device_array = None  # object with __cuda_array_interface__ → DeviceNDArray; array_interface.py registers it
+
+
+def register_foreign_arrays(view: Callable[[Any], "DeviceContents"]) -> None:
+    """:param view: an object with __cuda_array_interface__ → a device array over its memory"""
+    global _as_device_array
+    _as_device_array = view
 
 
 class DeviceContents(DeviceNDArrayBase):
@@ -206,14 +225,12 @@ class DeviceContents(DeviceNDArrayBase):
 
     def get_ipc_handle(self):
         """A handle by which another process opens this array's memory (ipc.py)."""
-        from cudasim.memory.ipc import IpcArrayHandle
-
         if any(stride < 0 for stride in self.strides):
             raise NotImplementedError(
                 f"an array with negative strides {self.strides} cannot be shared; share the array that this is a view of"
             )
         handle = current_context().get_ipc_handle(self.gpu_data)
-        return IpcArrayHandle(handle, {"shape": self.shape, "strides": self.strides, "dtype": self.dtype})
+        return _make_ipc_handle(handle, {"shape": self.shape, "strides": self.strides, "dtype": self.dtype})
 
     def lies_in_device_memory(self):
         """Whether all its elements lie in one live allocation."""
@@ -314,9 +331,7 @@ class DeviceContents(DeviceNDArrayBase):
         stream = self._default_stream(stream)
         if not isinstance(ary, DeviceContents):
             if hasattr(ary, "__cuda_array_interface__") and not isinstance(ary, np.ndarray):
-                from cudasim.memory.array_interface import as_cuda_array
-
-                ary = as_cuda_array(ary)
+                ary = _as_device_array(ary)
             else:
                 ary = np.asarray(ary)
         if ary.size == 0:

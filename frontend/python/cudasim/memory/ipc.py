@@ -11,6 +11,7 @@ import numpy as np
 
 from cudasim.device.driver_binding import CUipcMemHandle
 from cudasim.memory import ipc_memory
+from cudasim.memory.device_contents import register_ipc_handles
 from cudasim.memory.memory_calls import calls
 from cudasim.type_system.array_layout import element_count
 
@@ -139,3 +140,6 @@ def open_ipc_array(handle, shape, dtype, strides=None, offset=0):
         yield array
     finally:
         opened.close()
+
+
+register_ipc_handles(IpcArrayHandle)

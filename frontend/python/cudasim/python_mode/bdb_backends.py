@@ -12,7 +12,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any, Optional
 
-from cudasim import _pyfiber, _tracing
+from cudasim import _pyfiber
+from cudasim.launch import tracing
 
 #: The name under which bdb registers at sys.monitoring.
 _TOOL = "bdbtracer"
@@ -20,14 +21,14 @@ _TOOL = "bdbtracer"
 
 def uses_monitoring() -> bool:
     """Whether a bdb.Bdb, on whichever thread, uses sys.monitoring."""
-    return _tracing.monitoring_debugger() == _TOOL
+    return tracing.monitoring_debugger() == _TOOL
 
 
 def monitoring_debugger() -> Optional[Any]:
     """The bdb.Bdb that watches the lines of this thread of the host with sys.monitoring, None without one."""
     if not uses_monitoring():
         return None
-    tracer = getattr(_tracing.debuggers_callback(), "__self__", None)
+    tracer = getattr(tracing.debuggers_callback(), "__self__", None)
     debugger = getattr(getattr(tracer, "_tracefunc", None), "__self__", None)
     own = getattr(tracer, "_tracing_thread", None) is threading.current_thread()
     return debugger if own and getattr(debugger, "monitoring_tracer", None) is tracer else None

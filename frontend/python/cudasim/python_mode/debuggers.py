@@ -9,9 +9,11 @@ import contextlib
 import sys
 import threading
 
-from cudasim import _progress, _pyfiber, _tracing
+from cudasim import _pyfiber
+from cudasim.launch import tracing
 from cudasim.python_mode import bdb_backends, tracers
 from cudasim.python_mode.reach import reachable_functions
+from cudasim.reports import progress
 
 
 @contextlib.contextmanager
@@ -27,7 +29,7 @@ def attached():
         with bdb_backends.hosts_debugger_kept(pdb.Pdb), _trace_handed_on() as thread_tracer:
             yield thread_tracer
     finally:
-        _progress.hand_to_debugger(False)
+        progress.hand_to_debugger(False)
 
 
 @contextlib.contextmanager
@@ -130,7 +132,7 @@ def _prepare_pdb():
     def setup(debugger, *args):
         vars(debugger)["_cudasim_place"] = place = tracers.where()
         if place is not None:
-            _progress.hand_to_debugger(True)
+            progress.hand_to_debugger(True)
         return stops(debugger, *args)
 
     def set_return(debugger, frame):
@@ -145,12 +147,12 @@ def _prepare_pdb():
 
 
 def wants_lines_of(function):
-    """Whether the debugger or tool that watches lines (cudasim._tracing) wants to see those of a kernel."""
+    """Whether the debugger or tool that watches lines (cudasim.launch.tracing) wants to see those of a kernel."""
     codes = [known.__code__ for known in reachable_functions(function) if hasattr(known, "__code__")]
     debugger = bdb_backends.monitoring_debugger() or getattr(sys.gettrace(), "__self__", None)
     if _is_bdb(debugger):
         return _steps(debugger) or any(_breaks_in(debugger, code) for code in codes)  # a step goes into the kernel
-    others_watch = sys.gettrace() is not None or _tracing.monitoring_tools()
+    others_watch = sys.gettrace() is not None or tracing.monitoring_tools()
     if not others_watch and bdb_backends.uses_monitoring():
         return False  # a debugger of another thread of the host
     pydevd = tracers.pydevd_of(threading.gettrace()) if others_watch else tracers.monitoring_pydevd()

@@ -16,6 +16,7 @@ import re
 import sys
 import types
 import weakref
+from collections.abc import Callable
 from functools import lru_cache
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -166,11 +167,19 @@ def _is_package_frame(traceback):
     return is_package_code(traceback.tb_frame.f_code)
 
 
+def _shows_all():
+    return False
+
+
+def show_package_frames_where(asked_for: Callable[[], bool]) -> None:
+    """:param asked_for: the value of the option full_traceback, which is a room further up"""
+    global _shows_all
+    _shows_all = asked_for
+
+
 def without_package_frames(traceback):
     """The traceback without this package's frames, unless option full-traceback asks for all."""
-    from cudasim import options
-
-    if options.get("full_traceback"):
+    if _shows_all():
         return traceback
     entries = []
     while traceback is not None:

@@ -1,0 +1,128 @@
+"""The rooms of the Python package (docs/architecture.md): a room imports only from rooms to its left, and no more than three files import
+each other in a circle. Imports inside functions count."""
+
+import ast
+import pathlib
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"
+
+#: From left to right. A room may import itself and what stands to its left.
+ROOMS = [
+    "base", "type_system", "device", "streams", "memory", "compile", "launch", "python_mode", "ufuncs", "driver", "cuda", "programs",
+]  # fmt: skip
+#: Modules that are no folder's: the room that they belong to.
+LOOSE = {
+    "base": ["", "options", "_option_sources", "_option_values", "device_profiles", "_cuda_errors", "errors", "findings",
+             "_numba_config", "_numba_error_classes", "reports"],
+    "type_system": ["types"],
+    "compile": ["cache", "kernel_library"],
+    "programs": ["switch", "command_line", "info", "pytest_plugin", "script_runner", "__main__", "numba_stand_in", "kernel_stages"],
+}  # fmt: skip
+#: `import cudasim` with ENABLE_CUDASIM set installs the switch.
+EXCEPTIONS = {("cudasim", "cudasim.switch")}
+LONGEST_CIRCLE = 3
+#: One hierarchy of classes over several files: names of types are parsed in types.py into what the others define.
+ONE_HIERARCHY = {"types", "type_system.numba_types", "type_system.record_type", "type_system.scalar_types", "type_system.signatures",
+                 "type_system.value_types"}  # fmt: skip
+
+
+def modules():
+    """name → path of every module of the package."""
+    found = {}
+    for path in sorted((PACKAGE / "cudasim").rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def room_of(module):
+    top = module.partition(".")[2].partition(".")[0]
+    for room, names in LOOSE.items():
+        if top in names:
+            return room
+    return top
+
+
+def known(module):
+    """The module of ours that a dotted name is in, or None."""
+    while module and module not in MODULES:
+        module = module.rpartition(".")[0]
+    return module if module.partition(".")[0] == "cudasim" else None
+
+
+#: Extensions, written in C++.
+NATIVE = {"cudasim._native", "cudasim._pyfiber"}
+
+
+def imports_of(module, path):
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {known(alias.name) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module}: relative import"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {known(name) for name in names - NATIVE}
+    return found - {None, module}
+
+
+IMPORTS = {module: imports_of(module, path) for module, path in MODULES.items()}
+
+
+def circles():
+    """Sets of modules that import each other, directly or not (Tarjan's strongly connected components)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(module):
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for other in IMPORTS[module]:
+            if other not in index:
+                visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in stack:
+                low[module] = min(low[module], index[other])
+        if low[module] == index[module]:
+            at = stack.index(module)
+            found.append(set(stack[at:]))
+            del stack[at:]
+
+    for module in MODULES:
+        if module not in index:
+            visit(module)
+    return [circle for circle in found if len(circle) > 1]
+
+
+def test_every_module_is_in_a_room():
+    assert not {module: room_of(module) for module in MODULES if room_of(module) not in ROOMS}
+
+
+def test_a_room_imports_only_from_its_left():
+    wrong = [
+        f"{module} ({room_of(module)}) imports {other} ({room_of(other)})"
+        for module, others in IMPORTS.items()
+        for other in others
+        if ROOMS.index(room_of(other)) > ROOMS.index(room_of(module)) and (module, other) not in EXCEPTIONS
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_more_than_three_files_import_each_other():
+    hierarchy = {f"cudasim.{name}" for name in ONE_HIERARCHY}
+    large = [sorted(circle) for circle in circles() if len(circle) > LONGEST_CIRCLE and circle != hierarchy]
+    assert not large, large
+
+
+def test_rooms_hold_nothing_of_numbas_and_numbas_names_hold_nothing_of_ours():
+    """cuda/ re-exports; whatever has more than re-exports there is named here, with the reason."""
+    ours = {"bf16", "cg", "core", "cudadrv", "extending", "kernels", "libdevice", "libdevicefuncs", "misc", "module_names", "random",
+            "np", "testing", "types", "_xoroshiro_states", "precise_equality", "api", "api_util", "args", "cache_hints", "errors", "fp16",
+            "initialize", "stubs", "typing", "vector_types"}  # fmt: skip
+    for module, path in MODULES.items():
+        top = module.split(".")[2] if module.startswith("cudasim.cuda.") else ""
+        if top and top not in ours:
+            body = ast.parse(path.read_text()).body
+            assert all(isinstance(node, (ast.Expr, ast.Import, ast.ImportFrom)) for node in body), module
