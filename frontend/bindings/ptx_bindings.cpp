@@ -14,7 +14,7 @@ void bind_ptx(py::module_& module) {
     static PyObject* ptx_error = PyErr_NewExceptionWithDoc(
         "cudasim._native.PtxError", "PTX text that is wrong or not supported: the reason and the line.", PyExc_ValueError, nullptr);
     static PyObject* link_error = PyErr_NewExceptionWithDoc(
-        "cudasim._native.LinkError", "Linked code does not fit; _compiler.py makes a LinkerError of it.", PyExc_ValueError, nullptr);
+        "cudasim._native.LinkError", "Linked code does not fit; compiler.py makes a LinkerError of it.", PyExc_ValueError, nullptr);
     module.add_object("PtxError", py::reinterpret_borrow<py::object>(ptx_error));
     module.add_object("LinkError", py::reinterpret_borrow<py::object>(link_error));
     py::register_local_exception_translator([](std::exception_ptr pointer) {

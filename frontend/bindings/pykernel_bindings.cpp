@@ -1,5 +1,5 @@
 // The Python kernel compiler in Python: compile_python(), and SourceError for what it refuses.
-// The Python side (_compiler.py) prepares a dictionary for each function; see function_source().
+// The Python side (compiler.py) prepares a dictionary for each function; see function_source().
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
@@ -25,7 +25,7 @@ std::int64_t wrapped_integer(py::handle value) {
     return static_cast<std::int64_t>(bits);
 }
 
-/// From the tuples that _resolve.py makes: (kind, fields...).
+/// From the tuples that resolve.py makes: (kind, fields...).
 GlobalValue global_value(py::handle description) {
     const auto fields = py::reinterpret_borrow<py::tuple>(description);
     const auto kind = py::cast<std::string>(fields[0]);
@@ -291,7 +291,7 @@ void raise_source_error(const SourceError& error) {
 void bind_pykernel(py::module_& module) {
     source_error_class = PyErr_NewExceptionWithDoc(
         "cudasim._native.SourceError",
-        "A Python kernel cannot be compiled; _compiler.py turns it into numba's class.", PyExc_ValueError,
+        "A Python kernel cannot be compiled; compiler.py turns it into numba's class.", PyExc_ValueError,
         nullptr);
     module.add_object("SourceError", py::reinterpret_borrow<py::object>(source_error_class));
     missing_library_class = PyErr_NewExceptionWithDoc(

@@ -1,4 +1,4 @@
-// What a name from outside the function stands for. Python resolves names by identity (_resolve.py);
+// What a name from outside the function stands for. Python resolves names by identity (resolve.py);
 // here they arrive as data.
 #pragma once
 

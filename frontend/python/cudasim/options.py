@@ -276,10 +276,7 @@ def _parsed(option, text, where):
         reason = f". {refusal} The option {option.name} takes {option.accepts}"
     except (ValueError, TypeError, OverflowError):
         reason = f"; {option.name} takes {option.accepts}"
-    error = OptionError(f"{where}: {shown(text)} is not valid{reason}")
-    # Whoever first needs the option may be deep in the package; the user's line is what matters.
-    tracebacks.hide_package_frames_if_uncaught(error)
-    raise error from None
+    raise tracebacks.without_package_frames_if_uncaught(OptionError(f"{where}: {shown(text)} is not valid{reason}")) from None
 
 
 def _option(name):

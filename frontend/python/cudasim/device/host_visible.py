@@ -1,7 +1,7 @@
 """Host memory that the simulated driver knows: page-locked (pinned), mapped and managed. The one place to ask
 whether host code looks at memory that copies or kernels may still be working on.
 
-Who makes such memory (driver_calls.py) registers it here and forgets it when it is freed or unlocked. Ranges never
+Who makes such memory (memory_calls.py) registers it here and forgets it when it is freed or unlocked. Ranges never
 overlap. Addresses are the same for the host and for kernels.
 """
 

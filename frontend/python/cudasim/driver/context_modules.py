@@ -1,6 +1,6 @@
 """The modules of a context: PTX and linked code, loaded into it, and how many of their blocks a multiprocessor holds.
 
-numba.cuda's names; driver_module.py and driver_function.py do the work.
+numba.cuda's names; driver/module.py and driver/function.py do the work.
 """
 
 

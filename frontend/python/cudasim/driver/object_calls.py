@@ -1,5 +1,5 @@
 """The simulated driver's calls for contexts, modules and streams, by their names in the CUDA Driver API, as programs call
-them beside numba.cuda: `numba.cuda.cudadrv.driver.driver.cuCtxGetCurrent()`. (Those for memory: driver_calls.py.)
+them beside numba.cuda: `numba.cuda.cudadrv.driver.driver.cuCtxGetCurrent()`. (Those for memory: memory_calls.py.)
 
 Handles are the numbers that numba.cuda's objects have as `handle`. Contexts are the devices' primary ones: the simulated
 driver has no others.

@@ -71,7 +71,7 @@ def _place_of(file):
 
 
 def _has_device_array(description):
-    """Whether a constant (_resolve.py) is a device array, or a tuple with one in it."""
+    """Whether a constant (resolve.py) is a device array, or a tuple with one in it."""
     if not isinstance(description, (tuple, list)):
         return False
     return description[:1] == ("device_array",) or any(map(_has_device_array, description))

@@ -5,7 +5,7 @@ manager that is used where no plug-in is set.
     NUMBA_CUDA_MEMORY_MANAGER=my_module     whose _numba_memory_manager is the class
 
 A plug-in gets its memory where it likes, as long as it is the device's: from the simulated driver
-(numba.cuda.cudadrv.driver.driver.cuMemAlloc and its like, driver_calls.py), as a rule a large piece that it shares out.
+(numba.cuda.cudadrv.driver.driver.cuMemAlloc and its like, memory_calls.py), as a rule a large piece that it shares out.
 """
 
 import abc

@@ -1,7 +1,7 @@
 """Tracebacks that end at the kernel's own lines (design rule C2).
 
 A kernel runs as machine code and has no Python frames. For a finding, one function is made per entry of its
-call chain, with the kernel's file name, function name, line and variables (_captured_variables.py); they call each
+call chain, with the kernel's file name, function name, line and variables (captured_variables.py); they call each
 other and the innermost one raises. What pytest, editors and notebooks show is then a traceback like that of a plain Python function.
 Frames of this package are cut out (cudasim._native.FramelessCall and `without_package_frames`).
 """
@@ -211,10 +211,12 @@ def _clean_uncaught_exceptions():
     sys.excepthook = hook
 
 
-def hide_package_frames_if_uncaught(exception: BaseException) -> None:
-    """If nobody handles this exception, `sys.excepthook` prints it without the package's frames."""
+def without_package_frames_if_uncaught(exception: BaseException) -> BaseException:
+    """The exception itself. If nobody handles it, `sys.excepthook` prints it without the package's frames: what first needed the
+    value may be deep in the package."""
     _clean_uncaught_exceptions()
     _shown_without_package_frames.add(exception)
+    return exception
 
 
 def calling_frame():
