@@ -26,6 +26,8 @@ class Match {
         std::vector<py::object> cases;
         for (py::handle each : node.attr("cases")) cases.push_back(py::reinterpret_borrow<py::object>(each));
         std::vector<Statement> otherwise;
+        // Each case lies in the `else` of the one before.
+        if (parts_.depth + cases.size() > parts_.deepest) parts_.refuse_depth(cases[parts_.deepest - parts_.depth].attr("pattern"));
         for (std::size_t i = cases.size(); i-- > 0;) otherwise = one_case(cases[i], std::move(otherwise));
         for (Statement& statement : otherwise) result.body.push_back(std::move(statement));
         if (!refused_.text.empty()) return refused_;
@@ -55,7 +57,8 @@ class Match {
     }
 
     /// Whether the subject is what the pattern says; captures on the way.
-    Expression condition(py::handle pattern) {
+    Expression condition(py::handle pattern, std::size_t depth = 0) {
+        if (parts_.depth + ++depth > parts_.deepest) parts_.refuse_depth(pattern);
         const Location place = parts_.place(pattern);
         if (is(pattern, "MatchValue"))
             return comparison(Operator::equal, parts_.expression(pattern.attr("value")));
@@ -67,7 +70,7 @@ class Match {
         }
         if (is(pattern, "MatchOr")) {
             Expression any{.kind = ExpressionKind::logical_or, .location = place};
-            for (py::handle each : pattern.attr("patterns")) any.operands.push_back(condition(each));
+            for (py::handle each : pattern.attr("patterns")) any.operands.push_back(condition(each, depth));
             return any;
         }
         if (is(pattern, "MatchAs")) {
@@ -75,7 +78,7 @@ class Match {
             if (name.is_none()) return {.kind = ExpressionKind::boolean, .location = place, .integer = 1};
             Expression captured = capture(py::cast<std::string>(name), place);
             if (inner.is_none()) return captured;
-            return join(ExpressionKind::logical_and, condition(inner), std::move(captured));
+            return join(ExpressionKind::logical_and, condition(inner, depth), std::move(captured));
         }
         const char* kind = is(pattern, "MatchMapping") ? "a mapping"
                            : is(pattern, "MatchClass") ? "a class"

@@ -4,6 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct MatchParts {
     std::function<pykernel::Expression(pybind11::handle)> expression;
     std::function<std::vector<pykernel::Statement>(pybind11::handle)> body;
     std::function<pykernel::Location(pybind11::handle)> place;
+    std::size_t depth = 0;    ///< of the statement in the syntax tree
+    std::size_t deepest = 0;  ///< what lies deeper is refused
+    std::function<void(pybind11::handle)> refuse_depth;
 };
 
 /// @param node ast.Match. Patterns of sequences, mappings and classes become an unsupported construct.

@@ -10,6 +10,7 @@
 #include "frontend/bindings/host_poll.h"
 #include "frontend/bindings/python_syntax.h"
 #include "frontend/pykernel/compile.h"
+#include "frontend/pykernel/program.h"
 #include "simulator/execution/launch_memory.h"
 #include "simulator/libdevice/signatures.h"
 
@@ -116,10 +117,12 @@ Choice choice(const py::tuple& fields) {
 /// dotted name → description; defaults: descriptions; signatures: (argument types, result type or "").
 FunctionSource function_source(const py::dict& function, const image::Cancellation* cancellation) {
     FunctionSource source;
-    source.syntax = function_from_python(function["node"], py::cast<int>(function["line_offset"]), cancellation);
     source.file = py::cast<std::string>(function["file"]);
     source.first_line = py::cast<int>(function["first_line"]);
     source.lines = py::cast<std::vector<std::string>>(function["lines"]);
+    source.syntax = Program::in_source(source, [&] {
+        return function_from_python(function["node"], py::cast<int>(function["line_offset"]), cancellation);
+    });
     for (const auto& [name, value] : py::cast<py::dict>(function["globals"])) {
         source.globals.emplace(py::cast<std::string>(name), global_value(value));
     }

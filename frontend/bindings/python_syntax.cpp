@@ -1,11 +1,13 @@
 // See python_syntax.h. Node classes are told apart by their names: https://docs.python.org/3/library/ast.html
 #include "frontend/bindings/python_syntax.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
 #include "frontend/bindings/match_syntax.h"
 #include "frontend/bindings/released_gil.h"
+#include "frontend/pykernel/source_error.h"
 
 namespace cudasim::bindings {
 namespace {
@@ -94,10 +96,21 @@ Operator operator_of(std::string_view name) {
     return operators.at(name);
 }
 
+/// Statements and expressions inside each other; CPython 3.11 itself compiles 3,000 levels. Everything that walks the tree
+/// recurses.
+constexpr std::size_t deepest_syntax = 5000;
+/// Of the stack, for each level: more than any such walk takes.
+constexpr std::size_t bytes_of_level = 16 << 10;
+
+std::size_t deepest_here() {
+    const std::size_t bytes = image::remaining_stack();
+    return bytes == 0 ? deepest_syntax : std::min(deepest_syntax, bytes / bytes_of_level);
+}
+
 class Converter {
   public:
     Converter(int line_offset, const image::Cancellation* cancellation)
-        : line_offset_(line_offset), cancellation_(cancellation) {}
+        : line_offset_(line_offset), cancellation_(cancellation), deepest_(deepest_here()) {}
 
     FunctionSyntax function(py::handle node) {
         FunctionSyntax result;
@@ -156,8 +169,29 @@ class Converter {
         return result;
     }
 
+    /// One level of the tree, while its node is converted.
+    class Level {
+      public:
+        Level(Converter& converter, py::handle node) : converter_(converter) {
+            if (++converter_.depth_ > converter_.deepest_) converter_.refuse_depth(node);
+            if (converter_.cancellation_ && ++converter_.nodes_ % 2048 == 0) converter_.let_others_in();
+        }
+        ~Level() { --converter_.depth_; }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+
+      private:
+        Converter& converter_;
+    };
+
+    [[noreturn]] void refuse_depth(py::handle node) const {
+        refuse_unsupported("statements and expressions nested more than " + std::to_string(deepest_) +
+                               " deep are not compiled: give the inner ones names, or write a loop",
+                           place(node));
+    }
+
     Statement statement(py::handle node) {
-        if (cancellation_ && ++statements_ % 256 == 0) let_others_in();
+        const Level level(*this, node);
         const std::string_view kind = class_name(node);
         Statement result{.location = place(node)};
         auto value = [&](StatementKind statement_kind, const char* name = "value") {
@@ -216,7 +250,10 @@ class Converter {
         } else if (kind == "Match") {
             return match_statement(node, {.expression = [this](py::handle each) { return expression(each); },
                                           .body = [this](py::handle each) { return block(each, "body"); },
-                                          .place = [this](py::handle each) { return place(each); }});
+                                          .place = [this](py::handle each) { return place(each); },
+                                          .depth = depth_,
+                                          .deepest = deepest_,
+                                          .refuse_depth = [this](py::handle each) { refuse_depth(each); }});
         } else if (kind == "Pass" || kind == "Break" || kind == "Continue") {
             result.kind = kind == "Pass"    ? StatementKind::pass
                           : kind == "Break" ? StatementKind::break_
@@ -247,6 +284,7 @@ class Converter {
 
     /// `a, [b, *c]` on the left of `=`.
     Expression target(py::handle node) {
+        const Level level(*this, node);
         const std::string_view kind = class_name(node);
         if (kind == "Starred") {
             Expression result{.kind = ExpressionKind::starred, .location = place(node)};
@@ -260,6 +298,7 @@ class Converter {
     }
 
     Expression expression(py::handle node) {
+        const Level level(*this, node);
         const std::string_view kind = class_name(node);
         Expression result{.location = place(node)};
         auto children = [&](ExpressionKind expression_kind, std::initializer_list<const char*> names) {
@@ -386,7 +425,8 @@ class Converter {
 
     int line_offset_;
     const image::Cancellation* cancellation_;
-    std::size_t statements_ = 0;
+    const std::size_t deepest_;
+    std::size_t depth_ = 0, nodes_ = 0;
 };
 
 }  // namespace

@@ -43,9 +43,9 @@ void FunctionEmitter::run() {
     find_unassigned();
     bind_parameters();
     for (BlockId id : graph_.order) {
-        module.program.request.check_cancelled();
         builder.SetInsertPoint(blocks_[id]);
         for (ValueId value : graph_.blocks[id].instructions) {
+            module.program.request.check_cancelled();
             if (value == graph_.blocks[id].instructions.back()) {
                 set_location(graph_.instructions[value].location);
                 convert_for_phis(id);

@@ -5,10 +5,15 @@
 namespace cudasim::pykernel {
 
 std::string dotted_name(const Expression& syntax) {
-    if (syntax.kind == ExpressionKind::name) return syntax.text;
-    if (syntax.kind != ExpressionKind::attribute) return {};
-    const std::string prefix = dotted_name(syntax.operands[0]);
-    return prefix.empty() ? prefix : prefix + "." + syntax.text;
+    constexpr int longest = 100;  // names; no global has as many, and longer chains would take quadratic time
+    const Expression* root = &syntax;
+    for (int names = 1; root->kind == ExpressionKind::attribute; ++names) {
+        if (names == longest) return {};
+        root = &root->operands[0];
+    }
+    if (root->kind != ExpressionKind::name) return {};
+    if (root == &syntax) return syntax.text;
+    return dotted_name(syntax.operands[0]) + "." + syntax.text;
 }
 
 [[noreturn]] static void refuse_global(const GlobalValue& value, const std::string& name, Location location) {

@@ -53,11 +53,13 @@ class Inference {
         find_reachable();
         for (BlockId id : graph_.order) {
             if (!reachable_[id]) continue;
-            program_.request.check_cancelled();
             for (const Phi& phi : graph_.blocks[id].phis)
                 changed |= update(graph_.versions[phi.version].type, join(id, phi));
             expand_spread_arguments(program_, graph_, id);
-            for (ValueId value : graph_.blocks[id].instructions) changed |= step(graph_.instructions[value]);
+            for (ValueId value : graph_.blocks[id].instructions) {
+                program_.request.check_cancelled();
+                changed |= step(graph_.instructions[value]);
+            }
         }
         changed |= update(specialisation_.result, return_type());
         graph_.return_type = specialisation_.result;

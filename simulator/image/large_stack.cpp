@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 
@@ -64,15 +65,26 @@ class BlockedSignals {
 /// a stack of this size must do.
 constexpr std::size_t sufficient_stack = 4 * mebibyte;
 
+struct Stack {
+    std::uintptr_t lowest = 0;
+    std::size_t size = 0;
+};
+
+/// The calling thread's.
+Stack own_stack() {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+    void* lowest = nullptr;
+    Stack stack;
+    if (pthread_attr_getstack(&attributes, &lowest, &stack.size) == 0) stack.lowest = reinterpret_cast<std::uintptr_t>(lowest);
+    pthread_attr_destroy(&attributes);
+    return stack;
+}
+
 bool must_do_without_thread() {
     rlimit limit{};
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-    pthread_attr_t attributes;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
-    std::size_t size = 0;
-    pthread_attr_getstacksize(&attributes, &size);
-    pthread_attr_destroy(&attributes);
-    return size >= sufficient_stack;
+    return own_stack().size >= sufficient_stack;
 }
 
 bool start(pthread_t& thread, Task& task) {
@@ -109,6 +121,12 @@ void on_large_stack(const std::function<void(const Cancellation&)>& work, const 
     wait_for(task, poll);
     pthread_join(thread, nullptr);
     if (task.thrown) std::rethrow_exception(task.thrown);
+}
+
+std::size_t remaining_stack() {
+    const Stack stack = own_stack();
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    return here > stack.lowest && here - stack.lowest <= stack.size ? here - stack.lowest : 0;
 }
 
 }  // namespace cudasim::image

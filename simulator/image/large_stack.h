@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 
 namespace cudasim::image {
@@ -31,5 +32,8 @@ using HostPoll = std::function<bool(double seconds)>;
 /// Runs `work` and returns when it is over, with what it threw. Where no thread can be had it runs on this one, without
 /// polls.
 void on_large_stack(const std::function<void(const Cancellation&)>& work, const HostPoll& poll = {});
+
+/// What the calling thread may still put on its stack, in bytes; 0 when that is not known.
+[[nodiscard]] std::size_t remaining_stack();
 
 }  // namespace cudasim::image

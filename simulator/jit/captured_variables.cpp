@@ -30,6 +30,8 @@ constexpr std::size_t most_elements = 64;
 /// Bounds for huge kernels, which get no values beyond: bits of the data flow, values that captures mention.
 constexpr std::uint64_t most_bits = 1 << 26;
 constexpr std::size_t most_operands = 50000;
+/// And variables that captures describe, with or without values.
+constexpr std::size_t most_descriptions = 200'000;
 
 FunctionCallee capture_function(Module& module) {
     auto& context = module.getContext();
@@ -167,6 +169,7 @@ class CaptureBuilder {
         SmallVector<Value*, 16> operands{builder.getInt32(static_cast<std::uint32_t>(compilation_.capture_calls.size()))};
         const std::vector<Frame> frames = frames_at(at.getDebugLoc().get());
         for (const unsigned index : assigned.possibly.set_bits()) {
+            if (descriptions_ >= most_descriptions) break;
             const Slot& slot = variables_.slots()[index];
             for (std::uint32_t frame = 0; frame < frames.size(); ++frame) {
                 if (frames[frame].inlined_at != slot.inlined_at || frames[frame].function != slot.variable->getScope()->getSubprogram())
@@ -182,6 +185,7 @@ class CaptureBuilder {
             }
         }
         operands_ += operands.size();
+        descriptions_ += described.size();
         compilation_.capture_calls.push_back(std::move(described));
         CallInst* call = builder.CreateCall(capture_function(*function_.getParent()), operands);
         call->addFnAttr(Attribute::NoMerge);
@@ -282,7 +286,7 @@ class CaptureBuilder {
     VariableSlots variables_;
     std::vector<AllocaInst*> flags_;  ///< by slot
     std::map<const DIType*, std::uint32_t> types_;
-    std::size_t operands_ = 0;
+    std::size_t operands_ = 0, descriptions_ = 0;
 };
 
 }  // namespace

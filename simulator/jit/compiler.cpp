@@ -163,7 +163,7 @@ CachedKernel finish_large(Compilation& compilation, const std::string& key, std:
 
 std::shared_ptr<const CompiledKernel> compile(const image::KernelImage& image, std::string_view kernel,
                                               const CompileOptions& options, const image::Cancellation& cancellation) {
-    auto lock = lock_compiler();
+    auto lock = lock_compiler(cancellation);
     ObjectCache& cache = ObjectCache::instance();
     const std::string key = cache.is_on() ? cache_key(image, kernel, options) : std::string();
     if (auto known = cached(cache, key)) return known;

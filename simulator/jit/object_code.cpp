@@ -17,6 +17,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/host_symbols.h"
@@ -186,12 +188,26 @@ class LinkedKernel final : public CompiledKernel {
 
 }  // namespace
 
-std::unique_lock<std::mutex> lock_compiler() {
+static std::mutex& compiler_mutex() {
     // A child of fork() has only the thread that forked: nobody would ever unlock what another one held.
     static auto* mutex = new std::mutex;
     [[maybe_unused]] static const int registered =
         pthread_atfork([] { mutex->lock(); }, [] { mutex->unlock(); }, [] { mutex->unlock(); });
-    return std::unique_lock(*mutex);
+    return *mutex;
+}
+
+std::unique_lock<std::mutex> lock_compiler() {
+    return std::unique_lock(compiler_mutex());
+}
+
+std::unique_lock<std::mutex> lock_compiler(const image::Cancellation& cancellation) {
+    std::unique_lock lock(compiler_mutex(), std::try_to_lock);
+    while (!lock.owns_lock()) {
+        cancellation.check();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        (void)lock.try_lock();
+    }
+    return lock;
 }
 
 const std::string& host_processor() {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "simulator/image/large_stack.h"
 #include "simulator/jit/compilation.h"
 #include "simulator/jit/optimiser.h"
 
@@ -18,6 +19,8 @@ namespace cudasim::jit {
 
 /// Held for a whole compilation: LLVM's TargetMachine is not thread-safe. fork() waits for it.
 [[nodiscard]] std::unique_lock<std::mutex> lock_compiler();
+/// The same for who may be told not to wait any longer. @throws image::Cancelled
+[[nodiscard]] std::unique_lock<std::mutex> lock_compiler(const image::Cancellation& cancellation);
 
 /// The host CPU with all its features. FMA only as the options say (V5).
 [[nodiscard]] llvm::TargetMachine& host_machine(const CompileOptions& options);

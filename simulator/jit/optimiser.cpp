@@ -12,6 +12,8 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "simulator/jit/slot_promotion.h"
+
 namespace cudasim::jit {
 namespace {
 
@@ -51,6 +53,9 @@ class Analyses {
 }  // namespace
 
 void promote_locals(Compilation& compilation, TargetMachine& machine) {
+    for (Function& function : *compilation.module) {
+        if (!function.isDeclaration()) promote_slots(function);
+    }
     Analyses analyses(compilation, machine, {});
     FunctionPassManager passes;
     passes.addPass(SROAPass(SROAOptions::PreserveCFG));

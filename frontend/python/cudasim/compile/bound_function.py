@@ -9,10 +9,17 @@ tracebacks see the user's source. Without source it is a function that calls the
 """
 
 import ast
-import copy
 import types
 
-from cudasim.compile.kernel_source import KernelSource, SourceNotAvailable, give_source, parse, source_of
+from cudasim.compile.kernel_source import (
+    KernelSource,
+    SourceNotAvailable,
+    compile_tree,
+    copied,
+    give_source,
+    parse,
+    source_of,
+)
 
 
 def bind(function, values):
@@ -45,7 +52,7 @@ def _left(function, values):
 
 
 def _compiled(function, source, values):
-    node = copy.deepcopy(source.node)
+    node = copied(source.node)
     left, defaults = _left(function, values)
     _drop_parameters(node, left, defaults)
     assigned = {child.id for child in ast.walk(node)
@@ -89,12 +96,12 @@ def _assignment(node, name, outer):
 
 def _code(node, source, function, cells):
     """The function's new code object: compiled inside a function whose parameters are the names of its closure."""
-    inner = copy.deepcopy(node)
+    inner = copied(node)
     shell = parse(f"def shell({', '.join(cells)}): pass")
     body = inner if isinstance(inner, ast.FunctionDef) else ast.copy_location(ast.Expr(inner), inner)
     shell.body[0].body = [body]
     ast.increment_lineno(body, source.line_offset)
-    code = compile(shell, source.file, "exec", dont_inherit=True)
+    code = compile_tree(shell, source.file)
     for name in ("shell", function.__code__.co_name):
         code = next(each for each in code.co_consts if isinstance(each, types.CodeType) and each.co_name == name)
     return code

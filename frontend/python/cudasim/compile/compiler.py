@@ -3,14 +3,13 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 
 import ast
 import builtins
-import copy
 import re
 
 from cudasim import _native, errors, findings, options
 from cudasim._cuda_errors import LinkerError
 from cudasim.compile import overloads
 from cudasim.compile.frozen_constants import frozen_constants
-from cudasim.compile.kernel_source import SourceNotAvailable, source_of
+from cudasim.compile.kernel_source import SourceNotAvailable, copied, source_of
 from cudasim.compile.linked_code import images_of
 from cudasim.compile.resolve import describe, globals_of
 from cudasim.kernel_library import LibraryFunction, named
@@ -269,7 +268,7 @@ class _Program:
 
 
 def _without_first_parameter(node):
-    node = copy.deepcopy(node)
+    node = copied(node)
     (node.args.posonlyargs or node.args.args).pop(0)
     return node
 
@@ -289,21 +288,21 @@ DEBUGGER_CALLS = frozenset(("breakpoint", "set_trace", "wait_for_client"))
 _DEBUGGERS = frozenset(("pdb", "pudb", "ipdb", "debugpy", "IPython", "pydevd", "rpdb", "web_pdb", "celery"))
 
 
-class _DebuggerStripper(ast.NodeTransformer):
-    def visit_Expr(self, node):  # noqa: N802 - ast's name
-        function = node.value.func if isinstance(node.value, ast.Call) else None
-        name = getattr(function, "id", None) or getattr(function, "attr", None)
-        return ast.copy_location(ast.Pass(), node) if name in DEBUGGER_CALLS else node
-
-    def _import(self, node):
-        module = getattr(node, "module", None) or node.names[0].name
-        return ast.copy_location(ast.Pass(), node) if module.partition(".")[0] in _DEBUGGERS else node
-
-    visit_Import = visit_ImportFrom = _import  # noqa: N815 - ast's names
-
-
 def _stripped(node):
-    return _DebuggerStripper().visit(copy.deepcopy(node))
+    """A copy without the statements that call or import debuggers."""
+    copy = copied(node)
+    for each in ast.walk(copy):
+        for statements in (value for _, value in ast.iter_fields(each) if isinstance(value, list)):
+            statements[:] = [ast.copy_location(ast.Pass(), one) if _is_for_debugger(one) else one for one in statements]
+    return copy
+
+
+def _is_for_debugger(statement):
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        module = getattr(statement, "module", None) or statement.names[0].name
+        return module.partition(".")[0] in _DEBUGGERS
+    function = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
+    return (getattr(function, "id", None) or getattr(function, "attr", None)) in DEBUGGER_CALLS
 
 
 def _without_source(error, function):

@@ -9,7 +9,7 @@ import ast
 
 import numpy as np
 
-from cudasim.compile.resolve import describe, look_up
+from cudasim.compile.resolve import describe, dotted_name, look_up
 from cudasim.reports.user_warnings import warn_at
 
 _FROZEN_KINDS = {"integer", "real", "complex", "date", "boolean", "tuple", "array", "device_array", "record", "text"}
@@ -41,7 +41,7 @@ class FrozenConstant:
         """Says so, at the line that uses it first."""
         self.warned = True
         lines = [node.lineno for node in ast.walk(self.source.node)
-                 if isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) == self.name]
+                 if isinstance(node, (ast.Name, ast.Attribute)) and dotted_name(node) == self.name]
         line = min(lines, default=self.source.node.lineno) + self.source.line_offset
         warn_at(
             "changed-constant",

@@ -22,15 +22,51 @@ def _renew_lock():
 os.register_at_fork(after_in_child=_renew_lock)
 
 
-def parse(text):
-    """ast.parse by one thread at a time: CPython 3.11 counts the depth of trees for all threads together, and raises
-    SystemError when a garbage collection lets another thread in (https://github.com/python/cpython/issues/106905)."""
-    with _parsing:
-        return _native.call_on_large_stack(ast.parse, text)
-
-
 class SourceNotAvailable(Exception):
     """The text of a function cannot be found; says why and what to do."""
+
+
+def parse(text):
+    """ast.parse by one thread at a time: CPython 3.11 counts the depth of trees for all threads together, and raises
+    SystemError when a garbage collection lets another thread in (https://github.com/python/cpython/issues/106905).
+
+    :raises SourceNotAvailable: what is nested deeper than CPython's parser goes
+    """
+    with _parsing:
+        try:
+            return _native.call_on_large_stack(ast.parse, text)
+        except (RecursionError, MemoryError) as error:  # both stand for depth (Parser/pegen.h)
+            raise SourceNotAvailable(
+                f"the source is nested too deeply for CPython's own parser ({type(error).__name__}): give the inner "
+                "expressions names, or write a loop") from None  # fmt: skip
+
+
+def compile_tree(tree, file):
+    """The code object of a module's tree. Its depth takes stack, which this thread may not have."""
+    return _native.call_on_large_stack(compile, tree, file, "exec", 0, True)
+
+
+def copied(tree):
+    """A copy of a syntax tree, however deep (copy.deepcopy recurses)."""
+    top = _twin(tree)
+    left = [top]
+    while left:
+        node = left.pop()
+        for name, value in vars(node).items():
+            if isinstance(value, ast.AST):
+                setattr(node, name, child := _twin(value))
+                left.append(child)
+            elif isinstance(value, list):
+                made = [_twin(each) if isinstance(each, ast.AST) else each for each in value]
+                setattr(node, name, made)
+                left.extend(each for each in made if isinstance(each, ast.AST))
+    return top
+
+
+def _twin(node):
+    made = type(node).__new__(type(node))
+    vars(made).update(vars(node))
+    return made
 
 
 class KernelSource:
@@ -163,9 +199,9 @@ def _compiles_to(tree, node, code):
     place = node.lineno, node.end_lineno
     node.lineno = node.end_lineno = 1 << 24  # found by it among all code of the file
     try:
-        program = compile(tree, code.co_filename, "exec", dont_inherit=True)
+        program = compile_tree(tree, code.co_filename)
         made = next(each for each in codes_in(program) if each.co_firstlineno == node.lineno)
-    except (SyntaxError, ValueError, StopIteration):
+    except (SyntaxError, ValueError, StopIteration, RecursionError):
         return False
     finally:
         node.lineno, node.end_lineno = place

@@ -31,6 +31,8 @@ _NUMPY_ALLOCATES = ("array", "arange", "empty", "empty_like", "full", "full_like
 _UNDEFINED = object()
 #: In bytes: TypeTable::characters() of the compiler.
 _LARGEST_CHARACTERS = 1024
+#: Of a dotted name; as in frontend/pykernel/flow_graph_expressions.cpp.
+_MOST_ATTRIBUTES = 99
 _INT64_MIN, _INT64_END, _UINT64_END = -(1 << 63), 1 << 63, 1 << 64
 _BUILTINS = {value: name for name, value in vars(builtins).items()
              if callable(value) and not (isinstance(value, type) and issubclass(value, BaseException))}
@@ -100,11 +102,17 @@ def pointer_function(value):
     """The name of Numba's functions that make arrays of pointers, "carray" or "farray"; None for anything else."""
     known = isinstance(value, python_types.FunctionType) and value.__name__ in ("carray", "farray")
     return value.__name__ if known and value.__module__.endswith(".numpy_support") else None
+def dotted_name(node):
+    """The text of a name, or of attributes of a name; None for another expression."""
+    parts = _dotted(node)
+    return parts and ".".join(parts)
 
 
 def _dotted(node):
     parts = []
     while isinstance(node, ast.Attribute):
+        if len(parts) == _MOST_ATTRIBUTES:
+            return None
         parts.append(node.attr)
         node = node.value
     if not isinstance(node, ast.Name):

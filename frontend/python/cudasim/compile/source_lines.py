@@ -15,6 +15,8 @@ import sys
 import textwrap
 import types
 
+from cudasim import _native
+
 #: Longer texts are not tried, nor more texts, nor longer containers of them than that.
 _MOST_CHARACTERS, _MOST_TEXTS, _MOST_ELEMENTS = 1 << 20, 100, 1000
 #: Their attributes are not looked at.
@@ -29,11 +31,19 @@ _SHARED_NAMES = ("<string>", "<stdin>")
 
 
 def codes_in(code):
-    """A code object and all inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, type(code)):
-            yield from codes_in(constant)
+    """A code object and all inside it.
+
+    From CPython 3.14 on a function's annotations are a function of their own, which nothing in a kernel calls (PEP 649): left out.
+    """
+    left = [code]
+    while left:
+        code = left.pop()
+        yield code
+        left += [
+            constant
+            for constant in reversed(code.co_consts)
+            if isinstance(constant, type(code)) and constant.co_name != "__annotate__"
+        ]
 
 
 def remember_lines(function):
@@ -74,7 +84,7 @@ def _find(code):
 
 def _makes(text, code):
     try:
-        program = compile(text, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True)
+        program = _native.call_on_large_stack(compile, text, code.co_filename, "exec", code.co_flags & _FUTURES, True)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return code in codes_in(program)

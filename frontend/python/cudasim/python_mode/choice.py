@@ -19,6 +19,7 @@ from typing import Optional
 from cudasim import errors, options
 from cudasim._numba_config import poses_as_gpu
 from cudasim.compile.compiler import DEBUGGER_CALLS
+from cudasim.compile.source_lines import codes_in
 from cudasim.launch.kernel import CompiledKernel
 from cudasim.python_mode.reach import names_in, reachable_functions
 from cudasim.reports.tracebacks import OWN_CODE
@@ -150,14 +151,12 @@ def debugger_call(function):
 def _lines_naming(code, name):
     import dis
 
-    line = code.co_firstlineno
-    for step in dis.get_instructions(code):
-        line = getattr(step, "line_number", step.starts_line) or line  # starts_line is a bool from CPython 3.13 on
-        if step.argval == name:
-            yield line
-    for constant in code.co_consts:
-        if isinstance(constant, python_types.CodeType):
-            yield from _lines_naming(constant, name)
+    for each in codes_in(code):
+        line = each.co_firstlineno
+        for step in dis.get_instructions(each):
+            line = getattr(step, "line_number", step.starts_line) or line  # starts_line is a bool from CPython 3.13 on
+            if step.argval == name:
+                yield line
 
 
 def kernel_for_tracer(dispatcher, kernel, argument_types):

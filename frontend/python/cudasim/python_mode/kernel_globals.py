@@ -21,6 +21,7 @@ from cudasim import _native, _pyfiber, types
 from cudasim.compile import overloads
 from cudasim.compile.intrinsics import ALL, VECTOR_ALIASES, Intrinsic
 from cudasim.compile.resolve import describes_device_array, pointer_function
+from cudasim.compile.source_lines import codes_in
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
 from cudasim.launch.cuda_module import cuda_module
 from cudasim.memory.array_interface import as_cuda_array
@@ -238,11 +239,14 @@ def _with_kernel_floats(code):
             return _pyfiber.complex128(value)
         if type(value) is tuple:
             return tuple(map(typed, value))
-        return _with_kernel_floats(value) if isinstance(value, python_types.CodeType) else value
+        return made.get(id(value), value)  # annotations of CPython 3.14 stay as they are
 
-    constants = tuple(map(typed, code.co_consts))
-    changed = any(new is not old for new, old in zip(constants, code.co_consts))
-    return code.replace(co_consts=constants) if changed else code
+    made = {}  # by the id of the code that it is made of; what is inside comes first, without recursion
+    for each in reversed(list(codes_in(code))):
+        constants = tuple(map(typed, each.co_consts))
+        changed = any(new is not old for new, old in zip(constants, each.co_consts))
+        made[id(each)] = each.replace(co_consts=constants) if changed else each
+    return made[id(code)]
 
 
 def _copy(function, code, own_globals, closure):

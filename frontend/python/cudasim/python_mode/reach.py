@@ -2,16 +2,14 @@
 
 import types as python_types
 
+from cudasim.compile.source_lines import codes_in
+
 
 def names_in(code):
-    """Every name that a code object, or one nested in it, looks up.
-
-    From CPython 3.14 on a function's annotations are a function of their own, which nothing in a kernel calls (PEP 649).
-    """
-    names = {*code.co_names, *code.co_freevars}
-    for constant in code.co_consts:
-        if isinstance(constant, python_types.CodeType) and constant.co_name != "__annotate__":
-            names |= names_in(constant)
+    """Every name that a code object, or one nested in it, looks up."""
+    names = set()
+    for each in codes_in(code):
+        names.update(each.co_names, each.co_freevars)
     return names
 
 

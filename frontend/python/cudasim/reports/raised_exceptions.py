@@ -25,7 +25,7 @@ class RaisedExceptions:
                 continue
             try:
                 name, *arguments = (_value(part, function) for part in (call.func, *call.args))
-            except (AttributeError, LookupError, TypeError, ValueError):
+            except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
                 continue  # no constants: the compiler says so
             self.arguments[getattr(name, "__name__", ""), str(tuple(arguments))] = tuple(arguments)
 
