@@ -33,7 +33,6 @@ BODIES = {
     "tuples": lambda n: "    t = " + "(" * n + "1" + ",)" * n + "\n    o[0] = 1\n",
     "targets": lambda n: "    " + "(" * n + "a" + ",)" * n + " = " + "(" * n + "1" + ",)" * n + "\n    o[0] = a\n",
     "walrus": lambda n: "    o[0] = " + "(a := " * n + "1" + ")" * n + "\n",
-    "comprehension": lambda n: "    o[0] = " + "[" * n + "1" + " for x in range(2)]" * n + "\n",
     "functions": lambda n: "".join(" " * (k + 4) + f"def f{k}():\n" for k in range(n)) + " " * (n + 4) + "return 1\n"
     + "".join(" " * (n + 3 - k) + f"return f{n - 1 - k}()\n" for k in range(n - 1)) + "    o[0] = f0()\n",
     "cases": lambda n: "    match o[0]:\n" + "".join(f"        case {k}:\n            o[0] = {k}\n" for k in range(n)),
