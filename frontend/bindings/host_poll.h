@@ -65,7 +65,8 @@ auto while_compiling(const Progress& progress, Compile&& compile) {
     };
     try {
         const ReleasedGil release;
-        return compile(poll);
+        auto result = compile(poll);
+        if (!host.raised()) return result;  // else it was finished before it noticed
     } catch (const image::Cancelled&) {
         if (!host.raised()) throw;  // the interpreter ends, and this thread has nothing to come back to
     }
