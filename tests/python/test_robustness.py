@@ -47,11 +47,21 @@ ENDLESS = """
     @cuda.jit
     def endless(x):
         i = 0
+        if cuda.threadIdx.x == cuda.blockDim.x - 1:
+            print("spinning")
         while i >= 0:
             i = (i + 1) % 1000
             x[0] = i
 
-    threading.Thread(target=lambda: (time.sleep(1.0), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
+    class Out:  # what kernels print comes while they run: Ctrl-C when the last thread has begun
+        def write(self, text):
+            if "spinning" in text:
+                threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            else:
+                sys.__stdout__.write(text)
+        def flush(self):
+            sys.__stdout__.flush()
+    sys.stdout = Out()
 """
 
 
@@ -278,6 +288,7 @@ def test_a_launch_from_a_signal_handler_during_a_launch_is_refused_not_waited_fo
             for _ in range(n):
                 x[0] += 1
         device, said = cuda.to_device(np.zeros(1)), []
+        x = np.zeros(1)
         def handler(*_):
             try:
                 count[1, 1](device, 5)
@@ -286,15 +297,51 @@ def test_a_launch_from_a_signal_handler_during_a_launch_is_refused_not_waited_fo
             device.copy_to_host()
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
-        x = np.zeros(1)
         while not said:  # much longer than the 50 ms after which a launch first runs signal handlers
             count[1, 1](x, 300_000_000)
         signal.setitimer(signal.ITIMER_REAL, 0)
         count[1, 1](device, 3)
-        print("signal handler" in said[0], device[0] % 5 == 3)
+        print(device[0] % 5 == 3, *said, sep="\\n")
         """
     )
-    assert done.stdout == "True True\n", done.stderr
+    results, *said = done.stdout.splitlines() or [""]
+    assert results == "True" and said and all("signal handler" in each for each in said), done.stdout + done.stderr
+
+
+def test_a_launch_from_a_signal_handler_during_a_compilation_is_refused(run):
+    done = run.script(
+        """
+        import signal
+        import numpy as np
+        from cudasim import cuda, options
+        from cudasim.compile import compiler
+        @cuda.jit
+        def count(x, n):
+            for _ in range(n):
+                x[0] += 1
+        @cuda.jit
+        def known(x):
+            x[0] = 7
+        x = np.zeros(1)
+        known[1, 1](x)
+        said = []
+        def handler(*_):
+            known[1, 1](x)
+            try:
+                count[1, 1](x, np.float32(5))
+            except RuntimeError as error:
+                said.append(str(error))
+        signal.signal(signal.SIGUSR1, handler)
+        compile_kernel = compiler.compile_kernel
+        def interrupted(*args, **keywords):
+            signal.raise_signal(signal.SIGUSR1)
+            return compile_kernel(*args, **keywords)
+        compiler.compile_kernel = interrupted
+        count[1, 1](x, 3)
+        print(x[0], *said)
+        """
+    )
+    assert done.stdout.startswith("10.0 a kernel cannot be launched for new types from a signal handler"), done.stdout + done.stderr
 
 
 def test_a_fork_while_another_thread_launches_is_an_error_in_the_child_not_a_hang(run):

@@ -29,12 +29,21 @@ def ensure_current_launch_config():
 
 @contextlib.contextmanager
 def compiling_for(configuration):
-    """What is compiled inside is compiled for this launch."""
-    before, _thread.current = _thread.current, configuration
+    """What is compiled inside is compiled for this launch.
+
+    :raises RuntimeError: where this thread compiles already: in a signal handler, which may have interrupted the compiler, or an
+        import that it needs, at any place
+    """
+    if _thread.current is not None:
+        raise RuntimeError(
+            "a kernel cannot be launched for new types from a signal handler that runs while a kernel is being compiled: the "
+            "compilation waits for it. Launch after it, or once with such arguments before"
+        )
+    _thread.current = configuration
     try:
         yield
     finally:
-        _thread.current = before
+        _thread.current = None
 
 
 def note_compilation(dispatcher):
