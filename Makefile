@@ -75,10 +75,10 @@ wheel: ## a wheel with LLVM inside in dist/, tested in a fresh virtual environme
 	@scripts/wheel.sh
 
 format: ## clang-format and ruff over the project's own files
-	git ls-files '*.cpp' '*.h' | xargs clang-format -i
-	$(VENV)/python -m pip install -q ruff
-	$(VENV)/ruff format --line-length 110 frontend/python tests bench examples
-	$(VENV)/ruff check --fix frontend/python tests bench examples
+	@scripts/set_up.sh format
+	git ls-files '*.cpp' '*.h' | xargs $(VENV)/clang-format -i
+	$(VENV)/python -m ruff check -q --fix frontend/python tests bench examples scripts
+	$(VENV)/python -m ruff format -q frontend/python tests bench examples scripts
 
 clean: ## remove what was built (not .venv and .venv-numba)
 	rm -rf build dist

@@ -37,8 +37,9 @@ void lower_load(llvm::LoadInst& load, llvm::StringRef hint) {
     const unsigned bits = load.getType()->getPrimitiveSizeInBits();
     llvm::Type* held = register_type(builder, bits);
     auto* type = llvm::FunctionType::get(held, {builder.getInt64Ty()}, false);
-    auto* assembly = llvm::InlineAsm::get(type, instruction("ld", hint, bits) + "$0, [$1];",
-                                          "=" + std::string(constraint(bits)) + ",l,~{memory}", /*hasSideEffects=*/true);
+    auto* assembly =
+        llvm::InlineAsm::get(type, instruction("ld", hint, bits) + "$0, [$1];",
+                             "=" + std::string(constraint(bits)) + ",l,~{memory}", /*hasSideEffects=*/true);
     llvm::Value* value = builder.CreateCall(type, assembly, {address_of(builder, load.getPointerOperand())});
     value = builder.CreateTrunc(value, builder.getIntNTy(bits));
     load.replaceAllUsesWith(builder.CreateBitCast(value, load.getType()));
@@ -51,8 +52,9 @@ void lower_store(llvm::StoreInst& store, llvm::StringRef hint) {
     const unsigned bits = value->getType()->getPrimitiveSizeInBits();
     llvm::Type* held = register_type(builder, bits);
     auto* type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty(), held}, false);
-    auto* assembly = llvm::InlineAsm::get(type, instruction("st", hint, bits) + "[$0], $1;",
-                                          "l," + std::string(constraint(bits)) + ",~{memory}", /*hasSideEffects=*/true);
+    auto* assembly =
+        llvm::InlineAsm::get(type, instruction("st", hint, bits) + "[$0], $1;",
+                             "l," + std::string(constraint(bits)) + ",~{memory}", /*hasSideEffects=*/true);
     value = builder.CreateZExt(builder.CreateBitCast(value, builder.getIntNTy(bits)), held);
     builder.CreateCall(type, assembly, {address_of(builder, store.getPointerOperand()), value});
     store.eraseFromParent();
@@ -67,8 +69,10 @@ void lower_cache_hints(llvm::Module& module) {
             if (!mark || mark->getNumOperands() != 1) continue;
             const auto* text = llvm::dyn_cast<llvm::MDString>(mark->getOperand(0));
             if (!text || !llvm::is_contained(operators, text->getString())) continue;
-            if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&access)) lower_load(*load, text->getString());
-            else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&access)) lower_store(*store, text->getString());
+            if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&access))
+                lower_load(*load, text->getString());
+            else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&access))
+                lower_store(*store, text->getString());
         }
     }
 }

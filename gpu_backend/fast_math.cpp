@@ -1,4 +1,5 @@
-// One row per function: what it is made of. The processor has sine, cosine, 2^x and log2(x); the rest are those, scaled.
+// One row per function: what it is made of. The processor has sine, cosine, 2^x and log2(x); the rest are
+// those, scaled.
 
 #include "gpu_backend/fast_math.h"
 
@@ -27,8 +28,12 @@ class Approximation {
     }
     [[nodiscard]] llvm::Value* sine() { return unary(llvm::Intrinsic::nvvm_sin_approx_ftz_f, argument(0)); }
     [[nodiscard]] llvm::Value* cosine() { return unary(llvm::Intrinsic::nvvm_cos_approx_ftz_f, argument(0)); }
-    [[nodiscard]] llvm::Value* log2(llvm::Value* x) { return unary(llvm::Intrinsic::nvvm_lg2_approx_ftz_f, x); }
-    [[nodiscard]] llvm::Value* exp2(llvm::Value* x) { return unary(llvm::Intrinsic::nvvm_ex2_approx_ftz_f, x); }
+    [[nodiscard]] llvm::Value* log2(llvm::Value* x) {
+        return unary(llvm::Intrinsic::nvvm_lg2_approx_ftz_f, x);
+    }
+    [[nodiscard]] llvm::Value* exp2(llvm::Value* x) {
+        return unary(llvm::Intrinsic::nvvm_ex2_approx_ftz_f, x);
+    }
     [[nodiscard]] llvm::Value* quotient(llvm::Value* x, llvm::Value* y) {
         return builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_div_approx_ftz_f, {}, {x, y});
     }
@@ -36,7 +41,8 @@ class Approximation {
     /// PTX ISA 7.0, sm_75: tanh.approx.f32; LLVM 19 has no intrinsic for it.
     [[nodiscard]] llvm::Value* tanh() {
         auto* type = llvm::FunctionType::get(builder_.getFloatTy(), {builder_.getFloatTy()}, false);
-        return builder_.CreateCall(llvm::InlineAsm::get(type, "tanh.approx.f32 $0, $1;", "=f,f", false), {argument(0)});
+        return builder_.CreateCall(llvm::InlineAsm::get(type, "tanh.approx.f32 $0, $1;", "=f,f", false),
+                                   {argument(0)});
     }
 
   private:
@@ -63,7 +69,8 @@ llvm::Value* approximation(llvm::StringRef name, Approximation a) {
     if (name == "__nv_logf") return a.scaled(a.log2(a.argument(0)), ln_of_2);
     if (name == "__nv_log10f") return a.scaled(a.log2(a.argument(0)), log10_of_2);
     if (name == "__nv_powf") return a.exp2(a.product(a.argument(1), a.log2(a.argument(0))));
-    if (name == "__nv_sqrtf" || name == "llvm.sqrt.f32") return a.unary(llvm::Intrinsic::nvvm_sqrt_approx_ftz_f, a.argument(0));
+    if (name == "__nv_sqrtf" || name == "llvm.sqrt.f32")
+        return a.unary(llvm::Intrinsic::nvvm_sqrt_approx_ftz_f, a.argument(0));
     return nullptr;
 }
 

@@ -1,5 +1,6 @@
-// Launch bounds are annotations that LLVM's NVPTX back end reads; what debug information it writes depends on the
-// emission kind of the compile unit, which is fixed when one is made: a unit that emits lines takes the place of each.
+// Launch bounds are annotations that LLVM's NVPTX back end reads; what debug information it writes depends on
+// the emission kind of the compile unit, which is fixed when one is made: a unit that emits lines takes the
+// place of each.
 
 #include "gpu_backend/function_attributes.h"
 
@@ -13,8 +14,8 @@ namespace {
 
 llvm::DICompileUnit* with_lines_only(llvm::DICompileUnit& unit) {
     return llvm::DICompileUnit::getDistinct(
-        unit.getContext(), unit.getSourceLanguage(), unit.getFile(), unit.getRawProducer(), unit.isOptimized(),
-        unit.getRawFlags(), unit.getRuntimeVersion(), unit.getRawSplitDebugFilename(),
+        unit.getContext(), unit.getSourceLanguage(), unit.getFile(), unit.getRawProducer(),
+        unit.isOptimized(), unit.getRawFlags(), unit.getRuntimeVersion(), unit.getRawSplitDebugFilename(),
         llvm::DICompileUnit::DebugDirectivesOnly, nullptr, nullptr, nullptr, nullptr, nullptr, 0, true, false,
         static_cast<unsigned>(unit.getNameTableKind()), false, nullptr, nullptr);
 }

@@ -8,14 +8,15 @@
 
 namespace cudasim::gpu_backend {
 
-/// Directives .maxntid, .minnctapersm, .maxclusterrank and .maxnreg (PTX ISA, "Performance-Tuning Directives").
+/// Directives .maxntid, .minnctapersm, .maxclusterrank and .maxnreg (PTX ISA, "Performance-Tuning
+/// Directives").
 void set_launch_bounds(llvm::Function& kernel, const LaunchBounds& bounds);
 
 /// Drops what is more than `kept`.
 void keep_debug_info(llvm::Module& module, DebugInfo kept);
 
-/// Drops what describes no function of the module: ptxas refuses `.target debug` without debug information, which
-/// LLVM writes for every module with a compile unit.
+/// Drops what describes no function of the module: ptxas refuses `.target debug` without debug information,
+/// which LLVM writes for every module with a compile unit.
 void drop_unused_debug_info(llvm::Module& module);
 
 }  // namespace cudasim::gpu_backend

@@ -1,5 +1,5 @@
-// See grid_barrier.h. Thread 0 of each block counts its block; the last one opens the next generation, for which the others
-// wait. Counting starts again from 0 each time, so grids of any size can follow each other.
+// See grid_barrier.h. Thread 0 of each block counts its block; the last one opens the next generation, for
+// which the others wait. Counting starts again from 0 each time, so grids of any size can follow each other.
 #include "gpu_backend/grid_barrier.h"
 
 #include <llvm/AsmParser/Parser.h>

@@ -8,8 +8,8 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/DebugInfo.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/LLVMContext.h>
@@ -77,10 +77,10 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const PtxOptions& options) {
     // PTX 7.5 and up allow the debug information of variables; LLVM writes older PTX for older processors
     // by itself. 7.8 is what CUDA 11.8 and up read. Newer processors than sm_90 need, and get, more.
     const bool up_to_hopper = options.architecture.size() == 5 && options.architecture <= "sm_90";
-    return std::unique_ptr<llvm::TargetMachine>(
-        target->createTargetMachine(ref(image::target_triple), options.architecture,
-                                    up_to_hopper ? "+ptx78" : "", llvm::TargetOptions(), std::nullopt, std::nullopt,
-                                    options.optimise ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
+    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+        ref(image::target_triple), options.architecture, up_to_hopper ? "+ptx78" : "", llvm::TargetOptions(),
+        std::nullopt, std::nullopt,
+        options.optimise ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
 }
 
 /// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination.
@@ -148,8 +148,8 @@ void strip_contraction(llvm::Module& module) {
     }
 }
 
-/// PTX has no escapes in the string of a .file directive (PTX ISA, "Debugging Directives: .file"), and a program
-/// made by exec() may have any text as its file's name.
+/// PTX has no escapes in the string of a .file directive (PTX ISA, "Debugging Directives: .file"), and a
+/// program made by exec() may have any text as its file's name.
 void make_file_names_plain(llvm::Module& module) {
     llvm::DebugInfoFinder finder;
     finder.processModule(module);
@@ -185,7 +185,8 @@ void link_libdevice(llvm::Module& module) {
     if (!path) return;
     auto buffer = llvm::MemoryBuffer::getFile(path->string());
     if (!buffer) throw PtxError(Code::libdevice, path->string() + ": " + buffer.getError().message());
-    // Lazily: of its 350 functions a kernel needs a few, and reading all takes longer than the rest of to_ptx().
+    // Lazily: of its 350 functions a kernel needs a few, and reading all takes longer than the rest of
+    // to_ptx().
     auto library = llvm::getOwningLazyBitcodeModule(std::move(*buffer), module.getContext(),
                                                     /*ShouldLazyLoadMetadata=*/true);
     if (!library) {
@@ -233,7 +234,8 @@ class Passes {
 /// The same fusions as on the simulator, so that the option means the same on both (V5).
 void contract(llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::ModulePassManager promotion;
-    promotion.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)));
+    promotion.addPass(
+        llvm::createModuleToFunctionPassAdaptor(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)));
     Passes(machine).run(std::move(promotion), module);
     image::contract_multiply_adds(module);
 }
@@ -257,14 +259,16 @@ void lower_wrapping_updates(llvm::Module& module) {
             llvm::IRBuilder<> builder(update);
             const llvm::Intrinsic::ID id =
                 up ? llvm::Intrinsic::nvvm_atomic_load_inc_32 : llvm::Intrinsic::nvvm_atomic_load_dec_32;
-            update->replaceAllUsesWith(builder.CreateIntrinsic(
-                id, {update->getPointerOperand()->getType()}, {update->getPointerOperand(), update->getValOperand()}));
+            update->replaceAllUsesWith(
+                builder.CreateIntrinsic(id, {update->getPointerOperand()->getType()},
+                                        {update->getPointerOperand(), update->getValOperand()}));
             update->eraseFromParent();
         }
     }
 }
 
-/// PTX ISA, "membar": the level is the scope. A fence's ordering does not matter to it: membar is sequentially consistent.
+/// PTX ISA, "membar": the level is the scope. A fence's ordering does not matter to it: membar is
+/// sequentially consistent.
 void fence(llvm::IRBuilder<>& builder, llvm::SyncScope::ID id) {
     llvm::SmallVector<llvm::StringRef> scopes;
     builder.getContext().getSyncScopeNames(scopes);
@@ -286,8 +290,8 @@ void relax(llvm::Instruction& instruction) {
     }
 }
 
-/// LLVM 19's NVPTX back end has no pattern for `fence`, none for loads that acquire and stores that release, and leaves
-/// orders out of other atomic operations: fences around relaxed ones say the same.
+/// LLVM 19's NVPTX back end has no pattern for `fence`, none for loads that acquire and stores that release,
+/// and leaves orders out of other atomic operations: fences around relaxed ones say the same.
 void lower_orders(llvm::Module& module) {
     for (auto& function : module) {
         for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
@@ -299,9 +303,12 @@ void lower_orders(llvm::Module& module) {
             }
             llvm::AtomicOrdering order = llvm::AtomicOrdering::NotAtomic;
             if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) order = load->getOrdering();
-            if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) order = store->getOrdering();
-            if (const auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) order = change->getOrdering();
-            if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) order = exchange->getMergedOrdering();
+            if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+                order = store->getOrdering();
+            if (const auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
+                order = change->getOrdering();
+            if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
+                order = exchange->getMergedOrdering();
             if (!llvm::isStrongerThanMonotonic(order)) continue;
             const auto scope = *llvm::getAtomicSyncScopeID(&instruction);
             if (llvm::isReleaseOrStronger(order)) fence(builder, scope);
@@ -363,7 +370,8 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     const auto machine = target_machine(options);
     std::string diagnostic;
     llvm::LLVMContext context;
-    context.setDiagnosticHandler(std::make_unique<image::RecordingHandler>(diagnostic), /*RespectFilters=*/false);
+    context.setDiagnosticHandler(std::make_unique<image::RecordingHandler>(diagnostic),
+                                 /*RespectFilters=*/false);
     auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(image.bitcode(), "kernel image"), context);
     if (!parsed) throw image::ImageError("kernel image: " + llvm::toString(parsed.takeError()));
     llvm::Module& module = **parsed;
@@ -379,21 +387,24 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     define_grid_barrier(module);
     keep_only(module, function);
     if (image.find(kernel)) set_launch_bounds(function, options.bounds);
-    if (options.fma_contraction) contract(module, *machine);
-    else strip_contraction(module);
+    if (options.fma_contraction)
+        contract(module, *machine);
+    else
+        strip_contraction(module);
     refuse_unsupported(module);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
     function.setName(ptx_name(kernel));
     lower_orders(module);
     lower_wrapping_updates(module);
     try {
-        return image::read_in_child_process("LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {
-            optimise(module, *machine, options.optimise);
-            drop_unused_debug_info(module);
-            std::string ptx = generate(module, *machine);
-            if (!diagnostic.empty()) throw image::ImageError(diagnostic);
-            return ptx;
-        });
+        return image::read_in_child_process(
+            "LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {
+                optimise(module, *machine, options.optimise);
+                drop_unused_debug_info(module);
+                std::string ptx = generate(module, *machine);
+                if (!diagnostic.empty()) throw image::ImageError(diagnostic);
+                return ptx;
+            });
     } catch (const image::ImageError& error) {
         throw PtxError(Code::unsupported_code, error.what());
     }

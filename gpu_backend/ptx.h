@@ -17,10 +17,10 @@ enum class DebugInfo {
 
 /// CUDA C++ Programming Guide, "Launch Bounds" and "Maximum Number of Registers per Thread"; 0: not said.
 struct LaunchBounds {
-    unsigned max_threads = 0;           ///< per block
-    unsigned min_blocks = 0;            ///< per multiprocessor
-    unsigned max_cluster_blocks = 0;    ///< from sm_90 on
-    unsigned max_registers = 0;         ///< per thread
+    unsigned max_threads = 0;         ///< per block
+    unsigned min_blocks = 0;          ///< per multiprocessor
+    unsigned max_cluster_blocks = 0;  ///< from sm_90 on
+    unsigned max_registers = 0;       ///< per thread
 };
 
 struct PtxOptions {
@@ -39,8 +39,9 @@ struct PtxError : std::runtime_error {
     Code code;
 };
 
-/// PTX with one entry, `ptx_name(kernel)`: a kernel, or a device function that is visible outside of its module. Declared checks (simulator/image/checks.def) are replaced as their
-/// table says. Calls of `__nv_*` stay external where no CUDA toolkit with a libdevice is found.
+/// PTX with one entry, `ptx_name(kernel)`: a kernel, or a device function that is visible outside of its
+/// module. Declared checks (simulator/image/checks.def) are replaced as their table says. Calls of `__nv_*`
+/// stay external where no CUDA toolkit with a libdevice is found.
 /// @throws PtxError, image::ImageError
 [[nodiscard]] std::string to_ptx(const image::KernelImage& image, std::string_view kernel,
                                  const PtxOptions& options = {});

@@ -34,7 +34,9 @@ def pytest_unconfigure(config):
 
 
 def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: pathlib.Path(item.path).name == "every_image_test.py")  # stable: the rest stays
+    items.sort(
+        key=lambda item: pathlib.Path(item.path).name == "every_image_test.py"
+    )  # stable: the rest stays
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,11 @@ def surprise(name, comparison):
     reason = KNOWN.get(name)
     if reason is None:
         found = "\n".join(comparison.differences[:5])
-        return f"the modes disagree, and tests/mode_differences.py does not know of it:\n{found}" if found else ""
+        return (
+            f"the modes disagree, and tests/mode_differences.py does not know of it:\n{found}"
+            if found
+            else ""
+        )
     if comparison.launches and not comparison.differences:
         return f"the modes agree now: take the test out of tests/mode_differences.py ({reason})"
     return ""

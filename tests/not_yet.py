@@ -29,8 +29,7 @@ def kernel_of(body):
     from cudasim import cuda
 
     source = (
-        "@cuda.jit(device=True)\ndef first(a, it):\n    a[0] = next(it)\n"
-        f"def kernel(a, b):\n    {body}\n"
+        f"@cuda.jit(device=True)\ndef first(a, it):\n    a[0] = next(it)\ndef kernel(a, b):\n    {body}\n"
     )
     file = f"<not yet {abs(hash(body))}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)

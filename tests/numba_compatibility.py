@@ -22,7 +22,10 @@ STATES = ("there", "in kernels", "differs", "not yet", "internal")
 #: (section, name) → how it differs from numba-cuda on a GPU. Small differences of behaviour are in docs/differences.md.
 DIFFERS = {
     ("numba.cuda", "implementation"): "reads `cudasim`, so that programs can ask",
-    ("numba.cuda", "compile"): "PTX only (no LTO-IR); kernels' array parameters are address, extents, strides",
+    (
+        "numba.cuda",
+        "compile",
+    ): "PTX only (no LTO-IR); kernels' array parameters are address, extents, strides",
     ("numba.cuda", "compile_all"): "with output='ptx'; there is no LTO-IR",
     ("numba.cuda.extending", "intrinsic"): "where numba is installed, in compiled kernels",
     ("Dispatcher", "get_regs_per_thread"): "ptxas's number where a CUDA toolkit is found, else an estimate",

@@ -51,7 +51,8 @@ struct Allocation {
     }
 };
 
-std::shared_ptr<SimulatedDevice> make_device(const execution::DeviceProfile& chosen, std::uint64_t total_memory) {
+std::shared_ptr<SimulatedDevice> make_device(const execution::DeviceProfile& chosen,
+                                             std::uint64_t total_memory) {
     execution::DeviceProfile profile = chosen;
     if (total_memory != 0) profile.total_memory = total_memory;
     return as_driver_call("cuCtxCreate", [&] { return std::make_shared<SimulatedDevice>(profile); });
@@ -188,8 +189,8 @@ void bind_device(py::module_& module) {
 
     py::class_<SimulatedDevice, std::shared_ptr<SimulatedDevice>>(module, "Device")
         .def(py::init(&make_device), py::arg("profile"), py::arg("total_memory") = 0)
-        .def_property_readonly("profile",
-                               [](SimulatedDevice& self) { return device_profile_to_python(self.device.profile()); })
+        .def_property_readonly(
+            "profile", [](SimulatedDevice& self) { return device_profile_to_python(self.device.profile()); })
         .def("owns",
              [](SimulatedDevice& self, DevicePointer address) {
                  const ReleasedGil release;
@@ -201,8 +202,8 @@ void bind_device(py::module_& module) {
                  return self.device.contains(address, bytes);
              })
         .def("allocate", &allocate, py::arg("bytes"), py::arg("label") = "", py::arg("poison") = true)
-        .def("allocate_bare", &allocate_bare, py::arg("bytes"), py::arg("label"), py::arg("poison"), py::arg("host"),
-             py::arg("call"))
+        .def("allocate_bare", &allocate_bare, py::arg("bytes"), py::arg("label"), py::arg("poison"),
+             py::arg("host"), py::arg("call"))
         .def("free", &free_bare, py::arg("pointer"), py::arg("call"))
         .def("adopt",
              [](SimulatedDevice& self, DevicePointer address, std::uint64_t bytes, const std::string& label,
@@ -216,7 +217,8 @@ void bind_device(py::module_& module) {
                  execution::AddressRange range;
                  {
                      const ReleasedGil release;
-                     range = as_driver_call("cuMemGetAddressRange", [&] { return self.device.address_range(address); });
+                     range = as_driver_call("cuMemGetAddressRange",
+                                            [&] { return self.device.address_range(address); });
                  }
                  return py::make_tuple(range.base, range.bytes);
              })
@@ -249,7 +251,8 @@ void bind_device(py::module_& module) {
                      self, as_driver_call("cuModuleLoadData", [&] { return self->device.load(image); })};
              })
         .def("global_range", [](SimulatedDevice& self, const LoadedImage& loaded, const std::string& name) {
-            const auto range = as_driver_call("cuModuleGetGlobal", [&] { return self.device.global_range(*loaded.image, name); });
+            const auto range = as_driver_call("cuModuleGetGlobal",
+                                              [&] { return self.device.global_range(*loaded.image, name); });
             return py::make_tuple(range.base, range.bytes);
         });
 }
@@ -297,10 +300,11 @@ void bind_stages(py::module_& module) {
                  .debug_info = debug_info_named(debug_info),
                  .bounds = {launch_bounds[0], launch_bounds[1], launch_bounds[2], max_registers}});
         },
-        py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90", py::arg("fma_contraction") = false,
-        py::arg("optimise") = true, py::arg("debug_info") = "full",
+        py::arg("image"), py::arg("kernel"), py::arg("architecture") = "sm_90",
+        py::arg("fma_contraction") = false, py::arg("optimise") = true, py::arg("debug_info") = "full",
         py::arg("launch_bounds") = std::array<unsigned, 3>{}, py::arg("max_registers") = 0,
-        "The kernel (or visible device function) as PTX for a GPU of the given architecture. debug_info: none, lines, full.");
+        "The kernel (or visible device function) as PTX for a GPU of the given architecture. debug_info: "
+        "none, lines, full.");
 }
 
 /// Engine errors become the package's own exception classes (cudasim.errors.from_native_* build them).
@@ -309,9 +313,8 @@ void translate(std::exception_ptr pointer) {
         if (pointer) std::rethrow_exception(pointer);
     } catch (const CudaCallError& failure) {
         const auto make = py::module_::import("cudasim.errors").attr("from_native_cuda_error");
-        const py::object error =
-            make(failure.call, failure.error.code, failure.error.name, failure.error.what(),
-                 call_chain_to_python(failure.error.location));
+        const py::object error = make(failure.call, failure.error.code, failure.error.name,
+                                      failure.error.what(), call_chain_to_python(failure.error.location));
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     } catch (const ForkedInUse&) {
         const auto make = py::module_::import("cudasim.errors").attr("from_fork_in_use");

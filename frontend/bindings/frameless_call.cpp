@@ -2,14 +2,14 @@
 // of what it raises, so that they go from the user's launch line straight to the kernel's lines (C2).
 //
 // A C function has no Python frame of its own; the frames below it that belong to the package are cut out
-// by cudasim.reports.tracebacks.without_package_frames. Python classes derive from it: `kernel[grid, block]` is one.
-// FramelessMethod: the same for a method, used as a decorator. Debuggers do not step into either.
-#include "frontend/bindings/bindings.h"
-
+// by cudasim.reports.tracebacks.without_package_frames. Python classes derive from it: `kernel[grid, block]`
+// is one. FramelessMethod: the same for a method, used as a decorator. Debuggers do not step into either.
+#include <Python.h>
 #include <structmember.h>
 
 #include <cstddef>
 
+#include "frontend/bindings/bindings.h"
 #include "frontend/cpython/tracing.h"
 
 namespace py = pybind11;
@@ -48,8 +48,8 @@ void clean_traceback() {
     PyErr_Restore(type, value, cleaned);
 }
 
-/// Trace functions do not see the package's own lines: a debugger that steps on a launch line is in the kernel next
-/// (in Python mode; it has a thread state of its own), or on the line after.
+/// Trace functions do not see the package's own lines: a debugger that steps on a launch line is in the
+/// kernel next (in Python mode; it has a thread state of its own), or on the line after.
 using Untraced = cpython::TracingSuspended;
 
 PyObject* call(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -109,7 +109,8 @@ struct FramelessMethod {
 
 PyObject* call_method(PyObject* self, PyObject* const* arguments, std::size_t count, PyObject* names) {
     const Untraced untraced;
-    PyObject* result = PyObject_Vectorcall(reinterpret_cast<FramelessMethod*>(self)->function, arguments, count, names);
+    PyObject* result =
+        PyObject_Vectorcall(reinterpret_cast<FramelessMethod*>(self)->function, arguments, count, names);
     if (result == nullptr) clean_traceback();
     return result;
 }
@@ -157,9 +158,9 @@ PyType_Slot method_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&PyVectorcall
                               {Py_tp_dealloc, reinterpret_cast<void*>(&deallocate_method)},
                               {0, nullptr}};
 
-PyType_Spec method_specification = {"cudasim._native.FramelessMethod", sizeof(FramelessMethod), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-                                    method_slots};
+PyType_Spec method_specification = {
+    "cudasim._native.FramelessMethod", sizeof(FramelessMethod), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, method_slots};
 
 void add_type(py::module_& module, const char* name, PyType_Spec& type_specification) {
     PyObject* type = PyType_FromSpec(&type_specification);

@@ -83,7 +83,8 @@ void HostPoll::write_lines(std::string_view text) {
         try {
             write_text(line);
         } catch (const py::error_already_set& error) {
-            // What a kernel prints never ends its launch: a GPU's output knows no encoding that could refuse it.
+            // What a kernel prints never ends its launch: a GPU's output knows no encoding that could refuse
+            // it.
             if (!error.matches(PyExc_UnicodeEncodeError)) throw;
             write_text(escaped(line, py::getattr(out, "encoding", py::none())));
         }

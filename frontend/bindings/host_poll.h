@@ -1,5 +1,5 @@
-// What the launching thread does for Python while a launch runs: signal handlers (E11), progress, and the lines that
-// kernels print (V6). The engine calls it without the GIL.
+// What the launching thread does for Python while a launch runs: signal handlers (E11), progress, and the
+// lines that kernels print (V6). The engine calls it without the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,8 +15,9 @@
 
 namespace cudasim::bindings {
 
-/// Who shows how far a launch is: a callable that is given the number of blocks, None while its kernel is being compiled,
-/// and returns a display with the methods of cudasim.reports.progress.LaunchProgress; None shows nothing.
+/// Who shows how far a launch is: a callable that is given the number of blocks, None while its kernel is
+/// being compiled, and returns a display with the methods of cudasim.reports.progress.LaunchProgress; None
+/// shows nothing.
 struct Progress {
     pybind11::object begin;
     double after_seconds = 0;  ///< shorter launches are not told of

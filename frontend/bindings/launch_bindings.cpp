@@ -1,5 +1,6 @@
 // LaunchPlan: everything about a launch that does not change from call to call, worked out once, so that a
-// call converts a bytes object and nothing else. HostPlan: the same for a kernel that is host code (frontend/pyfiber).
+// call converts a bytes object and nothing else. HostPlan: the same for a kernel that is host code
+// (frontend/pyfiber).
 #include <pybind11/stl.h>
 
 #include <stdexcept>
@@ -35,8 +36,9 @@ struct HostPlan {
 
 HostPlan make_host_plan(const std::shared_ptr<SimulatedDevice>& device, Extents grid, Extents block,
                         std::uint64_t dynamic_shared_bytes,
-                        const std::vector<std::pair<std::string, std::string>>& sources, const std::string& policy,
-                        std::uint64_t seed, bool raise_float_division, const std::string& wrap, bool strict, std::uint64_t max_faults,
+                        const std::vector<std::pair<std::string, std::string>>& sources,
+                        const std::string& policy, std::uint64_t seed, bool raise_float_division,
+                        const std::string& wrap, bool strict, std::uint64_t max_faults,
                         const py::object& progress, double progress_after_seconds, bool cooperative,
                         double time_limit_seconds) {
     execution::LaunchOptions options;
@@ -49,8 +51,11 @@ HostPlan make_host_plan(const std::shared_ptr<SimulatedDevice>& device, Extents 
     options.wrap = wrap_from(wrap);
     options.strict = strict;
     options.max_faults = max_faults;
-    HostPlan plan{device, {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
-                  std::move(options), {}, {progress, progress_after_seconds}};
+    HostPlan plan{device,
+                  {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
+                  std::move(options),
+                  {},
+                  {progress, progress_after_seconds}};
     for (const auto& [path, text] : sources) plan.sources.push_back({path, text});
     return plan;
 }
@@ -71,9 +76,9 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
                      const std::string& display_name, Extents grid, Extents block,
                      std::uint64_t dynamic_shared_bytes, const std::string& policy, std::uint64_t seed,
                      const std::string& carrier, unsigned workers, double time_limit_seconds,
-                     bool raise_float_division, const std::string& wrap, bool strict, std::uint64_t max_faults, bool memory_checks,
-                     bool fma_contraction, unsigned optimisation, const py::object& progress,
-                     double progress_after_seconds) {
+                     bool raise_float_division, const std::string& wrap, bool strict,
+                     std::uint64_t max_faults, bool memory_checks, bool fma_contraction,
+                     unsigned optimisation, const py::object& progress, double progress_after_seconds) {
     const image::Kernel* found = image.find(kernel);
     if (found == nullptr) throw py::value_error("the image has no kernel called '" + kernel + "'");
     execution::LaunchOptions options;
@@ -99,8 +104,8 @@ LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image,
             {progress, progress_after_seconds}};
 }
 
-/// Whether this host thread is inside a launch. Python code runs there in signal handlers (HostPoll) and, in Python
-/// mode, in kernels; a launch from either would wait for the launch that waits for it.
+/// Whether this host thread is inside a launch. Python code runs there in signal handlers (HostPoll) and, in
+/// Python mode, in kernels; a launch from either would wait for the launch that waits for it.
 thread_local bool launching = false;
 
 class OneLaunchPerThread {
@@ -108,7 +113,8 @@ class OneLaunchPerThread {
     OneLaunchPerThread() {
         if (launching) {
             throw std::runtime_error(
-                "a kernel cannot be launched from a kernel, nor from a signal handler that runs during a launch: the "
+                "a kernel cannot be launched from a kernel, nor from a signal handler that runs during a "
+                "launch: the "
                 "launch waits for it. Launch after it");
         }
         launching = true;
@@ -122,7 +128,8 @@ class OneLaunchPerThread {
 /// @param run (options) → result
 template <typename Run>
 py::object launch_with(SimulatedDevice& device, execution::LaunchOptions options, const Progress& progress,
-                       const std::string* kernel_name, const std::vector<image::SourceFile>& sources, Run&& run) {
+                       const std::string* kernel_name, const std::vector<image::SourceFile>& sources,
+                       Run&& run) {
     const OneLaunchPerThread only;
     HostPoll poll(progress);
     options.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now); };
@@ -153,25 +160,29 @@ py::object launch(LaunchPlan& plan, const py::bytes& parameters) {
     }
     return launch_with(*plan.device, plan.options, plan.progress, &plan.display_name, plan.image.sources(),
                        [&](const auto& options) {
-        return plan.device->device.launch(*plan.loaded, plan.kernel, plan.configuration,
-                                          std::as_bytes(std::span(data, static_cast<std::size_t>(size))), options);
-    });
+                           return plan.device->device.launch(
+                               *plan.loaded, plan.kernel, plan.configuration,
+                               std::as_bytes(std::span(data, static_cast<std::size_t>(size))), options);
+                       });
 }
 
 /// @param kernel a capsule with an execution::HostKernel
 py::object launch_host(HostPlan& plan, const py::capsule& kernel) {
-    auto* host_kernel = static_cast<execution::HostKernel*>(PyCapsule_GetPointer(kernel.ptr(), "cudasim.HostKernel"));
+    auto* host_kernel =
+        static_cast<execution::HostKernel*>(PyCapsule_GetPointer(kernel.ptr(), "cudasim.HostKernel"));
     if (host_kernel == nullptr) throw py::error_already_set();
-    return launch_with(*plan.device, plan.options, plan.progress, nullptr, plan.sources, [&](const auto& options) {
-        return plan.device->device.launch(*host_kernel, plan.configuration, options);
-    });
+    return launch_with(*plan.device, plan.options, plan.progress, nullptr, plan.sources,
+                       [&](const auto& options) {
+                           return plan.device->device.launch(*host_kernel, plan.configuration, options);
+                       });
 }
 
 /// Compiles the kernel now. @return bytes of static shared memory
 std::uint64_t compile(LaunchPlan& plan) {
     return while_compiling(plan.progress, [&](const image::HostPoll& poll) {
         return as_driver_call("cuModuleLoadData", [&] {
-            return plan.device->device.compile(*plan.loaded, plan.kernel, plan.options.compile_options(), poll)
+            return plan.device->device
+                .compile(*plan.loaded, plan.kernel, plan.options.compile_options(), poll)
                 ->static_shared_bytes;
         });
     });
@@ -183,18 +194,20 @@ void bind_launch(py::module_& module) {
     py::class_<LaunchPlan>(module, "LaunchPlan", "A kernel, a configuration and options, ready to launch.")
         .def(py::init(&make_plan), py::arg("loaded"), py::arg("image"), py::arg("kernel"),
              py::arg("display_name"), py::arg("grid"), py::arg("block"), py::arg("dynamic_shared_bytes") = 0,
-             py::kw_only(), py::arg("policy") = "forward", py::arg("seed") = 0, py::arg("carrier") = "automatic",
-             py::arg("workers") = 0, py::arg("time_limit_seconds") = 0.0,
-             py::arg("raise_float_division") = false, py::arg("wrap") = "allow", py::arg("strict") = false, py::arg("max_faults") = 1000,
-             py::arg("memory_checks") = true, py::arg("fma_contraction") = false, py::arg("optimisation") = 2,
+             py::kw_only(), py::arg("policy") = "forward", py::arg("seed") = 0,
+             py::arg("carrier") = "automatic", py::arg("workers") = 0, py::arg("time_limit_seconds") = 0.0,
+             py::arg("raise_float_division") = false, py::arg("wrap") = "allow", py::arg("strict") = false,
+             py::arg("max_faults") = 1000, py::arg("memory_checks") = true,
+             py::arg("fma_contraction") = false, py::arg("optimisation") = 2,
              py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0)
         .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
         .def("compile", &compile, "Compiles the kernel now; returns its bytes of static shared memory.");
     py::class_<HostPlan>(module, "HostPlan", "A launch of host code as a kernel (cudasim._pyfiber).")
         .def(py::init(&make_host_plan), py::arg("device"), py::arg("grid"), py::arg("block"),
-             py::arg("dynamic_shared_bytes"), py::arg("sources"), py::kw_only(), py::arg("policy") = "forward",
-             py::arg("seed") = 0, py::arg("raise_float_division") = false, py::arg("wrap") = "allow", py::arg("strict") = false,
-             py::arg("max_faults") = 1000, py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
+             py::arg("dynamic_shared_bytes"), py::arg("sources"), py::kw_only(),
+             py::arg("policy") = "forward", py::arg("seed") = 0, py::arg("raise_float_division") = false,
+             py::arg("wrap") = "allow", py::arg("strict") = false, py::arg("max_faults") = 1000,
+             py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
              py::arg("cooperative") = false, py::arg("time_limit_seconds") = 0.0)
         .def("launch", &launch_host, "Runs the kernel to its end; returns None or a LaunchReport.");
 }

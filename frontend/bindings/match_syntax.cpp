@@ -27,7 +27,8 @@ class Match {
         for (py::handle each : node.attr("cases")) cases.push_back(py::reinterpret_borrow<py::object>(each));
         std::vector<Statement> otherwise;
         // Each case lies in the `else` of the one before.
-        if (parts_.depth + cases.size() > parts_.deepest) parts_.refuse_depth(cases[parts_.deepest - parts_.depth].attr("pattern"));
+        if (parts_.depth + cases.size() > parts_.deepest)
+            parts_.refuse_depth(cases[parts_.deepest - parts_.depth].attr("pattern"));
         for (std::size_t i = cases.size(); i-- > 0;) otherwise = one_case(cases[i], std::move(otherwise));
         for (Statement& statement : otherwise) result.body.push_back(std::move(statement));
         if (!refused_.text.empty()) return refused_;

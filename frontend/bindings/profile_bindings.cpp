@@ -1,4 +1,5 @@
-// Device profiles as Python has them: dictionaries, made into profiles by cudasim/device_profiles.py, which checks them.
+// Device profiles as Python has them: dictionaries, made into profiles by cudasim/device_profiles.py, which
+// checks them.
 #include <pybind11/stl.h>
 
 #include "frontend/bindings/bindings.h"
@@ -39,16 +40,22 @@ void for_each_field(Profile& profile, Visit&& visit) {
     visit("integrated", profile.integrated);
 }
 
-py::object to_python(const execution::Dim3& dim) { return py::make_tuple(dim.x, dim.y, dim.z); }
+py::object to_python(const execution::Dim3& dim) {
+    return py::make_tuple(dim.x, dim.y, dim.z);
+}
 template <typename Value>
-py::object to_python(const Value& value) { return py::cast(value); }
+py::object to_python(const Value& value) {
+    return py::cast(value);
+}
 
 void from_python(const py::object& value, execution::Dim3& dim) {
     const auto extents = py::cast<std::array<std::uint32_t, 3>>(value);
     dim = {extents[0], extents[1], extents[2]};
 }
 template <typename Value>
-void from_python(const py::object& value, Value& member) { member = py::cast<Value>(value); }
+void from_python(const py::object& value, Value& member) {
+    member = py::cast<Value>(value);
+}
 
 DeviceProfile profile_from_python(const py::dict& values) {
     DeviceProfile profile;
@@ -63,7 +70,8 @@ DeviceProfile profile_from_python(const py::dict& values) {
 py::dict device_profile_to_python(const DeviceProfile& profile) {
     py::dict result;
     for_each_field(profile, [&](const char* name, const auto& member) { result[name] = to_python(member); });
-    result["compute_capability"] = py::make_tuple(profile.compute_capability_major, profile.compute_capability_minor);
+    result["compute_capability"] =
+        py::make_tuple(profile.compute_capability_major, profile.compute_capability_minor);
     return result;
 }
 
@@ -75,7 +83,8 @@ void bind_profiles(py::module_& module) {
         "device_profiles",
         [] {
             py::list result;
-            for (const auto& profile : execution::profiles()) result.append(device_profile_to_python(profile));
+            for (const auto& profile : execution::profiles())
+                result.append(device_profile_to_python(profile));
             return result;
         },
         "Every device that can be simulated, the default first.");
@@ -85,7 +94,8 @@ void bind_profiles(py::module_& module) {
             const auto limits = execution::profile_of_architecture(major, minor);
             return limits ? py::object(device_profile_to_python(*limits)) : py::object(py::none());
         },
-        py::arg("major"), py::arg("minor"), "A profile with the limits of a compute capability; None for an unknown one.");
+        py::arg("major"), py::arg("minor"),
+        "A profile with the limits of a compute capability; None for an unknown one.");
 }
 
 }  // namespace cudasim::bindings

@@ -37,21 +37,28 @@ GlobalValue global_value(py::handle description) {
         return {.kind = GlobalKind::real, .type_name = text(2), .real = py::cast<double>(fields[1])};
     if (kind == "complex") {
         const auto value = py::cast<std::complex<double>>(fields[1]);
-        return {.kind = GlobalKind::complex, .type_name = text(2), .real = value.real(), .imaginary = value.imag()};
+        return {.kind = GlobalKind::complex,
+                .type_name = text(2),
+                .real = value.real(),
+                .imaginary = value.imag()};
     }
     if (kind == "date")
         return {.kind = GlobalKind::date, .type_name = text(2), .integer = wrapped_integer(fields[1])};
     if (kind == "boolean") return {.kind = GlobalKind::boolean, .integer = py::cast<bool>(fields[1])};
     if (kind == "none") return {.kind = GlobalKind::none};
-    if (kind == "bytes") return {.kind = GlobalKind::bytes, .text = "bytes", .bytes = py::cast<std::string>(fields[1])};
+    if (kind == "bytes")
+        return {.kind = GlobalKind::bytes, .text = "bytes", .bytes = py::cast<std::string>(fields[1])};
     if (kind == "text") return {.kind = GlobalKind::text, .text = text(1)};
     if (kind == "data_type") return {.kind = GlobalKind::data_type, .text = text(1), .type_name = text(1)};
     if (kind == "intrinsic") return {.kind = GlobalKind::intrinsic, .text = text(1)};
     if (kind == "function")
         return {.kind = GlobalKind::function, .text = text(2), .integer = py::cast<std::int64_t>(fields[1])};
     if (kind == "foreign") {
-        GlobalValue result{.kind = GlobalKind::foreign, .text = text(1), .integer = py::cast<bool>(fields[4])};
-        for (py::handle type : fields[2]) result.elements.push_back({.kind = GlobalKind::data_type, .type_name = py::cast<std::string>(type)});
+        GlobalValue result{
+            .kind = GlobalKind::foreign, .text = text(1), .integer = py::cast<bool>(fields[4])};
+        for (py::handle type : fields[2])
+            result.elements.push_back(
+                {.kind = GlobalKind::data_type, .type_name = py::cast<std::string>(type)});
         result.elements.push_back({.kind = GlobalKind::data_type, .type_name = text(3)});
         return result;
     }
@@ -61,15 +68,21 @@ GlobalValue global_value(py::handle description) {
     if (kind == "unsupported") return {.kind = GlobalKind::unsupported, .text = text(1)};
     if (kind == "not_yet") return {.kind = GlobalKind::unsupported, .text = text(1), .integer = 1};
     if (kind == "record")
-        return {.kind = GlobalKind::record, .text = text(1), .type_name = text(2), .bytes = py::cast<std::string>(fields[3])};
+        return {.kind = GlobalKind::record,
+                .text = text(1),
+                .type_name = text(2),
+                .bytes = py::cast<std::string>(fields[3])};
     if (kind == "tuple") {
         GlobalValue result{.kind = GlobalKind::tuple};
         for (py::handle element : fields[1]) result.elements.push_back(global_value(element));
-        if (fields.size() > 2) result.text = text(2), result.names = py::cast<std::vector<std::string>>(fields[3]);
+        if (fields.size() > 2)
+            result.text = text(2), result.names = py::cast<std::vector<std::string>>(fields[3]);
         return result;
     }
     if (kind == "tuple_class")
-        return {.kind = GlobalKind::tuple_class, .text = text(1), .names = py::cast<std::vector<std::string>>(fields[2])};
+        return {.kind = GlobalKind::tuple_class,
+                .text = text(1),
+                .names = py::cast<std::vector<std::string>>(fields[2])};
     if (kind == "member")
         return {.kind = GlobalKind::member, .type_name = text(1), .elements = {global_value(fields[2])}};
     if (kind == "enumeration") {
@@ -98,8 +111,8 @@ GlobalValue global_value(py::handle description) {
     throw std::invalid_argument("compile_python: unknown kind of global '" + kind + "'");
 }
 
-/// (argument types, number of the function, whether it takes literals), or (argument types, symbol in linked code,
-/// (types of its parameters, of its result)).
+/// (argument types, number of the function, whether it takes literals), or (argument types, symbol in linked
+/// code, (types of its parameters, of its result)).
 Choice choice(const py::tuple& fields) {
     Choice result{.arguments = py::cast<std::vector<std::string>>(fields[0])};
     if (py::isinstance<py::str>(fields[1])) {
@@ -142,8 +155,8 @@ FunctionSource function_source(const py::dict& function, const image::Cancellati
     return source;
 }
 
-/// Whether the kernel, or a function that it calls, asks for the group of the grid: then it calls this one, whose name is in
-/// the bitcode's table of strings.
+/// Whether the kernel, or a function that it calls, asks for the group of the grid: then it calls this one,
+/// whose name is in the bitcode's table of strings.
 bool names_the_grid(const image::KernelImage& image) {
     return image.bitcode().find("cudaCGGetIntrinsicHandle") != std::string::npos;
 }
@@ -158,7 +171,8 @@ struct PythonRequest {
 /// With the GIL.
 void convert(const PythonRequest& python, Request& request) {
     for (py::handle function : python.functions)
-        request.functions.push_back(function_source(py::reinterpret_borrow<py::dict>(function), request.cancellation));
+        request.functions.push_back(
+            function_source(py::reinterpret_borrow<py::dict>(function), request.cancellation));
     if (request.functions.empty()) throw std::invalid_argument("compile_python: no function to compile");
     for (std::uint32_t i = 0; i < request.functions.size(); ++i) {
         const std::string& name = request.functions[i].library_name;
@@ -166,13 +180,14 @@ void convert(const PythonRequest& python, Request& request) {
     }
     for (const auto& [key, value] : python.extensions) {
         const auto [function, is_method] = py::cast<std::pair<std::uint32_t, bool>>(value);
-        request.extensions.emplace(py::cast<std::pair<std::string, std::string>>(key), Extension{function, is_method});
+        request.extensions.emplace(py::cast<std::pair<std::string, std::string>>(key),
+                                   Extension{function, is_method});
     }
     for (const auto& [path, text] : python.sources) request.sources.push_back({path, text});
 }
 
-/// Everything that recurses over the program has the large stack: reading the syntax tree, compiling, forgetting it. At
-/// the interpreter's end no other thread gets the GIL.
+/// Everything that recurses over the program has the large stack: reading the syntax tree, compiling,
+/// forgetting it. At the interpreter's end no other thread gets the GIL.
 Result compile_on_large_stack(const PythonRequest& python, Request& request, const image::HostPoll& poll) {
     const bool ends_interpreter = interpreter_is_ending();
     if (ends_interpreter) {
@@ -196,12 +211,13 @@ Result compile_on_large_stack(const PythonRequest& python, Request& request, con
 
 py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
                         const std::vector<std::pair<std::string, std::string>>& sources,
-                        const py::dict& extensions,
-                        std::vector<image::KernelImage> libraries, bool fastmath,
+                        const py::dict& extensions, std::vector<image::KernelImage> libraries, bool fastmath,
                         bool fma, const std::string& entry, std::string entry_name, std::string result_type,
                         const py::object& progress, double progress_after_seconds) {
     Request request;
-    request.entry = entry == "c" ? Entry::c_function : entry == "numba" ? Entry::numba_function : Entry::kernel;
+    request.entry = entry == "c"       ? Entry::c_function
+                    : entry == "numba" ? Entry::numba_function
+                                       : Entry::kernel;
     request.entry_name = std::move(entry_name);
     request.result_type = std::move(result_type);
     request.argument_types = std::move(argument_types);
@@ -224,7 +240,8 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     answer["notes"] = notes;
     py::list overloads;
     for (const Overload& overload : result.overloads)
-        overloads.append(py::make_tuple(overload.function, py::tuple(py::cast(overload.arguments)), overload.result));
+        overloads.append(
+            py::make_tuple(overload.function, py::tuple(py::cast(overload.arguments)), overload.result));
     answer["overloads"] = overloads;
     return answer;
 }
@@ -299,8 +316,8 @@ void bind_pykernel(py::module_& module) {
     module.add_object("SourceError", py::reinterpret_borrow<py::object>(source_error_class));
     missing_library_class = PyErr_NewExceptionWithDoc(
         "cudasim._native.MissingLibraryFunction",
-        "A kernel needs a function of cudasim.kernel_library, whose name this is; compile again with it.", nullptr,
-        nullptr);
+        "A kernel needs a function of cudasim.kernel_library, whose name this is; compile again with it.",
+        nullptr, nullptr);
     module.add_object("MissingLibraryFunction", py::reinterpret_borrow<py::object>(missing_library_class));
     py::register_local_exception_translator([](std::exception_ptr pointer) {
         try {
@@ -313,17 +330,22 @@ void bind_pykernel(py::module_& module) {
     });
     module.def("call_on_large_stack", &call_on_large_stack, py::arg("function"),
                "function(*arguments), on a thread that has a large stack.");
-    module.def("half_functions", &half_functions, "Names of numba.cuda's functions of fp16 and bf16: 'fp16.hadd'.");
+    module.def("half_functions", &half_functions,
+               "Names of numba.cuda's functions of fp16 and bf16: 'fp16.hadd'.");
     module.def("libdevice_functions", &libdevice_functions,
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
-               py::arg("sources"), py::arg("extensions"), py::arg("libraries"), py::kw_only(), py::arg("fastmath") = false, py::arg("fma") = false,
-               py::arg("entry") = "kernel", py::arg("entry_name") = "", py::arg("result_type") = "",
-               py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
-               "Compiles functions[0] for the argument types, linked with the functions of the libraries, as a kernel or as a device function with the ABI \"c\" or "
-               "\"numba\": {image, kernel_name, typed_ir, cooperative, notes: [(message, file, line)], overloads: [(index of the "
+               py::arg("sources"), py::arg("extensions"), py::arg("libraries"), py::kw_only(),
+               py::arg("fastmath") = false, py::arg("fma") = false, py::arg("entry") = "kernel",
+               py::arg("entry_name") = "", py::arg("result_type") = "", py::arg("progress") = py::none(),
+               py::arg("progress_after_seconds") = 0.0,
+               "Compiles functions[0] for the argument types, linked with the functions of the libraries, as "
+               "a kernel or as a device function with the ABI \"c\" or "
+               "\"numba\": {image, kernel_name, typed_ir, cooperative, notes: [(message, file, line)], "
+               "overloads: [(index of the "
                "function, argument types, result type)]}. Raises SourceError.");
-    module.def("kernel_knows", &knows_callable, "Whether kernels can call what has this name: \"cuda.grid\".");
+    module.def("kernel_knows", &knows_callable,
+               "Whether kernels can call what has this name: \"cuda.grid\".");
 }
 
 }  // namespace cudasim::bindings

@@ -96,8 +96,8 @@ Operator operator_of(std::string_view name) {
     return operators.at(name);
 }
 
-/// Statements and expressions inside each other; CPython 3.11 itself compiles 3,000 levels. Everything that walks the tree
-/// recurses.
+/// Statements and expressions inside each other; CPython 3.11 itself compiles 3,000 levels. Everything that
+/// walks the tree recurses.
 constexpr std::size_t deepest_syntax = 5000;
 /// Of the stack, for each level: more than any such walk takes.
 constexpr std::size_t bytes_of_level = 16 << 10;
@@ -266,7 +266,9 @@ class Converter {
 
     /// The thread that waits for the compilation needs the GIL for signal handlers.
     void let_others_in() const {
-        { const ReleasedGil release(/*in_engine=*/false); }
+        {
+            const ReleasedGil release(/*in_engine=*/false);
+        }
         cancellation_->check();
     }
 
@@ -431,7 +433,8 @@ class Converter {
 
 }  // namespace
 
-FunctionSyntax function_from_python(py::handle node, int line_offset, const image::Cancellation* cancellation) {
+FunctionSyntax function_from_python(py::handle node, int line_offset,
+                                    const image::Cancellation* cancellation) {
     return Converter(line_offset, cancellation).function(node);
 }
 

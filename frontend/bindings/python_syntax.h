@@ -11,7 +11,7 @@ namespace cudasim::bindings {
 
 /// @param node an ast.FunctionDef or ast.Lambda
 /// @param line_offset what to add to the node's line numbers to get those of the file
-[[nodiscard]] pykernel::FunctionSyntax function_from_python(pybind11::handle node, int line_offset,
-                                                               const image::Cancellation* cancellation = nullptr);
+[[nodiscard]] pykernel::FunctionSyntax function_from_python(
+    pybind11::handle node, int line_offset, const image::Cancellation* cancellation = nullptr);
 
 }  // namespace cudasim::bindings

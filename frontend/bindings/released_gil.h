@@ -3,8 +3,8 @@
 // A daemon thread may come back from a launch when the interpreter is already ending. It is parked here
 // (frontend/cpython/finalization.h says why).
 //
-// A process that is forked while another thread works in the engine has that thread's locks and not the thread: its
-// calls would wait for ever. Every such call begins here, so here it is refused.
+// A process that is forked while another thread works in the engine has that thread's locks and not the
+// thread: its calls would wait for ever. Every such call begins here, so here it is refused.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -16,8 +16,8 @@ namespace cudasim::bindings {
 
 using cpython::interpreter_is_ending;
 
-/// This process was forked while another thread worked in the engine. (CUDA forbids forking after its initialisation
-/// altogether.)
+/// This process was forked while another thread worked in the engine. (CUDA forbids forking after its
+/// initialisation altogether.)
 struct ForkedInUse {};
 
 /// Counts a thread into the engine. @throws ForkedInUse
@@ -30,7 +30,8 @@ class ReleasedGil {
     /// @param in_engine false for a thread that only waits for something to do: a fork() may pass it by
     explicit ReleasedGil(bool in_engine = true) : in_engine_(in_engine) {
         if (in_engine_) enter_engine();
-        // With the GIL at the interpreter's end: the thread that ends it (a finalizer launches). It may come back.
+        // With the GIL at the interpreter's end: the thread that ends it (a finalizer launches). It may come
+        // back.
         ends_interpreter_ = interpreter_is_ending();
         state_ = PyEval_SaveThread();
     }

@@ -1,6 +1,6 @@
-// Streams as Python sees them (simulator/streams): tasks are Python callables, and running them lets go of the GIL
-// in between. What a task raises is the package's business (cudasim.streams.stream_work), except for what is to end the
-// program: KeyboardInterrupt and its like stop a run and leave it.
+// Streams as Python sees them (simulator/streams): tasks are Python callables, and running them lets go of
+// the GIL in between. What a task raises is the package's business (cudasim.streams.stream_work), except for
+// what is to end the program: KeyboardInterrupt and its like stop a run and leave it.
 #include <pybind11/stl.h>
 #include <sys/syscall.h>
 
@@ -58,7 +58,8 @@ streams::RunOptions run_options(const std::string& policy, std::uint64_t seed, d
     options.poll = [most_idle_seconds, begin = std::optional<streams::Clock::time_point>()]() mutable {
         const auto now = streams::Clock::now();
         if (!begin) begin = now;
-        if (most_idle_seconds > 0 && now - *begin > std::chrono::duration<double>(most_idle_seconds)) return true;
+        if (most_idle_seconds > 0 && now - *begin > std::chrono::duration<double>(most_idle_seconds))
+            return true;
         if (interpreter_is_ending()) return false;
         const cpython::HeldGil acquire;
         if (PyErr_CheckSignals() == 0) return false;
@@ -84,12 +85,17 @@ void run_without_gil(Body&& body) {
     throw py::error_already_set();
 }
 
-/// What is told of touched memory, once the thread runs Python again: callable(watch). Leaked: signals outlive modules.
+/// What is told of touched memory, once the thread runs Python again: callable(watch). Leaked: signals
+/// outlive modules.
 py::object* touch_listener = nullptr;
 
 /// Of the process, when it ends: 1 instead of 0. Python's own exit functions cannot change it.
 void fail_at_exit() {
-    static const bool registered = on_exit([](int status, void*) { if (status == 0) std::exit(1); }, nullptr) == 0;
+    static const bool registered = on_exit(
+                                       [](int status, void*) {
+                                           if (status == 0) std::exit(1);
+                                       },
+                                       nullptr) == 0;
     (void)registered;
 }
 
@@ -103,7 +109,8 @@ int tell_of_touch(void* watch) {
     }
 }
 
-/// In the signal handler. Pending calls run on the main thread only: of others it is known when the watch ends.
+/// In the signal handler. Pending calls run on the main thread only: of others it is known when the watch
+/// ends.
 void note_touch(int watch) {
     if (::syscall(SYS_gettid) == ::getpid())
         Py_AddPendingCall(&tell_of_touch, reinterpret_cast<void*>(static_cast<std::intptr_t>(watch)));
@@ -114,7 +121,8 @@ void bind_page_watch(py::module_& module) {
     module.def(
         "watch_pages",
         [](std::uintptr_t address, std::size_t bytes, bool writes_only, bool own_pages) {
-            return watch::begin(address, bytes, writes_only ? watch::Access::write : watch::Access::any, own_pages);
+            return watch::begin(address, bytes, writes_only ? watch::Access::write : watch::Access::any,
+                                own_pages);
         },
         py::arg("address"), py::arg("bytes"), py::arg("writes_only"), py::arg("own_pages"),
         "Begins to watch memory; returns a number, -1 when it cannot be watched.");
@@ -144,40 +152,46 @@ OperationPtr enqueue(Timeline& timeline, int device, std::uint64_t handle, const
 void bind_streams(py::module_& module) {
     module.def("fail_at_exit", &fail_at_exit, "The exit status of the process will not be 0.");
     bind_page_watch(module);
-    py::class_<Operation, OperationPtr>(module, "StreamOperation", "A point in a stream, and the work that leads there.")
+    py::class_<Operation, OperationPtr>(module, "StreamOperation",
+                                        "A point in a stream, and the work that leads there.")
         .def_property_readonly("done", &Operation::done);
     py::class_<Timeline>(module, "Timeline", "What is enqueued in all streams.")
         .def(py::init<>())
         .def("enqueue", &enqueue, py::arg("device"), py::arg("stream"), py::arg("task"), py::kw_only(),
              py::arg("callback_after_seconds") = py::none(), py::arg("after") = std::vector<OperationPtr>{},
-             "Appends a task, which is called with a status and returns one, or None for a point without work.")
+             "Appends a task, which is called with a status and returns one, or None for a point without "
+             "work.")
         .def("tail",
              [](Timeline& self, int device, std::uint64_t stream) {
                  const ReleasedGil release;
                  return self.tail({device, stream});
              })
-        .def("tails",
-             [](Timeline& self, std::optional<int> device) {
-                 const ReleasedGil release;
-                 return self.tails(device);
-             },
-             py::arg("device") = py::none())
-        .def_property_readonly("idle", [](Timeline& self) {
-            const ReleasedGil release;
-            return self.idle();
-        })
-        .def("drop",
-             [](Timeline& self, std::optional<int> device) {
-                 const ReleasedGil release;
-                 self.drop(device);
-             },
-             py::arg("device") = py::none())
-        .def("run",
-             [](Timeline& self, const std::vector<OperationPtr>& targets, const std::string& policy,
-                std::uint64_t seed, double most_idle_seconds) {
-                 run_without_gil([&] { self.run(targets, run_options(policy, seed, most_idle_seconds)); });
-             },
-             py::arg("targets"), py::arg("policy"), py::arg("seed"), py::arg("most_idle_seconds") = 0.0)
+        .def(
+            "tails",
+            [](Timeline& self, std::optional<int> device) {
+                const ReleasedGil release;
+                return self.tails(device);
+            },
+            py::arg("device") = py::none())
+        .def_property_readonly("idle",
+                               [](Timeline& self) {
+                                   const ReleasedGil release;
+                                   return self.idle();
+                               })
+        .def(
+            "drop",
+            [](Timeline& self, std::optional<int> device) {
+                const ReleasedGil release;
+                self.drop(device);
+            },
+            py::arg("device") = py::none())
+        .def(
+            "run",
+            [](Timeline& self, const std::vector<OperationPtr>& targets, const std::string& policy,
+               std::uint64_t seed, double most_idle_seconds) {
+                run_without_gil([&] { self.run(targets, run_options(policy, seed, most_idle_seconds)); });
+            },
+            py::arg("targets"), py::arg("policy"), py::arg("seed"), py::arg("most_idle_seconds") = 0.0)
         .def("waits_for_callback",
              [](Timeline& self, const OperationPtr& operation) {
                  const ReleasedGil release;
@@ -188,10 +202,10 @@ void bind_streams(py::module_& module) {
                  const ReleasedGil release(false);
                  return self.next_callback(std::chrono::milliseconds(static_cast<long>(1000 * seconds)));
              })
-        .def("run_callback", [](Timeline& self, const OperationPtr& callback, const std::string& policy,
-                                std::uint64_t seed) {
-            run_without_gil([&] { self.run_callback(callback, run_options(policy, seed)); });
-        });
+        .def("run_callback",
+             [](Timeline& self, const OperationPtr& callback, const std::string& policy, std::uint64_t seed) {
+                 run_without_gil([&] { self.run_callback(callback, run_options(policy, seed)); });
+             });
 }
 
 }  // namespace cudasim::bindings

@@ -1,7 +1,7 @@
-// How text crosses between Python and C++: std::string holds UTF-8 in which surrogates have the three bytes that UTF-8's scheme
-// gives them, so every str comes back as it went in. Python has strings with surrogates in them: names of files
-// that are not UTF-8 (surrogateescape) and literals such as "\ud800". pybind11's own caster refuses those with a message about
-// argument types.
+// How text crosses between Python and C++: std::string holds UTF-8 in which surrogates have the three bytes
+// that UTF-8's scheme gives them, so every str comes back as it went in. Python has strings with surrogates
+// in them: names of files that are not UTF-8 (surrogateescape) and literals such as "\ud800". pybind11's own
+// caster refuses those with a message about argument types.
 //
 // A path for the file system is not passed as text: os.fsencode() it, and pass the bytes.
 #pragma once
@@ -12,7 +12,8 @@
 
 namespace pybind11::detail {
 
-/// Chosen before pybind11's own partial specialisation. bindings.h includes this file, so all of the extension sees it.
+/// Chosen before pybind11's own partial specialisation. bindings.h includes this file, so all of the
+/// extension sees it.
 template <>
 class type_caster<std::string> : public string_caster<std::string> {
   public:
@@ -29,7 +30,8 @@ class type_caster<std::string> : public string_caster<std::string> {
         return true;
     }
 
-    /// Bytes that are no text at all, as in a path that was passed as bytes, become surrogates as os.fsdecode() makes them.
+    /// Bytes that are no text at all, as in a path that was passed as bytes, become surrogates as
+    /// os.fsdecode() makes them.
     static handle cast(const std::string& text, return_value_policy, handle) {
         const auto size = static_cast<Py_ssize_t>(text.size());
         for (const char* errors : {"strict", "surrogatepass", "surrogateescape"}) {

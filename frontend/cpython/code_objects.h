@@ -6,8 +6,8 @@
 
 namespace cudasim::cpython {
 
-/// A place in the source as a code object knows it. Zero where it does not; columns count from 1 and are not known
-/// before CPython 3.11.
+/// A place in the source as a code object knows it. Zero where it does not; columns count from 1 and are not
+/// known before CPython 3.11.
 struct CodeLocation {
     int line = 0, column = 0;
 };
@@ -41,8 +41,8 @@ struct CodeLocation {
 #endif
 }
 
-/// The opcode of `raise`, as the standard library's module opcode gives it: numbers change between versions. -1 where
-/// that fails.
+/// The opcode of `raise`, as the standard library's module opcode gives it: numbers change between versions.
+/// -1 where that fails.
 [[nodiscard]] inline int raise_opcode() {
     static const int opcode = [] {
         PyObject* module = PyImport_ImportModule("opcode");

@@ -1,5 +1,5 @@
-// The structures: `struct _frame` in CPython 3.10, `_PyInterpreterFrame` (Include/internal/pycore_frame.h, from 3.14 on
-// pycore_interpframe.h) since.
+// The structures: `struct _frame` in CPython 3.10, `_PyInterpreterFrame` (Include/internal/pycore_frame.h,
+// from 3.14 on pycore_interpframe.h) since.
 #if !defined(Py_BUILD_CORE)
 #define Py_BUILD_CORE 1
 #endif
@@ -52,8 +52,8 @@ CodePlace current_place() {
     PyCodeObject* code = code_of(frame);
     const int instruction = _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT));
 #if PY_VERSION_HEX < 0x030C0000
-    // In 3.11 a call is two instructions, PRECALL and CALL, and CPython calls from the first once it knows the function
-    // well: one place all the same.
+    // In 3.11 a call is two instructions, PRECALL and CALL, and CPython calls from the first once it knows
+    // the function well: one place all the same.
     constexpr unsigned char precall = 166;  // opcode.opmap
     constexpr int to_call = 4;              // bytes: PRECALL and its cache entry
     PyObject* bytes = PyCode_GetCode(code);

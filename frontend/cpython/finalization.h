@@ -1,9 +1,10 @@
 // Taking the GIL in a process whose interpreter may be about to be finalised.
 //
-// A thread other than the finalising one must not run Python code any more. When it takes the GIL all the same, CPython
-// until 3.13 ends it with pthread_exit(), which unwinds its frames: through destructors, noexcept functions and the
-// stacks of fibers, any of which can terminate the process. CPython 3.14 lets such a thread hang instead
-// (docs.python.org, "Cautions regarding runtime finalization"), and so do these functions on every version.
+// A thread other than the finalising one must not run Python code any more. When it takes the GIL all the
+// same, CPython until 3.13 ends it with pthread_exit(), which unwinds its frames: through destructors,
+// noexcept functions and the stacks of fibers, any of which can terminate the process. CPython 3.14 lets such
+// a thread hang instead (docs.python.org, "Cautions regarding runtime finalization"), and so do these
+// functions on every version.
 #pragma once
 
 #include <Python.h>
@@ -31,7 +32,8 @@ template <typename Function>
 decltype(auto) parked_at_exit(Function&& function) {
     try {
         return function();
-    } catch (abi::__forced_unwind&) {  // pthread_exit(); it may not be caught for good, so this does not return
+    } catch (
+        abi::__forced_unwind&) {  // pthread_exit(); it may not be caught for good, so this does not return
         park();
     }
 }
@@ -47,7 +49,8 @@ inline void take_gil(PyThreadState* state, bool ends_interpreter) {
 class HeldGil {
   public:
     HeldGil()
-        : ends_interpreter_(interpreter_is_ending()), state_(parked_at_exit([] { return PyGILState_Ensure(); })) {}
+        : ends_interpreter_(interpreter_is_ending()),
+          state_(parked_at_exit([] { return PyGILState_Ensure(); })) {}
     ~HeldGil() {
         if (!ends_interpreter_ && interpreter_is_ending()) park();
         PyGILState_Release(state_);

@@ -1,8 +1,8 @@
 // The value of a Python int, read and written without a call through Python's number protocol.
 //
-// Layout (Include/cpython/longintrepr.h): digits of PyLong_SHIFT bits, least significant first. Until CPython 3.11
-// ob_size holds their number, negative for negative values; from 3.12 on lv_tag holds the number above three bits, of
-// which the lowest two are the sign: 0 positive, 1 zero, 2 negative.
+// Layout (Include/cpython/longintrepr.h): digits of PyLong_SHIFT bits, least significant first. Until
+// CPython 3.11 ob_size holds their number, negative for negative values; from 3.12 on lv_tag holds the number
+// above three bits, of which the lowest two are the sign: 0 positive, 1 zero, 2 negative.
 #pragma once
 
 #include <Python.h>
@@ -30,7 +30,8 @@ namespace cudasim::cpython {
 /// Digits that a 64-bit value takes at most.
 inline constexpr int most_digits = (64 + PyLong_SHIFT - 1) / PyLong_SHIFT;
 
-/// Sets the value of an int that was allocated with room for most_digits digits and that nobody else has seen yet.
+/// Sets the value of an int that was allocated with room for most_digits digits and that nobody else has seen
+/// yet.
 inline void set_value(PyObject* object, bool is_negative, std::uint64_t magnitude) {
     auto* integer = reinterpret_cast<PyLongObject*>(object);
 #if PY_VERSION_HEX >= 0x030C0000
@@ -40,7 +41,8 @@ inline void set_value(PyObject* object, bool is_negative, std::uint64_t magnitud
 #endif
     Py_ssize_t count = 0;
     digits[0] = 0;
-    for (; magnitude != 0; magnitude >>= PyLong_SHIFT) digits[count++] = static_cast<digit>(magnitude & PyLong_MASK);
+    for (; magnitude != 0; magnitude >>= PyLong_SHIFT)
+        digits[count++] = static_cast<digit>(magnitude & PyLong_MASK);
 #if PY_VERSION_HEX >= 0x030C0000
     const std::uintptr_t sign_bits = count == 0 ? 1 : is_negative ? 2 : 0;
     integer->long_value.lv_tag = static_cast<std::uintptr_t>(count) << 3 | sign_bits;

@@ -1,5 +1,5 @@
-// Finding CPython's key; the pool of thread states, which fork() empties; exceptions and signals for thread states that
-// take turns on one OS thread.
+// Finding CPython's key; the pool of thread states, which fork() empties; exceptions and signals for thread
+// states that take turns on one OS thread.
 #if !defined(Py_BUILD_CORE)
 #define Py_BUILD_CORE 1
 #endif
@@ -14,8 +14,8 @@
 
 #if PY_VERSION_HEX >= 0x030E0000
 // Not in 3.14.0, which may be what runs even where 3.14.1 or later was built for.
-extern "C" PyAPI_FUNC(int)
-    PyUnstable_ThreadState_SetStackProtection(PyThreadState*, void*, std::size_t) __attribute__((weak));
+extern "C" PyAPI_FUNC(int) PyUnstable_ThreadState_SetStackProtection(PyThreadState*, void*, std::size_t)
+    __attribute__((weak));
 #endif
 
 namespace cudasim::cpython {
@@ -26,8 +26,8 @@ std::vector<PyThreadState*> ThreadStates::idle;
 namespace {
 
 #if PY_VERSION_HEX < 0x030C0000
-/// Other libraries keep thread states in keys of their own, so a match is tried out: PyGILState_GetThisThreadState()
-/// reads the key that is looked for.
+/// Other libraries keep thread states in keys of their own, so a match is tried out:
+/// PyGILState_GetThisThreadState() reads the key that is looked for.
 bool find_key(pthread_key_t& found) {
     PyThreadState* self = PyGILState_GetThisThreadState();
     if (self == nullptr) return false;
@@ -51,8 +51,10 @@ bool find_key(pthread_key_t& found) {
 bool ThreadStates::initialise() {
 #if PY_VERSION_HEX >= 0x030E0000
     if (PyUnstable_ThreadState_SetStackProtection == nullptr) {
-        PyErr_SetString(PyExc_ImportError, "Python mode is not available on CPython 3.14.0 (it needs CPython " CUDASIM_KNOWN_PYTHONS
-                                           "; of 3.14 the version 3.14.1 or newer)");
+        PyErr_SetString(
+            PyExc_ImportError,
+            "Python mode is not available on CPython 3.14.0 (it needs CPython " CUDASIM_KNOWN_PYTHONS
+            "; of 3.14 the version 3.14.1 or newer)");
         return false;
     }
 #endif

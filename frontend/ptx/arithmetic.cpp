@@ -1,5 +1,5 @@
-// Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions", "Extended-Precision Integer Arithmetic Instructions").
-// Real operands of add, sub, mul and their kind go to real_arithmetic.cpp.
+// Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions", "Extended-Precision Integer Arithmetic
+// Instructions"). Real operands of add, sub, mul and their kind go to real_arithmetic.cpp.
 #include <llvm/IR/Intrinsics.h>
 
 #include "frontend/ptx/translation.h"
@@ -21,7 +21,8 @@ bool is_signed(const At& at) {
 
 /// What does not fit: the carry of an unsigned sum with up to three parts, kept for addc.
 void write_with_carry(At& at, Value* wide, llvm::Type* narrow) {
-    at.b.CreateStore(at.b.CreateIsNotNull(at.b.CreateLShr(wide, narrow->getIntegerBitWidth())), at.function.carry());
+    at.b.CreateStore(at.b.CreateIsNotNull(at.b.CreateLShr(wide, narrow->getIntegerBitWidth())),
+                     at.function.carry());
     at.write(at.b.CreateTrunc(wide, narrow));
 }
 
@@ -54,7 +55,8 @@ void translate_add(At& at) {
 void translate_sub(At& at) {
     if (is_real(at)) return translate_real(at, llvm::Instruction::FSub, "sub");
     if (at.has("cc")) return translate_extended(at, true, false);
-    if (at.has("sat")) return at.write(at.b.CreateBinaryIntrinsic(Intrinsic::ssub_sat, at.read(1), at.read(2)));
+    if (at.has("sat"))
+        return at.write(at.b.CreateBinaryIntrinsic(Intrinsic::ssub_sat, at.read(1), at.read(2)));
     at.write(at.b.CreateSub(at.read(1), at.read(2)));
 }
 
@@ -71,14 +73,17 @@ Value* wide_product(At& at) {
     auto& b = at.b;
     llvm::Type* wide = b.getIntNTy(2 * at.type().width);
     const bool with_sign = is_signed(at);
-    return b.CreateMul(b.CreateIntCast(at.read(1), wide, with_sign), b.CreateIntCast(at.read(2), wide, with_sign));
+    return b.CreateMul(b.CreateIntCast(at.read(1), wide, with_sign),
+                       b.CreateIntCast(at.read(2), wide, with_sign));
 }
 
 /// .lo (or none), .hi, .wide; what mul and mad give before the sum.
 Value* product(At& at) {
     auto& b = at.b;
     if (at.has("wide")) return wide_product(at);
-    if (at.has("hi")) return b.CreateTrunc(b.CreateLShr(wide_product(at), at.type().width), at.function.module.type(at.type()));
+    if (at.has("hi"))
+        return b.CreateTrunc(b.CreateLShr(wide_product(at), at.type().width),
+                             at.function.module.type(at.type()));
     return b.CreateMul(at.read(1), at.read(2));
 }
 
@@ -101,14 +106,16 @@ void translate_mad_sum(At& at, bool takes_carry) {
     if (!takes_carry && !at.has("cc")) return at.write(b.CreateAdd(first, addend));
     llvm::Type* wide = b.getIntNTy(2 * first->getType()->getIntegerBitWidth());
     Value* sum = b.CreateAdd(b.CreateZExt(first, wide), b.CreateZExt(addend, wide));
-    if (takes_carry) sum = b.CreateAdd(sum, b.CreateZExt(b.CreateLoad(b.getInt1Ty(), at.function.carry()), wide));
+    if (takes_carry)
+        sum = b.CreateAdd(sum, b.CreateZExt(b.CreateLoad(b.getInt1Ty(), at.function.carry()), wide));
     if (at.has("cc")) return write_with_carry(at, sum, first->getType());
     at.write(b.CreateTrunc(sum, first->getType()));
 }
 
 void translate_mad(At& at) {
     if (is_real(at)) {
-        Value* result = at.b.CreateIntrinsic(Intrinsic::fma, {at.read(1)->getType()}, {at.read(1), at.read(2), at.read(3)});
+        Value* result = at.b.CreateIntrinsic(Intrinsic::fma, {at.read(1)->getType()},
+                                             {at.read(1), at.read(2), at.read(3)});
         return at.write(result);
     }
     translate_mad_sum(at, false);
@@ -140,11 +147,13 @@ void translate_mad24(At& at) {
 
 void translate_div(At& at) {
     if (is_real(at)) return translate_real(at, llvm::Instruction::FDiv, "div");
-    at.write(is_signed(at) ? at.b.CreateSDiv(at.read(1), at.read(2)) : at.b.CreateUDiv(at.read(1), at.read(2)));
+    at.write(is_signed(at) ? at.b.CreateSDiv(at.read(1), at.read(2))
+                           : at.b.CreateUDiv(at.read(1), at.read(2)));
 }
 
 void translate_rem(At& at) {
-    at.write(is_signed(at) ? at.b.CreateSRem(at.read(1), at.read(2)) : at.b.CreateURem(at.read(1), at.read(2)));
+    at.write(is_signed(at) ? at.b.CreateSRem(at.read(1), at.read(2))
+                           : at.b.CreateURem(at.read(1), at.read(2)));
 }
 
 void translate_abs(At& at) {
@@ -167,9 +176,12 @@ void translate_extremum(At& at, bool largest) {
         return at.write(b.CreateBinaryIntrinsic(id, left, right));
     }
     if (at.has("xorsign") || at.instruction.operands.size() > 3) at.refuse();
-    if (at.has("NaN")) return at.write(b.CreateBinaryIntrinsic(largest ? Intrinsic::maximum : Intrinsic::minimum, left, right));
+    if (at.has("NaN"))
+        return at.write(
+            b.CreateBinaryIntrinsic(largest ? Intrinsic::maximum : Intrinsic::minimum, left, right));
     if (at.type().kind == Type::half_pair || at.type().width == 16)
-        return at.write(b.CreateBinaryIntrinsic(largest ? Intrinsic::maxnum : Intrinsic::minnum, left, right));
+        return at.write(
+            b.CreateBinaryIntrinsic(largest ? Intrinsic::maxnum : Intrinsic::minnum, left, right));
     const bool wide = at.type().width == 64;
     const char* name = largest ? (wide ? "__nv_fmax" : "__nv_fmaxf") : (wide ? "__nv_fmin" : "__nv_fminf");
     at.write(at.call(name, left->getType(), {left, right}));
@@ -188,7 +200,8 @@ void translate_sad(At& at) {
     auto& b = at.b;
     Value* left = at.read(1);
     Value* right = at.read(2);
-    Value* larger = b.CreateICmp(is_signed(at) ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_UGT, left, right);
+    Value* larger =
+        b.CreateICmp(is_signed(at) ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_UGT, left, right);
     Value* distance = b.CreateSelect(larger, b.CreateSub(left, right), b.CreateSub(right, left));
     at.write(b.CreateAdd(distance, at.read(3)));
 }
@@ -200,18 +213,20 @@ void translate_dp4a(At& at) {
     Value* sum = at.read(3, u32);
     for (unsigned byte = 0; byte < 4; ++byte) {
         const auto part = [&](Value* word, bool with_sign) {
-            return b.CreateIntCast(b.CreateTrunc(b.CreateLShr(word, 8 * byte), b.getInt8Ty()), b.getInt32Ty(), with_sign);
+            return b.CreateIntCast(b.CreateTrunc(b.CreateLShr(word, 8 * byte), b.getInt8Ty()), b.getInt32Ty(),
+                                   with_sign);
         };
-        sum = b.CreateAdd(sum, b.CreateMul(part(at.read(1, u32), left_signed), part(at.read(2, u32), right_signed)));
+        sum = b.CreateAdd(
+            sum, b.CreateMul(part(at.read(1, u32), left_signed), part(at.read(2, u32), right_signed)));
     }
     at.write(sum);
 }
 
 constexpr Row rows[] = {
-    {"add", translate_add},     {"sub", translate_sub},     {"addc", translate_addc},   {"subc", translate_subc},
-    {"mul", translate_mul},     {"mad", translate_mad},     {"madc", translate_madc},   {"mul24", translate_mul24},
-    {"mad24", translate_mad24}, {"div", translate_div},     {"rem", translate_rem},     {"abs", translate_abs},
-    {"neg", translate_neg},     {"min", translate_min},     {"max", translate_max},     {"sad", translate_sad},
+    {"add", translate_add},     {"sub", translate_sub}, {"addc", translate_addc}, {"subc", translate_subc},
+    {"mul", translate_mul},     {"mad", translate_mad}, {"madc", translate_madc}, {"mul24", translate_mul24},
+    {"mad24", translate_mad24}, {"div", translate_div}, {"rem", translate_rem},   {"abs", translate_abs},
+    {"neg", translate_neg},     {"min", translate_min}, {"max", translate_max},   {"sad", translate_sad},
     {"dp4a", translate_dp4a},
 };
 

@@ -1,4 +1,5 @@
-// Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions", "Integer Arithmetic Instructions", prmt).
+// Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions", "Integer Arithmetic Instructions",
+// prmt).
 #include <llvm/IR/Intrinsics.h>
 
 #include "frontend/ptx/translation.h"
@@ -47,7 +48,8 @@ void translate_shr(At& at) {
     Value* value = at.read(1);
     Value* amount = b.CreateBinaryIntrinsic(Intrinsic::umin, at.read(2, u32), b.getInt32(type.width));
     Value* all = b.CreateICmpEQ(amount, b.getInt32(type.width));
-    Value* used = b.CreateZExtOrTrunc(b.CreateSelect(all, b.getInt32(type.width - 1), amount), value->getType());
+    Value* used =
+        b.CreateZExtOrTrunc(b.CreateSelect(all, b.getInt32(type.width - 1), amount), value->getType());
     if (type.kind == Type::signed_) return at.write(b.CreateAShr(value, used));
     at.write(b.CreateSelect(all, llvm::Constant::getNullValue(value->getType()), b.CreateLShr(value, used)));
 }
@@ -59,7 +61,8 @@ void translate_shf(At& at) {
     Value* high = b.CreateZExt(at.read(2, u32), b.getInt64Ty());
     Value* pair = b.CreateOr(b.CreateShl(high, 32), low);
     Value* amount = at.read(3, u32);
-    amount = at.has("wrap") ? b.CreateAnd(amount, 31) : b.CreateBinaryIntrinsic(Intrinsic::umin, amount, b.getInt32(32));
+    amount = at.has("wrap") ? b.CreateAnd(amount, 31)
+                            : b.CreateBinaryIntrinsic(Intrinsic::umin, amount, b.getInt32(32));
     Value* wide = b.CreateZExt(amount, b.getInt64Ty());
     Value* moved = at.has("l") ? b.CreateLShr(b.CreateShl(pair, wide), 32) : b.CreateLShr(pair, wide);
     at.write(b.CreateTrunc(moved, b.getInt32Ty()));
@@ -83,7 +86,8 @@ void translate_lop3(At& at) {
     at.write(result);
 }
 
-/// The bit field [start, start + length) of a; signed: filled with its topmost bit, or a's where it reaches beyond.
+/// The bit field [start, start + length) of a; signed: filled with its topmost bit, or a's where it reaches
+/// beyond.
 void translate_bfe(At& at) {
     auto& b = at.b;
     const Type type = at.type();
@@ -97,9 +101,11 @@ void translate_bfe(At& at) {
     length = b.CreateBinaryIntrinsic(Intrinsic::umin, length, width);
     Value* from_start = b.CreateIntCast(value, wide, with_sign);
     from_start = with_sign ? b.CreateAShr(from_start, start) : b.CreateLShr(from_start, start);
-    Value* unused = b.CreateSub(llvm::ConstantInt::get(wide, 2 * type.width - 1), length);  // one less: length 0 is legal
+    Value* unused =
+        b.CreateSub(llvm::ConstantInt::get(wide, 2 * type.width - 1), length);  // one less: length 0 is legal
     Value* top = b.CreateShl(b.CreateShl(from_start, unused), 1);
-    Value* field = with_sign ? b.CreateAShr(b.CreateAShr(top, unused), 1) : b.CreateLShr(b.CreateLShr(top, unused), 1);
+    Value* field =
+        with_sign ? b.CreateAShr(b.CreateAShr(top, unused), 1) : b.CreateLShr(b.CreateLShr(top, unused), 1);
     at.write(b.CreateTrunc(field, value->getType()));
 }
 
@@ -111,7 +117,8 @@ void translate_bfi(At& at) {
     llvm::Type* wide = b.getIntNTy(2 * type.width);
     Value* width = llvm::ConstantInt::get(wide, type.width);
     const auto limited = [&](std::size_t i) {
-        return b.CreateBinaryIntrinsic(Intrinsic::umin, b.CreateZExtOrTrunc(b.CreateAnd(at.read(i, u32), 255), wide), width);
+        return b.CreateBinaryIntrinsic(Intrinsic::umin,
+                                       b.CreateZExtOrTrunc(b.CreateAnd(at.read(i, u32), 255), wide), width);
     };
     Value* one = llvm::ConstantInt::get(wide, 1);
     Value* ones = b.CreateSub(b.CreateShl(one, limited(4)), one);
@@ -140,22 +147,26 @@ void translate_brev(At& at) {
 void translate_count(At& at) {
     auto& b = at.b;
     Value* value = at.read(1);
-    Value* count = at.instruction.opcode[0] == "popc" ? b.CreateUnaryIntrinsic(Intrinsic::ctpop, value)
-                                                      : b.CreateBinaryIntrinsic(Intrinsic::ctlz, value, b.getFalse());
+    Value* count = at.instruction.opcode[0] == "popc"
+                       ? b.CreateUnaryIntrinsic(Intrinsic::ctpop, value)
+                       : b.CreateBinaryIntrinsic(Intrinsic::ctlz, value, b.getFalse());
     at.write(b.CreateZExtOrTrunc(count, b.getInt32Ty()));
 }
 
-/// Four bytes out of the eight of b:a, each picked by a digit of c; the digit's top bit spreads the byte's sign.
+/// Four bytes out of the eight of b:a, each picked by a digit of c; the digit's top bit spreads the byte's
+/// sign.
 void translate_prmt(At& at) {
     auto& b = at.b;
     if (at.instruction.opcode.size() > 2) at.refuse();
     llvm::Type* wide = b.getInt64Ty();
-    Value* bytes = b.CreateOr(b.CreateShl(b.CreateZExt(at.read(2, u32), wide), 32), b.CreateZExt(at.read(1, u32), wide));
+    Value* bytes =
+        b.CreateOr(b.CreateShl(b.CreateZExt(at.read(2, u32), wide), 32), b.CreateZExt(at.read(1, u32), wide));
     Value* picks = b.CreateZExt(at.read(3, u32), wide);
     Value* result = b.getInt32(0);
     for (unsigned byte = 0; byte < 4; ++byte) {
         Value* digit = b.CreateLShr(picks, 4 * byte);
-        Value* found = b.CreateTrunc(b.CreateLShr(bytes, b.CreateShl(b.CreateAnd(digit, 7), 3)), b.getInt8Ty());
+        Value* found =
+            b.CreateTrunc(b.CreateLShr(bytes, b.CreateShl(b.CreateAnd(digit, 7), 3)), b.getInt8Ty());
         Value* spread = b.CreateAShr(found, 7);
         found = b.CreateSelect(b.CreateIsNotNull(b.CreateAnd(digit, 8)), spread, found);
         result = b.CreateOr(result, b.CreateShl(b.CreateZExt(found, b.getInt32Ty()), 8 * byte));
@@ -164,10 +175,10 @@ void translate_prmt(At& at) {
 }
 
 constexpr Row rows[] = {
-    {"and", translate_logic},  {"or", translate_logic},   {"xor", translate_logic},   {"not", translate_not},
-    {"cnot", translate_cnot},  {"shl", translate_shl},    {"shr", translate_shr},     {"shf", translate_shf},
-    {"lop3", translate_lop3},  {"bfe", translate_bfe},    {"bfi", translate_bfi},     {"bfind", translate_bfind},
-    {"brev", translate_brev},  {"popc", translate_count}, {"clz", translate_count},   {"prmt", translate_prmt},
+    {"and", translate_logic}, {"or", translate_logic},   {"xor", translate_logic}, {"not", translate_not},
+    {"cnot", translate_cnot}, {"shl", translate_shl},    {"shr", translate_shr},   {"shf", translate_shf},
+    {"lop3", translate_lop3}, {"bfe", translate_bfe},    {"bfi", translate_bfi},   {"bfind", translate_bfind},
+    {"brev", translate_brev}, {"popc", translate_count}, {"clz", translate_count}, {"prmt", translate_prmt},
 };
 
 }  // namespace

@@ -16,9 +16,12 @@ struct Comparison {
 
 /// lo, ls, hi, hs are the unsigned forms; those with u are true when an operand is NaN.
 constexpr Comparison comparisons[] = {
-    {"eq", CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ, CmpInst::ICMP_EQ},     {"ne", CmpInst::FCMP_ONE, CmpInst::ICMP_NE, CmpInst::ICMP_NE},
-    {"lt", CmpInst::FCMP_OLT, CmpInst::ICMP_SLT, CmpInst::ICMP_ULT},   {"le", CmpInst::FCMP_OLE, CmpInst::ICMP_SLE, CmpInst::ICMP_ULE},
-    {"gt", CmpInst::FCMP_OGT, CmpInst::ICMP_SGT, CmpInst::ICMP_UGT},   {"ge", CmpInst::FCMP_OGE, CmpInst::ICMP_SGE, CmpInst::ICMP_UGE},
+    {"eq", CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ, CmpInst::ICMP_EQ},
+    {"ne", CmpInst::FCMP_ONE, CmpInst::ICMP_NE, CmpInst::ICMP_NE},
+    {"lt", CmpInst::FCMP_OLT, CmpInst::ICMP_SLT, CmpInst::ICMP_ULT},
+    {"le", CmpInst::FCMP_OLE, CmpInst::ICMP_SLE, CmpInst::ICMP_ULE},
+    {"gt", CmpInst::FCMP_OGT, CmpInst::ICMP_SGT, CmpInst::ICMP_UGT},
+    {"ge", CmpInst::FCMP_OGE, CmpInst::ICMP_SGE, CmpInst::ICMP_UGE},
     {"lo", CmpInst::BAD_FCMP_PREDICATE, CmpInst::ICMP_ULT, CmpInst::ICMP_ULT},
     {"ls", CmpInst::BAD_FCMP_PREDICATE, CmpInst::ICMP_ULE, CmpInst::ICMP_ULE},
     {"hi", CmpInst::BAD_FCMP_PREDICATE, CmpInst::ICMP_UGT, CmpInst::ICMP_UGT},
@@ -80,8 +83,10 @@ void translate_set(At& at) {
     const Type result = at.type(1);
     if (truth->getType()->isVectorTy()) {  // 1.0 or all ones in each half
         if (at.instruction.operands.size() > 3) at.refuse();
-        if (result.kind == Type::half_pair) return at.write(b.CreateUIToFP(truth, at.function.module.type(result)));
-        return at.write(b.CreateBitCast(b.CreateSExt(truth, llvm::FixedVectorType::get(b.getInt16Ty(), 2)), b.getInt32Ty()));
+        if (result.kind == Type::half_pair)
+            return at.write(b.CreateUIToFP(truth, at.function.module.type(result)));
+        return at.write(b.CreateBitCast(b.CreateSExt(truth, llvm::FixedVectorType::get(b.getInt16Ty(), 2)),
+                                        b.getInt32Ty()));
     }
     truth = combined(at, truth);
     if (result.kind == Type::real) return at.write(b.CreateUIToFP(truth, at.function.module.type(result)));
@@ -97,7 +102,8 @@ void translate_slct(At& at) {
     const Type result = at.type(1);
     Value* c = at.read(3);
     Value* zero = llvm::Constant::getNullValue(c->getType());
-    Value* takes_first = at.type().kind == Type::real ? at.b.CreateFCmpOGE(c, zero) : at.b.CreateICmpSGE(c, zero);
+    Value* takes_first =
+        at.type().kind == Type::real ? at.b.CreateFCmpOGE(c, zero) : at.b.CreateICmpSGE(c, zero);
     at.write(at.b.CreateSelect(takes_first, at.read(1, result), at.read(2, result)));
 }
 

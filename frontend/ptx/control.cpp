@@ -32,8 +32,9 @@ Value* argument(At& at, const Operand& given, const Variable& parameter) {
     llvm::Type* type = at.function.module.storage(parameter);
     llvm::AllocaInst* place = given.kind == Operand::name ? at.function.variable(given.text) : nullptr;
     const llvm::DataLayout& layout = at.function.module.module.getDataLayout();
-    const bool is_register = place && !parameter.is_array && !place->getAllocatedType()->isArrayTy() &&
-                             layout.getTypeSizeInBits(place->getAllocatedType()) != layout.getTypeSizeInBits(type);
+    const bool is_register =
+        place && !parameter.is_array && !place->getAllocatedType()->isArrayTy() &&
+        layout.getTypeSizeInBits(place->getAllocatedType()) != layout.getTypeSizeInBits(type);
     if (!place || is_register) return at.function.read(given, parameter.type);
     if (place->getAllocatedType()->isArrayTy() != parameter.is_array ||
         (parameter.is_array && place->getAllocatedType() != type)) {
@@ -43,11 +44,14 @@ Value* argument(At& at, const Operand& given, const Variable& parameter) {
 }
 
 /// Functions of CUDA's device runtime that PTX only declares.
-bool translate_system_call(At& at, const std::string& name, const std::vector<Operand>& arguments, const Operand* result) {
+bool translate_system_call(At& at, const std::string& name, const std::vector<Operand>& arguments,
+                           const Operand* result) {
     if (name == "vprintf") {
-        if (arguments.size() != 2) at.function.refuse("vprintf takes a format and the address of its arguments");
+        if (arguments.size() != 2)
+            at.function.refuse("vprintf takes a format and the address of its arguments");
         const auto pointer = [&](const Operand& operand) {
-            return at.function.pointer_of(argument(at, operand, {.type = u64, .name = "vprintf's"}), Space::generic);
+            return at.function.pointer_of(argument(at, operand, {.type = u64, .name = "vprintf's"}),
+                                          Space::generic);
         };
         Value* count = at.call("vprintf", at.b.getInt32Ty(), {pointer(arguments[0]), pointer(arguments[1])});
         if (result) at.function.write(*result, count);
@@ -94,14 +98,17 @@ Prototype form_of(At& at, const Call& call) {
     return {call.form->text, first->results, first->parameters};
 }
 
-void emit_call(At& at, const Call& call, llvm::FunctionType* type, Value* callee, const std::vector<Variable>& parameters) {
+void emit_call(At& at, const Call& call, llvm::FunctionType* type, Value* callee,
+               const std::vector<Variable>& parameters) {
     if (call.arguments.size() != parameters.size() || type->getReturnType()->isVoidTy() != !call.result)
         at.function.refuse("'" + call.callee->text + "' is called in another form than it is declared");
     llvm::SmallVector<Value*> arguments;
-    for (std::size_t k = 0; k < parameters.size(); ++k) arguments.push_back(argument(at, call.arguments[k], parameters[k]));
+    for (std::size_t k = 0; k < parameters.size(); ++k)
+        arguments.push_back(argument(at, call.arguments[k], parameters[k]));
     Value* value = at.b.CreateCall(type, callee, arguments);
     if (!call.result) return;
-    if (llvm::AllocaInst* place = at.function.variable(call.result->text); place && value->getType()->isArrayTy())
+    if (llvm::AllocaInst* place = at.function.variable(call.result->text);
+        place && value->getType()->isArrayTy())
         at.b.CreateStore(value, place);
     else
         at.function.write(*call.result, value);
@@ -114,7 +121,9 @@ void translate_call(At& at) {
     if (at.function.variable(name)) {
         const Prototype form = form_of(at, call);
         Value* callee = at.function.pointer_of(at.function.read(*call.callee, u64), Space::generic);
-        return emit_call(at, call, module.function_type(form.results, form.parameters, at.instruction.place.line), callee, form.parameters);
+        return emit_call(at, call,
+                         module.function_type(form.results, form.parameters, at.instruction.place.line),
+                         callee, form.parameters);
     }
     const Function* callee = module.find_function(name);
     if (!callee) at.function.refuse("the function '" + name + "' is not declared");
@@ -127,20 +136,18 @@ void translate_call(At& at) {
 /// brx.idx index, list: what lies beyond the list is undefined behaviour, here a trap.
 void translate_brx(At& at) {
     const Targets& labels = at.function.targets(at.operand(1).text);
-    auto* outside = llvm::BasicBlock::Create(at.function.module.context, "outside", at.b.GetInsertBlock()->getParent());
+    auto* outside =
+        llvm::BasicBlock::Create(at.function.module.context, "outside", at.b.GetInsertBlock()->getParent());
     auto* branch = at.b.CreateSwitch(at.read(0, u32), outside, static_cast<unsigned>(labels.names.size()));
-    for (std::uint32_t i = 0; i < labels.names.size(); ++i) branch->addCase(at.b.getInt32(i), at.function.label(labels.names[i].text));
+    for (std::uint32_t i = 0; i < labels.names.size(); ++i)
+        branch->addCase(at.b.getInt32(i), at.function.label(labels.names[i].text));
     at.b.SetInsertPoint(outside);
     translate_trap(at);
 }
 
 constexpr Row rows[] = {
-    {"bra", translate_bra},
-    {"brkpt", translate_brkpt},
-    {"brx", translate_brx},
-    {"call", translate_call},
-    {"ret", translate_ret},
-    {"trap", translate_trap},
+    {"bra", translate_bra},   {"brkpt", translate_brkpt}, {"brx", translate_brx},
+    {"call", translate_call}, {"ret", translate_ret},     {"trap", translate_trap},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// mov and cvt (PTX ISA, "Data Movement and Conversion Instructions", cvt with its rounding and saturation modifiers).
+// mov and cvt (PTX ISA, "Data Movement and Conversion Instructions", cvt with its rounding and saturation
+// modifiers).
 #include <llvm/IR/Intrinsics.h>
 
 #include "frontend/ptx/translation.h"
@@ -20,7 +21,8 @@ void translate_vector_move(At& at, const Operand& target, const Operand& from) {
     if (target.kind == Operand::vector) {
         Value* bits = at.function.read(from, {Type::bits, whole.width});
         for (unsigned i = 0; i < count; ++i)
-            at.function.write(group.elements[i], b.CreateTrunc(b.CreateLShr(bits, i * part.width), at.function.module.type(part)));
+            at.function.write(group.elements[i], b.CreateTrunc(b.CreateLShr(bits, i * part.width),
+                                                               at.function.module.type(part)));
         return;
     }
     Value* bits = b.getIntN(whole.width, 0);
@@ -70,8 +72,10 @@ Value* integer_to_integer(At& at, Value* value, Type from, Type to) {
     if (!at.has("sat")) return b.CreateIntCast(value, at.function.module.type(to), from_signed);
     Value* exact = b.CreateIntCast(value, wide, from_signed);
     const unsigned bits = wide->getIntegerBitWidth();
-    const llvm::APInt low = to_signed ? llvm::APInt::getSignedMinValue(to.width).sext(bits) : llvm::APInt(bits, 0);
-    const llvm::APInt high = to_signed ? llvm::APInt::getSignedMaxValue(to.width).sext(bits) : llvm::APInt::getMaxValue(to.width).zext(bits);
+    const llvm::APInt low =
+        to_signed ? llvm::APInt::getSignedMinValue(to.width).sext(bits) : llvm::APInt(bits, 0);
+    const llvm::APInt high = to_signed ? llvm::APInt::getSignedMaxValue(to.width).sext(bits)
+                                       : llvm::APInt::getMaxValue(to.width).zext(bits);
     exact = b.CreateBinaryIntrinsic(Intrinsic::smax, exact, llvm::ConstantInt::get(wide, low));
     exact = b.CreateBinaryIntrinsic(Intrinsic::smin, exact, llvm::ConstantInt::get(wide, high));
     return b.CreateTrunc(exact, at.function.module.type(to));
@@ -80,7 +84,9 @@ Value* integer_to_integer(At& at, Value* value, Type from, Type to) {
 /// cvt.rn.f16x2.f32 d, a, b: a becomes the upper half.
 void translate_cvt_to_pair(At& at) {
     auto& b = at.b;
-    if (!directed_rounding(at).empty() || at.has("relu") || at.has("satfinite") || at.type() != Type{Type::real, 32}) at.refuse();
+    if (!directed_rounding(at).empty() || at.has("relu") || at.has("satfinite") ||
+        at.type() != Type{Type::real, 32})
+        at.refuse();
     llvm::Type* half = b.getHalfTy();
     Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(half, 2));
     pair = b.CreateInsertElement(pair, b.CreateFPTrunc(at.read(2), half), std::uint64_t{0});

@@ -20,18 +20,20 @@ using namespace llvm;
 
 struct Operand {
     bool is_output = false;
-    std::string type;      ///< of its register: ".b32"; empty: an immediate
-    std::string text;      ///< what stands for it in the assembly
-    unsigned tied = ~0U;   ///< of an input: the output whose register it shares
+    std::string type;        ///< of its register: ".b32"; empty: an immediate
+    std::string text;        ///< what stands for it in the assembly
+    unsigned tied = ~0U;     ///< of an input: the output whose register it shares
     Value* value = nullptr;  ///< of an input
 };
 
 std::string type_of(const std::string& constraint) {
-    static constexpr std::pair<char, const char*> types[] = {
-        {'h', ".b16"}, {'r', ".b32"}, {'l', ".b64"}, {'N', ".b64"}, {'f', ".f32"}, {'d', ".f64"}};
+    static constexpr std::pair<char, const char*> types[] = {{'h', ".b16"}, {'r', ".b32"}, {'l', ".b64"},
+                                                             {'N', ".b64"}, {'f', ".f32"}, {'d', ".f64"}};
     for (const auto& [code, type] : types)
         if (constraint.size() == 1 && constraint[0] == code) return type;
-    throw PtxError("inline assembly: operands of the kind \"" + constraint + "\" are not supported; there are h, r, l, f, d and n", 0);
+    throw PtxError("inline assembly: operands of the kind \"" + constraint +
+                       "\" are not supported; there are h, r, l, f, d and n",
+                   0);
 }
 
 class Piece {
@@ -40,7 +42,8 @@ class Piece {
         unsigned argument = 0;
         for (const InlineAsm::ConstraintInfo& constraint : assembly_.ParseConstraints()) {
             if (constraint.Type == InlineAsm::isClobber) continue;
-            if (constraint.isIndirect || constraint.Codes.empty()) throw PtxError("inline assembly: indirect operands are not supported", 0);
+            if (constraint.isIndirect || constraint.Codes.empty())
+                throw PtxError("inline assembly: indirect operands are not supported", 0);
             add(constraint.Codes[0], constraint.Type == InlineAsm::isOutput, argument);
         }
     }
@@ -59,7 +62,8 @@ class Piece {
                 after += "st.param" + operand.type + " [result], " + operand.text + ";\n";
                 continue;
             }
-            parameters += (parameters.empty() ? "" : ", ") + (".param " + (operand.is_output ? ".b64" : operand.type) + " " + parameter);
+            parameters += (parameters.empty() ? "" : ", ") +
+                          (".param " + (operand.is_output ? ".b64" : operand.type) + " " + parameter);
             if (operand.is_output) {
                 registers += ".reg .b64 %address" + parameter + ";\n";
                 before += "ld.param.b64 %address" + parameter + ", [" + parameter + "];\n";
@@ -68,8 +72,8 @@ class Piece {
                 before += "ld.param" + operand.type + " " + operand.text + ", [" + parameter + "];\n";
             }
         }
-        return ".version 8.0\n.target sm_80\n.address_size 64\n.weak .func " + result + name + "(" + parameters + ")\n{\n" +
-               registers + before + "{\n" + body() + "\n}\n" + after + "ret;\n}\n";
+        return ".version 8.0\n.target sm_80\n.address_size 64\n.weak .func " + result + name + "(" +
+               parameters + ")\n{\n" + registers + before + "{\n" + body() + "\n}\n" + after + "ret;\n}\n";
     }
 
     /// A call of that function in place of the assembly.
@@ -81,7 +85,8 @@ class Piece {
         unsigned output = 0;
         for (const Operand& operand : operands_) {
             if (operand.is_output && !one) {
-                places.push_back(entry.CreateAlloca(cast<StructType>(call_.getType())->getElementType(output++)));
+                places.push_back(
+                    entry.CreateAlloca(cast<StructType>(call_.getType())->getElementType(output++)));
                 arguments.push_back(places.back());
             } else if (!operand.is_output && !operand.type.empty()) {
                 arguments.push_back(operand.value);
@@ -90,12 +95,15 @@ class Piece {
         SmallVector<Type*> types;
         for (Value* argument : arguments) types.push_back(argument->getType());
         Type* returned = one ? call_.getType() : builder.getVoidTy();
-        FunctionCallee callee = caller.getParent()->getOrInsertFunction(name, FunctionType::get(returned, types, false));
+        FunctionCallee callee =
+            caller.getParent()->getOrInsertFunction(name, FunctionType::get(returned, types, false));
         Value* result = builder.CreateCall(callee, arguments);
         if (!places.empty()) {
             result = PoisonValue::get(call_.getType());
             for (unsigned i = 0; i < places.size(); ++i)
-                result = builder.CreateInsertValue(result, builder.CreateLoad(cast<AllocaInst>(places[i])->getAllocatedType(), places[i]), i);
+                result = builder.CreateInsertValue(
+                    result, builder.CreateLoad(cast<AllocaInst>(places[i])->getAllocatedType(), places[i]),
+                    i);
         }
         if (!call_.getType()->isVoidTy()) call_.replaceAllUsesWith(result);
         call_.eraseFromParent();
@@ -108,11 +116,14 @@ class Piece {
         if (!is_output) operand.value = call_.getArgOperand(argument++);
         if (!is_output && (code == "n" || code == "i")) {
             const auto* known = dyn_cast<ConstantInt>(operand.value);
-            if (!known) throw PtxError("inline assembly: an operand of the kind \"n\" has to be an integer constant", 0);
+            if (!known)
+                throw PtxError("inline assembly: an operand of the kind \"n\" has to be an integer constant",
+                               0);
             operand.text = std::to_string(known->getSExtValue());
         } else if (!is_output && std::isdigit(static_cast<unsigned char>(code[0]))) {
             operand.tied = static_cast<unsigned>(std::stoul(code));
-            if (operand.tied >= operands_.size()) throw PtxError("inline assembly: there is no operand " + code, 0);
+            if (operand.tied >= operands_.size())
+                throw PtxError("inline assembly: there is no operand " + code, 0);
             operand.type = operands_[operand.tied].type, operand.text = operands_[operand.tied].text;
         } else {
             operand.type = type_of(code);
@@ -142,7 +153,8 @@ class Piece {
             const bool braces = text[i] == '{';
             std::size_t end = i += braces;
             while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
-            const std::size_t number = end > i && end - i < 4 ? std::stoul(text.substr(i, end - i)) : operands_.size();
+            const std::size_t number =
+                end > i && end - i < 4 ? std::stoul(text.substr(i, end - i)) : operands_.size();
             if (number >= operands_.size() || (braces && (end == text.size() || text[end] != '}')))
                 throw PtxError("inline assembly: \"" + text + "\" names an operand that it does not have", 0);
             result += operands_[number].text;
@@ -165,21 +177,25 @@ std::string name_for(const std::string& code) {
 
 }  // namespace
 
-std::vector<image::KernelImage> without_inline_assembly(const image::KernelImage& image, const std::string& file) {
+std::vector<image::KernelImage> without_inline_assembly(const image::KernelImage& image,
+                                                        const std::string& file) {
     LLVMContext context;
-    Expected<std::unique_ptr<llvm::Module>> module = parseBitcodeFile(MemoryBufferRef(image.bitcode(), file), context);
+    Expected<std::unique_ptr<llvm::Module>> module =
+        parseBitcodeFile(MemoryBufferRef(image.bitcode(), file), context);
     if (!module) throw PtxError(toString(module.takeError()), 0);
     SmallVector<CallInst*> calls;
     for (Function& function : **module)
         for (Instruction& instruction : instructions(function))
-            if (auto* call = dyn_cast<CallInst>(&instruction); call && call->isInlineAsm()) calls.push_back(call);
+            if (auto* call = dyn_cast<CallInst>(&instruction); call && call->isInlineAsm())
+                calls.push_back(call);
     if (calls.empty()) return {image};
     std::vector<image::KernelImage> result;
     std::set<std::string> known;
     for (CallInst* call : calls) {
         Piece piece(*call);
         const std::string name = name_for(piece.function(""));
-        if (known.insert(name).second) result.push_back(read(piece.function(name), file + ", inline assembly"));
+        if (known.insert(name).second)
+            result.push_back(read(piece.function(name), file + ", inline assembly"));
         piece.replace(name);
     }
     result.insert(result.begin(), image::KernelImage::from_module(**module));

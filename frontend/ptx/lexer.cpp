@@ -114,11 +114,15 @@ class Lexer {
         }
         std::size_t end = position_;
         while (std::isdigit(static_cast<unsigned char>(text_[end])) && end + 1 < text_.size()) ++end;
-        if (text_[end] == '.' || ((text_[end] == 'e' || text_[end] == 'E') && second != 'x')) return read_decimal();
+        if (text_[end] == '.' || ((text_[end] == 'e' || text_[end] == 'E') && second != 'x'))
+            return read_decimal();
         unsigned base = 10;
-        if (at(0) == '0' && (second == 'x' || second == 'X')) base = 16, position_ += 2;
-        else if (at(0) == '0' && (second == 'b' || second == 'B')) base = 2, position_ += 2;
-        else if (at(0) == '0') base = 8;
+        if (at(0) == '0' && (second == 'x' || second == 'X'))
+            base = 16, position_ += 2;
+        else if (at(0) == '0' && (second == 'b' || second == 'B'))
+            base = 2, position_ += 2;
+        else if (at(0) == '0')
+            base = 8;
         add(Token::integer, "").value = read_digits(base, 0);
         if (at(0) == 'U' || at(0) == 'u') ++position_;
     }

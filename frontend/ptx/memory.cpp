@@ -1,5 +1,5 @@
-// Loads, stores, addresses and atomic operations (PTX ISA, "Data Movement and Conversion Instructions", "Parallel
-// Synchronization and Communication Instructions": atom, red).
+// Loads, stores, addresses and atomic operations (PTX ISA, "Data Movement and Conversion Instructions",
+// "Parallel Synchronization and Communication Instructions": atom, red).
 #include <llvm/IR/Intrinsics.h>
 
 #include "frontend/ptx/translation.h"
@@ -36,7 +36,8 @@ std::vector<Operand> parts_of(const Operand& operand) {
     return operand.kind == Operand::vector ? operand.elements : std::vector<Operand>{operand};
 }
 
-/// A vector's address has to be a multiple of the whole vector's size; its parts are accessed one after another.
+/// A vector's address has to be a multiple of the whole vector's size; its parts are accessed one after
+/// another.
 llvm::Align alignment_of(Type type, std::size_t count, std::size_t index) {
     const std::uint64_t bytes = std::max(1U, type.width / 8);
     return index == 0 ? llvm::Align(bytes * count) : llvm::Align(bytes);
@@ -49,7 +50,8 @@ void translate_ld(At& at) {
     const std::vector<Operand> parts = parts_of(at.operand(0));
     for (std::size_t i = 0; i < parts.size(); ++i) {
         Value* address = i == 0 ? place : b.CreateConstGEP1_64(at.function.module.type(type), place, i);
-        auto* load = b.CreateAlignedLoad(at.function.module.type(type), address, alignment_of(type, parts.size(), i), at.has("volatile"));
+        auto* load = b.CreateAlignedLoad(at.function.module.type(type), address,
+                                         alignment_of(type, parts.size(), i), at.has("volatile"));
         if (ordering_of(at) != AtomicOrdering::NotAtomic) load->setAtomic(ordering_of(at));
         at.function.write(parts[i], load, type.kind == Type::signed_);
     }
@@ -62,7 +64,8 @@ void translate_st(At& at) {
     const std::vector<Operand> parts = parts_of(at.operand(1));
     for (std::size_t i = 0; i < parts.size(); ++i) {
         Value* address = i == 0 ? place : b.CreateConstGEP1_64(at.function.module.type(type), place, i);
-        auto* store = b.CreateAlignedStore(at.function.read(parts[i], type), address, alignment_of(type, parts.size(), i), at.has("volatile"));
+        auto* store = b.CreateAlignedStore(at.function.read(parts[i], type), address,
+                                           alignment_of(type, parts.size(), i), at.has("volatile"));
         if (ordering_of(at) != AtomicOrdering::NotAtomic) store->setAtomic(ordering_of(at));
     }
 }
@@ -93,21 +96,25 @@ void translate_isspacep(At& at) {
     at.write(at.call(name, at.b.getInt1Ty(), {pointer}));
 }
 
-/// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read; zeros are written for the rest}: done at once, so
-/// that commit_group and wait_group have nothing to wait for. Any time until the wait is one at which hardware may do it.
+/// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read; zeros are written for the rest}:
+/// done at once, so that commit_group and wait_group have nothing to wait for. Any time until the wait is one
+/// at which hardware may do it.
 void translate_cp(At& at) {
     const auto& operands = at.instruction.operands;
     if (!at.has("async") || at.has("bulk") || at.has("mbarrier")) at.refuse();
     if (at.has("commit_group") || at.has("wait_group") || at.has("wait_all")) return;
     auto& b = at.b;
-    if (operands.size() < 3 || operands.size() > 4 || operands[2].kind != Operand::integer || at.has("L2::cache_hint")) at.refuse();
+    if (operands.size() < 3 || operands.size() > 4 || operands[2].kind != Operand::integer ||
+        at.has("L2::cache_hint"))
+        at.refuse();
     const std::uint64_t bytes = operands[2].value;
     if (bytes != 4 && bytes != 8 && bytes != 16) at.refuse();
     Value* to = at.function.pointer(operands[0], Space::shared);
     Value* from = at.function.pointer(operands[1], Space::global);
     const llvm::Align alignment(bytes);
     if (operands.size() == 3) return (void)b.CreateMemCpy(to, alignment, from, alignment, bytes);
-    Value* read = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateZExt(at.read(3, u32), b.getInt64Ty()), b.getInt64(bytes));
+    Value* read = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin,
+                                          b.CreateZExt(at.read(3, u32), b.getInt64Ty()), b.getInt64(bytes));
     b.CreateMemSet(to, b.getInt8(0), bytes, alignment);
     b.CreateMemCpy(to, alignment, from, alignment, read);
 }
@@ -116,7 +123,8 @@ void translate_nothing(At&) {}
 
 AtomicRMWInst::BinOp operation_of(const At& at) {
     const Type type = at.type();
-    const bool real = type.kind == Type::real || type.kind == Type::half_pair, with_sign = type.kind == Type::signed_;
+    const bool real = type.kind == Type::real || type.kind == Type::half_pair,
+               with_sign = type.kind == Type::signed_;
     if (at.has("add")) return real ? AtomicRMWInst::FAdd : AtomicRMWInst::Add;
     if (at.has("exch")) return AtomicRMWInst::Xchg;
     if (at.has("and")) return AtomicRMWInst::And;
@@ -142,9 +150,11 @@ Value* atomic(At& at, std::size_t first) {
     Value* place = at.function.pointer(at.operand(first), space_of(at));
     Value* operand = at.read(first + 1);
     const llvm::MaybeAlign alignment(type.width / 8);
-    if (!at.has("cas")) return b.CreateAtomicRMW(operation_of(at), place, operand, alignment, atomic_ordering(at));
+    if (!at.has("cas"))
+        return b.CreateAtomicRMW(operation_of(at), place, operand, alignment, atomic_ordering(at));
     AtomicOrdering failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(atomic_ordering(at));
-    Value* pair = b.CreateAtomicCmpXchg(place, operand, at.read(first + 2), alignment, atomic_ordering(at), failure);
+    Value* pair =
+        b.CreateAtomicCmpXchg(place, operand, at.read(first + 2), alignment, atomic_ordering(at), failure);
     return b.CreateExtractValue(pair, 0);
 }
 
@@ -157,12 +167,17 @@ void translate_red(At& at) {
 }
 
 constexpr Row rows[] = {
-    {"ld", translate_ld},           {"ldu", translate_ld},
-    {"st", translate_st},           {"cvta", translate_cvta},
-    {"isspacep", translate_isspacep}, {"cp", translate_cp},
+    {"ld", translate_ld},
+    {"ldu", translate_ld},
+    {"st", translate_st},
+    {"cvta", translate_cvta},
+    {"isspacep", translate_isspacep},
+    {"cp", translate_cp},
     {"prefetch", translate_nothing},
-    {"prefetchu", translate_nothing}, {"discard", translate_nothing},
-    {"atom", translate_atom},       {"red", translate_red},
+    {"prefetchu", translate_nothing},
+    {"discard", translate_nothing},
+    {"atom", translate_atom},
+    {"red", translate_red},
 };
 
 }  // namespace

@@ -66,14 +66,17 @@ std::string Names::use(const Scope& scope, const Entry& entry, const std::string
 std::string Names::resolve(const std::string& name) {
     const std::size_t digits = digits_at(name);
     std::uint64_t number = 0;
-    const bool numbered = digits < name.size() && digits > 0 &&
-                          std::from_chars(name.data() + digits, name.data() + name.size(), number).ec == std::errc{};
+    const bool numbered =
+        digits < name.size() && digits > 0 &&
+        std::from_chars(name.data() + digits, name.data() + name.size(), number).ec == std::errc{};
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-        if (auto found = scope->entries.find(name); found != scope->entries.end() && found->second.family == 0)
+        if (auto found = scope->entries.find(name);
+            found != scope->entries.end() && found->second.family == 0)
             return use(*scope, found->second, name);
         if (!numbered) continue;
         auto family = scope->entries.find(name.substr(0, digits));
-        if (family != scope->entries.end() && number < family->second.family) return use(*scope, family->second, name);
+        if (family != scope->entries.end() && number < family->second.family)
+            return use(*scope, family->second, name);
     }
     return name;
 }

@@ -1,5 +1,5 @@
-// The names of a function's registers and variables while it is parsed: braces open scopes, `.reg .b32 %r<9>` declares nine
-// registers, and what is used gets a name of its own in the function.
+// The names of a function's registers and variables while it is parsed: braces open scopes, `.reg .b32 %r<9>`
+// declares nine registers, and what is used gets a name of its own in the function.
 #pragma once
 
 #include <map>
@@ -22,7 +22,8 @@ class Names {
     /// @param family `%r<9>`: how many registers; 0: one variable
     void declare(Variable variable, std::uint64_t family);
     void declare_label(const std::string& name) { scopes_.back().labels.push_back(name); }
-    /// The name in Function::variables of what `name` means here; `name` itself when it is nothing of the function's.
+    /// The name in Function::variables of what `name` means here; `name` itself when it is nothing of the
+    /// function's.
     [[nodiscard]] std::string resolve(const std::string& name);
 
   private:

@@ -115,7 +115,8 @@ class Parser {
         }
         --position_;
         Linkage linkage = Linkage::internal;
-        while (peek().kind == Token::directive && linkage_named(peek().text)) linkage = *linkage_named(next().text);
+        while (peek().kind == Token::directive && linkage_named(peek().text))
+            linkage = *linkage_named(next().text);
         if (accept_directive("func")) return read_function(linkage, false);
         if (accept_directive("entry")) return read_function(linkage, true);
         if (peek().kind != Token::directive || !space_named(peek().text))
@@ -155,7 +156,8 @@ class Parser {
             const std::string name = next().text;
             if (name == "align") {
                 variable.alignment = static_cast<unsigned>(expect_integer());
-                if (variable.alignment == 0 || (variable.alignment & (variable.alignment - 1)) != 0 || variable.alignment > 1024)
+                if (variable.alignment == 0 || (variable.alignment & (variable.alignment - 1)) != 0 ||
+                    variable.alignment > 1024)
                     refuse("an alignment is a power of two up to 1024");
             } else if (name == "v2" || name == "v4") {
                 variable.count = name == "v2" ? 2 : 4;
@@ -210,7 +212,8 @@ class Parser {
         std::vector<Variable> result;
         expect('(');
         while (!accept(')')) {
-            if (peek().kind != Token::directive || !space_named(peek().text)) refuse("expected a parameter, found " + shown(peek()));
+            if (peek().kind != Token::directive || !space_named(peek().text))
+                refuse("expected a parameter, found " + shown(peek()));
             Variable parameter = read_declaration();
             parameter.space = Space::parameter;
             if (peek().kind == Token::identifier) read_declarator(parameter);
@@ -252,7 +255,8 @@ class Parser {
     void keep(Function function) {
         for (Function& known : module_.functions) {
             if (known.name != function.name) continue;
-            if (known.has_body && function.has_body) refuse("the function '" + function.name + "' is defined twice");
+            if (known.has_body && function.has_body)
+                refuse("the function '" + function.name + "' is defined twice");
             if (function.has_body) known = std::move(function);
             return;
         }
@@ -270,9 +274,12 @@ class Parser {
         names.open();
         while (names.depth() > 1) {
             if (peek().kind == Token::end) refuse("the function '" + function.name + "' is not closed");
-            if (accept('{')) names.open();
-            else if (accept('}')) names.close();
-            else read_statement();
+            if (accept('{'))
+                names.open();
+            else if (accept('}'))
+                names.close();
+            else
+                read_statement();
         }
         names.close();
         names_ = nullptr;
@@ -286,7 +293,8 @@ class Parser {
             next();
             names_->declare_label(name);
             if (accept_directive("callprototype")) return read_prototype(name);
-            if (accept_directive("branchtargets") || accept_directive("calltargets")) return read_targets(name);
+            if (accept_directive("branchtargets") || accept_directive("calltargets"))
+                return read_targets(name);
             function_->body.emplace_back(Label{name});
             return;
         }
@@ -451,8 +459,8 @@ class Parser {
 std::optional<Type> type_named(const std::string& name) {
     if (name == "pred") return Type{Type::predicate, 1};
     if (name == "f16x2") return Type{Type::half_pair, 32};
-    static const std::set<std::string> known = {"b8",  "b16", "b32", "b64", "u8",  "u16", "u32", "u64",
-                                                "s8",  "s16", "s32", "s64", "f16", "f32", "f64"};
+    static const std::set<std::string> known = {"b8", "b16", "b32", "b64", "u8",  "u16", "u32", "u64",
+                                                "s8", "s16", "s32", "s64", "f16", "f32", "f64"};
     if (!known.contains(name)) return {};
     return Type{static_cast<Type::Kind>(name[0]), static_cast<unsigned>(std::stoul(name.substr(1)))};
 }

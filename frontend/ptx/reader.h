@@ -1,11 +1,11 @@
-// PTX → NVVM IR: device functions of other languages (`declare_device`, `link=`) and whole modules with kernels
-// (numba.cuda's Context.create_module_ptx), compiled to PTX by nvcc or written by hand.
+// PTX → NVVM IR: device functions of other languages (`declare_device`, `link=`) and whole modules with
+// kernels (numba.cuda's Context.create_module_ptx), compiled to PTX by nvcc or written by hand.
 //
 //   text ──► tokens (lexer.cpp) ──► syntax.h (parser.cpp) ──► NVVM IR with debug info (translate_*.cpp)
 //
-// What comes out is an image that simulator/image/linking.h puts together with others: checked and reported like code from
-// Python, and turned into PTX again for a GPU. Semantics are those of the PTX ISA (NVIDIA, "PTX ISA", "Instruction Set");
-// every translation names its instruction.
+// What comes out is an image that simulator/image/linking.h puts together with others: checked and reported
+// like code from Python, and turned into PTX again for a GPU. Semantics are those of the PTX ISA (NVIDIA,
+// "PTX ISA", "Instruction Set"); every translation names its instruction.
 #pragma once
 
 #include <stdexcept>
@@ -27,6 +27,7 @@ enum class Entries {
 };
 
 /// @param file the name that reports give to the text. @throws PtxError
-[[nodiscard]] image::KernelImage read(const std::string& text, const std::string& file, Entries entries = Entries::left_out);
+[[nodiscard]] image::KernelImage read(const std::string& text, const std::string& file,
+                                      Entries entries = Entries::left_out);
 
 }  // namespace cudasim::ptx

@@ -1,5 +1,5 @@
-// Real arithmetic (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions"). .ftz is At's business,
-// and .approx is as exact as the rest.
+// Real arithmetic (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
+// .ftz is At's business, and .approx is as exact as the rest.
 #include <llvm/IR/Intrinsics.h>
 
 #include <array>
@@ -35,19 +35,22 @@ void translate_fma(At& at) {
     Value* b = at.read(2);
     Value* c = at.read(3);
     if (at.has("relu")) at.refuse();
-    if (!directed_rounding(at).empty()) return at.write(saturated(at, rounded_call(at, is_double(at) ? "fma" : "fmaf", {a, b, c})));
+    if (!directed_rounding(at).empty())
+        return at.write(saturated(at, rounded_call(at, is_double(at) ? "fma" : "fmaf", {a, b, c})));
     at.write(saturated(at, at.b.CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c})));
 }
 
 void translate_sqrt(At& at) {
     Value* value = at.read(1);
-    if (!directed_rounding(at).empty()) return at.write(rounded_call(at, is_double(at) ? "dsqrt" : "fsqrt", {value}));
+    if (!directed_rounding(at).empty())
+        return at.write(rounded_call(at, is_double(at) ? "dsqrt" : "fsqrt", {value}));
     at.write(at.b.CreateUnaryIntrinsic(Intrinsic::sqrt, value));
 }
 
 void translate_rcp(At& at) {
     Value* value = at.read(1);
-    if (!directed_rounding(at).empty()) return at.write(rounded_call(at, is_double(at) ? "drcp" : "frcp", {value}));
+    if (!directed_rounding(at).empty())
+        return at.write(rounded_call(at, is_double(at) ? "drcp" : "frcp", {value}));
     at.write(at.b.CreateFDiv(llvm::ConstantFP::get(value->getType(), 1.0), value));
 }
 
@@ -58,8 +61,9 @@ struct MathFunction {
 };
 
 constexpr MathFunction math_functions[] = {
-    {"rsqrt", "__nv_rsqrtf", "__nv_rsqrt"}, {"sin", "__nv_sinf", "__nv_sin"},   {"cos", "__nv_cosf", "__nv_cos"},
-    {"lg2", "__nv_log2f", "__nv_log2"},     {"ex2", "__nv_exp2f", "__nv_exp2"}, {"tanh", "__nv_tanhf", "__nv_tanh"},
+    {"rsqrt", "__nv_rsqrtf", "__nv_rsqrt"}, {"sin", "__nv_sinf", "__nv_sin"},
+    {"cos", "__nv_cosf", "__nv_cos"},       {"lg2", "__nv_log2f", "__nv_log2"},
+    {"ex2", "__nv_exp2f", "__nv_exp2"},     {"tanh", "__nv_tanhf", "__nv_tanh"},
 };
 
 void translate_math(At& at) {
@@ -82,8 +86,12 @@ struct NumberClass {
 };
 
 constexpr NumberClass number_classes[] = {
-    {"finite", llvm::fcFinite}, {"infinite", llvm::fcInf},   {"number", static_cast<llvm::FPClassTest>(llvm::fcAllFlags & ~llvm::fcNan)},
-    {"notanumber", llvm::fcNan}, {"normal", llvm::fcNormal}, {"subnormal", llvm::fcSubnormal},
+    {"finite", llvm::fcFinite},
+    {"infinite", llvm::fcInf},
+    {"number", static_cast<llvm::FPClassTest>(llvm::fcAllFlags & ~llvm::fcNan)},
+    {"notanumber", llvm::fcNan},
+    {"normal", llvm::fcNormal},
+    {"subnormal", llvm::fcSubnormal},
 };
 
 void translate_testp(At& at) {
@@ -96,9 +104,10 @@ void translate_testp(At& at) {
 }
 
 constexpr Row rows[] = {
-    {"fma", translate_fma},     {"sqrt", translate_sqrt}, {"rcp", translate_rcp},           {"rsqrt", translate_math},
-    {"sin", translate_math},    {"cos", translate_math},  {"lg2", translate_math},          {"ex2", translate_math},
-    {"tanh", translate_math},   {"testp", translate_testp}, {"copysign", translate_copysign},
+    {"fma", translate_fma},     {"sqrt", translate_sqrt},         {"rcp", translate_rcp},
+    {"rsqrt", translate_math},  {"sin", translate_math},          {"cos", translate_math},
+    {"lg2", translate_math},    {"ex2", translate_math},          {"tanh", translate_math},
+    {"testp", translate_testp}, {"copysign", translate_copysign},
 };
 
 }  // namespace
@@ -111,7 +120,8 @@ void translate_real(At& at, llvm::Instruction::BinaryOps operation, const char* 
     Value* left = at.read(1);
     Value* right = at.read(2);
     if (!directed_rounding(at).empty())
-        return at.write(saturated(at, rounded_call(at, (is_double(at) ? "d" : "f") + std::string(name), {left, right})));
+        return at.write(
+            saturated(at, rounded_call(at, (is_double(at) ? "d" : "f") + std::string(name), {left, right})));
     at.write(saturated(at, at.b.CreateBinOp(operation, left, right)));
 }
 

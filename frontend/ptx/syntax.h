@@ -1,5 +1,5 @@
-// A PTX module as its text says it: what parser.cpp makes and translate_*.cpp turn into NVVM IR. Terms are those of the PTX
-// ISA ("Syntax", "State Spaces, Types, and Variables", "Instruction Operands").
+// A PTX module as its text says it: what parser.cpp makes and translate_*.cpp turn into NVVM IR. Terms are
+// those of the PTX ISA ("Syntax", "State Spaces, Types, and Variables", "Instruction Operands").
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,14 @@ namespace cudasim::ptx {
 
 /// .u32, .s64, .f32, .b16, .pred, .f16x2.
 struct Type {
-    enum Kind : char { bits = 'b', unsigned_ = 'u', signed_ = 's', real = 'f', predicate = 'p', half_pair = 'h' };
+    enum Kind : char {
+        bits = 'b',
+        unsigned_ = 'u',
+        signed_ = 's',
+        real = 'f',
+        predicate = 'p',
+        half_pair = 'h'
+    };
     Kind kind = bits;
     unsigned width = 32;  ///< in bits; 1 for predicates
     bool operator==(const Type&) const = default;
@@ -24,8 +31,8 @@ enum class Linkage { internal, visible, weak, external };
 
 /// Where text stands: in the PTX, and in the source that it was made from, where .loc says so.
 struct Place {
-    int line = 0;           ///< of the PTX text, from 1
-    unsigned file = 0;      ///< number of a .file directive; 0: none
+    int line = 0;       ///< of the PTX text, from 1
+    unsigned file = 0;  ///< number of a .file directive; 0: none
     unsigned file_line = 0;
     unsigned file_column = 0;
 };
@@ -33,12 +40,12 @@ struct Place {
 struct Operand {
     enum Kind { name, integer, real, vector, list, address, discarded };
     Kind kind = name;
-    std::string text;                ///< name: register, label, variable, function; `%tid.x` with its suffix
-    std::uint64_t value = 0;         ///< integer; the bit pattern of a real
-    unsigned width = 64;             ///< of a real: 32 or 64 bits
-    std::int64_t offset = 0;         ///< name or address: `base + offset`
-    bool negated = false;            ///< !%p
-    std::vector<Operand> elements;   ///< vector {a, b}; list (a, b); `d|p`: a list of two; address: the base
+    std::string text;               ///< name: register, label, variable, function; `%tid.x` with its suffix
+    std::uint64_t value = 0;        ///< integer; the bit pattern of a real
+    unsigned width = 64;            ///< of a real: 32 or 64 bits
+    std::int64_t offset = 0;        ///< name or address: `base + offset`
+    bool negated = false;           ///< !%p
+    std::vector<Operand> elements;  ///< vector {a, b}; list (a, b); `d|p`: a list of two; address: the base
 };
 
 struct Instruction {
@@ -58,14 +65,15 @@ struct Variable {
     Linkage linkage = Linkage::internal;
     Type type;
     std::string name;
-    unsigned alignment = 0;           ///< in bytes; 0: that of the type
+    unsigned alignment = 0;  ///< in bytes; 0: that of the type
     bool is_array = false;
-    std::uint64_t count = 1;          ///< elements, of all dimensions
-    std::vector<Operand> initialiser; ///< flat; missing ones are 0
+    std::uint64_t count = 1;           ///< elements, of all dimensions
+    std::vector<Operand> initialiser;  ///< flat; missing ones are 0
     Place place;
 };
 
-/// `name: .callprototype (results) _ (parameters);`: the form of functions that are called through a register.
+/// `name: .callprototype (results) _ (parameters);`: the form of functions that are called through a
+/// register.
 struct Prototype {
     std::string name;
     std::vector<Variable> results;

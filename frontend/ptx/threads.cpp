@@ -1,5 +1,5 @@
-// Barriers, fences and what the lanes of a warp do together (PTX ISA, "Parallel Synchronization and Communication
-// Instructions").
+// Barriers, fences and what the lanes of a warp do together (PTX ISA, "Parallel Synchronization and
+// Communication Instructions").
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -36,9 +36,9 @@ void translate_barrier(At& at) {
 }
 
 void translate_fence(At& at) {
-    const Intrinsic::ID id = at.has("cta")                    ? Intrinsic::nvvm_membar_cta
+    const Intrinsic::ID id = at.has("cta")                   ? Intrinsic::nvvm_membar_cta
                              : at.has("gl") || at.has("gpu") ? Intrinsic::nvvm_membar_gl
-                                                              : Intrinsic::nvvm_membar_sys;
+                                                             : Intrinsic::nvvm_membar_sys;
     at.b.CreateIntrinsic(id, {}, {});
 }
 
@@ -59,12 +59,14 @@ void translate_vote(At& at) {
 void translate_shfl(At& at) {
     require_sync(at);
     const Operand& target = at.operand(0);
-    llvm::SmallVector<Value*> arguments = {at.read(4, u32), at.read(1, u32), at.read(2, u32), at.read(3, u32)};
+    llvm::SmallVector<Value*> arguments = {at.read(4, u32), at.read(1, u32), at.read(2, u32),
+                                           at.read(3, u32)};
     const bool paired = target.kind == Operand::list;
-    const Intrinsic::ID id = at.has("up")     ? (paired ? Intrinsic::nvvm_shfl_sync_up_i32p : Intrinsic::nvvm_shfl_sync_up_i32)
-                             : at.has("down") ? (paired ? Intrinsic::nvvm_shfl_sync_down_i32p : Intrinsic::nvvm_shfl_sync_down_i32)
-                             : at.has("bfly") ? (paired ? Intrinsic::nvvm_shfl_sync_bfly_i32p : Intrinsic::nvvm_shfl_sync_bfly_i32)
-                                              : (paired ? Intrinsic::nvvm_shfl_sync_idx_i32p : Intrinsic::nvvm_shfl_sync_idx_i32);
+    const Intrinsic::ID id =
+        at.has("up")     ? (paired ? Intrinsic::nvvm_shfl_sync_up_i32p : Intrinsic::nvvm_shfl_sync_up_i32)
+        : at.has("down") ? (paired ? Intrinsic::nvvm_shfl_sync_down_i32p : Intrinsic::nvvm_shfl_sync_down_i32)
+        : at.has("bfly") ? (paired ? Intrinsic::nvvm_shfl_sync_bfly_i32p : Intrinsic::nvvm_shfl_sync_bfly_i32)
+                         : (paired ? Intrinsic::nvvm_shfl_sync_idx_i32p : Intrinsic::nvvm_shfl_sync_idx_i32);
     Value* result = at.b.CreateIntrinsic(id, {}, arguments);
     if (!paired) return at.write(result);
     at.function.write(target.elements[0], at.b.CreateExtractValue(result, 0));
@@ -77,7 +79,8 @@ void translate_match(At& at) {
     const Type type{Type::bits, at.type().width};
     llvm::SmallVector<Value*> arguments = {at.read(2, u32), at.read(1, type)};
     if (at.has("any")) {
-        const Intrinsic::ID id = wide ? Intrinsic::nvvm_match_any_sync_i64 : Intrinsic::nvvm_match_any_sync_i32;
+        const Intrinsic::ID id =
+            wide ? Intrinsic::nvvm_match_any_sync_i64 : Intrinsic::nvvm_match_any_sync_i32;
         return at.write(at.b.CreateIntrinsic(id, {}, arguments));
     }
     const Intrinsic::ID id = wide ? Intrinsic::nvvm_match_all_sync_i64p : Intrinsic::nvvm_match_all_sync_i32p;
@@ -103,8 +106,10 @@ Value* combined(At& at, Value* left, Value* right) {
     if (at.has("and")) return b.CreateAnd(left, right);
     if (at.has("or")) return b.CreateOr(left, right);
     if (at.has("xor")) return b.CreateXor(left, right);
-    if (at.has("min")) return b.CreateBinaryIntrinsic(with_sign ? Intrinsic::smin : Intrinsic::umin, left, right);
-    if (at.has("max")) return b.CreateBinaryIntrinsic(with_sign ? Intrinsic::smax : Intrinsic::umax, left, right);
+    if (at.has("min"))
+        return b.CreateBinaryIntrinsic(with_sign ? Intrinsic::smin : Intrinsic::umin, left, right);
+    if (at.has("max"))
+        return b.CreateBinaryIntrinsic(with_sign ? Intrinsic::smax : Intrinsic::umax, left, right);
     at.refuse();
 }
 
@@ -121,7 +126,9 @@ void translate_redux(At& at) {
         Value* lane = b.CreateBinaryIntrinsic(Intrinsic::cttz, lanes, b.getFalse());
         return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_idx_i32, {}, {mask, own, lane, b.getInt32(31)});
     };
-    const auto without_lowest = [&](Value* lanes) { return b.CreateAnd(lanes, b.CreateSub(lanes, b.getInt32(1))); };
+    const auto without_lowest = [&](Value* lanes) {
+        return b.CreateAnd(lanes, b.CreateSub(lanes, b.getInt32(1)));
+    };
     Value* first = value_of_lowest(mask);
     Value* others = without_lowest(mask);
     llvm::BasicBlock* before = b.GetInsertBlock();
@@ -146,10 +153,11 @@ void translate_redux(At& at) {
 }
 
 constexpr Row rows[] = {
-    {"bar", translate_barrier},   {"barrier", translate_barrier},       {"membar", translate_fence},
-    {"fence", translate_fence},   {"vote", translate_vote},             {"shfl", translate_shfl},
-    {"match", translate_match},   {"activemask", translate_activemask}, {"nanosleep", translate_nanosleep},
-    {"redux", translate_redux},
+    {"bar", translate_barrier},         {"barrier", translate_barrier},
+    {"membar", translate_fence},        {"fence", translate_fence},
+    {"vote", translate_vote},           {"shfl", translate_shfl},
+    {"match", translate_match},         {"activemask", translate_activemask},
+    {"nanosleep", translate_nanosleep}, {"redux", translate_redux},
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace cudasim::ptx {
 namespace {
 
 const Row* find_row(std::string_view opcode) {
-    for (const auto rows : {arithmetic_rows(), real_arithmetic_rows(), bit_rows(), comparison_rows(), conversion_rows(),
-                            memory_rows(), thread_rows(), control_rows()}) {
+    for (const auto rows : {arithmetic_rows(), real_arithmetic_rows(), bit_rows(), comparison_rows(),
+                            conversion_rows(), memory_rows(), thread_rows(), control_rows()}) {
         for (const Row& row : rows)
             if (row.opcode == opcode) return &row;
     }
@@ -31,25 +31,35 @@ struct SpecialRegister {
 
 /// PTX ISA, "Special Registers"; those that NVVM has intrinsics for and the simulator answers.
 constexpr SpecialRegister special_registers[] = {
-    {"%tid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x},       {"%tid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y},
-    {"%tid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z},       {"%ntid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x},
-    {"%ntid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y},     {"%ntid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z},
-    {"%ctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x},   {"%ctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y},
-    {"%ctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z},   {"%nctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
-    {"%nctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y}, {"%nctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z},
-    {"%laneid", llvm::Intrinsic::nvvm_read_ptx_sreg_laneid},     {"%warpid", llvm::Intrinsic::nvvm_read_ptx_sreg_warpid},
+    {"%tid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x},
+    {"%tid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y},
+    {"%tid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z},
+    {"%ntid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x},
+    {"%ntid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y},
+    {"%ntid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z},
+    {"%ctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x},
+    {"%ctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y},
+    {"%ctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z},
+    {"%nctaid.x", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
+    {"%nctaid.y", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y},
+    {"%nctaid.z", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z},
+    {"%laneid", llvm::Intrinsic::nvvm_read_ptx_sreg_laneid},
+    {"%warpid", llvm::Intrinsic::nvvm_read_ptx_sreg_warpid},
     {"%lanemask_lt", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt},
     {"%lanemask_le", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_le},
     {"%lanemask_gt", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_gt},
     {"%lanemask_ge", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_ge},
     {"%lanemask_eq", llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_eq},
-    {"%nwarpid", llvm::Intrinsic::nvvm_read_ptx_sreg_nwarpid},   {"%clock", llvm::Intrinsic::nvvm_read_ptx_sreg_clock},
-    {"%clock64", llvm::Intrinsic::nvvm_read_ptx_sreg_clock64},   {"%globaltimer", llvm::Intrinsic::nvvm_read_ptx_sreg_globaltimer},
+    {"%nwarpid", llvm::Intrinsic::nvvm_read_ptx_sreg_nwarpid},
+    {"%clock", llvm::Intrinsic::nvvm_read_ptx_sreg_clock},
+    {"%clock64", llvm::Intrinsic::nvvm_read_ptx_sreg_clock64},
+    {"%globaltimer", llvm::Intrinsic::nvvm_read_ptx_sreg_globaltimer},
 };
 
 }  // namespace
 
-FunctionTranslation::FunctionTranslation(ModuleTranslation& module_translation, const Function& function, llvm::Function* target)
+FunctionTranslation::FunctionTranslation(ModuleTranslation& module_translation, const Function& function,
+                                         llvm::Function* target)
     : module(module_translation), source(function), builder(module_translation.context), target_(target) {}
 
 void FunctionTranslation::refuse(const std::string& reason) const {
@@ -66,9 +76,9 @@ void FunctionTranslation::run() {
     }
     auto* type = module.debug.createSubroutineType(module.debug.getOrCreateTypeArray({}));
     const unsigned line = first.file ? first.file_line : static_cast<unsigned>(source.place.line);
-    target_->setSubprogram(module.debug.createFunction(module.file(first.file), source.name, source.name, module.file(first.file),
-                                                       line, type, line, llvm::DINode::FlagZero,
-                                                       llvm::DISubprogram::SPFlagDefinition));
+    target_->setSubprogram(module.debug.createFunction(
+        module.file(first.file), source.name, source.name, module.file(first.file), line, type, line,
+        llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition));
     builder.SetInsertPoint(llvm::BasicBlock::Create(module.context, "entry", target_));
     set_place(first);
     add_variables();
@@ -104,7 +114,8 @@ void FunctionTranslation::add_variables() {
         llvm::AllocaInst* place = variable(source.parameters[i].name);
         llvm::Argument* given = target_->getArg(static_cast<unsigned>(i));
         if (place && given->hasByValAttr())
-            builder.CreateMemCpy(place, place->getAlign(), given, given->getParamAlign(), module.module.getDataLayout().getTypeAllocSize(place->getAllocatedType()));
+            builder.CreateMemCpy(place, place->getAlign(), given, given->getParamAlign(),
+                                 module.module.getDataLayout().getTypeAllocSize(place->getAllocatedType()));
         else if (place)
             builder.CreateStore(given, place);
     }
@@ -152,7 +163,8 @@ void FunctionTranslation::emit_return() {
     }
     llvm::Type* type = module.storage(source.results[0]);
     llvm::AllocaInst* place = variable(source.results[0].name);
-    builder.CreateRet(place ? builder.CreateLoad(type, place) : static_cast<llvm::Value*>(llvm::PoisonValue::get(type)));
+    builder.CreateRet(place ? builder.CreateLoad(type, place)
+                            : static_cast<llvm::Value*>(llvm::PoisonValue::get(type)));
 }
 
 void FunctionTranslation::set_place(const Place& place) {
@@ -189,7 +201,8 @@ void FunctionTranslation::translate(const Instruction& instruction) {
 }
 
 llvm::Value* FunctionTranslation::bits_of(llvm::Value* value) {
-    return builder.CreateBitCast(value, builder.getIntNTy(value->getType()->getPrimitiveSizeInBits().getFixedValue()));
+    return builder.CreateBitCast(
+        value, builder.getIntNTy(value->getType()->getPrimitiveSizeInBits().getFixedValue()));
 }
 
 llvm::Value* FunctionTranslation::special_register(const std::string& name) {
@@ -198,7 +211,8 @@ llvm::Value* FunctionTranslation::special_register(const std::string& name) {
     if (name == "WARP_SZ") return builder.getInt32(32);
     if (name != "%envreg1" && name != "%envreg2") return nullptr;
     llvm::Value* workspace = builder.CreatePtrToInt(module.grid_workspace(), builder.getInt64Ty());
-    return builder.CreateTrunc(name == "%envreg1" ? builder.CreateLShr(workspace, 32) : workspace, builder.getInt32Ty());
+    return builder.CreateTrunc(name == "%envreg1" ? builder.CreateLShr(workspace, 32) : workspace,
+                               builder.getInt32Ty());
 }
 
 llvm::Value* FunctionTranslation::memory_named(const std::string& name) const {
@@ -222,7 +236,8 @@ llvm::Value* FunctionTranslation::value_named(const Operand& operand) {
 }
 
 llvm::APInt converted_bits(const Operand& real, const llvm::fltSemantics& format) {
-    llvm::APFloat number(real.width == 32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(), llvm::APInt(real.width, real.value));
+    llvm::APFloat number(real.width == 32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
+                         llvm::APInt(real.width, real.value));
     bool loses = false;
     number.convert(format, llvm::APFloat::rmNearestTiesToEven, &loses);
     return number.bitcastToAPInt();
@@ -234,14 +249,17 @@ llvm::Value* FunctionTranslation::read(const Operand& operand, Type type) {
         llvm::APInt bits(64, operand.value);
         if (operand.kind == Operand::real && operand.width != type.width) {
             llvm::Type* scalar = wanted->getScalarType();
-            bits = converted_bits(operand, scalar->isFloatingPointTy() ? scalar->getFltSemantics() : llvm::APFloat::IEEEdouble());
+            bits = converted_bits(operand, scalar->isFloatingPointTy() ? scalar->getFltSemantics()
+                                                                       : llvm::APFloat::IEEEdouble());
         }
         llvm::Constant* integer = llvm::ConstantInt::get(module.context, bits.zextOrTrunc(type.width));
-        return type.kind == Type::predicate ? builder.CreateIsNotNull(integer) : builder.CreateBitCast(integer, wanted);
+        return type.kind == Type::predicate ? builder.CreateIsNotNull(integer)
+                                            : builder.CreateBitCast(integer, wanted);
     }
     if (operand.kind != Operand::name) refuse("an operand is neither a register nor a number");
     llvm::Value* bits = bits_of(value_named(operand));
-    if (type.kind == Type::predicate && !bits->getType()->isIntegerTy(1)) refuse("'" + operand.text + "' is no predicate");
+    if (type.kind == Type::predicate && !bits->getType()->isIntegerTy(1))
+        refuse("'" + operand.text + "' is no predicate");
     bits = builder.CreateZExtOrTrunc(bits, builder.getIntNTy(type.width));
     if (operand.negated) bits = builder.CreateNot(bits);
     return builder.CreateBitCast(bits, wanted);
@@ -255,11 +273,13 @@ void FunctionTranslation::write(const Operand& operand, llvm::Value* value, bool
     const unsigned width = type->getPrimitiveSizeInBits().getFixedValue();
     if (width == 0) refuse("'" + operand.text + "' is no register");
     llvm::Value* bits = bits_of(value);
-    bits = is_signed ? builder.CreateSExtOrTrunc(bits, builder.getIntNTy(width)) : builder.CreateZExtOrTrunc(bits, builder.getIntNTy(width));
+    bits = is_signed ? builder.CreateSExtOrTrunc(bits, builder.getIntNTy(width))
+                     : builder.CreateZExtOrTrunc(bits, builder.getIntNTy(width));
     builder.CreateStore(builder.CreateBitCast(bits, type), place);
 }
 
-/// Shared addresses may be 32 bits wide, or were once: what counts is the distance to a variable whose address is known.
+/// Shared addresses may be 32 bits wide, or were once: what counts is the distance to a variable whose
+/// address is known.
 llvm::Value* FunctionTranslation::near_shared(llvm::Value* address) {
     llvm::GlobalVariable* known = module.some_shared_variable();
     if (!known) {
@@ -273,7 +293,10 @@ llvm::Value* FunctionTranslation::near_shared(llvm::Value* address) {
 }
 
 llvm::Value* FunctionTranslation::pointer_of(llvm::Value* address, Space space) {
-    const unsigned number = space == Space::global ? 1 : space == Space::shared ? 3 : space == Space::constant ? 4 : 0;
+    const unsigned number = space == Space::global     ? 1
+                            : space == Space::shared   ? 3
+                            : space == Space::constant ? 4
+                                                       : 0;
     if (space == Space::shared) address = near_shared(address);
     return builder.CreateIntToPtr(address, llvm::PointerType::get(module.context, number));
 }
@@ -283,10 +306,12 @@ llvm::Value* FunctionTranslation::pointer(const Operand& address, Space space) {
     const Operand& base = address.elements[0];
     llvm::Value* offset = builder.getInt64(static_cast<std::uint64_t>(address.offset));
     if (base.kind == Operand::name) {
-        if (llvm::Value* place = memory_named(base.text)) return builder.CreateGEP(builder.getInt8Ty(), place, offset);
+        if (llvm::Value* place = memory_named(base.text))
+            return builder.CreateGEP(builder.getInt8Ty(), place, offset);
         const llvm::AllocaInst* own = variable(base.text);
         if (own && own->getAllocatedType()->isIntegerTy(32)) {
-            llvm::Value* low = builder.CreateAdd(read(base, u32), builder.getInt32(static_cast<std::uint32_t>(address.offset)));
+            llvm::Value* low = builder.CreateAdd(
+                read(base, u32), builder.getInt32(static_cast<std::uint32_t>(address.offset)));
             return pointer_of(low, space);
         }
     }
@@ -316,7 +341,8 @@ llvm::Value* At::flushed(llvm::Value* value) const {
     llvm::Type* type = value->getType();
     llvm::Type* number = type->getScalarType();
     if (!has("ftz") || !(number->isFloatTy() || number->isHalfTy())) return value;
-    llvm::Value* zero = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::getZero(type), value);
+    llvm::Value* zero =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::getZero(type), value);
     return b.CreateSelect(b.createIsFPClass(value, llvm::fcSubnormal), zero, value);
 }
 
@@ -333,7 +359,9 @@ void At::refuse() const {
 llvm::CallInst* At::call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) const {
     llvm::SmallVector<llvm::Type*> types;
     for (llvm::Value* argument : arguments) types.push_back(argument->getType());
-    return b.CreateCall(function.module.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)), arguments);
+    return b.CreateCall(
+        function.module.module.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)),
+        arguments);
 }
 
 }  // namespace cudasim::ptx

@@ -1,4 +1,5 @@
-// Module-level parts: variables with their initial values, functions, debug info, the image; and the front door.
+// Module-level parts: variables with their initial values, functions, debug info, the image; and the front
+// door.
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Verifier.h>
@@ -88,7 +89,8 @@ llvm::FunctionType* ModuleTranslation::function_type(const std::vector<Variable>
     llvm::SmallVector<llvm::Type*> types;
     for (const Variable& parameter : parameters) types.push_back(storage(parameter));
     if (results.size() > 1) throw PtxError("a function has one result at most", line);
-    return llvm::FunctionType::get(results.empty() ? llvm::Type::getVoidTy(context) : storage(results[0]), types, false);
+    return llvm::FunctionType::get(results.empty() ? llvm::Type::getVoidTy(context) : storage(results[0]),
+                                   types, false);
 }
 
 llvm::Function* ModuleTranslation::declare_entry(const Function& entry) {
@@ -96,8 +98,9 @@ llvm::Function* ModuleTranslation::declare_entry(const Function& entry) {
     for (const Variable& parameter : entry.parameters)
         types.push_back(parameter.is_array ? llvm::PointerType::get(context, 0) : storage(parameter));
     // The driver finds entries, .visible or not.
-    llvm::Function* made = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
-                                                  llvm::GlobalValue::ExternalLinkage, entry.name, module);
+    llvm::Function* made =
+        llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
+                               llvm::GlobalValue::ExternalLinkage, entry.name, module);
     made->setCallingConv(llvm::CallingConv::PTX_Kernel);
     for (unsigned i = 0; i < entry.parameters.size(); ++i) {
         const Variable& parameter = entry.parameters[i];
@@ -112,10 +115,12 @@ llvm::Function* ModuleTranslation::declare_entry(const Function& entry) {
 llvm::Function* ModuleTranslation::declare(const Function& function) {
     if (llvm::Function* known = module.getFunction(function.name)) return known;
     if (function.is_entry) return declare_entry(function);
-    llvm::Function* made = llvm::Function::Create(function_type(function.results, function.parameters, function.place.line),
-                                                  function.has_body ? linkage_of(function.linkage) : llvm::GlobalValue::ExternalLinkage,
-                                                  function.name, module);
-    for (unsigned i = 0; i < function.parameters.size(); ++i) made->getArg(i)->setName(function.parameters[i].name);
+    llvm::Function* made = llvm::Function::Create(
+        function_type(function.results, function.parameters, function.place.line),
+        function.has_body ? linkage_of(function.linkage) : llvm::GlobalValue::ExternalLinkage, function.name,
+        module);
+    for (unsigned i = 0; i < function.parameters.size(); ++i)
+        made->getArg(i)->setName(function.parameters[i].name);
     return made;
 }
 
@@ -140,7 +145,8 @@ llvm::APInt number(const Variable& variable, const Operand& value) {
     if (value.kind == Operand::real && value.width != variable.type.width)
         throw PtxError("'" + variable.name + "' has an initial value of another width", variable.place.line);
     if (value.kind != Operand::integer && value.kind != Operand::real)
-        throw PtxError("'" + variable.name + "' has an initial value that is neither a number nor an address", variable.place.line);
+        throw PtxError("'" + variable.name + "' has an initial value that is neither a number nor an address",
+                       variable.place.line);
     return llvm::APInt(64, value.value).zextOrTrunc(variable.type.width);
 }
 
@@ -157,10 +163,14 @@ llvm::Constant* ModuleTranslation::address_of(const Variable& holder, const Oper
     const Function* function = place ? nullptr : find_function(value.text);
     if (function && !function->is_entry) place = declare(*function);
     if (!place) throw PtxError("'" + value.text + "' is not declared", holder.place.line);
-    if (holder.type.width != 64) throw PtxError("'" + holder.name + "' holds addresses in fewer than 64 bits", holder.place.line);
-    if (is_generic(value)) place = llvm::ConstantExpr::getPointerBitCastOrAddrSpaceCast(place, llvm::PointerType::get(context, 0));
+    if (holder.type.width != 64)
+        throw PtxError("'" + holder.name + "' holds addresses in fewer than 64 bits", holder.place.line);
+    if (is_generic(value))
+        place =
+            llvm::ConstantExpr::getPointerBitCastOrAddrSpaceCast(place, llvm::PointerType::get(context, 0));
     llvm::Type* word = llvm::Type::getInt64Ty(context);
-    place = llvm::ConstantExpr::getGetElementPtr(llvm::Type::getInt8Ty(context), place, llvm::ConstantInt::get(word, value.offset, true));
+    place = llvm::ConstantExpr::getGetElementPtr(llvm::Type::getInt8Ty(context), place,
+                                                 llvm::ConstantInt::get(word, value.offset, true));
     return llvm::ConstantExpr::getPtrToInt(place, word);
 }
 
@@ -170,7 +180,8 @@ llvm::Constant* ModuleTranslation::initial_value(const Variable& variable) {
         throw PtxError("'" + variable.name + "' has more initial values than elements", variable.place.line);
     if (!variable.is_array) {
         if (holds_addresses(variable)) return address_of(variable, variable.initialiser[0]);
-        const llvm::APInt bits = variable.initialiser.empty() ? llvm::APInt(variable.type.width, 0) : number(variable, variable.initialiser[0]);
+        const llvm::APInt bits = variable.initialiser.empty() ? llvm::APInt(variable.type.width, 0)
+                                                              : number(variable, variable.initialiser[0]);
         llvm::Constant* integer = llvm::ConstantInt::get(context, bits);
         llvm::Type* element = type(variable.type);
         return element->isIntegerTy() ? integer : llvm::ConstantExpr::getBitCast(integer, element);
@@ -180,19 +191,22 @@ llvm::Constant* ModuleTranslation::initial_value(const Variable& variable) {
     std::string bytes(variable.count * width, '\0');
     for (std::size_t i = 0; i < variable.initialiser.size(); ++i) {
         const std::uint64_t bits = number(variable, variable.initialiser[i]).getZExtValue();
-        for (unsigned byte = 0; byte < width; ++byte) bytes[i * width + byte] = static_cast<char>(bits >> (8 * byte));
+        for (unsigned byte = 0; byte < width; ++byte)
+            bytes[i * width + byte] = static_cast<char>(bits >> (8 * byte));
     }
     return llvm::ConstantDataArray::getString(context, bytes, /*AddNull=*/false);
 }
 
 llvm::Constant* ModuleTranslation::initial_words(const Variable& variable) {
     auto* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(context), variable.count);
-    if (variable.count > most_words) throw PtxError("'" + variable.name + "' holds too many addresses", variable.place.line);
+    if (variable.count > most_words)
+        throw PtxError("'" + variable.name + "' holds too many addresses", variable.place.line);
     std::vector<llvm::Constant*> words(variable.count, llvm::ConstantInt::get(type->getElementType(), 0));
     for (std::size_t i = 0; i < variable.initialiser.size(); ++i) {
         const Operand& value = variable.initialiser[i];
-        words[i] = value.kind == Operand::name ? address_of(variable, value)
-                                               : llvm::ConstantInt::get(context, number(variable, value).zext(64));
+        words[i] = value.kind == Operand::name
+                       ? address_of(variable, value)
+                       : llvm::ConstantInt::get(context, number(variable, value).zext(64));
     }
     return llvm::ConstantArray::get(type, words);
 }
@@ -201,13 +215,17 @@ llvm::GlobalVariable* ModuleTranslation::add_variable(const Variable& variable, 
     llvm::GlobalVariable*& known = variables_[name];
     if (known) return known;
     const bool words = variable.is_array && holds_addresses(variable);
-    llvm::Type* type = words ? llvm::ArrayType::get(llvm::Type::getInt64Ty(context), variable.count) : storage(variable);
+    llvm::Type* type =
+        words ? llvm::ArrayType::get(llvm::Type::getInt64Ty(context), variable.count) : storage(variable);
     llvm::Constant* initial = variable.linkage == Linkage::external ? nullptr : llvm::PoisonValue::get(type);
-    known = new llvm::GlobalVariable(module, type, variable.space == Space::constant, linkage_of(variable.linkage), initial, name,
-                                     nullptr, llvm::GlobalValue::NotThreadLocal, address_space(variable.space));
+    known = new llvm::GlobalVariable(module, type, variable.space == Space::constant,
+                                     linkage_of(variable.linkage), initial, name, nullptr,
+                                     llvm::GlobalValue::NotThreadLocal, address_space(variable.space));
     known->setAlignment(alignment_of(variable));
-    if (variable.space == Space::shared) shared_ = known;
-    else if (initial) initialised_.emplace_back(known, &variable);
+    if (variable.space == Space::shared)
+        shared_ = known;
+    else if (initial)
+        initialised_.emplace_back(known, &variable);
     return known;
 }
 
@@ -215,8 +233,9 @@ llvm::GlobalVariable* ModuleTranslation::grid_workspace() {
     constexpr const char* name = "cudasim$grid_workspace";
     if (auto* known = module.getGlobalVariable(name, true)) return known;
     auto* type = llvm::ArrayType::get(llvm::Type::getInt32Ty(context), 2);
-    auto* made = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage, llvm::Constant::getNullValue(type),
-                                          name, nullptr, llvm::GlobalValue::NotThreadLocal, address_space(Space::global));
+    auto* made = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
+                                          llvm::Constant::getNullValue(type), name, nullptr,
+                                          llvm::GlobalValue::NotThreadLocal, address_space(Space::global));
     made->setAlignment(llvm::Align(8));
     return made;
 }
@@ -226,7 +245,8 @@ void ModuleTranslation::add_variables_of_functions() {
     for (const Function& function : source_.functions) {
         if (!translates(function)) continue;
         for (const Variable& variable : function.variables)
-            if (variable.space == Space::shared || variable.space == Space::global || variable.space == Space::constant)
+            if (variable.space == Space::shared || variable.space == Space::global ||
+                variable.space == Space::constant)
                 add_variable(variable, function.name + "$" + variable.name);
     }
 }
@@ -242,7 +262,8 @@ image::KernelImage ModuleTranslation::run(const std::string& text) {
     debug.finalize();
     std::string problem;
     llvm::raw_string_ostream stream(problem);
-    if (llvm::verifyModule(module, &stream)) throw std::logic_error("cudasim made invalid IR of '" + path_ + "': " + problem);
+    if (llvm::verifyModule(module, &stream))
+        throw std::logic_error("cudasim made invalid IR of '" + path_ + "': " + problem);
     return image::KernelImage::from_module(module, {{path_, text}});
 }
 

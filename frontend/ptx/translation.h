@@ -1,8 +1,8 @@
-// From syntax.h to NVVM IR. Every register is a variable of its width; LLVM makes values of them. A 64-bit register that
-// holds an address is an integer, made a pointer where an instruction uses it.
+// From syntax.h to NVVM IR. Every register is a variable of its width; LLVM makes values of them. A 64-bit
+// register that holds an address is an integer, made a pointer where an instruction uses it.
 //
-// What instructions mean stands in tables, one row for each, by family: arithmetic.cpp, real_arithmetic.cpp, bits.cpp,
-// comparisons.cpp, conversions.cpp, memory.cpp, threads.cpp, control.cpp.
+// What instructions mean stands in tables, one row for each, by family: arithmetic.cpp, real_arithmetic.cpp,
+// bits.cpp, comparisons.cpp, conversions.cpp, memory.cpp, threads.cpp, control.cpp.
 #pragma once
 
 #include <llvm/IR/DIBuilder.h>
@@ -36,12 +36,14 @@ class ModuleTranslation {
     /// Whether the function gets a body here.
     [[nodiscard]] bool translates(const Function& function) const;
     /// @throws PtxError for several results
-    [[nodiscard]] llvm::FunctionType* function_type(const std::vector<Variable>& results, const std::vector<Variable>& parameters, int line);
+    [[nodiscard]] llvm::FunctionType* function_type(const std::vector<Variable>& results,
+                                                    const std::vector<Variable>& parameters, int line);
     /// Null when the module has no such variable.
     [[nodiscard]] llvm::GlobalVariable* variable(const std::string& name) const;
     llvm::GlobalVariable* add_variable(const Variable& variable, const std::string& name);
-    /// Where the driver of a GPU points %envreg1 (the upper half) and %envreg2: a grid's barrier, as cooperative groups of
-    /// CUDA C++ write it out, counts there (cooperative_groups/details/driver_abi.h of the toolkit, grid_workspace).
+    /// Where the driver of a GPU points %envreg1 (the upper half) and %envreg2: a grid's barrier, as
+    /// cooperative groups of CUDA C++ write it out, counts there (cooperative_groups/details/driver_abi.h of
+    /// the toolkit, grid_workspace).
     [[nodiscard]] llvm::GlobalVariable* grid_workspace();
     /// Some variable in shared memory, null when there is none: 32-bit shared addresses are distances to it.
     [[nodiscard]] llvm::GlobalVariable* some_shared_variable() const { return shared_; }
@@ -103,7 +105,8 @@ class FunctionTranslation {
     void set_place(const Place& place);
     [[nodiscard]] llvm::Value* bits_of(llvm::Value* value);
     [[nodiscard]] llvm::Value* value_named(const Operand& operand);
-    /// The address of what lies in memory, the function's own before the module's; null for registers and the unknown.
+    /// The address of what lies in memory, the function's own before the module's; null for registers and the
+    /// unknown.
     [[nodiscard]] llvm::Value* memory_named(const std::string& name) const;
     [[nodiscard]] llvm::Value* special_register(const std::string& name);
     [[nodiscard]] llvm::Value* near_shared(llvm::Value* address);
@@ -130,14 +133,19 @@ struct At {
     [[nodiscard]] Type type(unsigned skip = 0) const;
     [[nodiscard]] const Operand& operand(std::size_t i) const;
     [[nodiscard]] llvm::Value* read(std::size_t i) const { return read(i, type()); }
-    [[nodiscard]] llvm::Value* read(std::size_t i, Type as) const { return flushed(function.read(operand(i), as)); }
+    [[nodiscard]] llvm::Value* read(std::size_t i, Type as) const {
+        return flushed(function.read(operand(i), as));
+    }
     /// Into operand 0.
-    void write(llvm::Value* value, bool is_signed = false) const { function.write(operand(0), flushed(value), is_signed); }
+    void write(llvm::Value* value, bool is_signed = false) const {
+        function.write(operand(0), flushed(value), is_signed);
+    }
     /// .ftz: subnormal operands and results in single and half precision become zeros of their sign.
     [[nodiscard]] llvm::Value* flushed(llvm::Value* value) const;
     [[nodiscard]] std::string shown() const;  ///< "add.rn.f32"
     [[noreturn]] void refuse() const;         ///< this form is not supported
-    [[nodiscard]] llvm::CallInst* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) const;
+    [[nodiscard]] llvm::CallInst* call(const char* name, llvm::Type* result,
+                                       llvm::ArrayRef<llvm::Value*> arguments) const;
 };
 
 struct Row {

@@ -1,15 +1,15 @@
-// cuda.atomic.*: load, combine, store. Nothing comes between: simulated threads switch at calls that wait only.
-// The rules are those of frontend/pykernel/atomic_calls.cpp.
+// cuda.atomic.*: load, combine, store. Nothing comes between: simulated threads switch at calls that wait
+// only. The rules are those of frontend/pykernel/atomic_calls.cpp.
 #include <cmath>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
 
-#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
+#include "frontend/pyfiber/reference.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -20,12 +20,18 @@ template <typename T>
 T combined_float(Update update, T old, T value) {
     const bool largest = update == Update::max || update == Update::nanmax;
     switch (update) {
-        case Update::add: return old + value;
-        case Update::sub: return old - value;
-        case Update::exch: return value;
+        case Update::add:
+            return old + value;
+        case Update::sub:
+            return old - value;
+        case Update::exch:
+            return value;
         case Update::max:
-        case Update::min: return (largest ? old < value : old > value) ? value : old;
-        default: return (largest ? old < value : old > value) || (std::isnan(old) && !std::isnan(value)) ? value : old;
+        case Update::min:
+            return (largest ? old < value : old > value) ? value : old;
+        default:
+            return (largest ? old < value : old > value) || (std::isnan(old) && !std::isnan(value)) ? value
+                                                                                                    : old;
     }
 }
 
@@ -34,18 +40,28 @@ T combined_integer(Update update, T old, T value) {
     using Bits = std::make_unsigned_t<T>;
     const auto a = static_cast<Bits>(old), b = static_cast<Bits>(value);
     switch (update) {
-        case Update::add: return static_cast<T>(a + b);
-        case Update::sub: return static_cast<T>(a - b);
+        case Update::add:
+            return static_cast<T>(a + b);
+        case Update::sub:
+            return static_cast<T>(a - b);
         case Update::max:
-        case Update::nanmax: return old >= value ? old : value;
+        case Update::nanmax:
+            return old >= value ? old : value;
         case Update::min:
-        case Update::nanmin: return old <= value ? old : value;
-        case Update::and_: return static_cast<T>(a & b);
-        case Update::or_: return static_cast<T>(a | b);
-        case Update::xor_: return static_cast<T>(a ^ b);
-        case Update::inc: return a >= b ? T(0) : static_cast<T>(a + 1);
-        case Update::dec: return a == 0 || a > b ? value : static_cast<T>(a - 1);
-        case Update::exch: return value;
+        case Update::nanmin:
+            return old <= value ? old : value;
+        case Update::and_:
+            return static_cast<T>(a & b);
+        case Update::or_:
+            return static_cast<T>(a | b);
+        case Update::xor_:
+            return static_cast<T>(a ^ b);
+        case Update::inc:
+            return a >= b ? T(0) : static_cast<T>(a + 1);
+        case Update::dec:
+            return a == 0 || a > b ? value : static_cast<T>(a - 1);
+        case Update::exch:
+            return value;
     }
     return old;
 }
@@ -57,8 +73,10 @@ bool apply(Element element, Update update, char* address, PyObject* value) {
     std::memcpy(&old, address, sizeof old);
     if (!store(element, reinterpret_cast<char*>(&operand), value)) return false;
     T result{};
-    if constexpr (std::is_floating_point_v<T>) result = combined_float(update, old, operand);
-    else result = combined_integer(update, old, operand);
+    if constexpr (std::is_floating_point_v<T>)
+        result = combined_float(update, old, operand);
+    else
+        result = combined_integer(update, old, operand);
     std::memcpy(address, &result, sizeof result);
     return true;
 }
@@ -68,25 +86,35 @@ bool has_element(Update update, Element element) {
     if (is_whole(element) && (element == Element::boolean || width(element) < 4)) return false;
     switch (update) {
         case Update::inc:
-        case Update::dec: return is_unsigned(element);
+        case Update::dec:
+            return is_unsigned(element);
         case Update::and_:
         case Update::or_:
         case Update::xor_:
-        case Update::exch: return is_integer(element);
-        default: return true;
+        case Update::exch:
+            return is_integer(element);
+        default:
+            return true;
     }
 }
 
 bool update_element(Element element, Update update, char* address, PyObject* value) {
     if (has_element(update, element)) {
         switch (element) {
-            case Element::int32: return apply<std::int32_t>(element, update, address, value);
-            case Element::int64: return apply<std::int64_t>(element, update, address, value);
-            case Element::uint32: return apply<std::uint32_t>(element, update, address, value);
-            case Element::uint64: return apply<std::uint64_t>(element, update, address, value);
-            case Element::float32: return apply<float>(element, update, address, value);
-            case Element::float64: return apply<double>(element, update, address, value);
-            default: break;
+            case Element::int32:
+                return apply<std::int32_t>(element, update, address, value);
+            case Element::int64:
+                return apply<std::int64_t>(element, update, address, value);
+            case Element::uint32:
+                return apply<std::uint32_t>(element, update, address, value);
+            case Element::uint64:
+                return apply<std::uint64_t>(element, update, address, value);
+            case Element::float32:
+                return apply<float>(element, update, address, value);
+            case Element::float64:
+                return apply<double>(element, update, address, value);
+            default:
+                break;
         }
     }
     PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
@@ -113,7 +141,8 @@ PyObject* as_index(PyObject* index) {
 /// The array and the address of its element; null with an exception set.
 char* place(PyObject* target, PyObject* index, KernelArray*& array) {
     if (Py_TYPE(target) != kernel_array_type) {
-        PyErr_Format(PyExc_TypeError, "an atomic operation works on an array, not on %.100s", Py_TYPE(target)->tp_name);
+        PyErr_Format(PyExc_TypeError, "an atomic operation works on an array, not on %.100s",
+                     Py_TYPE(target)->tp_name);
         return nullptr;
     }
     array = reinterpret_cast<KernelArray*>(target);
@@ -160,18 +189,19 @@ PyObject* swap(KernelArray* array, char* address, PyObject* expected, PyObject* 
 
 PyObject* cas(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     KernelArray* array = nullptr;
-    if (require_thread("cuda.atomic.cas()") == nullptr || !takes(count, 4, "(ary, idx, old, val)")) return nullptr;
+    if (require_thread("cuda.atomic.cas()") == nullptr || !takes(count, 4, "(ary, idx, old, val)"))
+        return nullptr;
     char* address = place(arguments[0], arguments[1], array);
     return address == nullptr ? nullptr : swap(array, address, arguments[2], arguments[3]);
 }
 
 PyObject* compare_and_swap(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     KernelArray* array = nullptr;
-    if (require_thread("cuda.atomic.compare_and_swap()") == nullptr || !takes(count, 3, "(ary, old, val)")) return nullptr;
+    if (require_thread("cuda.atomic.compare_and_swap()") == nullptr || !takes(count, 3, "(ary, old, val)"))
+        return nullptr;
     Reference zero(PyLong_FromLong(0));
-    Reference index(PyTuple_New(Py_TYPE(arguments[0]) == kernel_array_type
-                                    ? reinterpret_cast<KernelArray*>(arguments[0])->ndim
-                                    : 1));
+    Reference index(PyTuple_New(
+        Py_TYPE(arguments[0]) == kernel_array_type ? reinterpret_cast<KernelArray*>(arguments[0])->ndim : 1));
     for (Py_ssize_t i = 0; index && i < PyTuple_GET_SIZE(index.get()); ++i)
         PyTuple_SET_ITEM(index.get(), i, Py_NewRef(zero.get()));
     char* address = index ? place(arguments[0], index.get(), array) : nullptr;
@@ -196,6 +226,8 @@ PyMethodDef functions[] = {{"add", fast(&atomic<Update::add>), METH_FASTCALL, nu
 
 }  // namespace
 
-bool add_atomics(PyObject* table) { return add_functions(table, "cuda.atomic.", functions); }
+bool add_atomics(PyObject* table) {
+    return add_functions(table, "cuda.atomic.", functions);
+}
 
 }  // namespace cudasim::pyfiber

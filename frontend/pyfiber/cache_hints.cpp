@@ -9,18 +9,23 @@ namespace cudasim::pyfiber {
 namespace {
 
 /// The arguments in the order (array, i, value), by place or by name. False with an exception set.
-bool in_order(PyObject* const* given, Py_ssize_t count, PyObject* names, Py_ssize_t wanted, PyObject** arguments) {
+bool in_order(PyObject* const* given, Py_ssize_t count, PyObject* names, Py_ssize_t wanted,
+              PyObject** arguments) {
     static constexpr const char* parameters[] = {"array", "i", "value"};
     const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
     for (Py_ssize_t i = 0; i < wanted && i < count; ++i) arguments[i] = given[i];
     bool good = count + named == wanted;
     for (Py_ssize_t k = 0; good && k < named; ++k) {
         Py_ssize_t place = 0;
-        while (place < wanted && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), parameters[place]) != 0) ++place;
+        while (place < wanted &&
+               PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), parameters[place]) != 0)
+            ++place;
         good = place < wanted && arguments[place] == nullptr;
         if (good) arguments[place] = given[count + k];
     }
-    if (!good) PyErr_SetString(PyExc_TypeError, "a load with a cache hint takes (array, i), a store (array, i, value)");
+    if (!good)
+        PyErr_SetString(PyExc_TypeError,
+                        "a load with a cache hint takes (array, i), a store (array, i, value)");
     return good;
 }
 
@@ -28,7 +33,8 @@ bool in_order(PyObject* const* given, Py_ssize_t count, PyObject* names, Py_ssiz
 char* place(PyObject* const* arguments, KernelArray*& array) {
     if (require_thread("a load or store with a cache hint") == nullptr) return nullptr;
     if (Py_TYPE(arguments[0]) != kernel_array_type) {
-        PyErr_Format(PyExc_TypeError, "a cache hint is for arrays, not for %.100s", Py_TYPE(arguments[0])->tp_name);
+        PyErr_Format(PyExc_TypeError, "a cache hint is for arrays, not for %.100s",
+                     Py_TYPE(arguments[0])->tp_name);
         return nullptr;
     }
     array = reinterpret_cast<KernelArray*>(arguments[0]);
@@ -53,19 +59,26 @@ PyObject* store_hinted(PyObject*, PyObject* const* given, Py_ssize_t count, PyOb
     PyObject* arguments[3] = {};
     if (!in_order(given, count, names, 3, arguments)) return nullptr;
     char* address = place(arguments, array);
-    if (address == nullptr || !check_writable(array) || !store(array->element, address, arguments[2])) return nullptr;
+    if (address == nullptr || !check_writable(array) || !store(array->element, address, arguments[2]))
+        return nullptr;
     Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {
-    {"ldca", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},  {"ldcg", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"ldcs", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},  {"ldlu", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"ldcv", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},  {"stcg", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"stcs", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr}, {"stwb", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"stwt", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"ldca", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"ldcg", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"ldcs", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"ldlu", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"ldcv", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"stcg", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"stcs", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"stwb", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"stwt", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-bool add_cache_hints(PyObject* table) { return add_functions(table, "cuda.", functions); }
+bool add_cache_hints(PyObject* table) {
+    return add_functions(table, "cuda.", functions);
+}
 
 }  // namespace cudasim::pyfiber

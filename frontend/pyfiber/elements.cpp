@@ -26,11 +26,12 @@ void write(char* address, T value) {
     std::memcpy(address, &value, sizeof value);
 }
 
-/// PTX cvt.rzi: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target is 64
-/// bits wide (PTX ISA, cvt). Below 16 bits the conversion is to 16 bits, cut.
+/// PTX cvt.rzi: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target is
+/// 64 bits wide (PTX ISA, cvt). Below 16 bits the conversion is to 16 bits, cut.
 template <typename T>
 T from_float(double value, bool narrow_source) {
-    using Wide = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, std::int16_t, std::uint16_t>, T>;
+    using Wide = std::conditional_t<sizeof(T) == 1,
+                                    std::conditional_t<std::is_signed_v<T>, std::int16_t, std::uint16_t>, T>;
     using Limits = std::numeric_limits<Wide>;
     if (std::isnan(value)) {
         if (narrow_source && sizeof(Wide) < 8) return 0;
@@ -65,8 +66,10 @@ bool store_float(char* address, PyObject* value) {
     if constexpr (std::is_same_v<T, float>) {
         if (PyLong_Check(value)) {  // one rounding, as from 64 bits
             const Number number = read_number(value);
-            if (number.type == Element::uint64) write(address, static_cast<float>(static_cast<std::uint64_t>(number.whole)));
-            else if (number.type != Element::other) write(address, static_cast<float>(number.whole));
+            if (number.type == Element::uint64)
+                write(address, static_cast<float>(static_cast<std::uint64_t>(number.whole)));
+            else if (number.type != Element::other)
+                write(address, static_cast<float>(number.whole));
             if (number.type != Element::other) return true;
         }
     }
@@ -89,8 +92,8 @@ bool store_short_float(Element element, char* address, PyObject* value) {
         return true;
     }
     if (number.type == Element::other) {
-        PyErr_Format(PyExc_TypeError, "an element of a %s array is a real number, not %.100s", half ? "float16" : "bfloat16",
-                     Py_TYPE(value)->tp_name);
+        PyErr_Format(PyExc_TypeError, "an element of a %s array is a real number, not %.100s",
+                     half ? "float16" : "bfloat16", Py_TYPE(value)->tp_name);
         return false;
     }
     write(address, half ? to_half_bits(number.as_double()) : to_bfloat_bits(double_for_rounding(number)));
@@ -101,7 +104,8 @@ template <typename T>
 bool store_complex(char* address, PyObject* value) {
     const ComplexNumber number = read_complex(value);
     if (number.type == Element::other) {
-        PyErr_Format(PyExc_TypeError, "an element of a complex array is a number, not %.100s", Py_TYPE(value)->tp_name);
+        PyErr_Format(PyExc_TypeError, "an element of a complex array is a number, not %.100s",
+                     Py_TYPE(value)->tp_name);
         return false;
     }
     write(address, static_cast<T>(number.real));
@@ -113,23 +117,38 @@ bool store_complex(char* address, PyObject* value) {
 
 PyObject* load(Element element, const char* address) {
     switch (element) {
-        case Element::boolean: return PyBool_FromLong(*address != 0);
-        case Element::int8: return make_integer(element, static_cast<std::int64_t>(read<std::int8_t>(address)));
-        case Element::int16: return make_integer(element, static_cast<std::int64_t>(read<std::int16_t>(address)));
-        case Element::int32: return make_integer(element, static_cast<std::int64_t>(read<std::int32_t>(address)));
-        case Element::int64: return make_integer(element, static_cast<std::int64_t>(read<std::int64_t>(address)));
-        case Element::uint8: return make_integer(element, static_cast<std::int64_t>(read<std::uint8_t>(address)));
-        case Element::uint16: return make_integer(element, static_cast<std::int64_t>(read<std::uint16_t>(address)));
-        case Element::uint32: return make_integer(element, static_cast<std::int64_t>(read<std::uint32_t>(address)));
-        case Element::uint64: return make_integer(element, static_cast<std::int64_t>(read<std::uint64_t>(address)));
+        case Element::boolean:
+            return PyBool_FromLong(*address != 0);
+        case Element::int8:
+            return make_integer(element, static_cast<std::int64_t>(read<std::int8_t>(address)));
+        case Element::int16:
+            return make_integer(element, static_cast<std::int64_t>(read<std::int16_t>(address)));
+        case Element::int32:
+            return make_integer(element, static_cast<std::int64_t>(read<std::int32_t>(address)));
+        case Element::int64:
+            return make_integer(element, static_cast<std::int64_t>(read<std::int64_t>(address)));
+        case Element::uint8:
+            return make_integer(element, static_cast<std::int64_t>(read<std::uint8_t>(address)));
+        case Element::uint16:
+            return make_integer(element, static_cast<std::int64_t>(read<std::uint16_t>(address)));
+        case Element::uint32:
+            return make_integer(element, static_cast<std::int64_t>(read<std::uint32_t>(address)));
+        case Element::uint64:
+            return make_integer(element, static_cast<std::int64_t>(read<std::uint64_t>(address)));
         case Element::bfloat16:
-        case Element::float16: return make_short_float(element, read<std::uint16_t>(address));
-        case Element::float32: return make_float32(read<float>(address));
-        case Element::float64: return make_float64(read<double>(address));
-        case Element::complex64: return make_complex(element, read<float>(address), read<float>(address + 4));
-        case Element::complex128: return make_complex(element, read<double>(address), read<double>(address + 8));
+        case Element::float16:
+            return make_short_float(element, read<std::uint16_t>(address));
+        case Element::float32:
+            return make_float32(read<float>(address));
+        case Element::float64:
+            return make_float64(read<double>(address));
+        case Element::complex64:
+            return make_complex(element, read<float>(address), read<float>(address + 4));
+        case Element::complex128:
+            return make_complex(element, read<double>(address), read<double>(address + 8));
         case Element::record:
-        case Element::other: break;
+        case Element::other:
+            break;
     }
     PyErr_SetString(PyExc_SystemError, "not an element type of its own");
     return nullptr;
@@ -142,22 +161,36 @@ bool store(Element element, char* address, PyObject* value) {
             if (truth >= 0) *address = static_cast<char>(truth);
             return truth >= 0;
         }
-        case Element::int8: return store_integer<std::int8_t>(address, value);
-        case Element::int16: return store_integer<std::int16_t>(address, value);
-        case Element::int32: return store_integer<std::int32_t>(address, value);
-        case Element::int64: return store_integer<std::int64_t>(address, value);
-        case Element::uint8: return store_integer<std::uint8_t>(address, value);
-        case Element::uint16: return store_integer<std::uint16_t>(address, value);
-        case Element::uint32: return store_integer<std::uint32_t>(address, value);
-        case Element::uint64: return store_integer<std::uint64_t>(address, value);
+        case Element::int8:
+            return store_integer<std::int8_t>(address, value);
+        case Element::int16:
+            return store_integer<std::int16_t>(address, value);
+        case Element::int32:
+            return store_integer<std::int32_t>(address, value);
+        case Element::int64:
+            return store_integer<std::int64_t>(address, value);
+        case Element::uint8:
+            return store_integer<std::uint8_t>(address, value);
+        case Element::uint16:
+            return store_integer<std::uint16_t>(address, value);
+        case Element::uint32:
+            return store_integer<std::uint32_t>(address, value);
+        case Element::uint64:
+            return store_integer<std::uint64_t>(address, value);
         case Element::bfloat16:
-        case Element::float16: return store_short_float(element, address, value);
-        case Element::float32: return store_float<float>(address, value);
-        case Element::float64: return store_float<double>(address, value);
-        case Element::complex64: return store_complex<float>(address, value);
-        case Element::complex128: return store_complex<double>(address, value);
+        case Element::float16:
+            return store_short_float(element, address, value);
+        case Element::float32:
+            return store_float<float>(address, value);
+        case Element::float64:
+            return store_float<double>(address, value);
+        case Element::complex64:
+            return store_complex<float>(address, value);
+        case Element::complex128:
+            return store_complex<double>(address, value);
         case Element::record:
-        case Element::other: break;
+        case Element::other:
+            break;
     }
     PyErr_SetString(PyExc_SystemError, "not an element type of its own");
     return false;
@@ -165,14 +198,22 @@ bool store(Element element, char* address, PyObject* value) {
 
 std::int64_t saturated(Element type, double value, bool from_float32) {
     switch (type) {
-        case Element::int8: return from_float<std::int8_t>(value, from_float32);
-        case Element::int16: return from_float<std::int16_t>(value, from_float32);
-        case Element::int32: return from_float<std::int32_t>(value, from_float32);
-        case Element::uint8: return from_float<std::uint8_t>(value, from_float32);
-        case Element::uint16: return from_float<std::uint16_t>(value, from_float32);
-        case Element::uint32: return from_float<std::uint32_t>(value, from_float32);
-        case Element::uint64: return static_cast<std::int64_t>(from_float<std::uint64_t>(value, from_float32));
-        default: return from_float<std::int64_t>(value, from_float32);
+        case Element::int8:
+            return from_float<std::int8_t>(value, from_float32);
+        case Element::int16:
+            return from_float<std::int16_t>(value, from_float32);
+        case Element::int32:
+            return from_float<std::int32_t>(value, from_float32);
+        case Element::uint8:
+            return from_float<std::uint8_t>(value, from_float32);
+        case Element::uint16:
+            return from_float<std::uint16_t>(value, from_float32);
+        case Element::uint32:
+            return from_float<std::uint32_t>(value, from_float32);
+        case Element::uint64:
+            return static_cast<std::int64_t>(from_float<std::uint64_t>(value, from_float32));
+        default:
+            return from_float<std::int64_t>(value, from_float32);
     }
 }
 

@@ -1,5 +1,4 @@
 // Positions, barriers, fences and bit operations.
-#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_number.h"
+#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
 #include "simulator/libdevice/special_functions.h"
 
@@ -24,7 +24,8 @@ bool add_functions(PyObject* table, const char* prefix, PyMethodDef* methods) {
     for (PyMethodDef* method = methods; method->ml_name != nullptr; ++method) {
         PyObject* function = PyCFunction_New(method, nullptr);
         PyObject* name = PyUnicode_FromFormat("%s%s", prefix, method->ml_name);
-        const bool good = function != nullptr && name != nullptr && PyDict_SetItem(table, name, function) == 0;
+        const bool good =
+            function != nullptr && name != nullptr && PyDict_SetItem(table, name, function) == 0;
         Py_XDECREF(function);
         Py_XDECREF(name);
         if (!good) return false;
@@ -47,7 +48,8 @@ int dimension_argument(PyObject* argument) {
 PyObject* as_result(int count, const unsigned long long (&values)[3]) {
     auto number = [&](int i) { return make_integer(Element::int64, static_cast<std::int64_t>(values[i])); };
     if (count == 1) return number(0);
-    return count == 2 ? Py_BuildValue("NN", number(0), number(1)) : Py_BuildValue("NNN", number(0), number(1), number(2));
+    return count == 2 ? Py_BuildValue("NN", number(0), number(1))
+                      : Py_BuildValue("NNN", number(0), number(1), number(2));
 }
 
 PyObject* grid(PyObject*, PyObject* argument) {
@@ -61,7 +63,9 @@ PyObject* grid(PyObject*, PyObject* argument) {
 }
 
 /// CPython's loops take elements of any type.
-PyObject* literal_unroll(PyObject*, PyObject* tuple) { return Py_NewRef(tuple); }
+PyObject* literal_unroll(PyObject*, PyObject* tuple) {
+    return Py_NewRef(tuple);
+}
 
 PyObject* gridsize(PyObject*, PyObject* argument) {
     SimulatedThread* thread = require_thread("cuda.gridsize()");
@@ -69,7 +73,8 @@ PyObject* gridsize(PyObject*, PyObject* argument) {
     if (count == 0) return nullptr;
     const Dim3 extent = thread->handle->ntid(), blocks = thread->handle->nctaid();
     using Wide = unsigned long long;
-    return as_result(count, {Wide{blocks.x} * extent.x, Wide{blocks.y} * extent.y, Wide{blocks.z} * extent.z});
+    return as_result(count,
+                     {Wide{blocks.x} * extent.x, Wide{blocks.y} * extent.y, Wide{blocks.z} * extent.z});
 }
 
 PyObject* laneid(PyObject*, PyObject*) {
@@ -106,7 +111,8 @@ PyObject* nanosleep(PyObject*, PyObject*) {
 /// An integer of a type of its own; a bool is an int8.
 bool bits_of(PyObject* argument, Number& number) {
     number = read_number(argument);
-    if (number.type == Element::float32 || number.type == Element::float64) {  // as the compiler converts them
+    if (number.type == Element::float32 ||
+        number.type == Element::float64) {  // as the compiler converts them
         const double x = number.as_double();
         number.whole = std::isnan(x) ? 0 : static_cast<std::int64_t>(std::clamp(x, -128.0, 127.0));
         number.type = Element::int8;
@@ -144,7 +150,8 @@ PyObject* brev(PyObject*, PyObject* argument) {
     const Element type = x.type == Element::uint64 ? x.type : Element::uint32;
     const int count = 8 * width(type);
     std::uint64_t reversed = 0;
-    for (int i = 0; i < count; ++i) reversed |= (static_cast<std::uint64_t>(x.whole) >> i & 1) << (count - 1 - i);
+    for (int i = 0; i < count; ++i)
+        reversed |= (static_cast<std::uint64_t>(x.whole) >> i & 1) << (count - 1 - i);
     return make_integer(type, static_cast<std::int64_t>(reversed));
 }
 
@@ -185,29 +192,29 @@ PyObject* fma(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     return make_float64(std::fma(values[0], values[1], values[2]));
 }
 
-PyMethodDef functions[] = {
-    {"grid", &grid, METH_O, nullptr},
-    {"literal_unroll", &literal_unroll, METH_O, nullptr},
-    {"gridsize", &gridsize, METH_O, nullptr},
-    {"laneid", &laneid, METH_O, nullptr},
-    {"syncthreads", &syncthreads, METH_NOARGS, nullptr},
-    {"syncthreads_count", &counting_barrier<jit::BarrierKind::count>, METH_O, nullptr},
-    {"syncthreads_and", &counting_barrier<jit::BarrierKind::all>, METH_O, nullptr},
-    {"syncthreads_or", &counting_barrier<jit::BarrierKind::any>, METH_O, nullptr},
-    {"threadfence", &fence, METH_NOARGS, nullptr},
-    {"threadfence_block", &fence, METH_NOARGS, nullptr},
-    {"threadfence_system", &fence, METH_NOARGS, nullptr},
-    {"nanosleep", &nanosleep, METH_O, nullptr},
-    {"popc", &popc, METH_O, nullptr},
-    {"brev", &brev, METH_O, nullptr},
-    {"clz", &clz, METH_O, nullptr},
-    {"ffs", &ffs, METH_O, nullptr},
-    {"cbrt", &cbrt, METH_O, nullptr},
-    {"selp", fast(&selp), METH_FASTCALL, nullptr},
-    {"fma", fast(&fma), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"grid", &grid, METH_O, nullptr},
+                           {"literal_unroll", &literal_unroll, METH_O, nullptr},
+                           {"gridsize", &gridsize, METH_O, nullptr},
+                           {"laneid", &laneid, METH_O, nullptr},
+                           {"syncthreads", &syncthreads, METH_NOARGS, nullptr},
+                           {"syncthreads_count", &counting_barrier<jit::BarrierKind::count>, METH_O, nullptr},
+                           {"syncthreads_and", &counting_barrier<jit::BarrierKind::all>, METH_O, nullptr},
+                           {"syncthreads_or", &counting_barrier<jit::BarrierKind::any>, METH_O, nullptr},
+                           {"threadfence", &fence, METH_NOARGS, nullptr},
+                           {"threadfence_block", &fence, METH_NOARGS, nullptr},
+                           {"threadfence_system", &fence, METH_NOARGS, nullptr},
+                           {"nanosleep", &nanosleep, METH_O, nullptr},
+                           {"popc", &popc, METH_O, nullptr},
+                           {"brev", &brev, METH_O, nullptr},
+                           {"clz", &clz, METH_O, nullptr},
+                           {"ffs", &ffs, METH_O, nullptr},
+                           {"cbrt", &cbrt, METH_O, nullptr},
+                           {"selp", fast(&selp), METH_FASTCALL, nullptr},
+                           {"fma", fast(&fma), METH_FASTCALL, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
-// -- threadIdx, blockIdx, blockDim, gridDim: objects with x, y, z ------------------------------------------------
+// -- threadIdx, blockIdx, blockDim, gridDim: objects with x, y, z
+// ------------------------------------------------
 
 using Getter = Dim3 (execution::ThreadHandle::*)() const;
 
@@ -215,7 +222,7 @@ struct Coordinates {
     PyObject_HEAD Getter getter;
 };
 
-template <std::uint32_t Dim3::*axis>
+template <std::uint32_t Dim3::* axis>
 PyObject* coordinate(PyObject* self, void*) {
     SimulatedThread* thread = require_thread("an index of the thread");
     if (thread == nullptr) return nullptr;
@@ -229,13 +236,15 @@ PyGetSetDef coordinates[] = {{"x", &coordinate<&Dim3::x>, nullptr, nullptr, null
                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyObject* coordinates_text(PyObject* self) {
-    if (current_thread == nullptr) return PyUnicode_FromString("<an index of the thread, for use in kernels>");
+    if (current_thread == nullptr)
+        return PyUnicode_FromString("<an index of the thread, for use in kernels>");
     const Dim3 value = (current_thread->handle->*reinterpret_cast<Coordinates*>(self)->getter)();
     return PyUnicode_FromFormat("(x=%u, y=%u, z=%u)", value.x, value.y, value.z);
 }
 
 bool add_coordinates(PyObject* table) {
-    PyType_Slot slots[] = {{Py_tp_getset, coordinates}, {Py_tp_repr, reinterpret_cast<void*>(&coordinates_text)}, {0, nullptr}};
+    PyType_Slot slots[] = {
+        {Py_tp_getset, coordinates}, {Py_tp_repr, reinterpret_cast<void*>(&coordinates_text)}, {0, nullptr}};
     PyType_Spec specification = {"cudasim.Coordinates", sizeof(Coordinates), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
     PyObject* type = PyType_FromSpec(&specification);
@@ -247,7 +256,8 @@ bool add_coordinates(PyObject* table) {
                                                       {"cuda.gridDim", &ThreadHandle::nctaid}};
     bool good = true;
     for (const auto& [name, getter] : members) {
-        auto* made = reinterpret_cast<Coordinates*>(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(type), 0));
+        auto* made =
+            reinterpret_cast<Coordinates*>(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(type), 0));
         good = good && made != nullptr;
         if (made == nullptr) break;
         made->getter = getter;
@@ -260,6 +270,8 @@ bool add_coordinates(PyObject* table) {
 
 }  // namespace
 
-bool add_intrinsics(PyObject* table) { return add_functions(table, "cuda.", functions) && add_coordinates(table); }
+bool add_intrinsics(PyObject* table) {
+    return add_functions(table, "cuda.", functions) && add_coordinates(table);
+}
 
 }  // namespace cudasim::pyfiber

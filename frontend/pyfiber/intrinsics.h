@@ -1,5 +1,5 @@
-// What kernels call in Python mode, as plain CPython functions: `cuda.grid`, `cuda.syncthreads`, `cuda.shared.array`,
-// `cuda.atomic.add`, … Their names are those of cudasim.compile.intrinsics.
+// What kernels call in Python mode, as plain CPython functions: `cuda.grid`, `cuda.syncthreads`,
+// `cuda.shared.array`, `cuda.atomic.add`, … Their names are those of cudasim.compile.intrinsics.
 #pragma once
 
 #include <Python.h>
@@ -24,7 +24,8 @@ bool add_math(PyObject* table);
 /// name ("min") → what kernels have for a built-in function or type
 bool add_builtins(PyObject* table);
 bool add_print(PyObject* table);
-/// NumPy's ufunc as kernels call it. @param math the function of the math module that computes the same, or None
+/// NumPy's ufunc as kernels call it. @param math the function of the math module that computes the same, or
+/// None
 [[nodiscard]] PyObject* make_ufunc(PyObject* original, PyObject* math, PyObject* complex_function,
                                    PyObject* array_function);
 
@@ -32,8 +33,10 @@ bool add_print(PyObject* table);
 bool add_functions(PyObject* table, const char* prefix, PyMethodDef* methods);
 
 /// @param dtype_of callable(dtype, or NumPy's or Numba's name of one) → numpy.dtype
-/// @param excess callable(static bytes, dynamic bytes) → exception for a block that needs too much shared memory
+/// @param excess callable(static bytes, dynamic bytes) → exception for a block that needs too much shared
+/// memory
 /// @param constant callable(ndarray) → KernelArray over a copy
-void set_memory_helpers(PyObject* dtype_of, PyObject* shared_excess, PyObject* local_excess, PyObject* constant);
+void set_memory_helpers(PyObject* dtype_of, PyObject* shared_excess, PyObject* local_excess,
+                        PyObject* constant);
 
 }  // namespace cudasim::pyfiber

@@ -21,14 +21,18 @@ Element element_of(PyObject* dtype) {
     const char* text = code ? PyUnicode_AsUTF8(code.get()) : nullptr;
     PyErr_Clear();
     if (text == nullptr) return Element::other;
-    static constexpr const char* codes[] = {"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<V2" /* ml_dtypes.bfloat16 */, "<f2", "<f4", "<f8", "<c8", "<c16"};
+    static constexpr const char* codes[] = {"|b1", "|i1", "<i2", "<i4", "<i8",
+                                            "|u1", "<u2", "<u4", "<u8", "<V2" /* ml_dtypes.bfloat16 */,
+                                            "<f2", "<f4", "<f8", "<c8", "<c16"};
     for (std::size_t i = 0; i < std::size(codes); ++i)
         if (std::strcmp(text, codes[i]) == 0) return static_cast<Element>(i);
     Reference names(PyObject_GetAttrString(dtype, "names"));
     return names && names.get() != Py_None ? Element::record : Element::other;
 }
 
-KernelArray* as_array(PyObject* self) { return reinterpret_cast<KernelArray*>(self); }
+KernelArray* as_array(PyObject* self) {
+    return reinterpret_cast<KernelArray*>(self);
+}
 
 void deallocate(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
@@ -48,11 +52,13 @@ bool refuse_index(PyObject* key, Py_ssize_t size, int axis) {
 
 /// A negative index that is in range, where the launch asks for those that are no literals (plain ints).
 bool note_wrap(PyObject* key, Py_ssize_t index, Py_ssize_t size, int axis) {
-    if (current_thread == nullptr || PyLong_CheckExact(key) || !current_thread->handle->checks_wraps()) return true;
+    if (current_thread == nullptr || PyLong_CheckExact(key) || !current_thread->handle->checks_wraps())
+        return true;
     SimulatedThread& thread = *current_thread;
     if (!thread.handle->wrapped_index(index, size, axis, thread.launch->site_here())) return true;
     raise_finding(PyExc_IndexError, findings::FindingKind::negative_index,
-                  "index %zd wraps around to element %zd of axis %d with size %zd", index, index + size, axis, size);
+                  "index %zd wraps around to element %zd of axis %d with size %zd", index, index + size, axis,
+                  size);
     return false;
 }
 
@@ -61,7 +67,8 @@ bool as_index(PyObject* key, Py_ssize_t& index, Py_ssize_t size, int axis) {
     if (PyLong_Check(key)) [[likely]] {
         if (!PyLong_CheckExact(key)) {  // a kernel's: 64 bits at most
             index = low_bits(key);
-            if (index >= 0 && index < size) [[likely]] return true;
+            if (index >= 0 && index < size) [[likely]]
+                return true;
         }
         int overflow = 0;
         index = static_cast<Py_ssize_t>(PyLong_AsLongLongAndOverflow(key, &overflow));
@@ -70,7 +77,8 @@ bool as_index(PyObject* key, Py_ssize_t& index, Py_ssize_t size, int axis) {
         index = PyNumber_AsSsize_t(key, PyExc_IndexError);
         if (index == -1 && PyErr_Occurred()) return false;
     } else {
-        PyErr_Format(PyExc_TypeError, "an array is indexed with integers, slices, None and ..., not with %.100s",
+        PyErr_Format(PyExc_TypeError,
+                     "an array is indexed with integers, slices, None and ..., not with %.100s",
                      Py_TYPE(key)->tp_name);
         return false;
     }
@@ -81,7 +89,8 @@ bool as_index(PyObject* key, Py_ssize_t& index, Py_ssize_t size, int axis) {
     return true;
 }
 
-/// The element's address when the key is one whole index; null without an exception when it is something else.
+/// The element's address when the key is one whole index; null without an exception when it is something
+/// else.
 char* whole_index(KernelArray* array, PyObject* key) {
     Py_ssize_t index = 0;
     if (array->ndim == 1 && PyLong_Check(key)) [[likely]] {
@@ -132,8 +141,9 @@ bool index_view(KernelArray* array, PyObject* key, View& view) {
     int used = 0;
     for (Py_ssize_t i = 0; i < count; ++i) used += parts[i] != Py_None && parts[i] != Py_Ellipsis;
     if (used > array->ndim) {
-        PyErr_Format(PyExc_IndexError, "too many indices for array: array is %d-dimensional, but %d were indexed",
-                     array->ndim, used);
+        PyErr_Format(PyExc_IndexError,
+                     "too many indices for array: array is %d-dimensional, but %d were indexed", array->ndim,
+                     used);
         return false;
     }
     int axis = 0;
@@ -179,16 +189,18 @@ PyObject* select_by_arrays(KernelArray* array, PyObject* key) {
     return view == nullptr ? nullptr : PyObject_GetItem(view, plain.get());
 }
 
-/// Numbers as elements of the array, converted as stores of single elements are, where NumPy would refuse -2 for
-/// uint16; tuples likewise; anything else as it is. New reference.
+/// Numbers as elements of the array, converted as stores of single elements are, where NumPy would refuse -2
+/// for uint16; tuples likewise; anything else as it is. New reference.
 PyObject* as_elements(const KernelArray* array, PyObject* value) {
     if (array->element >= Element::record) return Py_NewRef(value);
     if (PyTuple_Check(value)) {
         PyObject* copy = PyTuple_New(PyTuple_GET_SIZE(value));
         for (Py_ssize_t i = 0; copy != nullptr && i < PyTuple_GET_SIZE(value); ++i) {
             PyObject* part = as_elements(array, PyTuple_GET_ITEM(value, i));
-            if (part == nullptr) Py_CLEAR(copy);
-            else PyTuple_SET_ITEM(copy, i, part);
+            if (part == nullptr)
+                Py_CLEAR(copy);
+            else
+                PyTuple_SET_ITEM(copy, i, part);
         }
         return copy;
     }
@@ -223,7 +235,8 @@ PyObject* subscript(PyObject* self, PyObject* key) {
         return has_index_array(key) ? select_by_arrays(array, key) : view_of(array, key);
     } else if (const char* address = whole_index(array, key)) {
         // Through NumPy: complex numbers come back as scalars.
-        Reference one(make_array(const_cast<char*>(address), array->dtype, 0, nullptr, array->writable, array->owner));
+        Reference one(
+            make_array(const_cast<char*>(address), array->dtype, 0, nullptr, array->writable, array->owner));
         PyObject* view = one ? numpy_view(as_array(one.get())) : nullptr;
         Reference nothing(PyTuple_New(0));
         return view == nullptr ? nullptr : PyObject_GetItem(view, nothing.get());
@@ -242,7 +255,8 @@ int assign(PyObject* self, PyObject* key, PyObject* value) {
     if (address == nullptr && PyErr_Occurred()) return -1;
     if (address != nullptr && array->element == Element::record)
         return store_record(address, array->dtype, value) ? 0 : -1;
-    if (address != nullptr && array->element != Element::other) return store(array->element, address, value) ? 0 : -1;
+    if (address != nullptr && array->element != Element::other)
+        return store(array->element, address, value) ? 0 : -1;
     if (has_index_array(key)) return assign_by_arrays(array, key, value);
     Reference target(view_of(array, key)), elements(as_elements(array, value));
     PyObject* view = target && elements ? numpy_view(as_array(target.get())) : nullptr;
@@ -279,7 +293,8 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
 }  // namespace
 
 bool check_writable(const KernelArray* array) {
-    if (array->writable) [[likely]] return true;
+    if (array->writable) [[likely]]
+        return true;
     raise_finding(PyExc_MemoryError, findings::FindingKind::write_to_constant,
                   "write to memory that kernels may only read");
     return false;
@@ -288,12 +303,13 @@ bool check_writable(const KernelArray* array) {
 char* element_address(KernelArray* array, PyObject* index) {
     char* address = whole_index(array, index);
     if (address == nullptr && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "%d indices are needed for an element of a %d-dimensional array", array->ndim,
-                     array->ndim);
+        PyErr_Format(PyExc_TypeError, "%d indices are needed for an element of a %d-dimensional array",
+                     array->ndim, array->ndim);
     return address;
 }
 
-PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* dimensions, bool writable, PyObject* owner) {
+PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* dimensions, bool writable,
+                     PyObject* owner) {
     PyTypeObject* type = kernel_array_type;
     auto* array = reinterpret_cast<KernelArray*>(type->tp_alloc(type, 2 * ndim));
     if (array == nullptr) return nullptr;
@@ -303,7 +319,8 @@ PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* di
     array->numpy = nullptr;
     array->writable = writable;
     array->ndim = ndim;
-    static PyObject* known_dtype = nullptr;  // most arrays of a kernel have one of a few dtypes, as the one before
+    static PyObject* known_dtype =
+        nullptr;  // most arrays of a kernel have one of a few dtypes, as the one before
     static Element known_element = Element::other;
     if (dtype != known_dtype) {
         known_element = element_of(dtype);

@@ -1,23 +1,26 @@
-// Attributes and methods of KernelArray. Methods that give another view of the same memory give a KernelArray, so
-// that what is done with it is checked too.
-#include "frontend/pyfiber/reference.h"
+// Attributes and methods of KernelArray. Methods that give another view of the same memory give a
+// KernelArray, so that what is done with it is checked too.
 #include "frontend/pyfiber/kernel_array_methods.h"
 
 #include <cstring>
 
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_record.h"
+#include "frontend/pyfiber/reference.h"
 
 namespace cudasim::pyfiber {
 namespace {
 
 PyObject* make_view = nullptr;
 
-KernelArray* as_array(PyObject* self) { return reinterpret_cast<KernelArray*>(self); }
+KernelArray* as_array(PyObject* self) {
+    return reinterpret_cast<KernelArray*>(self);
+}
 
 PyObject* tuple_of(const Py_ssize_t* values, int count) {
     PyObject* result = PyTuple_New(count);
-    for (int i = 0; result != nullptr && i < count; ++i) PyTuple_SET_ITEM(result, i, PyLong_FromSsize_t(values[i]));
+    for (int i = 0; result != nullptr && i < count; ++i)
+        PyTuple_SET_ITEM(result, i, PyLong_FromSsize_t(values[i]));
     return result;
 }
 
@@ -27,24 +30,36 @@ Py_ssize_t element_count(const KernelArray* array) {
     return count;
 }
 
-PyObject* shape(PyObject* self, void*) { return tuple_of(as_array(self)->dimensions, as_array(self)->ndim); }
+PyObject* shape(PyObject* self, void*) {
+    return tuple_of(as_array(self)->dimensions, as_array(self)->ndim);
+}
 PyObject* strides(PyObject* self, void*) {
     return tuple_of(as_array(self)->dimensions + as_array(self)->ndim, as_array(self)->ndim);
 }
-PyObject* ndim(PyObject* self, void*) { return PyLong_FromLong(as_array(self)->ndim); }
-PyObject* size(PyObject* self, void*) { return PyLong_FromSsize_t(element_count(as_array(self))); }
-PyObject* itemsize(PyObject* self, void*) { return PyLong_FromSsize_t(as_array(self)->itemsize); }
+PyObject* ndim(PyObject* self, void*) {
+    return PyLong_FromLong(as_array(self)->ndim);
+}
+PyObject* size(PyObject* self, void*) {
+    return PyLong_FromSsize_t(element_count(as_array(self)));
+}
+PyObject* itemsize(PyObject* self, void*) {
+    return PyLong_FromSsize_t(as_array(self)->itemsize);
+}
 PyObject* nbytes(PyObject* self, void*) {
     return PyLong_FromSsize_t(element_count(as_array(self)) * as_array(self)->itemsize);
 }
-PyObject* dtype(PyObject* self, void*) { return Py_NewRef(as_array(self)->dtype); }
+PyObject* dtype(PyObject* self, void*) {
+    return Py_NewRef(as_array(self)->dtype);
+}
 
 /// An ndarray as a KernelArray that keeps it; anything else as it is. Steals.
 PyObject* wrapped(PyObject* result, const KernelArray* source) {
-    if (result == nullptr || source->numpy == nullptr || Py_TYPE(result) != Py_TYPE(source->numpy)) return result;
+    if (result == nullptr || source->numpy == nullptr || Py_TYPE(result) != Py_TYPE(source->numpy))
+        return result;
     Reference array(result);
-    Reference extents(PyObject_GetAttrString(result, "shape")), steps(PyObject_GetAttrString(result, "strides")),
-        type(PyObject_GetAttrString(result, "dtype")), interface(PyObject_GetAttrString(result, "__array_interface__"));
+    Reference extents(PyObject_GetAttrString(result, "shape")),
+        steps(PyObject_GetAttrString(result, "strides")), type(PyObject_GetAttrString(result, "dtype")),
+        interface(PyObject_GetAttrString(result, "__array_interface__"));
     if (!extents || !steps || !type || !interface) return nullptr;
     PyObject* data = PyDict_GetItemString(interface.get(), "data");
     void* address = data == nullptr ? nullptr : PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
@@ -53,7 +68,8 @@ PyObject* wrapped(PyObject* result, const KernelArray* source) {
     for (PyObject* part : {extents.get(), steps.get()})
         for (int i = 0; i < count; ++i) dimensions.push_back(PyLong_AsSsize_t(PyTuple_GET_ITEM(part, i)));
     if (PyErr_Occurred()) return nullptr;
-    return make_array(static_cast<char*>(address), type.get(), count, dimensions.data(), source->writable, result);
+    return make_array(static_cast<char*>(address), type.get(), count, dimensions.data(), source->writable,
+                      result);
 }
 
 PyObject* call_view(PyObject* self, const char* method, PyObject* arguments, PyObject* keywords) {
@@ -84,7 +100,8 @@ constexpr const char* view_name = "view";
 
 PyObject* reshape(PyObject* self, PyObject* arguments, PyObject* keywords) {
     PyObject* result = call_view(self, reshape_name, arguments, keywords);
-    if (result == nullptr && PyErr_ExceptionMatches(PyExc_ValueError) && text_contains_error("cannot reshape"))
+    if (result == nullptr && PyErr_ExceptionMatches(PyExc_ValueError) &&
+        text_contains_error("cannot reshape"))
         PyErr_SetString(PyExc_ValueError, "total size of new array must be unchanged");
     if (result == nullptr || Py_TYPE(result) != kernel_array_type) return result;
     // NumPy copies where the memory does not allow the shape; a kernel cannot.
@@ -103,7 +120,8 @@ PyObject* view(PyObject* self, PyObject* arguments, PyObject* keywords) {
     const bool is_complex = array->element == Element::complex64 || array->element == Element::complex128;
     const Py_ssize_t alignment = is_complex ? array->itemsize / 2 : array->itemsize;
     const bool number = array->element < Element::record && array->itemsize > 0;
-    if (!number || reinterpret_cast<std::uintptr_t>(array->data) % static_cast<std::uintptr_t>(alignment) == 0)
+    if (!number ||
+        reinterpret_cast<std::uintptr_t>(array->data) % static_cast<std::uintptr_t>(alignment) == 0)
         return result;
     Py_DECREF(result);
     PyErr_SetString(PyExc_ValueError, "the elements of this view would be misaligned");
@@ -119,7 +137,9 @@ PyObject* transposed(PyObject* self, void*) {
 }
 
 /// NumPy asks for it when it needs an ndarray.
-PyObject* as_numpy(PyObject* self, PyObject*, PyObject*) { return Py_XNewRef(numpy_view(as_array(self))); }
+PyObject* as_numpy(PyObject* self, PyObject*, PyObject*) {
+    return Py_XNewRef(numpy_view(as_array(self)));
+}
 
 /// NumPy's protocol for ufuncs on foreign arrays: (ufunc, method, *inputs, **keywords).
 PyObject* array_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -143,22 +163,26 @@ PyObject* array_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
 
 PyMethodDef kernel_array_methods[] = {
     {"reshape", with_keywords(&reshape), METH_VARARGS | METH_KEYWORDS, "The array in another shape."},
-    {"ravel", with_keywords(&view_method<&ravel_name>), METH_VARARGS | METH_KEYWORDS, "The array in one dimension."},
+    {"ravel", with_keywords(&view_method<&ravel_name>), METH_VARARGS | METH_KEYWORDS,
+     "The array in one dimension."},
     {"view", with_keywords(&view), METH_VARARGS | METH_KEYWORDS, "The memory with another dtype."},
-    {"transpose", with_keywords(&view_method<&transpose_name>), METH_VARARGS | METH_KEYWORDS, "With axes permuted."},
+    {"transpose", with_keywords(&view_method<&transpose_name>), METH_VARARGS | METH_KEYWORDS,
+     "With axes permuted."},
     {"__array__", with_keywords(&as_numpy), METH_VARARGS | METH_KEYWORDS, "The same memory as an ndarray."},
-    {"__array_ufunc__", with_keywords(&array_ufunc), METH_VARARGS | METH_KEYWORDS, "NumPy's ufuncs on the memory."},
+    {"__array_ufunc__", with_keywords(&array_ufunc), METH_VARARGS | METH_KEYWORDS,
+     "NumPy's ufuncs on the memory."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef kernel_array_attributes[] = {{"shape", &shape, nullptr, "Extents.", nullptr},
-                                         {"strides", &strides, nullptr, "Bytes from element to element.", nullptr},
-                                         {"ndim", &ndim, nullptr, "The number of dimensions.", nullptr},
-                                         {"size", &size, nullptr, "The number of elements.", nullptr},
-                                         {"itemsize", &itemsize, nullptr, "Bytes of an element.", nullptr},
-                                         {"nbytes", &nbytes, nullptr, "Bytes of all elements.", nullptr},
-                                         {"dtype", &dtype, nullptr, "The elements' type.", nullptr},
-                                         {"T", &transposed, nullptr, "The array transposed.", nullptr},
-                                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef kernel_array_attributes[] = {
+    {"shape", &shape, nullptr, "Extents.", nullptr},
+    {"strides", &strides, nullptr, "Bytes from element to element.", nullptr},
+    {"ndim", &ndim, nullptr, "The number of dimensions.", nullptr},
+    {"size", &size, nullptr, "The number of elements.", nullptr},
+    {"itemsize", &itemsize, nullptr, "Bytes of an element.", nullptr},
+    {"nbytes", &nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"dtype", &dtype, nullptr, "The elements' type.", nullptr},
+    {"T", &transposed, nullptr, "The array transposed.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyObject* without_kernel_arrays(PyObject* value) {
     if (Py_TYPE(value) == kernel_array_type) return Py_XNewRef(numpy_view(as_array(value)));
@@ -175,7 +199,9 @@ PyObject* without_kernel_arrays(PyObject* value) {
     return copy;
 }
 
-void set_view_maker(PyObject* view_maker) { Py_XSETREF(make_view, Py_NewRef(view_maker)); }
+void set_view_maker(PyObject* view_maker) {
+    Py_XSETREF(make_view, Py_NewRef(view_maker));
+}
 
 PyObject* numpy_view(KernelArray* array) {
     if (array->numpy != nullptr) return array->numpy;
@@ -186,8 +212,8 @@ PyObject* numpy_view(KernelArray* array) {
     Reference address(PyLong_FromVoidPtr(array->data)), extents(tuple_of(array->dimensions, array->ndim)),
         steps(tuple_of(array->dimensions + array->ndim, array->ndim));
     if (!address || !extents || !steps) return nullptr;
-    array->numpy = PyObject_CallFunctionObjArgs(make_view, address.get(), extents.get(), steps.get(), array->dtype,
-                                                array->writable ? Py_True : Py_False,
+    array->numpy = PyObject_CallFunctionObjArgs(make_view, address.get(), extents.get(), steps.get(),
+                                                array->dtype, array->writable ? Py_True : Py_False,
                                                 array->owner != nullptr ? array->owner : Py_None, nullptr);
     return array->numpy;
 }

@@ -62,7 +62,8 @@ PyObject* extremum(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     Number best = numbers[0];
     if (type == Element::bfloat16) {  // compared, as Numba does
         for (const Number& next : numbers)
-            if (largest ? next.as_double() > best.as_double() : next.as_double() < best.as_double()) best = next;
+            if (largest ? next.as_double() > best.as_double() : next.as_double() < best.as_double())
+                best = next;
         return make_number(type, best);
     }
     if (is_float(type)) {
@@ -106,7 +107,9 @@ PyObject* numpy_round(PyObject*, PyObject* const* arguments, Py_ssize_t count, P
     if (number.type == Element::other || !is_whole(digits.type) || all > 2) {
         Reference numpy(PyImport_ImportModule("numpy"));
         Reference function(numpy ? PyObject_GetAttrString(numpy.get(), "round") : nullptr);
-        return function ? PyObject_Vectorcall(function.get(), arguments, static_cast<std::size_t>(count), keyword_names) : nullptr;
+        return function ? PyObject_Vectorcall(function.get(), arguments, static_cast<std::size_t>(count),
+                                              keyword_names)
+                        : nullptr;
     }
     if (is_whole(number.type) && digits.whole >= 0) return make_number(Element::int64, number);
     const Number wide{Element::float64, 0, number.as_double()};
@@ -187,8 +190,10 @@ bool add_type_names(PyObject* table) {
     PyType_Spec specification = {"cudasim.TypeName", sizeof(TypeName), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
     Reference type(PyType_FromSpec(&specification));
-    const std::pair<const char*, PyTypeObject*> names[] = {
-        {"int", &PyLong_Type}, {"float", &PyFloat_Type}, {"bool", &PyBool_Type}, {"complex", &PyComplex_Type}};
+    const std::pair<const char*, PyTypeObject*> names[] = {{"int", &PyLong_Type},
+                                                           {"float", &PyFloat_Type},
+                                                           {"bool", &PyBool_Type},
+                                                           {"complex", &PyComplex_Type}};
     for (const auto& [name, original] : names) {
         if (!type) return false;
         Reference made(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(type.get()), 0));
@@ -204,7 +209,7 @@ bool add_type_names(PyObject* table) {
 
 struct Ufunc {
     PyObject_HEAD PyObject* original;
-    PyObject* math;  ///< the function of the math module that computes the same; or null
+    PyObject* math;              ///< the function of the math module that computes the same; or null
     PyObject* complex_function;  ///< what computes it for complex numbers; or null
     PyObject* array_function;    ///< callable(ufunc, *arguments) for arrays
 };
@@ -222,16 +227,17 @@ Element float_loop(const std::vector<Number>& numbers, bool always) {
 }
 
 PyObject* numpy_scalar(Element type, const Number& number) {
-    static constexpr const char* names[] = {"bool_",  "int8",   "int16",  "int32",   "int64",  "uint8",
-                                            "uint16", "uint32", "uint64", "float32", "float16", "float32", "float64"};
+    static constexpr const char* names[] = {"bool_",   "int8",    "int16",  "int32",  "int64",
+                                            "uint8",   "uint16",  "uint32", "uint64", "float32",
+                                            "float16", "float32", "float64"};
     Reference numpy(PyImport_ImportModule("numpy")), value(make_number(type, number));
     Reference scalar_type(numpy ? PyObject_GetAttrString(numpy.get(), names[static_cast<int>(type)])
                                 : nullptr);
     return scalar_type && value ? PyObject_CallOneArg(scalar_type.get(), value.get()) : nullptr;
 }
 
-/// divide; minimum, maximum, fmin, fmax of floats: of equals the first, which NumPy leaves to the processor. Null:
-/// another ufunc.
+/// divide; minimum, maximum, fmin, fmax of floats: of equals the first, which NumPy leaves to the processor.
+/// Null: another ufunc.
 PyObject* float_choice(const Ufunc* ufunc, const std::vector<Number>& numbers, Element loop) {
     Reference name(PyObject_GetAttrString(ufunc->original, "__name__"));
     const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
@@ -275,8 +281,9 @@ PyObject* call_complex_ufunc(const Ufunc* ufunc, PyObject* arguments) {
     Reference values(PyTuple_New(PyTuple_GET_SIZE(arguments)));
     for (std::size_t i = 0; values && i < numbers.size(); ++i) {
         Reference own(make_complex(loop, numbers[i].real, numbers[i].imaginary));
-        Reference plain(own ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(own.get())->tp_base), own.get())
-                            : nullptr);
+        Reference plain(
+            own ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(own.get())->tp_base), own.get())
+                : nullptr);
         if (!plain) return nullptr;
         PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), plain.release());
     }
@@ -292,7 +299,8 @@ PyObject* call_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
     auto* ufunc = reinterpret_cast<Ufunc*>(self);
     std::vector<Number> numbers;
     for (Py_ssize_t i = 0; keywords == nullptr && i < PyTuple_GET_SIZE(arguments); ++i)
-        if (Py_TYPE(PyTuple_GET_ITEM(arguments, i)) == kernel_array_type) return call_array_ufunc(self, arguments);
+        if (Py_TYPE(PyTuple_GET_ITEM(arguments, i)) == kernel_array_type)
+            return call_array_ufunc(self, arguments);
     for (Py_ssize_t i = 0; keywords == nullptr && i < PyTuple_GET_SIZE(arguments); ++i)
         if (is_complex(PyTuple_GET_ITEM(arguments, i))) return call_complex_ufunc(ufunc, arguments);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
@@ -353,8 +361,8 @@ PyTypeObject* ufunc_type() {
     return type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&specification));
 }
 
-/// time.sleep(): other threads have their turns meanwhile, so that a block's threads sleep side by side, and the time
-/// limit and signals end it.
+/// time.sleep(): other threads have their turns meanwhile, so that a block's threads sleep side by side, and
+/// the time limit and signals end it.
 PyObject* sleep(PyObject*, PyObject* seconds) {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds slice(1);
@@ -364,7 +372,8 @@ PyObject* sleep(PyObject*, PyObject* seconds) {
         PyErr_SetString(PyExc_ValueError, "sleep length must be a non-negative number of seconds below 1e9");
         return nullptr;
     }
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(duration));
+    const auto end =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(duration));
     for (;;) {
         if (current_thread != nullptr && !give_turn()) return nullptr;
         const Clock::time_point now = Clock::now();
@@ -389,7 +398,8 @@ bool add_builtins(PyObject* table) {
     return add_functions(table, "", functions) && add_type_names(table);
 }
 
-PyObject* make_ufunc(PyObject* original, PyObject* math, PyObject* complex_function, PyObject* array_function) {
+PyObject* make_ufunc(PyObject* original, PyObject* math, PyObject* complex_function,
+                     PyObject* array_function) {
     PyTypeObject* type = ufunc_type();
     auto* ufunc = type == nullptr ? nullptr : reinterpret_cast<Ufunc*>(PyType_GenericAlloc(type, 0));
     if (ufunc == nullptr) return nullptr;

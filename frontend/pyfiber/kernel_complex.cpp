@@ -13,8 +13,8 @@
 namespace cudasim::pyfiber {
 namespace {
 
-/// NumPy's scalar objects (numpy/arrayscalars.h: PyCFloatScalarObject, PyCDoubleScalarObject; the latter is also
-/// CPython's PyComplexObject).
+/// NumPy's scalar objects (numpy/arrayscalars.h: PyCFloatScalarObject, PyCDoubleScalarObject; the latter is
+/// also CPython's PyComplexObject).
 template <typename T>
 struct Scalar {
     PyObject_HEAD T real, imaginary;
@@ -38,8 +38,10 @@ PyObject* make(T real, T imaginary) {
 
 template <typename T>
 PyObject* make_real(T value) {
-    if constexpr (std::is_same_v<T, float>) return make_float32(value);
-    else return make_float64(value);
+    if constexpr (std::is_same_v<T, float>)
+        return make_float32(value);
+    else
+        return make_float64(value);
 }
 
 template <typename T>
@@ -56,7 +58,8 @@ template <typename T>
 PyObject* quotient(T a, T b, T c, T d) {
     if (c == 0 && d == 0 && !note_float_division()) return nullptr;
     const bool by_real = std::fabs(c) >= std::fabs(d);
-    const T large = by_real ? c : d, small = by_real ? d : c, first = by_real ? a : b, second = by_real ? b : a;
+    const T large = by_real ? c : d, small = by_real ? d : c, first = by_real ? a : b,
+            second = by_real ? b : a;
     const T ratio = small / large;
     const T divisor = large + small * ratio;
     const T imaginary = by_real ? second - first * ratio : first * ratio - second;
@@ -82,11 +85,16 @@ PyObject* compute(Operation operation, const ComplexNumber& left, const ComplexN
     const T a = static_cast<T>(left.real), b = static_cast<T>(left.imaginary), c = static_cast<T>(right.real),
             d = static_cast<T>(right.imaginary);
     switch (operation) {
-        case Operation::add: return make<T>(a + c, b + d);
-        case Operation::subtract: return make<T>(a - c, b - d);
-        case Operation::multiply: return make<T>(a * c - b * d, a * d + b * c);
-        case Operation::true_divide: return quotient<T>(a, b, c, d);
-        default: return raise_power<T>(a, b, c, d);
+        case Operation::add:
+            return make<T>(a + c, b + d);
+        case Operation::subtract:
+            return make<T>(a - c, b - d);
+        case Operation::multiply:
+            return make<T>(a * c - b * d, a * d + b * c);
+        case Operation::true_divide:
+            return quotient<T>(a, b, c, d);
+        default:
+            return raise_power<T>(a, b, c, d);
     }
 }
 
@@ -114,8 +122,12 @@ template <typename T>
 PyObject* negative(PyObject* self) {
     return make<T>(-scalar<T>(self).real, -scalar<T>(self).imaginary);
 }
-PyObject* itself(PyObject* self) { return Py_NewRef(self); }
-PyObject* item(PyObject* self, PyObject*) { return Py_NewRef(self); }
+PyObject* itself(PyObject* self) {
+    return Py_NewRef(self);
+}
+PyObject* item(PyObject* self, PyObject*) {
+    return Py_NewRef(self);
+}
 template <typename T>
 PyObject* conjugate(PyObject* self, PyObject*) {
     return make<T>(scalar<T>(self).real, -scalar<T>(self).imaginary);
@@ -146,7 +158,8 @@ template <typename T>
 PyObject* create(PyTypeObject*, PyObject* arguments, PyObject* keywords) {
     const bool one = PyTuple_GET_SIZE(arguments) == 1 && keywords == nullptr;
     const ComplexNumber number = one ? read_complex(PyTuple_GET_ITEM(arguments, 0)) : ComplexNumber{};
-    if (number.type != Element::other) return make<T>(static_cast<T>(number.real), static_cast<T>(number.imaginary));
+    if (number.type != Element::other)
+        return make<T>(static_cast<T>(number.real), static_cast<T>(number.imaginary));
     PyErr_Format(PyExc_TypeError, "%.100s() converts one number", TypeOf<T>::type->tp_name);
     return nullptr;
 }
@@ -160,9 +173,10 @@ void deallocate(PyObject* self) {
 
 template <typename T>
 PyTypeObject* make_type(const char* name, PyObject* base) {
-    static PyMethodDef methods[] = {{"conjugate", &conjugate<T>, METH_NOARGS, "With the other imaginary part."},
-                                    {"item", &item, METH_NOARGS, "The number."},
-                                    {nullptr, nullptr, 0, nullptr}};
+    static PyMethodDef methods[] = {
+        {"conjugate", &conjugate<T>, METH_NOARGS, "With the other imaginary part."},
+        {"item", &item, METH_NOARGS, "The number."},
+        {nullptr, nullptr, 0, nullptr}};
     static PyGetSetDef members[] = {{"real", &real<T>, nullptr, "The real part.", nullptr},
                                     {"imag", &imaginary<T>, nullptr, "The imaginary part.", nullptr},
                                     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -203,7 +217,8 @@ bool initialise_kernel_complexes(PyObject* module, PyObject* numpy_complex64, Py
 }
 
 PyObject* make_complex(Element type, double real, double imaginary) {
-    if (type == Element::complex64) return make<float>(static_cast<float>(real), static_cast<float>(imaginary));
+    if (type == Element::complex64)
+        return make<float>(static_cast<float>(real), static_cast<float>(imaginary));
     return make<double>(real, imaginary);
 }
 
@@ -231,7 +246,8 @@ PyObject* call_complex(PyObject* arguments, PyObject* keywords) {
         return nullptr;
     const ComplexNumber whole = read_complex(first);
     const Number part = second == nullptr ? Number{Element::float32} : read_number(second);
-    if (whole.type == Element::other || part.type == Element::other || (second != nullptr && is_complex(first))) {
+    if (whole.type == Element::other || part.type == Element::other ||
+        (second != nullptr && is_complex(first))) {
         PyErr_SetString(PyExc_TypeError, "complex() takes one or two real numbers, or one complex number");
         return nullptr;
     }

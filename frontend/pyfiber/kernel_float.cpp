@@ -14,8 +14,8 @@
 namespace cudasim::pyfiber {
 namespace {
 
-/// NumPy's scalar objects (numpy/arrayscalars.h: PyFloatScalarObject, PyDoubleScalarObject; the latter is also
-/// CPython's PyFloatObject).
+/// NumPy's scalar objects (numpy/arrayscalars.h: PyFloatScalarObject, PyDoubleScalarObject; the latter is
+/// also CPython's PyFloatObject).
 template <typename T>
 struct Scalar {
     PyObject_HEAD T value;
@@ -48,8 +48,10 @@ PyObject* make(T value) {
 template <typename T>
 void deallocate(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
-    if (type == TypeOf<T>::type && TypeOf<T>::spare.size() < most_spare) TypeOf<T>::spare.push_back(self);
-    else type->tp_free(self);
+    if (type == TypeOf<T>::type && TypeOf<T>::spare.size() < most_spare)
+        TypeOf<T>::spare.push_back(self);
+    else
+        type->tp_free(self);
     Py_DECREF(type);
 }
 
@@ -60,7 +62,8 @@ T value_of(PyObject* self) {
 
 using Op = Operation;
 
-/// As frontend/pykernel/emit_arithmetic.cpp does it (Python language reference, 6.7); a zero divisor gives IEEE's.
+/// As frontend/pykernel/emit_arithmetic.cpp does it (Python language reference, 6.7); a zero divisor gives
+/// IEEE's.
 template <typename T>
 T floor_or_rest(Op op, T left, T right) {
     const T quotient = left / right;
@@ -79,10 +82,14 @@ T floor_or_rest(Op op, T left, T right) {
 template <typename T>
 PyObject* compute(Op op, T left, T right) {
     switch (op) {
-        case Op::add: return make<T>(left + right);
-        case Op::subtract: return make<T>(left - right);
-        case Op::multiply: return make<T>(left * right);
-        default: break;
+        case Op::add:
+            return make<T>(left + right);
+        case Op::subtract:
+            return make<T>(left - right);
+        case Op::multiply:
+            return make<T>(left * right);
+        default:
+            break;
     }
     if (right == 0 && !note_float_division()) return nullptr;
     return make<T>(op == Op::true_divide ? left / right : floor_or_rest(op, left, right));
@@ -92,12 +99,18 @@ PyObject* compute(Op op, T left, T right) {
 binaryfunc base_slot(Op op) {
     const PyNumberMethods* slots = TypeOf<double>::base->tp_as_number;
     switch (op) {
-        case Op::add: return slots->nb_add;
-        case Op::subtract: return slots->nb_subtract;
-        case Op::multiply: return slots->nb_multiply;
-        case Op::true_divide: return slots->nb_true_divide;
-        case Op::floor_divide: return slots->nb_floor_divide;
-        default: return slots->nb_remainder;
+        case Op::add:
+            return slots->nb_add;
+        case Op::subtract:
+            return slots->nb_subtract;
+        case Op::multiply:
+            return slots->nb_multiply;
+        case Op::true_divide:
+            return slots->nb_true_divide;
+        case Op::floor_divide:
+            return slots->nb_floor_divide;
+        default:
+            return slots->nb_remainder;
     }
 }
 
@@ -122,8 +135,8 @@ PyObject* divide_both(PyObject* left, PyObject* right) {
     return Py_BuildValue("NN", quotient, rest);
 }
 
-/// frontend/pykernel/emit_power.cpp: small constant exponents multiply. A plain int is a constant: what a kernel
-/// computes has a type of ours.
+/// frontend/pykernel/emit_power.cpp: small constant exponents multiply. A plain int is a constant: what a
+/// kernel computes has a type of ours.
 template <typename T>
 PyObject* raise_power(T base, PyObject* exponent_object, const Number& exponent) {
     constexpr std::int64_t most_multiplied = 64;
@@ -179,7 +192,8 @@ PyObject* text(PyObject* self) {
     return PyFloat_Type.tp_repr(self);
 }
 
-/// In float64 unless both are float32, as the compiler compares; NumPy 2 compares float32 with float in float32.
+/// In float64 unless both are float32, as the compiler compares; NumPy 2 compares float32 with float in
+/// float32.
 template <typename T>
 PyObject* compare(PyObject* left, PyObject* right, int op) {
     const Number first = read_number(left), second = read_number(right);
@@ -208,27 +222,26 @@ PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
 
 template <typename T>
 PyTypeObject* make_type(const char* name, PyObject* base) {
-    static PyType_Slot slots[] = {
-        {Py_tp_dealloc, reinterpret_cast<void*>(&deallocate<T>)},
-        {Py_tp_new, reinterpret_cast<void*>(&create<T>)},
-        {Py_tp_repr, reinterpret_cast<void*>(&text<T>)},
-        {Py_tp_str, reinterpret_cast<void*>(&text<T>)},
-        {Py_tp_hash, reinterpret_cast<void*>(&hash<T>)},
-        {Py_tp_richcompare, reinterpret_cast<void*>(&compare<T>)},
-        {Py_nb_add, reinterpret_cast<void*>(&binary<Op::add>)},
-        {Py_nb_subtract, reinterpret_cast<void*>(&binary<Op::subtract>)},
-        {Py_nb_multiply, reinterpret_cast<void*>(&binary<Op::multiply>)},
-        {Py_nb_true_divide, reinterpret_cast<void*>(&binary<Op::true_divide>)},
-        {Py_nb_floor_divide, reinterpret_cast<void*>(&binary<Op::floor_divide>)},
-        {Py_nb_remainder, reinterpret_cast<void*>(&binary<Op::remainder>)},
-        {Py_nb_divmod, reinterpret_cast<void*>(&divide_both)},
-        {Py_nb_power, reinterpret_cast<void*>(&power)},
-        {Py_nb_negative, reinterpret_cast<void*>(&negative<T>)},
-        {Py_nb_absolute, reinterpret_cast<void*>(&absolute<T>)},
-        {Py_nb_int, reinterpret_cast<void*>(&to_int<T>)},
-        {Py_nb_float, reinterpret_cast<void*>(&to_float<T>)},
-        {Py_nb_bool, reinterpret_cast<void*>(&truth<T>)},
-        {0, nullptr}};
+    static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&deallocate<T>)},
+                                  {Py_tp_new, reinterpret_cast<void*>(&create<T>)},
+                                  {Py_tp_repr, reinterpret_cast<void*>(&text<T>)},
+                                  {Py_tp_str, reinterpret_cast<void*>(&text<T>)},
+                                  {Py_tp_hash, reinterpret_cast<void*>(&hash<T>)},
+                                  {Py_tp_richcompare, reinterpret_cast<void*>(&compare<T>)},
+                                  {Py_nb_add, reinterpret_cast<void*>(&binary<Op::add>)},
+                                  {Py_nb_subtract, reinterpret_cast<void*>(&binary<Op::subtract>)},
+                                  {Py_nb_multiply, reinterpret_cast<void*>(&binary<Op::multiply>)},
+                                  {Py_nb_true_divide, reinterpret_cast<void*>(&binary<Op::true_divide>)},
+                                  {Py_nb_floor_divide, reinterpret_cast<void*>(&binary<Op::floor_divide>)},
+                                  {Py_nb_remainder, reinterpret_cast<void*>(&binary<Op::remainder>)},
+                                  {Py_nb_divmod, reinterpret_cast<void*>(&divide_both)},
+                                  {Py_nb_power, reinterpret_cast<void*>(&power)},
+                                  {Py_nb_negative, reinterpret_cast<void*>(&negative<T>)},
+                                  {Py_nb_absolute, reinterpret_cast<void*>(&absolute<T>)},
+                                  {Py_nb_int, reinterpret_cast<void*>(&to_int<T>)},
+                                  {Py_nb_float, reinterpret_cast<void*>(&to_float<T>)},
+                                  {Py_nb_bool, reinterpret_cast<void*>(&truth<T>)},
+                                  {0, nullptr}};
     PyType_Spec specification = {name, sizeof(Scalar<T>), 0, Py_TPFLAGS_DEFAULT, slots};
     Reference bases(PyTuple_Pack(1, base));
     if (!bases) return nullptr;
@@ -242,13 +255,15 @@ PyTypeObject* make_type(const char* name, PyObject* base) {
 bool initialise_kernel_floats(PyObject* module, PyObject* numpy_float32, PyObject* numpy_float64) {
     PyTypeObject* narrow = make_type<float>("cudasim.float32", numpy_float32);
     PyTypeObject* wide = make_type<double>("cudasim.float64", numpy_float64);
-    return narrow != nullptr && wide != nullptr && PyModule_AddType(module, narrow) == 0 && PyModule_AddType(module, wide) == 0;
+    return narrow != nullptr && wide != nullptr && PyModule_AddType(module, narrow) == 0 &&
+           PyModule_AddType(module, wide) == 0;
 }
 
-PyObject* float_operation(Operation operation, PyObject* left, const Number& a, PyObject* right, const Number& b) {
+PyObject* float_operation(Operation operation, PyObject* left, const Number& a, PyObject* right,
+                          const Number& b) {
     if (operation > Operation::power) {
-        PyErr_Format(PyExc_TypeError, "unsupported operand types: '%.100s' and '%.100s'", Py_TYPE(left)->tp_name,
-                     Py_TYPE(right)->tp_name);
+        PyErr_Format(PyExc_TypeError, "unsupported operand types: '%.100s' and '%.100s'",
+                     Py_TYPE(left)->tp_name, Py_TYPE(right)->tp_name);
         return nullptr;
     }
     if (operation == Operation::power) {
@@ -260,16 +275,22 @@ PyObject* float_operation(Operation operation, PyObject* left, const Number& a, 
     }
     const Element type = arithmetic_type(a.type, b.type);
     if (is_short_float(type) && operation <= Operation::true_divide) {
-        Reference wide(compute<double>(operation, a.as_double(), b.as_double()));  // rounding twice is rounding once: so many bits
+        Reference wide(compute<double>(operation, a.as_double(),
+                                       b.as_double()));  // rounding twice is rounding once: so many bits
         return wide ? make_number(type, {Element::float64, 0, PyFloat_AS_DOUBLE(wide.get())}) : nullptr;
     }
     if (type != Element::float64)
-        return compute<float>(operation, static_cast<float>(a.as_double()), static_cast<float>(b.as_double()));
+        return compute<float>(operation, static_cast<float>(a.as_double()),
+                              static_cast<float>(b.as_double()));
     return compute<double>(operation, a.as_double(), b.as_double());
 }
 
-PyObject* make_float32(float value) { return make<float>(value); }
-PyObject* make_float64(double value) { return make<double>(value); }
+PyObject* make_float32(float value) {
+    return make<float>(value);
+}
+PyObject* make_float64(double value) {
+    return make<double>(value);
+}
 
 NumberKind number_of(PyObject* object, double& value) {
     PyTypeObject* type = Py_TYPE(object);

@@ -8,10 +8,10 @@
 
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_half.h"
-#include "simulator/libdevice/half_functions.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/simulated_thread.h"
+#include "simulator/libdevice/half_functions.h"
 
 namespace cudasim::pyfiber {
 namespace {
@@ -339,7 +339,8 @@ Element unified_type(Element left, Element right) {
     if (fits(right, left)) return left;
     if (is_float(left) || is_float(right)) {
         const Element other = is_float(left) ? right : left;
-        if (left == Element::bfloat16 || right == Element::bfloat16) return arithmetic_type(other, Element::float32);
+        if (left == Element::bfloat16 || right == Element::bfloat16)
+            return arithmetic_type(other, Element::float32);
         if (other == Element::uint8) return other == left ? right : left;
         return width(other) <= 2 ? Element::float32 : Element::float64;
     }

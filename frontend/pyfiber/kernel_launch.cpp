@@ -16,7 +16,8 @@ using findings::FindingKind;
 
 namespace {
 
-/// As text crosses in cudasim._native (frontend/bindings/text_caster.h), which gives it back: surrogates have three bytes.
+/// As text crosses in cudasim._native (frontend/bindings/text_caster.h), which gives it back: surrogates have
+/// three bytes.
 std::string text_of(PyObject* object) {
     Reference text(object == nullptr ? nullptr : PyObject_Str(object));
     Reference bytes(text ? PyUnicode_AsEncodedString(text.get(), "utf-8", "surrogatepass") : nullptr);
@@ -45,7 +46,8 @@ bool is_own(const findings::SourceLocation& place) {
 
 findings::CallChain chain_of(PyObject* traceback) {
     findings::CallChain chain;
-    for (auto* entry = reinterpret_cast<PyTracebackObject*>(traceback); entry != nullptr; entry = entry->tb_next) {
+    for (auto* entry = reinterpret_cast<PyTracebackObject*>(traceback); entry != nullptr;
+         entry = entry->tb_next) {
         PyCodeObject* code = PyFrame_GetCode(entry->tb_frame);
         auto place = location_of(code, entry->tb_lasti);
         if (!is_own(place)) chain.insert(chain.begin(), std::move(place));
@@ -75,7 +77,8 @@ bool is_raise_statement(PyObject* traceback) {
     Reference code(reinterpret_cast<PyObject*>(PyFrame_GetCode(entry->tb_frame)));
     Reference bytes(cpython::instructions_of(reinterpret_cast<PyCodeObject*>(code.get())));
     if (!bytes || entry->tb_lasti < 0 || entry->tb_lasti >= PyBytes_GET_SIZE(bytes.get())) return false;
-    return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.get())[entry->tb_lasti]) == cpython::raise_opcode();
+    return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.get())[entry->tb_lasti]) ==
+           cpython::raise_opcode();
 }
 
 /// What the exception stands for. Messages of division errors become those of compiled kernels.
@@ -84,7 +87,8 @@ FindingKind kind_of(PyObject* exception, PyObject* traceback, std::string& messa
         Reference number(PyObject_GetAttrString(exception, finding_attribute));
         return static_cast<FindingKind>(PyLong_AsLong(number.get()));
     }
-    if (Py_TYPE(exception) != reinterpret_cast<PyTypeObject*>(PyExc_ZeroDivisionError)) return FindingKind::kernel_exception;
+    if (Py_TYPE(exception) != reinterpret_cast<PyTypeObject*>(PyExc_ZeroDivisionError))
+        return FindingKind::kernel_exception;
     if (is_raise_statement(traceback)) return FindingKind::kernel_exception;
     const bool integer = message.starts_with("integer");
     if (integer) message = "integer division or modulo by zero";
@@ -101,14 +105,16 @@ void refuse_value(const std::string& kernel, PyObject* value) {
     Reference errors(PyImport_ImportModule("cudasim.errors"));
     Reference typing(errors ? PyObject_GetAttrString(errors.get(), "TypingError") : nullptr);
     if (typing)
-        PyErr_Format(typing.get(), "CUDA kernel must have void return type, but '%s' returns a value of type %.100s",
+        PyErr_Format(typing.get(),
+                     "CUDA kernel must have void return type, but '%s' returns a value of type %.100s",
                      kernel.c_str(), Py_TYPE(value)->tp_name);
 }
 
 }  // namespace
 
-KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, ThreadTracer thread_tracer,
-                           PyObject* after_block, std::string name, LaunchLimits limits)
+KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles,
+                           ThreadTracer thread_tracer, PyObject* after_block, std::string name,
+                           LaunchLimits limits)
     : function_(Reference::borrowed(function)),
       arguments_(Reference::borrowed(arguments)),
       settles_(Reference::borrowed(settles)),
@@ -154,7 +160,8 @@ bool KernelLaunch::block_over(std::uint64_t block) {
     blocks_.erase(block);
     ++blocks_over_;
     if (after_block_.get() == Py_None) return true;
-    Reference again(PyObject_CallFunction(after_block_.get(), "K", static_cast<unsigned long long>(blocks_over_)));
+    Reference again(
+        PyObject_CallFunction(after_block_.get(), "K", static_cast<unsigned long long>(blocks_over_)));
     if (again) {
         if (again.get() == Py_False) after_block_ = Reference::borrowed(Py_None);
         return true;
@@ -164,23 +171,30 @@ bool KernelLaunch::block_over(std::uint64_t block) {
     PyErr_NormalizeException(&type, &value, &traceback);
     Py_XDECREF(type);
     Py_XDECREF(traceback);
-    if (ends_launch_) Py_XDECREF(value);
-    else ends_launch_ = Reference(value);
+    if (ends_launch_)
+        Py_XDECREF(value);
+    else
+        ends_launch_ = Reference(value);
     return false;
 }
 
 /// Between the watchdog's looks at signals, and at whose turn it is once the time is over.
 constexpr auto look_interval = std::chrono::milliseconds(50);
-/// For what `finally` and `with` do in a thread that was interrupted; then it is interrupted again, in case it went on.
+/// For what `finally` and `with` do in a thread that was interrupted; then it is interrupted again, in case
+/// it went on.
 constexpr auto unwinding_time = std::chrono::seconds(1);
 
 /// Python code that computes calls nothing of ours: it is interrupted by an exception from outside.
 void KernelLaunch::watch() {
     using Clock = std::chrono::steady_clock;
-    const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits_.seconds));
+    const auto limit =
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits_.seconds));
     Clock::time_point interruption = limits_.seconds > 0 ? Clock::now() + limit : Clock::time_point::max();
     std::unique_lock lock(watch_mutex_);
-    auto next_look = [&] { return ThreadStates::hide_signals ? std::min(interruption, Clock::now() + look_interval) : interruption; };
+    auto next_look = [&] {
+        return ThreadStates::hide_signals ? std::min(interruption, Clock::now() + look_interval)
+                                          : interruption;
+    };
     while (!watch_.wait_until(lock, next_look(), [this] { return over_; })) {
         lock.unlock();
         if (PyThreadState* running = running_) ThreadStates::forward_signals(host_state_, running);
@@ -188,7 +202,8 @@ void KernelLaunch::watch() {
             const cpython::HeldGil held;
             PyThreadState* running = running_;
             if (running != nullptr) ThreadStates::interrupt(running, thread_ends);
-            interruption = Clock::now() + (running != nullptr ? unwinding_time : Clock::duration(look_interval));
+            interruption =
+                Clock::now() + (running != nullptr ? unwinding_time : Clock::duration(look_interval));
         }
         lock.lock();
     }
@@ -214,9 +229,11 @@ void KernelLaunch::give_states_back() {
     idle_states_.clear();
 }
 
-/// Tracers that keep something per thread (coverage.py) make one for each thread state, which later threads share.
+/// Tracers that keep something per thread (coverage.py) make one for each thread state, which later threads
+/// share.
 void KernelLaunch::trace(PyThreadState* state) {
-    if (profile_ != nullptr && state->c_profilefunc == nullptr) PyEval_SetProfile(profile_, profile_object_.get());
+    if (profile_ != nullptr && state->c_profilefunc == nullptr)
+        PyEval_SetProfile(profile_, profile_object_.get());
     if (trace_ == nullptr || state->c_tracefunc != nullptr) return;
     if (thread_tracer_.get() == Py_None) {
         PyEval_SetTrace(trace_, trace_object_.get());
@@ -239,7 +256,8 @@ void KernelLaunch::prepare(SimulatedThread& thread) {
 /// A debugger that the kernel called itself has traced this one thread.
 void KernelLaunch::clean(SimulatedThread& thread) {
     PyThreadState* state = thread.state;
-    if (state->c_tracefunc != nullptr && (trace_ == nullptr || each_thread_is_traced_)) PyEval_SetTrace(nullptr, nullptr);
+    if (state->c_tracefunc != nullptr && (trace_ == nullptr || each_thread_is_traced_))
+        PyEval_SetTrace(nullptr, nullptr);
     for (const LocalArray& local : thread.local_arrays) {
         Py_DECREF(local.frame);
         Py_DECREF(local.array);
@@ -267,8 +285,9 @@ void KernelLaunch::run(execution::ThreadHandle& handle) {
     ThreadStates::set_stack(state, stack.data(), stack.size());
     thread.come_back();
     prepare(thread);
-    PyObject* result = PyObject_Vectorcall(function_.get(), &PyTuple_GET_ITEM(arguments_.get(), 0),
-                                           static_cast<std::size_t>(PyTuple_GET_SIZE(arguments_.get())), nullptr);
+    PyObject* result =
+        PyObject_Vectorcall(function_.get(), &PyTuple_GET_ITEM(arguments_.get(), 0),
+                            static_cast<std::size_t>(PyTuple_GET_SIZE(arguments_.get())), nullptr);
     if (result != nullptr && result != Py_None) refuse_value(name_, result);
     if (result != nullptr) Py_DECREF(result);
     if (PyErr_Occurred()) settle_exception(thread);
@@ -307,7 +326,8 @@ void KernelLaunch::settle_exception(SimulatedThread& thread) {
     handle.fail(0);
 }
 
-void KernelLaunch::note_fault(const findings::ThreadCoordinate& where, PyObject* exception, PyObject* traceback) {
+void KernelLaunch::note_fault(const findings::ThreadCoordinate& where, PyObject* exception,
+                              PyObject* traceback) {
     fault_ = {};
     fault_.message = text_of(exception);
     fault_.kind = kind_of(exception, traceback, fault_.message);
@@ -358,7 +378,8 @@ PyObject* raised_at(const Reference& exception, const findings::ThreadCoordinate
 }  // namespace
 
 PyObject* KernelLaunch::outcome() const {
-    return Py_BuildValue("NN", raised_at(raised_, &raised_by_), raised_at(ends_launch_, ended_by_ ? &*ended_by_ : nullptr));
+    return Py_BuildValue("NN", raised_at(raised_, &raised_by_),
+                         raised_at(ends_launch_, ended_by_ ? &*ended_by_ : nullptr));
 }
 
 }  // namespace cudasim::pyfiber

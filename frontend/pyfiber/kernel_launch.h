@@ -1,10 +1,11 @@
 // One launch of a Python function as a kernel: the engine's HostKernel that runs CPython on its fibers.
 //
-//   engine, holding no GIL ─ begin(): takes the GIL ─ run() per thread, on its fiber ─ … ─ end(): gives it back
+//   engine, holding no GIL ─ begin(): takes the GIL ─ run() per thread, on its fiber ─ … ─ end(): gives it
+//   back
 //
-// What a thread raises ends that thread only and becomes a finding; the exception of the lowest (block, thread) is
-// kept, so that the host raises the very object, with the kernel's frames. What is no Exception (KeyboardInterrupt,
-// SystemExit), or what a debugger raises to quit, ends the launch and is raised as it is.
+// What a thread raises ends that thread only and becomes a finding; the exception of the lowest (block,
+// thread) is kept, so that the host raises the very object, with the kernel's frames. What is no Exception
+// (KeyboardInterrupt, SystemExit), or what a debugger raises to quit, ends the launch and is raised as it is.
 #pragma once
 
 #include <Python.h>
@@ -45,8 +46,8 @@ struct LaunchLimits {
     double seconds = 0;                      ///< 0: no limit
 };
 
-/// What sys.settrace() gets on simulated threads, as on a new OS thread; None: the launching thread's trace function,
-/// if it has one.
+/// What sys.settrace() gets on simulated threads, as on a new OS thread; None: the launching thread's trace
+/// function, if it has one.
 struct ThreadTracer {
     PyObject* start = nullptr;
     bool each_thread = false;  ///< on each; else once for each thread state, which later threads share
@@ -56,7 +57,8 @@ class KernelLaunch final : public execution::HostKernel {
   public:
     /// @param function called once per thread with the elements of the tuple `arguments`
     /// @param settles callable(exception) → whether it ends the launch rather than the thread
-    /// @param after_block callable(number of blocks that are over) or None: called after each block until it returns
+    /// @param after_block callable(number of blocks that are over) or None: called after each block until it
+    /// returns
     ///     False; what it raises ends the launch
     KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, ThreadTracer thread_tracer,
                  PyObject* after_block, std::string name, LaunchLimits limits);
@@ -80,8 +82,8 @@ class KernelLaunch final : public execution::HostKernel {
     [[nodiscard]] BlockMemory& block_memory(std::uint64_t block) { return blocks_[block]; }
     [[nodiscard]] const LaunchLimits& limits() const { return limits_; }
 
-    /// ((exception of the lowest thread that raised or None, tid, ctaid), (what ends the launch or None, tid and ctaid
-    /// of the thread that raised it, or None where none did)): new tuple, or null.
+    /// ((exception of the lowest thread that raised or None, tid, ctaid), (what ends the launch or None, tid
+    /// and ctaid of the thread that raised it, or None where none did)): new tuple, or null.
     [[nodiscard]] PyObject* outcome() const;
 
   private:
@@ -106,7 +108,8 @@ class KernelLaunch final : public execution::HostKernel {
 
     struct PlaceHash {
         std::size_t operator()(const CodePlace& place) const {
-            return reinterpret_cast<std::size_t>(place.code) * 31 + static_cast<std::size_t>(place.instruction);
+            return reinterpret_cast<std::size_t>(place.code) * 31 +
+                   static_cast<std::size_t>(place.instruction);
         }
     };
     std::unordered_map<CodePlace, std::uint32_t, PlaceHash> site_of_;
@@ -122,12 +125,14 @@ class KernelLaunch final : public execution::HostKernel {
     Reference ends_launch_;
     std::optional<findings::ThreadCoordinate> ended_by_;
 
-    // The time limit: this thread interrupts Python code, which never looks at a clock. It hands signals on, too.
+    // The time limit: this thread interrupts Python code, which never looks at a clock. It hands signals on,
+    // too.
     std::thread watchdog_;
     std::mutex watch_mutex_;
     std::condition_variable watch_;
     bool over_ = false;
-    std::atomic<PyThreadState*> running_{nullptr};  ///< of the simulated thread whose turn it is; kept for good
+    std::atomic<PyThreadState*> running_{
+        nullptr};  ///< of the simulated thread whose turn it is; kept for good
 };
 
 }  // namespace cudasim::pyfiber

@@ -1,5 +1,6 @@
-// The math module as kernels have it: float32 in gives float32 out, and no argument is an error: math.sqrt(-1.0) is
-// nan, as on a GPU, where Python raises ValueError. The host functions of simulator/libdevice/functions.def.
+// The math module as kernels have it: float32 in gives float32 out, and no argument is an error:
+// math.sqrt(-1.0) is nan, as on a GPU, where Python raises ValueError. The host functions of
+// simulator/libdevice/functions.def.
 #include <cmath>
 #include <numbers>
 
@@ -16,7 +17,8 @@ namespace {
 PyObject* call_python(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     Reference module(PyImport_ImportModule("math"));
     Reference function(module ? PyObject_GetAttr(module.get(), self) : nullptr);
-    return function ? PyObject_Vectorcall(function.get(), arguments, static_cast<std::size_t>(count), nullptr) : nullptr;
+    return function ? PyObject_Vectorcall(function.get(), arguments, static_cast<std::size_t>(count), nullptr)
+                    : nullptr;
 }
 
 /// Which floats of 16 bits give their own type (frontend/pykernel/math_functions.def: unary, halves, shorts).
@@ -28,7 +30,8 @@ PyObject* unary(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     const NumberKind kind = count == 1 ? number_of(arguments[0], x) : NumberKind::none;
     if (kind == NumberKind::none) return call_python(self, arguments, count);
     if (keeps != Keeps::none && is_float16(arguments[0])) return make_float16(narrow(static_cast<float>(x)));
-    if (keeps == Keeps::shorts && is_bfloat16(arguments[0])) return make_bfloat16(narrow(static_cast<float>(x)));
+    if (keeps == Keeps::shorts && is_bfloat16(arguments[0]))
+        return make_bfloat16(narrow(static_cast<float>(x)));
     if (kind == NumberKind::float32) return make_float32(narrow(static_cast<float>(x)));
     return make_float64(wide(x));
 }
@@ -59,27 +62,55 @@ T to_radians(T x) {
 #define MATH_HALVES(name, function) MATH_FAST(name, &unary<::function, ::function##f, Keeps::halves>)
 #define MATH_SHORTS(name, function) MATH_FAST(name, &unary<::function, ::function##f, Keeps::shorts>)
 #define MATH_OWN(name, function) MATH_FAST(name, &unary<libdevice::function, libdevice::function>)
-#define MATH_OWN_SHORTS(name, function) MATH_FAST(name, &unary<libdevice::function, libdevice::function, Keeps::shorts>)
+#define MATH_OWN_SHORTS(name, function) \
+    MATH_FAST(name, &unary<libdevice::function, libdevice::function, Keeps::shorts>)
 #define MATH_BINARY(name, function) MATH_FAST(name, &binary<::function, ::function##f>)
 
-PyMethodDef functions[] = {
-    MATH_UNARY(acos, acos),       MATH_UNARY(acosh, acosh),         MATH_UNARY(asin, asin),
-    MATH_UNARY(asinh, asinh),     MATH_UNARY(atan, atan),           MATH_UNARY(atanh, atanh),
-    MATH_OWN(cbrt, cube_root),       MATH_SHORTS(ceil, ceil),           MATH_SHORTS(cos, cos),
-    MATH_OWN(cosh, hyperbolic_cosine),       MATH_UNARY(erf, erf),             MATH_UNARY(erfc, erfc),
-    MATH_SHORTS(exp, exp),         MATH_SHORTS(exp2, exp2),           MATH_UNARY(expm1, expm1),
-    MATH_HALVES(fabs, fabs),       MATH_SHORTS(floor, floor),         MATH_OWN(gamma, gamma_function),
-    MATH_SHORTS(log, log),
-    MATH_OWN_SHORTS(log10, base_10_logarithm),     MATH_UNARY(log1p, log1p),         MATH_HALVES(log2, log2),
-    MATH_SHORTS(sin, sin),         MATH_UNARY(sinh, sinh),           MATH_SHORTS(sqrt, sqrt),
-    MATH_UNARY(tan, tan),         MATH_OWN_SHORTS(tanh, hyperbolic_tangent),           MATH_SHORTS(trunc, trunc),
-    MATH_BINARY(atan2, atan2),    MATH_BINARY(copysign, copysign),  MATH_BINARY(fmod, fmod),
-    MATH_BINARY(hypot, hypot),    MATH_BINARY(nextafter, nextafter), MATH_BINARY(pow, pow),
-    MATH_BINARY(remainder, remainder),
-    MATH_OWN(lgamma, log_gamma),
-    {"degrees", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<to_degrees<double>, to_degrees<float>>)), METH_FASTCALL, nullptr},
-    {"radians", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&unary<to_radians<double>, to_radians<float>>)), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {MATH_UNARY(acos, acos),
+                           MATH_UNARY(acosh, acosh),
+                           MATH_UNARY(asin, asin),
+                           MATH_UNARY(asinh, asinh),
+                           MATH_UNARY(atan, atan),
+                           MATH_UNARY(atanh, atanh),
+                           MATH_OWN(cbrt, cube_root),
+                           MATH_SHORTS(ceil, ceil),
+                           MATH_SHORTS(cos, cos),
+                           MATH_OWN(cosh, hyperbolic_cosine),
+                           MATH_UNARY(erf, erf),
+                           MATH_UNARY(erfc, erfc),
+                           MATH_SHORTS(exp, exp),
+                           MATH_SHORTS(exp2, exp2),
+                           MATH_UNARY(expm1, expm1),
+                           MATH_HALVES(fabs, fabs),
+                           MATH_SHORTS(floor, floor),
+                           MATH_OWN(gamma, gamma_function),
+                           MATH_SHORTS(log, log),
+                           MATH_OWN_SHORTS(log10, base_10_logarithm),
+                           MATH_UNARY(log1p, log1p),
+                           MATH_HALVES(log2, log2),
+                           MATH_SHORTS(sin, sin),
+                           MATH_UNARY(sinh, sinh),
+                           MATH_SHORTS(sqrt, sqrt),
+                           MATH_UNARY(tan, tan),
+                           MATH_OWN_SHORTS(tanh, hyperbolic_tangent),
+                           MATH_SHORTS(trunc, trunc),
+                           MATH_BINARY(atan2, atan2),
+                           MATH_BINARY(copysign, copysign),
+                           MATH_BINARY(fmod, fmod),
+                           MATH_BINARY(hypot, hypot),
+                           MATH_BINARY(nextafter, nextafter),
+                           MATH_BINARY(pow, pow),
+                           MATH_BINARY(remainder, remainder),
+                           MATH_OWN(lgamma, log_gamma),
+                           {"degrees",
+                            reinterpret_cast<PyCFunction>(
+                                reinterpret_cast<void (*)()>(&unary<to_degrees<double>, to_degrees<float>>)),
+                            METH_FASTCALL, nullptr},
+                           {"radians",
+                            reinterpret_cast<PyCFunction>(
+                                reinterpret_cast<void (*)()>(&unary<to_radians<double>, to_radians<float>>)),
+                            METH_FASTCALL, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 bool add(PyObject* table, PyMethodDef* method) {
     Reference name(PyUnicode_FromString(method->ml_name));

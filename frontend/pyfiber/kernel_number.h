@@ -53,8 +53,8 @@ using cpython::low_bits;
     return type == Element::bfloat16 || type == Element::float16;
 }
 
-/// Of +, -, *, //, %: Numba's CUDA target has int64, uint64, float32 and float64 versions only, and float16's and bfloat16's of
-/// the first three and of /.
+/// Of +, -, *, //, %: Numba's CUDA target has int64, uint64, float32 and float64 versions only, and float16's
+/// and bfloat16's of the first three and of /.
 [[nodiscard]] constexpr Element arithmetic_type(Element left, Element right) {
     if (!is_float(left) && !is_float(right))
         return is_unsigned(left) && is_unsigned(right) ? Element::uint64 : Element::int64;
@@ -62,10 +62,13 @@ using cpython::low_bits;
         return type == Element::float16 || type == Element::int8 || type == Element::boolean;
     };
     if (fits_float16(left) && fits_float16(right)) return Element::float16;
-    auto fits_bfloat16 = [](Element type) { return type == Element::bfloat16 || type == Element::int8 || type == Element::uint8; };
+    auto fits_bfloat16 = [](Element type) {
+        return type == Element::bfloat16 || type == Element::int8 || type == Element::uint8;
+    };
     if (fits_bfloat16(left) && fits_bfloat16(right)) return Element::bfloat16;
     auto fits_float32 = [](Element type) {
-        return is_short_float(type) || type == Element::float32 || (is_whole(type) && (width(type) == 1 || type == Element::int16));
+        return is_short_float(type) || type == Element::float32 ||
+               (is_whole(type) && (width(type) == 1 || type == Element::int16));
     };
     return fits_float32(left) && fits_float32(right) ? Element::float32 : Element::float64;
 }

@@ -1,5 +1,6 @@
-// print() in kernels. It is the built-in one, save that characters which the output's encoding does not have are escaped, as
-// they are for compiled kernels (frontend/bindings/host_poll.cpp), and do not end the thread with a UnicodeEncodeError.
+// print() in kernels. It is the built-in one, save that characters which the output's encoding does not have
+// are escaped, as they are for compiled kernels (frontend/bindings/host_poll.cpp), and do not end the thread
+// with a UnicodeEncodeError.
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/reference.h"
 
@@ -24,17 +25,20 @@ Reference attribute_or_null(PyObject* object, const char* name) {
 PyObject* printable(PyObject* argument, PyObject* output) {
     Reference text(PyObject_Str(argument));
     if (!text || PyUnicode_IS_ASCII(text.get())) return text.release();
-    const Reference encoding = attribute_or_null(output, "encoding"), errors = attribute_or_null(output, "errors");
+    const Reference encoding = attribute_or_null(output, "encoding"),
+                    errors = attribute_or_null(output, "errors");
     if (!encoding) return text.release();
     const char* name = PyUnicode_AsUTF8(encoding.get());
     const char* handler = errors ? PyUnicode_AsUTF8(errors.get()) : "strict";
     if (name == nullptr || handler == nullptr) return nullptr;
-    if (Reference encoded(PyUnicode_AsEncodedString(text.get(), name, handler)); encoded) return text.release();
+    if (Reference encoded(PyUnicode_AsEncodedString(text.get(), name, handler)); encoded)
+        return text.release();
     if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) return nullptr;
     PyErr_Clear();
     Reference escaped(PyUnicode_AsEncodedString(text.get(), name, "backslashreplace"));
     if (!escaped) return nullptr;
-    return PyUnicode_Decode(PyBytes_AS_STRING(escaped.get()), PyBytes_GET_SIZE(escaped.get()), name, "strict");
+    return PyUnicode_Decode(PyBytes_AS_STRING(escaped.get()), PyBytes_GET_SIZE(escaped.get()), name,
+                            "strict");
 }
 
 PyObject* print_in_kernel(PyObject*, PyObject* arguments, PyObject* keywords) {

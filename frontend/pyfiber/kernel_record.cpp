@@ -15,14 +15,15 @@ PyTypeObject* kernel_record_type = nullptr;
 namespace {
 
 struct KernelRecord {
-    PyObject_HEAD
-    char* data;
+    PyObject_HEAD char* data;
     bool writable;
     PyObject* dtype;  ///< numpy.dtype
     PyObject* owner;  ///< keeps the memory
 };
 
-KernelRecord* as_record(PyObject* self) { return reinterpret_cast<KernelRecord*>(self); }
+KernelRecord* as_record(PyObject* self) {
+    return reinterpret_cast<KernelRecord*>(self);
+}
 
 void deallocate(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
@@ -90,7 +91,8 @@ int set(KernelRecord* record, const Field& field, PyObject* value) {
         return -1;
     }
     Reference array(array_of(record, field)), whole(PyTuple_New(0));
-    return array && whole ? PyObject_SetItem(array.get(), field.is_array ? Py_Ellipsis : whole.get(), value) : -1;
+    return array && whole ? PyObject_SetItem(array.get(), field.is_array ? Py_Ellipsis : whole.get(), value)
+                          : -1;
 }
 
 PyObject* get_attribute(PyObject* self, PyObject* name) {

@@ -1,5 +1,5 @@
-// Records (structured scalars) as kernels see them in Python mode: references to memory whose fields are read and
-// written with the element types of the kernel compiler.
+// Records (structured scalars) as kernels see them in Python mode: references to memory whose fields are read
+// and written with the element types of the kernel compiler.
 #pragma once
 
 #include <Python.h>

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"
+#include "frontend/pyfiber/reference.h"
 #include "simulator/memory/arena.h"
 
 namespace cudasim::pyfiber {
@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint16_t local_poison = 0xFFFF;  // as simulator/jit/control_and_memory.cpp's
 
-PyObject *dtype_of = nullptr, *excess_of_shared = nullptr, *excess_of_local = nullptr, *make_constant = nullptr;
+PyObject *dtype_of = nullptr, *excess_of_shared = nullptr, *excess_of_local = nullptr,
+         *make_constant = nullptr;
 
 /// Extents of a shape: an int or a tuple of ints. False with an exception set.
 bool extents_of(PyObject* shape, std::vector<Py_ssize_t>& extents) {
@@ -48,7 +49,8 @@ struct Wanted {
 bool parse(PyObject* arguments, PyObject* keywords, Wanted& wanted) {
     static const char* names[] = {"shape", "dtype", "alignment", nullptr};
     PyObject *shape = nullptr, *dtype = nullptr, *alignment = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|O:array", const_cast<char**>(names), &shape, &dtype, &alignment))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|O:array", const_cast<char**>(names), &shape,
+                                     &dtype, &alignment))
         return false;
     wanted.dtype = Reference(PyObject_CallOneArg(dtype_of, dtype));
     if (!wanted.dtype) return false;
@@ -66,7 +68,8 @@ void raise(PyObject* error) {
 PyObject* find(const std::vector<SharedArray>& arrays, const CodePlace& place, const Wanted& wanted) {
     for (const SharedArray& known : arrays) {
         const bool same = known.place == place && known.extents == wanted.extents;
-        if (same && PyObject_RichCompareBool(known.dtype.get(), wanted.dtype.get(), Py_EQ) == 1) return known.array.get();
+        if (same && PyObject_RichCompareBool(known.dtype.get(), wanted.dtype.get(), Py_EQ) == 1)
+            return known.array.get();
     }
     return nullptr;
 }
@@ -105,11 +108,12 @@ PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
                                         static_cast<unsigned long long>(limits.dynamic_shared_bytes)));
             return nullptr;
         }
-        array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()), wanted.extents.data(),
-                                 memory::poison_pattern);
+        array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()),
+                                 wanted.extents.data(), memory::poison_pattern);
         if (array != nullptr) block.static_bytes = bytes;
     }
-    if (array != nullptr) block.arrays.push_back({place, wanted.extents, std::move(wanted.dtype), Reference::borrowed(array)});
+    if (array != nullptr)
+        block.arrays.push_back({place, wanted.extents, std::move(wanted.dtype), Reference::borrowed(array)});
     return array;
 }
 
@@ -136,39 +140,44 @@ PyObject* local_array(PyObject*, PyObject* arguments, PyObject* keywords) {
     std::uint64_t bytes = wanted.bytes();
     for (const LocalArray& local : thread->local_arrays) bytes += local.bytes;
     if (bytes > jit::local_memory_per_thread) {
-        raise(PyObject_CallFunction(excess_of_local, "sKKOOi", thread->launch->name().c_str(),
-                                    static_cast<unsigned long long>(bytes),
-                                    static_cast<unsigned long long>(jit::local_memory_per_thread),
-                                    place.code->co_filename, place.code->co_name,
-                                    PyFrame_GetLineNumber(PyEval_GetFrame())));
+        raise(PyObject_CallFunction(
+            excess_of_local, "sKKOOi", thread->launch->name().c_str(), static_cast<unsigned long long>(bytes),
+            static_cast<unsigned long long>(jit::local_memory_per_thread), place.code->co_filename,
+            place.code->co_name, PyFrame_GetLineNumber(PyEval_GetFrame())));
         return nullptr;
     }
     PyObject* array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()),
                                        wanted.extents.data(), local_poison);
-    if (array != nullptr) thread->local_arrays.push_back({place, Py_XNewRef(frame), Py_NewRef(array), wanted.bytes()});
+    if (array != nullptr)
+        thread->local_arrays.push_back({place, Py_XNewRef(frame), Py_NewRef(array), wanted.bytes()});
     return array;
 }
 
 PyObject* constant_array(PyObject*, PyObject* array) {
     if (require_thread("cuda.const.array_like()") == nullptr) return nullptr;
-    if (Py_TYPE(array) == kernel_array_type) return Py_NewRef(array);  // a global array: constant memory already
+    if (Py_TYPE(array) == kernel_array_type)
+        return Py_NewRef(array);  // a global array: constant memory already
     return PyObject_CallOneArg(make_constant, array);
 }
 
-PyMethodDef functions[] = {{"shared.array", with_keywords(&shared_array), METH_VARARGS | METH_KEYWORDS, nullptr},
-                           {"local.array", with_keywords(&local_array), METH_VARARGS | METH_KEYWORDS, nullptr},
-                           {"const.array_like", &constant_array, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"shared.array", with_keywords(&shared_array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"local.array", with_keywords(&local_array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"const.array_like", &constant_array, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-void set_memory_helpers(PyObject* dtype, PyObject* shared_excess, PyObject* local_excess, PyObject* constant) {
+void set_memory_helpers(PyObject* dtype, PyObject* shared_excess, PyObject* local_excess,
+                        PyObject* constant) {
     Py_XSETREF(dtype_of, Py_NewRef(dtype));
     Py_XSETREF(excess_of_shared, Py_NewRef(shared_excess));
     Py_XSETREF(excess_of_local, Py_NewRef(local_excess));
     Py_XSETREF(make_constant, Py_NewRef(constant));
 }
 
-bool add_memory_intrinsics(PyObject* table) { return add_functions(table, "cuda.", functions); }
+bool add_memory_intrinsics(PyObject* table) {
+    return add_functions(table, "cuda.", functions);
+}
 
 }  // namespace cudasim::pyfiber

@@ -5,27 +5,26 @@
 //   intrinsics.h            what kernels call: positions, barriers, memory, atomics, math
 //   kernel_array.h          arrays as kernels see them; kernel_float.h, kernel_number.h: floats, integers
 //
-// An extension of its own: it looks into CPython (frontend/cpython) where cudasim._native does not, so for a CPython that
-// it was not tried with another file is built in its place (unknown_interpreter.cpp), which costs Python mode and
-// nothing else.
+// An extension of its own: it looks into CPython (frontend/cpython) where cudasim._native does not, so for a
+// CPython that it was not tried with another file is built in its place (unknown_interpreter.cpp), which
+// costs Python mode and nothing else.
 #include <Python.h>
 
-#include "frontend/pyfiber/reference.h"
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_complex.h"
-#include "frontend/pyfiber/kernel_record.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_half.h"
 #include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
+#include "frontend/pyfiber/kernel_record.h"
+#include "frontend/pyfiber/reference.h"
 
 namespace cudasim::pyfiber {
 namespace {
 
-/// launch(plan, function, arguments, settles, thread tracer, whether each thread starts it, after block, name, static
-/// limit, shared limit, dynamic bytes, seconds)
-/// → (plan's report, KernelLaunch::outcome())
+/// launch(plan, function, arguments, settles, thread tracer, whether each thread starts it, after block,
+/// name, static limit, shared limit, dynamic bytes, seconds) → (plan's report, KernelLaunch::outcome())
 PyObject* launch(PyObject*, PyObject* arguments) {
     PyObject *plan = nullptr, *function = nullptr, *values = nullptr, *settles = nullptr, *tracer = nullptr,
              *after_block = nullptr;
@@ -33,20 +32,24 @@ PyObject* launch(PyObject*, PyObject* arguments) {
     unsigned long long static_limit = 0, limit = 0, dynamic = 0;
     double seconds = 0;
     int each_thread = 0;
-    if (!PyArg_ParseTuple(arguments, "OOO!OOpOsKKKd", &plan, &function, &PyTuple_Type, &values, &settles, &tracer,
-                          &each_thread, &after_block, &name, &static_limit, &limit, &dynamic, &seconds))
+    if (!PyArg_ParseTuple(arguments, "OOO!OOpOsKKKd", &plan, &function, &PyTuple_Type, &values, &settles,
+                          &tracer, &each_thread, &after_block, &name, &static_limit, &limit, &dynamic,
+                          &seconds))
         return nullptr;
     if (current_thread != nullptr) {
-        PyErr_SetString(PyExc_RuntimeError, "a kernel cannot launch a kernel: numba.cuda has no dynamic parallelism");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a kernel cannot launch a kernel: numba.cuda has no dynamic parallelism");
         return nullptr;
     }
     if (cpython::interpreter_is_ending()) {
-        PyErr_SetString(PyExc_RuntimeError, "a kernel cannot run in Python mode while the interpreter is shutting down");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a kernel cannot run in Python mode while the interpreter is shutting down");
         return nullptr;
     }
     KernelLaunch kernel(function, values, settles, {tracer, each_thread != 0}, after_block, name,
                         {static_limit, limit, dynamic, seconds});
-    Reference capsule(PyCapsule_New(static_cast<execution::HostKernel*>(&kernel), "cudasim.HostKernel", nullptr));
+    Reference capsule(
+        PyCapsule_New(static_cast<execution::HostKernel*>(&kernel), "cudasim.HostKernel", nullptr));
     Reference method(capsule ? PyUnicode_FromString("launch") : nullptr);
     PyObject* report = method ? PyObject_CallMethodOneArg(plan, method.get(), capsule.get()) : nullptr;
     if (report == nullptr) return nullptr;
@@ -62,8 +65,8 @@ PyObject* launch(PyObject*, PyObject* arguments) {
 PyObject* array(PyObject*, PyObject* arguments) {
     PyObject *address = nullptr, *shape = nullptr, *strides = nullptr, *dtype = nullptr, *owner = nullptr;
     int writable = 0;
-    if (!PyArg_ParseTuple(arguments, "OO!O!OpO", &address, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &dtype,
-                          &writable, &owner))
+    if (!PyArg_ParseTuple(arguments, "OO!O!OpO", &address, &PyTuple_Type, &shape, &PyTuple_Type, &strides,
+                          &dtype, &writable, &owner))
         return nullptr;
     std::vector<Py_ssize_t> dimensions;
     for (PyObject* part : {shape, strides})
@@ -71,8 +74,8 @@ PyObject* array(PyObject*, PyObject* arguments) {
             dimensions.push_back(PyLong_AsSsize_t(PyTuple_GET_ITEM(part, i)));
     void* data = PyLong_AsVoidPtr(address);
     if (PyErr_Occurred()) return nullptr;
-    return make_array(static_cast<char*>(data), dtype, static_cast<int>(PyTuple_GET_SIZE(shape)), dimensions.data(),
-                      writable != 0, owner);
+    return make_array(static_cast<char*>(data), dtype, static_cast<int>(PyTuple_GET_SIZE(shape)),
+                      dimensions.data(), writable != 0, owner);
 }
 
 /// ufunc(numpy.ufunc, function of the math module or None) → what kernels call
@@ -105,11 +108,12 @@ PyObject* kernel_name(PyObject*, PyObject*) {
     return PyUnicode_FromString(current_thread->launch->name().c_str());
 }
 
-// -- what the package's host objects do when they are called on a simulated thread -----------------------------
+// -- what the package's host objects do when they are called on a simulated thread
+// -----------------------------
 //
-// A kernel usually sees replacements of these objects (cudasim.python_mode.kernel_globals); it can also reach the
-// objects themselves, through a module or a container. These are methods in C because a Python frame between would
-// be where debuggers step to and where arrays take their place from.
+// A kernel usually sees replacements of these objects (cudasim.python_mode.kernel_globals); it can also reach
+// the objects themselves, through a module or a container. These are methods in C because a Python frame
+// between would be where debuggers step to and where arrays take their place from.
 
 PyObject *intrinsics_table = nullptr, *function_of = nullptr;
 
@@ -145,8 +149,12 @@ PyObject* call_in_kernel(PyObject* all, PyObject* keywords, bool is_intrinsic) {
     return PyObject_Call(entry, rest.get(), keywords);
 }
 
-PyObject* intrinsic_call(PyObject*, PyObject* all, PyObject* keywords) { return call_in_kernel(all, keywords, true); }
-PyObject* dispatcher_call(PyObject*, PyObject* all, PyObject* keywords) { return call_in_kernel(all, keywords, false); }
+PyObject* intrinsic_call(PyObject*, PyObject* all, PyObject* keywords) {
+    return call_in_kernel(all, keywords, true);
+}
+PyObject* dispatcher_call(PyObject*, PyObject* all, PyObject* keywords) {
+    return call_in_kernel(all, keywords, false);
+}
 
 PyObject* intrinsic_attribute(PyObject*, PyObject* all) {
     PyObject *self = nullptr, *name = nullptr;
@@ -164,10 +172,11 @@ PyObject* set_function_of(PyObject*, PyObject* function) {
     Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {{"intrinsic_call", with_keywords(&intrinsic_call), METH_VARARGS | METH_KEYWORDS, nullptr},
-                         {"intrinsic_attribute", &intrinsic_attribute, METH_VARARGS, nullptr},
-                         {"dispatcher_call", with_keywords(&dispatcher_call), METH_VARARGS | METH_KEYWORDS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"intrinsic_call", with_keywords(&intrinsic_call), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"intrinsic_attribute", &intrinsic_attribute, METH_VARARGS, nullptr},
+    {"dispatcher_call", with_keywords(&dispatcher_call), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 bool add_methods(PyObject* module) {
     for (PyMethodDef* method = methods; method->ml_name != nullptr; ++method) {
@@ -188,8 +197,15 @@ PyMethodDef functions[] = {
     {"kernel_name", &kernel_name, METH_NOARGS, "The kernel that the calling simulated thread runs, or None."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "cudasim._pyfiber", "CPython on simulated threads; private to the package.",
-                          -1, functions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "cudasim._pyfiber",
+                          "CPython on simulated threads; private to the package.",
+                          -1,
+                          functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 bool add_types(PyObject* module) {
     Reference numpy(PyImport_ImportModule("numpy"));
@@ -199,26 +215,29 @@ bool add_types(PyObject* module) {
     if (!half || !initialise_kernel_halves(module, half.get())) return false;
     Reference narrow_complex(numpy ? PyObject_GetAttrString(numpy.get(), "complex64") : nullptr);
     Reference wide_complex(numpy ? PyObject_GetAttrString(numpy.get(), "complex128") : nullptr);
-    return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && narrow_complex && wide_complex &&
-           initialise_kernel_complexes(module, narrow_complex.get(), wide_complex.get()) && initialise_kernel_integers(module) &&
-           initialise_kernel_arrays(module) && initialise_kernel_records(module);
+    return narrow && wide && initialise_kernel_floats(module, narrow.get(), wide.get()) && narrow_complex &&
+           wide_complex && initialise_kernel_complexes(module, narrow_complex.get(), wide_complex.get()) &&
+           initialise_kernel_integers(module) && initialise_kernel_arrays(module) &&
+           initialise_kernel_records(module);
 }
 
 bool add_tables(PyObject* module) {
     Reference intrinsics(PyDict_New()), math(PyDict_New()), builtins(PyDict_New());
     return intrinsics && math && builtins && add_builtins(builtins.get()) && add_print(builtins.get()) &&
-           PyModule_AddObjectRef(module, "builtins", builtins.get()) == 0 && add_intrinsics(intrinsics.get()) &&
-           add_warp_intrinsics(intrinsics.get()) && add_group_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
+           PyModule_AddObjectRef(module, "builtins", builtins.get()) == 0 &&
+           add_intrinsics(intrinsics.get()) && add_warp_intrinsics(intrinsics.get()) &&
+           add_group_intrinsics(intrinsics.get()) && add_memory_intrinsics(intrinsics.get()) &&
            add_atomics(intrinsics.get()) && add_libdevice(intrinsics.get()) &&
-           add_cache_hints(intrinsics.get()) && add_half_functions(intrinsics.get()) && add_math(math.get()) && add_methods(module) &&
+           add_cache_hints(intrinsics.get()) && add_half_functions(intrinsics.get()) &&
+           add_math(math.get()) && add_methods(module) &&
            (intrinsics_table = Py_NewRef(intrinsics.get())) != nullptr &&
            PyModule_AddObjectRef(module, "intrinsics", intrinsics.get()) == 0 &&
            PyModule_AddObjectRef(module, "math", math.get()) == 0;
 }
 
 bool initialise(PyObject* module) {
-    thread_ends = PyErr_NewExceptionWithDoc("cudasim.ThreadEnds", "Ends a simulated thread whose launch is over.",
-                                            PyExc_BaseException, nullptr);
+    thread_ends = PyErr_NewExceptionWithDoc(
+        "cudasim.ThreadEnds", "Ends a simulated thread whose launch is over.", PyExc_BaseException, nullptr);
     return thread_ends != nullptr && PyModule_AddObjectRef(module, "ThreadEnds", thread_ends) == 0 &&
            PyModule_AddIntConstant(module, "most_threads", execution::most_guarded_threads) == 0 &&
            ThreadStates::initialise() && add_types(module) && add_tables(module);

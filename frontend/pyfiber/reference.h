@@ -1,5 +1,5 @@
-// What C++ needs of CPython's API in many places: owning an object, for as long as the GIL is held where it ends, and the
-// forms of functions in method tables.
+// What C++ needs of CPython's API in many places: owning an object, for as long as the GIL is held where it
+// ends, and the forms of functions in method tables.
 #pragma once
 
 #include <Python.h>

@@ -24,8 +24,8 @@ bool end_thread(SimulatedThread& thread) {
     return false;
 }
 
-/// Lets the engine have the fiber: call(handle, site) comes back when the thread may go on. False with an exception
-/// set when its launch is over by then.
+/// Lets the engine have the fiber: call(handle, site) comes back when the thread may go on. False with an
+/// exception set when its launch is over by then.
 template <typename Call>
 bool switch_away(SimulatedThread& thread, Call&& call) {
     thread.fuel = 0;
@@ -40,7 +40,8 @@ bool switch_away(SimulatedThread& thread, Call&& call) {
 }  // namespace
 
 bool give_turn() {
-    return switch_away(*current_thread, [](execution::ThreadHandle& handle, std::uint32_t site) { handle.yield(site); });
+    return switch_away(*current_thread,
+                       [](execution::ThreadHandle& handle, std::uint32_t site) { handle.yield(site); });
 }
 
 bool wait_for_block(jit::BarrierKind kind, bool value, std::int32_t& result) {

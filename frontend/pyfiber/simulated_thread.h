@@ -1,9 +1,10 @@
 // The simulated thread that Python code is running on now, and how it leaves and comes back.
 //
-//   Python code → C function (intrinsics.cpp) → leave → engine switches fibers … → come back → Python code goes on
+//   Python code → C function (intrinsics.cpp) → leave → engine switches fibers … → come back → Python code
+//   goes on
 //
-// Every function that may switch is a plain CPython function: pybind11 keeps a record per call that must not be
-// crossed by a switch.
+// Every function that may switch is a plain CPython function: pybind11 keeps a record per call that must not
+// be crossed by a switch.
 #pragma once
 
 #include <Python.h>
@@ -36,10 +37,10 @@ struct SimulatedThread {
     execution::ThreadHandle* handle = nullptr;
     KernelLaunch* launch = nullptr;
     PyThreadState* state = nullptr;
-    PyThreadState* host_state = nullptr;  ///< of the worker's own stack
+    PyThreadState* host_state = nullptr;             ///< of the worker's own stack
     std::atomic<PyThreadState*>* running = nullptr;  ///< the launch's note of whose turn it is
-    std::uint32_t fuel = 0;               ///< burnt since the thread last let others run
-    std::uint32_t endings_refused = 0;    ///< how often it went on after it was told that the launch is over
+    std::uint32_t fuel = 0;                          ///< burnt since the thread last let others run
+    std::uint32_t endings_refused = 0;  ///< how often it went on after it was told that the launch is over
     std::vector<LocalArray> local_arrays;
 
     void leave();
@@ -60,24 +61,27 @@ inline void SimulatedThread::come_back() {
     *running = state;
 }
 
-/// Something that a thread may spin on burns fuel; used up, others get a turn (E5). False with an exception set
-/// when the launch has ended meanwhile.
+/// Something that a thread may spin on burns fuel; used up, others get a turn (E5). False with an exception
+/// set when the launch has ended meanwhile.
 inline constexpr std::uint32_t fuel_per_turn = 1 << 18;
 inline constexpr std::uint32_t fuel_of_access = 1, fuel_of_atomic = 1 << 10;
 [[nodiscard]] bool give_turn();
 [[nodiscard]] inline bool burn(std::uint32_t fuel) {
-    if (current_thread == nullptr || (current_thread->fuel += fuel) < fuel_per_turn) [[likely]] return true;
+    if (current_thread == nullptr || (current_thread->fuel += fuel) < fuel_per_turn) [[likely]]
+        return true;
     return give_turn();
 }
 
 /// Waits for the block. False with an exception set when the launch has ended meanwhile.
 [[nodiscard]] bool wait_for_block(jit::BarrierKind kind, bool value, std::int32_t& result);
 
-/// Waits for the lanes of a mask; the result as in abi.h. False with an exception set when the launch has ended meanwhile.
-[[nodiscard]] bool meet_in_warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, std::uint32_t operand,
-                                std::uint64_t& result);
+/// Waits for the lanes of a mask; the result as in abi.h. False with an exception set when the launch has
+/// ended meanwhile.
+[[nodiscard]] bool meet_in_warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value,
+                                std::uint32_t operand, std::uint64_t& result);
 
-/// A float division by zero of the current thread (C3). False with ZeroDivisionError set where it is an error.
+/// A float division by zero of the current thread (C3). False with ZeroDivisionError set where it is an
+/// error.
 [[nodiscard]] bool note_float_division();
 
 /// Sets an exception that stands for a finding of this kind.

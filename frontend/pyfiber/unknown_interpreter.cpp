@@ -1,5 +1,5 @@
-// What cudasim._pyfiber is for a CPython that Python mode does not know: a module whose import says so. Kernels are
-// compiled there as everywhere. CMakeLists.txt in this folder chooses.
+// What cudasim._pyfiber is for a CPython that Python mode does not know: a module whose import says so.
+// Kernels are compiled there as everywhere. CMakeLists.txt in this folder chooses.
 #include <Python.h>
 
 PyMODINIT_FUNC PyInit__pyfiber() {
@@ -8,7 +8,9 @@ PyMODINIT_FUNC PyInit__pyfiber() {
 #else
     constexpr const char* build = "";
 #endif
-    PyErr_Format(PyExc_ImportError, "Python mode is not available on CPython %d.%d%s (it needs CPython " CUDASIM_KNOWN_PYTHONS ")",
+    PyErr_Format(PyExc_ImportError,
+                 "Python mode is not available on CPython %d.%d%s (it needs CPython " CUDASIM_KNOWN_PYTHONS
+                 ")",
                  PY_MAJOR_VERSION, PY_MINOR_VERSION, build);
     return nullptr;
 }

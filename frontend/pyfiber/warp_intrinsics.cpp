@@ -1,4 +1,5 @@
-// Operations of a warp. Values travel in words of 32 bits, as in compiled kernels: one of 64 bits takes two shuffles.
+// Operations of a warp. Values travel in words of 32 bits, as in compiled kernels: one of 64 bits takes two
+// shuffles.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -32,7 +33,9 @@ bool whole_number(PyObject* object, const char* what, std::uint32_t& bits) {
     return true;
 }
 
-bool mask_of(PyObject* object, std::uint32_t& mask) { return whole_number(object, "the mask of a warp operation", mask); }
+bool mask_of(PyObject* object, std::uint32_t& mask) {
+    return whole_number(object, "the mask of a warp operation", mask);
+}
 
 /// The number's own bits, as many as its type has; what is narrower than a word is extended.
 bool bits_of(PyObject* object, Number& number, std::uint64_t& bits) {
@@ -75,30 +78,38 @@ PyObject* from_bits(Element type, std::uint64_t bits) {
 
 /// Puts keyword arguments to their places. False with an exception set.
 template <std::size_t size>
-bool bind_arguments(PyObject* const* given, Py_ssize_t positional, PyObject* keywords, const std::array<const char*, size>& names,
-          std::array<PyObject*, size>& arguments) {
+bool bind_arguments(PyObject* const* given, Py_ssize_t positional, PyObject* keywords,
+                    const std::array<const char*, size>& names, std::array<PyObject*, size>& arguments) {
     arguments.fill(nullptr);
     const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-    for (Py_ssize_t i = 0; i < positional && i < static_cast<Py_ssize_t>(size); ++i) arguments[static_cast<std::size_t>(i)] = given[i];
+    for (Py_ssize_t i = 0; i < positional && i < static_cast<Py_ssize_t>(size); ++i)
+        arguments[static_cast<std::size_t>(i)] = given[i];
     for (Py_ssize_t i = 0; i < named; ++i) {
         const auto name = std::ranges::find_if(names, [&](const char* known) {
             return PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), known) == 0;
         });
-        PyObject** place = name == names.end() ? nullptr : &arguments[static_cast<std::size_t>(name - names.begin())];
+        PyObject** place =
+            name == names.end() ? nullptr : &arguments[static_cast<std::size_t>(name - names.begin())];
         if (place == nullptr || *place != nullptr) {
-            PyErr_Format(PyExc_TypeError, "a warp operation does not take %R, or takes it once", PyTuple_GET_ITEM(keywords, i));
+            PyErr_Format(PyExc_TypeError, "a warp operation does not take %R, or takes it once",
+                         PyTuple_GET_ITEM(keywords, i));
             return false;
         }
         *place = given[positional + i];
     }
-    if (positional <= static_cast<Py_ssize_t>(size) && std::ranges::find(arguments, nullptr) == arguments.end()) return true;
-    PyErr_Format(PyExc_TypeError, "a warp operation takes %zu arguments; %zd were given", size, positional + named);
+    if (positional <= static_cast<Py_ssize_t>(size) &&
+        std::ranges::find(arguments, nullptr) == arguments.end())
+        return true;
+    PyErr_Format(PyExc_TypeError, "a warp operation takes %zu arguments; %zd were given", size,
+                 positional + named);
     return false;
 }
 
 template <WarpKind kind>
 PyObject* shuffle(PyObject*, PyObject* const* given, Py_ssize_t positional, PyObject* keywords) {
-    constexpr const char* lane_name = kind == WarpKind::shuffle_index ? "src_lane" : kind == WarpKind::shuffle_xor ? "lane_mask" : "delta";
+    constexpr const char* lane_name = kind == WarpKind::shuffle_index ? "src_lane"
+                                      : kind == WarpKind::shuffle_xor ? "lane_mask"
+                                                                      : "delta";
     std::array<PyObject*, 3> arguments;
     if (require_thread("a warp operation") == nullptr ||
         !bind_arguments(given, positional, keywords, std::array{"mask", "value", lane_name}, arguments))
@@ -109,7 +120,8 @@ PyObject* shuffle(PyObject*, PyObject* const* given, Py_ssize_t positional, PyOb
     if (!mask_of(arguments[0], mask) || !bits_of(arguments[1], number, bits) ||
         !whole_number(arguments[2], "the lane of a shuffle", lane))
         return nullptr;
-    const bool known = number.type == Element::int32 || number.type == Element::int64 || is_float(number.type);
+    const bool known =
+        number.type == Element::int32 || number.type == Element::int64 || is_float(number.type);
     if (!known) {
         PyErr_SetString(PyExc_TypeError, "shuffles exchange int32, int64, float32 and float64");
         return nullptr;
@@ -137,8 +149,8 @@ PyObject* match(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     std::uint32_t mask = 0;
     Number number;
     std::uint64_t bits = 0, result = 0;
-    if (!takes(count, 2, "(mask, value)") || !mask_of(arguments[0], mask) || !bits_of(arguments[1], number, bits) ||
-        !meet_in_warp(kind, mask, bits, 0, result))
+    if (!takes(count, 2, "(mask, value)") || !mask_of(arguments[0], mask) ||
+        !bits_of(arguments[1], number, bits) || !meet_in_warp(kind, mask, bits, 0, result))
         return nullptr;
     PyObject* lanes = make_integer(Element::int32, static_cast<std::int32_t>(result));
     if (kind == WarpKind::match_any || lanes == nullptr) return lanes;
@@ -149,13 +161,16 @@ PyObject* syncwarp(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     std::uint32_t mask = whole_warp;
     std::uint64_t result = 0;
     if (count > 0 && (!takes(count, 1, "(mask)") || !mask_of(arguments[0], mask))) return nullptr;
-    if (require_thread("cuda.syncwarp()") == nullptr || !meet_in_warp(WarpKind::sync, mask, 0, 0, result)) return nullptr;
+    if (require_thread("cuda.syncwarp()") == nullptr || !meet_in_warp(WarpKind::sync, mask, 0, 0, result))
+        return nullptr;
     Py_RETURN_NONE;
 }
 
 PyObject* activemask(PyObject*, PyObject*) {
     std::uint64_t result = 0;
-    if (require_thread("cuda.activemask()") == nullptr || !meet_in_warp(WarpKind::active, whole_warp, 0, 0, result)) return nullptr;
+    if (require_thread("cuda.activemask()") == nullptr ||
+        !meet_in_warp(WarpKind::active, whole_warp, 0, 0, result))
+        return nullptr;
     return make_integer(Element::uint32, static_cast<std::int64_t>(result & 0xFFFFFFFF));
 }
 
@@ -165,23 +180,26 @@ PyObject* lanemask_lt(PyObject*, PyObject*) {
     return make_integer(Element::uint32, (std::int64_t{1} << thread->handle->thread() % jit::warp_size) - 1);
 }
 
-PyMethodDef functions[] = {{"syncwarp", fast(&syncwarp), METH_FASTCALL, nullptr},
-                           {"all_sync", fast(&vote<WarpKind::all>), METH_FASTCALL, nullptr},
-                           {"any_sync", fast(&vote<WarpKind::any>), METH_FASTCALL, nullptr},
-                           {"eq_sync", fast(&vote<WarpKind::uniform>), METH_FASTCALL, nullptr},
-                           {"ballot_sync", fast(&vote<WarpKind::ballot>), METH_FASTCALL, nullptr},
-                           {"shfl_sync", fast(&shuffle<WarpKind::shuffle_index>), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                           {"shfl_up_sync", fast(&shuffle<WarpKind::shuffle_up>), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                           {"shfl_down_sync", fast(&shuffle<WarpKind::shuffle_down>), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                           {"shfl_xor_sync", fast(&shuffle<WarpKind::shuffle_xor>), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                           {"match_any_sync", fast(&match<WarpKind::match_any>), METH_FASTCALL, nullptr},
-                           {"match_all_sync", fast(&match<WarpKind::match_all>), METH_FASTCALL, nullptr},
-                           {"activemask", &activemask, METH_NOARGS, nullptr},
-                           {"lanemask_lt", &lanemask_lt, METH_NOARGS, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"syncwarp", fast(&syncwarp), METH_FASTCALL, nullptr},
+    {"all_sync", fast(&vote<WarpKind::all>), METH_FASTCALL, nullptr},
+    {"any_sync", fast(&vote<WarpKind::any>), METH_FASTCALL, nullptr},
+    {"eq_sync", fast(&vote<WarpKind::uniform>), METH_FASTCALL, nullptr},
+    {"ballot_sync", fast(&vote<WarpKind::ballot>), METH_FASTCALL, nullptr},
+    {"shfl_sync", fast(&shuffle<WarpKind::shuffle_index>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"shfl_up_sync", fast(&shuffle<WarpKind::shuffle_up>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"shfl_down_sync", fast(&shuffle<WarpKind::shuffle_down>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"shfl_xor_sync", fast(&shuffle<WarpKind::shuffle_xor>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"match_any_sync", fast(&match<WarpKind::match_any>), METH_FASTCALL, nullptr},
+    {"match_all_sync", fast(&match<WarpKind::match_all>), METH_FASTCALL, nullptr},
+    {"activemask", &activemask, METH_NOARGS, nullptr},
+    {"lanemask_lt", &lanemask_lt, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-bool add_warp_intrinsics(PyObject* table) { return add_functions(table, "cuda.", functions); }
+bool add_warp_intrinsics(PyObject* table) {
+    return add_functions(table, "cuda.", functions);
+}
 
 }  // namespace cudasim::pyfiber

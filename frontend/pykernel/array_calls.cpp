@@ -42,14 +42,15 @@ TypeRef type_reshape(const CallTyping& call) {
     return call.types().array_like(a, a->element(), static_cast<unsigned>(extents.size()), layout);
 }
 
-/// Strides of a column-major array with other extents. Two of its axes never merge without a copy, so each axis has
-/// to be a product of new ones; from the last axis to the first, axes of extent 1 aside.
+/// Strides of a column-major array with other extents. Two of its axes never merge without a copy, so each
+/// axis has to be a product of new ones; from the last axis to the first, axes of extent 1 aside.
 Parts column_major_strides(CallEmission& call, const Emitted& array, const Parts& extents) {
     FunctionEmitter& e = call.emitter;
     auto& builder = e.builder;
     const unsigned n = array.type->dimensions;
     llvm::Value* axis = e.int64(n);  // the old axis that is being used up; those from it on are
-    llvm::Value *rest = e.int64(1), *stride = e.int64(static_cast<std::int64_t>(array.type->element()->bytes()));
+    llvm::Value *rest = e.int64(1),
+                *stride = e.int64(static_cast<std::int64_t>(array.type->element()->bytes()));
     llvm::Value* fits = builder.getTrue();
     Parts strides(extents.size());
     for (std::size_t i = extents.size(); i-- > 0;) {
@@ -66,7 +67,8 @@ Parts column_major_strides(CallEmission& call, const Emitted& array, const Parts
                 stride = builder.CreateSelect(here, array.parts[1 + n + old], stride);
             }
         }
-        llvm::Value* divisor = builder.CreateSelect(builder.CreateICmpEQ(extents[i], e.int64(0)), e.int64(1), extents[i]);
+        llvm::Value* divisor =
+            builder.CreateSelect(builder.CreateICmpEQ(extents[i], e.int64(0)), e.int64(1), extents[i]);
         strides[i] = stride;
         fits = builder.CreateAnd(fits, builder.CreateICmpEQ(builder.CreateURem(rest, divisor), e.int64(0)));
         rest = builder.CreateUDiv(rest, divisor);

@@ -30,7 +30,8 @@ bool can_assign(const Instruction& in, TypeRef target, TypeRef value) {
                           in.location);
     }
     return value->is(TypeKind::tuple) && target->dimensions == 1 && target->element()->is_scalar() &&
-           std::ranges::all_of(value->elements, [&](TypeRef one) { return fits_element(target->element(), one); });
+           std::ranges::all_of(value->elements,
+                               [&](TypeRef one) { return fits_element(target->element(), one); });
 }
 
 void check_set_field(TypeTable& types, const Instruction& in, TypeRef record, const RecordField& field,
@@ -42,8 +43,8 @@ void check_set_field(TypeTable& types, const Instruction& in, TypeRef record, co
                                                         value->element() == target->element()
                                                   : fits_element(target, value);
     if (!fits) {
-        refuse_typing("Cannot convert " + value->name + " to " + field.type_name + ", the type of the field '" +
-                          field.name + "'",
+        refuse_typing("Cannot convert " + value->name + " to " + field.type_name +
+                          ", the type of the field '" + field.name + "'",
                       in.location);
     }
 }
@@ -56,29 +57,35 @@ void check_set_attribute(TypeTable& types, const Instruction& in, TypeRef object
     check_set_field(types, in, object, *named_field(object, in.text, in.location), value);
 }
 
-void check_set_item(TypeTable& types, const Instruction& in, TypeRef container, TypeRef index, TypeRef value) {
+void check_set_item(TypeTable& types, const Instruction& in, TypeRef container, TypeRef index,
+                    TypeRef value) {
     if (container->is(TypeKind::record)) {
         if (const RecordField* field = indexed_field(container, index, in.location))
             return check_set_field(types, in, container, *field, value);
     }
     const TypeRef array = container->is(TypeKind::flat) ? container->element() : container;
-    if (container->is(TypeKind::pointer) && can_assign(in, item_type(types, container, index, in.location), value)) return;
+    if (container->is(TypeKind::pointer) &&
+        can_assign(in, item_type(types, container, index, in.location), value))
+        return;
     if (!array->is(TypeKind::array)) {
-        refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
-                                 in.location, "elements of " + container->name + " cannot be assigned to");
+        refuse_no_implementation("<built-in function setitem>", "setitem",
+                                 {container->name, index->name, value->name}, in.location,
+                                 "elements of " + container->name + " cannot be assigned to");
     }
     if (array->read_only) {
-        refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")", in.location);
+        refuse_typing("Cannot assign to an element of a constant array (" + container->name + ")",
+                      in.location);
     }
     if (container->is(TypeKind::array) && index->is(TypeKind::array) && index->dimensions == 1 &&
         index->element()->is_integral() && array->dimensions > 0 && fits_element(array->element(), value)) {
         return;  // every element, or row, that the index names
     }
-    const TypeRef target = container->is(TypeKind::flat) ? item_type(types, container, index, in.location)
-                                                         : indexed_array(types, container, index, in.location);
+    const TypeRef target = container->is(TypeKind::flat)
+                               ? item_type(types, container, index, in.location)
+                               : indexed_array(types, container, index, in.location);
     if (!can_assign(in, target, value)) {
-        refuse_no_implementation("<built-in function setitem>", "setitem", {container->name, index->name, value->name},
-                                 in.location,
+        refuse_no_implementation("<built-in function setitem>", "setitem",
+                                 {container->name, index->name, value->name}, in.location,
                                  "Cannot convert " + value->name + " to " + array->element()->name +
                                      ", the type of the array's elements");
     }

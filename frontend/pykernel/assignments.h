@@ -1,4 +1,5 @@
-// What `a[i] = x` and `record.field = x` may assign: Numba's rules. emit_views.cpp and emit_records.cpp do it.
+// What `a[i] = x` and `record.field = x` may assign: Numba's rules. emit_views.cpp and emit_records.cpp do
+// it.
 #pragma once
 
 #include "frontend/pykernel/flow_graph.h"

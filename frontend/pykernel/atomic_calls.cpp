@@ -45,11 +45,13 @@ TypeRef check_target(const CallTyping& call, TypeRef array, TypeRef index) {
     }
     if (index && array->dimensions == 1 && index->is(TypeKind::tuple))
         call.refuse("the index of an array with one axis is a number, not " + index->name);
-    const TypeRef element = index ? item_type(call.types(), array, as_index(call.types(), index), call.call.location)
-                                  : array->element();
+    const TypeRef element =
+        index ? item_type(call.types(), array, as_index(call.types(), index), call.call.location)
+              : array->element();
     if (element->is(TypeKind::array)) call.refuse("the index must name one element of " + array->name);
     if (element->is(TypeKind::complex)) call.no_match();  // no GPU has them
-    if (!element->is_real()) call.refuse("there is no such atomic operation on elements of type " + element->name);
+    if (!element->is_real())
+        call.refuse("there is no such atomic operation on elements of type " + element->name);
     if (!element->is_number() || !has_element(operation_name(call.callable.name), element)) {
         call.refuse("there is no such atomic operation on elements of type " + element->name);
     }
@@ -89,8 +91,8 @@ Operation operation(std::string_view name, TypeRef element) {
     return Operation::Xchg;
 }
 
-/// Whether the float at `old` is to be replaced by `value`. A NaN never is written, as on Numba's CUDA target; an
-/// element that is NaN stays with max and min, and gives way with nanmax and nanmin.
+/// Whether the float at `old` is to be replaced by `value`. A NaN never is written, as on Numba's CUDA
+/// target; an element that is NaN stays with max and min, and gives way with nanmax and nanmin.
 llvm::Value* must_replace(FunctionEmitter& e, std::string_view name, llvm::Value* old, llvm::Value* value) {
     Builder& b = e.builder;
     const bool want_max = name.ends_with("max");
@@ -131,7 +133,8 @@ llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Val
 
 llvm::Value* place_of(FunctionEmitter& e, const Emitted& array, const Emitted& index) {
     if (!index.type->is(TypeKind::tuple))
-        return e.element_address(array, index.type->is(TypeKind::integer) ? index : e.convert(index, e.types().int64));
+        return e.element_address(
+            array, index.type->is(TypeKind::integer) ? index : e.convert(index, e.types().int64));
     Emitted indices{as_index(e.types(), index.type), {}};
     for (std::size_t i = 0; i < index.type->elements.size(); ++i) {
         const Emitted element = e.element_of(index, i);
@@ -156,8 +159,8 @@ Emitted emit_update(CallEmission& call) {
     return e.number(update, element);
 }
 
-Emitted swap(FunctionEmitter& e, llvm::Value* place, TypeRef array, const Emitted& expected, const Emitted& desired,
-             TypeRef element) {
+Emitted swap(FunctionEmitter& e, llvm::Value* place, TypeRef array, const Emitted& expected,
+             const Emitted& desired, TypeRef element) {
     auto* exchange = e.builder.CreateAtomicCmpXchg(place, e.convert(expected, element).value(),
                                                    e.convert(desired, element).value(),
                                                    llvm::MaybeAlign(element->bits / 8), relaxed, relaxed);

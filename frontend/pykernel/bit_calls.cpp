@@ -57,8 +57,8 @@ Emitted emit_brev(CallEmission& call) {
 
 TypeRef type_selp(const CallTyping& call) {
     const TypeRef type = call.types().without_literal(call[1]);
-    const bool wide_number = type->is_number() && type->bits >= 16 && type != call.types().uint16 &&
-                             type != call.types().float16;
+    const bool wide_number =
+        type->is_number() && type->bits >= 16 && type != call.types().uint16 && type != call.types().float16;
     if (!call[0]->is_number() || !wide_number || type != call.types().without_literal(call[2]))
         call.no_match();
     return type;

@@ -79,8 +79,8 @@ Emitted emit_conversion(CallEmission& call) {
     return e.convert(call[0], to);
 }
 
-/// complex(x), complex(x, y): of float32 alone a complex64. Facts about Numba: complex(z) is always a complex128,
-/// and complex(True) is refused.
+/// complex(x), complex(x, y): of float32 alone a complex64. Facts about Numba: complex(z) is always a
+/// complex128, and complex(True) is refused.
 TypeRef type_complex(const CallTyping& call) {
     const TypeTable& t = call.types();
     if (!call[0]) call.refuse("needs at least one number");

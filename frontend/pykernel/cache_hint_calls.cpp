@@ -1,6 +1,6 @@
-// Loads and stores with cache hints: cuda.ldca, ldcg, ldcs, ldlu, ldcv, stcg, stcs, stwb, stwt. Accesses like any other
-// to the simulator; for PTX they carry their hint as metadata "cudasim.cache", which gpu_backend turns into
-// ld.global.ca and its kind (PTX ISA, "Cache Operators").
+// Loads and stores with cache hints: cuda.ldca, ldcg, ldcs, ldlu, ldcv, stcg, stcs, stwb, stwt. Accesses like
+// any other to the simulator; for PTX they carry their hint as metadata "cudasim.cache", which gpu_backend
+// turns into ld.global.ca and its kind (PTX ISA, "Cache Operators").
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
@@ -35,7 +35,8 @@ void check_index(const CallTyping& call, TypeRef array, TypeRef index) {
 TypeRef check_access(const CallTyping& call) {
     const TypeRef array = call[0];
     const std::string name = instruction(call.callable);
-    if (!array->is(TypeKind::array)) call.refuse(name + " operates on arrays or pointers. Got type " + array->name);
+    if (!array->is(TypeKind::array))
+        call.refuse(name + " operates on arrays or pointers. Got type " + array->name);
     check_index(call, array, call[1]);
     const TypeRef element = array->element();
     if (!element->is(TypeKind::integer) && !element->is(TypeKind::floating))
@@ -67,7 +68,8 @@ Emitted emit_load(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef element = call.call.type;
     llvm::Value* place = e.element_address(call[0], call[1]);
-    auto* load = e.builder.CreateAlignedLoad(e.module.memory_type(element), place, llvm::Align(element->bits / 8));
+    auto* load =
+        e.builder.CreateAlignedLoad(e.module.memory_type(element), place, llvm::Align(element->bits / 8));
     load->setVolatile(call.callable.name == "cuda.ldcv" || call.callable.name == "cuda.ldcg");
     e.checked(load, call[0].type);
     mark(e, load, call.callable);
@@ -86,10 +88,14 @@ Emitted emit_store(CallEmission& call) {
 }
 
 constexpr Callable rows[] = {
-    {"cuda.ldca", "array i", type_load, emit_load},         {"cuda.ldcg", "array i", type_load, emit_load},
-    {"cuda.ldcs", "array i", type_load, emit_load},         {"cuda.ldlu", "array i", type_load, emit_load},
-    {"cuda.ldcv", "array i", type_load, emit_load},         {"cuda.stcg", "array i value", type_store, emit_store},
-    {"cuda.stcs", "array i value", type_store, emit_store}, {"cuda.stwb", "array i value", type_store, emit_store},
+    {"cuda.ldca", "array i", type_load, emit_load},
+    {"cuda.ldcg", "array i", type_load, emit_load},
+    {"cuda.ldcs", "array i", type_load, emit_load},
+    {"cuda.ldlu", "array i", type_load, emit_load},
+    {"cuda.ldcv", "array i", type_load, emit_load},
+    {"cuda.stcg", "array i value", type_store, emit_store},
+    {"cuda.stcs", "array i value", type_store, emit_store},
+    {"cuda.stwb", "array i value", type_store, emit_store},
     {"cuda.stwt", "array i value", type_store, emit_store},
 };
 

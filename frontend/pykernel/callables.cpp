@@ -1,10 +1,10 @@
 // Looks up rows and binds arguments to their parameters.
 #include "frontend/pykernel/callables.h"
 
-#include "frontend/pykernel/group_calls.h"
-
 #include <algorithm>
 #include <unordered_map>
+
+#include "frontend/pykernel/group_calls.h"
 
 namespace cudasim::pykernel {
 
@@ -12,10 +12,12 @@ const Callable* find_callable(std::string_view name) {
     static const auto table = [] {
         std::unordered_map<std::string_view, const Callable*> rows;
         for (auto family :
-             {builtin_callables(), sequence_callables(), math_callables(), libdevice_callables(), cuda_callables(), warp_callables(), group_callables(), bit_callables(),
-              memory_callables(), atomic_callables(), array_callables(), reduction_callables(),
-              ufunc_callables(), number_callables(), operator_callables(), iteration_callables(), print_callables(),
-              vector_callables(), cache_hint_callables(), half_callables(), foreign_callables()}) {
+             {builtin_callables(), sequence_callables(), math_callables(),       libdevice_callables(),
+              cuda_callables(),    warp_callables(),     group_callables(),      bit_callables(),
+              memory_callables(),  atomic_callables(),   array_callables(),      reduction_callables(),
+              ufunc_callables(),   number_callables(),   operator_callables(),   iteration_callables(),
+              print_callables(),   vector_callables(),   cache_hint_callables(), half_callables(),
+              foreign_callables()}) {
             for (const Callable& row : family) rows.emplace(row.name, &row);
         }
         return rows;
@@ -80,8 +82,9 @@ std::vector<std::uint32_t> bind_fields(const Instruction& call, const std::vecto
     const std::size_t positional = given - call.keywords.size();
     std::vector<std::uint32_t> operands(names.size(), nothing);
     if (positional > names.size())
-        refuse_typing("too many positional arguments: the named tuple has " + std::to_string(names.size()) + " fields",
-                      call.location);
+        refuse_typing(
+            "too many positional arguments: the named tuple has " + std::to_string(names.size()) + " fields",
+            call.location);
     for (std::size_t i = 0; i < positional; ++i) operands[i] = static_cast<std::uint32_t>(i + 1);
     for (std::size_t k = 0; k < call.keywords.size(); ++k) {
         const auto field = std::ranges::find(names, call.keywords[k]);

@@ -1,8 +1,8 @@
 // The functions that kernels may call: each a row with its typing rule beside its code generation.
-// Rows live with their family: builtin_calls.cpp, sequence_calls.cpp, math_calls.cpp, libdevice_calls.cpp, cuda_calls.cpp,
-// warp_calls.cpp, bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp, reduction_calls.cpp, ufunc_calls.cpp
-// (on arrays: ufunc_arrays.h), number_calls.cpp, operator_calls.cpp, iteration_calls.cpp, print_calls.cpp, vector_calls.cpp,
-// cache_hint_calls.cpp.
+// Rows live with their family: builtin_calls.cpp, sequence_calls.cpp, math_calls.cpp, libdevice_calls.cpp,
+// cuda_calls.cpp, warp_calls.cpp, bit_calls.cpp, memory_calls.cpp, atomic_calls.cpp, array_calls.cpp,
+// reduction_calls.cpp, ufunc_calls.cpp (on arrays: ufunc_arrays.h), number_calls.cpp, operator_calls.cpp,
+// iteration_calls.cpp, print_calls.cpp, vector_calls.cpp, cache_hint_calls.cpp.
 #pragma once
 
 #include <span>
@@ -54,7 +54,8 @@ struct Callable {
 };
 
 /// Operand number of the call of a named tuple's class for each field. @throws SourceError
-[[nodiscard]] std::vector<std::uint32_t> bind_fields(const Instruction& call, const std::vector<std::string>& names);
+[[nodiscard]] std::vector<std::uint32_t> bind_fields(const Instruction& call,
+                                                     const std::vector<std::string>& names);
 
 /// The type of the elements that a dtype argument names: a type, or NumPy's name of one. @throws SourceError
 [[nodiscard]] TypeRef data_type(const CallTyping& call, TypeRef argument);

@@ -84,9 +84,10 @@ std::set<Note> notes(const Program& program) {
                 callee->global->text != "reversed") {
                 continue;
             }
-            result.insert({"reversed() runs here but not on a GPU: Numba's CUDA target refuses it (Untyped global name "
-                           "'reversed'); write range(n - 1, -1, -1), or a[::-1]",
-                           graph.source->file, in.location.line});
+            result.insert(
+                {"reversed() runs here but not on a GPU: Numba's CUDA target refuses it (Untyped global name "
+                 "'reversed'); write range(n - 1, -1, -1), or a[::-1]",
+                 graph.source->file, in.location.line});
         }
     }
     return result;

@@ -1,5 +1,5 @@
-// Conditions that are known before typing: of literals and of names outside the function. Numba prunes their branches
-// too, so what stands on the other side is neither typed nor compiled.
+// Conditions that are known before typing: of literals and of names outside the function. Numba prunes their
+// branches too, so what stands on the other side is neither typed nor compiled.
 #include <limits>
 
 #include "frontend/pykernel/flow_graph_builder.h"
@@ -53,7 +53,8 @@ std::optional<bool> compared(Operator op, const Value& a, const Value& b) {
 }
 
 bool is_number(const GlobalValue& value) {
-    return value.kind == GlobalKind::integer || value.kind == GlobalKind::boolean || value.kind == GlobalKind::real;
+    return value.kind == GlobalKind::integer || value.kind == GlobalKind::boolean ||
+           value.kind == GlobalKind::real;
 }
 
 std::optional<bool> truth_of(const GlobalValue& value) {
@@ -84,7 +85,8 @@ std::optional<bool> comparison(Operator op, const GlobalValue& left, const Globa
         return same == (op == Operator::is);
     }
     if (is_number(left) && is_number(right)) return compared(op, exact(left), exact(right));
-    if (left.kind == GlobalKind::text && right.kind == GlobalKind::text) return compared(op, left.text, right.text);
+    if (left.kind == GlobalKind::text && right.kind == GlobalKind::text)
+        return compared(op, left.text, right.text);
     return std::nullopt;
 }
 
@@ -93,7 +95,8 @@ std::optional<bool> comparison(Operator op, const GlobalValue& left, const Globa
 /// As constant_value(), or a text, a tuple or None.
 const GlobalValue* FlowGraphBuilder::constant_operand(const Expression& syntax, GlobalValue& storage) const {
     if (syntax.kind == ExpressionKind::none || syntax.kind == ExpressionKind::text) {
-        storage = {.kind = syntax.kind == ExpressionKind::none ? GlobalKind::none : GlobalKind::text, .text = syntax.text};
+        storage = {.kind = syntax.kind == ExpressionKind::none ? GlobalKind::none : GlobalKind::text,
+                   .text = syntax.text};
         return &storage;
     }
     if (const GlobalValue* number = constant_value(syntax, storage)) return number;
@@ -111,7 +114,8 @@ std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) c
         case ExpressionKind::logical_and:
         case ExpressionKind::logical_or: {
             const bool is_and = syntax.kind == ExpressionKind::logical_and;
-            for (const Expression& operand : syntax.operands) {  // those before the deciding one must not be skipped
+            for (const Expression& operand :
+                 syntax.operands) {  // those before the deciding one must not be skipped
                 const auto truth = constant_truth(operand);
                 if (!truth || *truth != is_and) return truth;
             }
@@ -122,7 +126,8 @@ std::optional<bool> FlowGraphBuilder::constant_truth(const Expression& syntax) c
             const GlobalValue* left = constant_operand(syntax.operands[0], storage[0]);
             for (std::size_t i = 0; i < syntax.operators.size(); ++i) {
                 const GlobalValue* right = constant_operand(syntax.operands[i + 1], storage[(i + 1) % 2]);
-                const auto truth = left && right ? comparison(syntax.operators[i], *left, *right) : std::nullopt;
+                const auto truth =
+                    left && right ? comparison(syntax.operators[i], *left, *right) : std::nullopt;
                 if (!truth || !*truth) return truth;
                 left = right;
             }

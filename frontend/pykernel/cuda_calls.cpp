@@ -15,7 +15,8 @@ TypeRef type_grid(const CallTyping& call) {
     if (!n->is(TypeKind::integer) || !n->literal || *n->literal < 1 || *n->literal > 3) {
         const std::string reason = "argument can only be 1, 2, 3, known when the kernel is compiled";
         if (!n->literal) call.no_match("RequireLiteralValue: " + reason);
-        throw SourceError(ErrorClass::value, std::string(call.callable.name) + ": " + reason, call.call.location);
+        throw SourceError(ErrorClass::value, std::string(call.callable.name) + ": " + reason,
+                          call.call.location);
     }
     const TypeRef index = call.types().int64;
     if (*n->literal == 1) return index;
@@ -67,7 +68,9 @@ Emitted emit_syncthreads(CallEmission& call) {
 
 TypeRef type_sync_predicate(const CallTyping& call) {
     if (call[0]->is(TypeKind::boolean))
-        call.refuse("the predicate has to be an integer for Numba's CUDA target: write int32(...) around the condition");
+        call.refuse(
+            "the predicate has to be an integer for Numba's CUDA target: write int32(...) around the "
+            "condition");
     if (!call[0]->is(TypeKind::integer)) call.no_match();
     return call.types().int32;
 }

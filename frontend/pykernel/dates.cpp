@@ -16,8 +16,9 @@ struct Unit {
 };
 
 // From coarse to fine. A month has no fixed number of weeks, so years and months are a group of their own.
-constexpr Unit units[] = {{"Y", 12}, {"M", 0},     {"W", 7},     {"D", 24},    {"h", 60},    {"m", 60}, {"s", 1000},
-                          {"ms", 1000}, {"us", 1000}, {"ns", 1000}, {"ps", 1000}, {"fs", 1000}, {"as", 0}, {"", 0}};
+constexpr Unit units[] = {{"Y", 12},    {"M", 0},     {"W", 7},     {"D", 24},    {"h", 60},
+                          {"m", 60},    {"s", 1000},  {"ms", 1000}, {"us", 1000}, {"ns", 1000},
+                          {"ps", 1000}, {"fs", 1000}, {"as", 0},    {"", 0}};
 constexpr int months = 1, weeks = 2, days = 3, bare = static_cast<int>(std::size(units)) - 1;
 
 int rank_of(std::string_view unit) {
@@ -59,7 +60,8 @@ TypeRef sum_type(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
     if (is_duration(left) && is_duration(right))
         return in_unit(types, TypeKind::duration, common_unit(a, b, false));
     if (is_moment(left) && is_moment(right)) {
-        return op == Operator::subtract ? in_unit(types, TypeKind::duration, common_unit(a, b, true)) : nullptr;
+        return op == Operator::subtract ? in_unit(types, TypeKind::duration, common_unit(a, b, true))
+                                        : nullptr;
     }
     if (is_duration(left) && op == Operator::subtract) return nullptr;
     const int moment = is_moment(left) ? a : b, duration = is_moment(left) ? b : a;
@@ -68,16 +70,18 @@ TypeRef sum_type(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
     return defined ? in_unit(types, TypeKind::moment, common_unit(moment, duration, true)) : nullptr;
 }
 
-/// Days from 1970-01-01 to the first day of a month, counted in months from 1970-01 (the proleptic Gregorian calendar
-/// repeats after 400 years of 146,097 days).
+/// Days from 1970-01-01 to the first day of a month, counted in months from 1970-01 (the proleptic Gregorian
+/// calendar repeats after 400 years of 146,097 days).
 Emitted days_of_months(FunctionEmitter& e, const Emitted& month_count) {
     const TypeRef type = e.types().int64;
     auto number = [&](std::int64_t value) { return e.number(e.int64(value), type); };
     auto compute = [&](Operator op, const Emitted& a, std::int64_t b) { return e.binary(op, a, number(b)); };
     // Years that begin in March, so that a leap day is the last day of its year.
     const Emitted shifted = compute(Operator::add, month_count, 1970 * 12 - 2);
-    const Emitted year = compute(Operator::floor_divide, shifted, 12), month = compute(Operator::modulo, shifted, 12);
-    const Emitted era = compute(Operator::floor_divide, year, 400), in_era = compute(Operator::modulo, year, 400);
+    const Emitted year = compute(Operator::floor_divide, shifted, 12),
+                  month = compute(Operator::modulo, shifted, 12);
+    const Emitted era = compute(Operator::floor_divide, year, 400),
+                  in_era = compute(Operator::modulo, year, 400);
     const Emitted day_of_year = compute(
         Operator::floor_divide, compute(Operator::add, compute(Operator::multiply, month, 153), 2), 5);
     Emitted result = e.binary(Operator::add, compute(Operator::multiply, era, 146097),
@@ -125,15 +129,19 @@ Emitted scaled(FunctionEmitter& e, Operator op, const Emitted& duration, const E
     llvm::Value* missing = is_nat(e, duration);
     if (factor.type->is(TypeKind::integer)) {
         llvm::Value* by = e.convert(factor, whole).value();
-        if (op == Operator::multiply) return unless_nat(e, missing, e.builder.CreateMul(count.value(), by), type);
+        if (op == Operator::multiply)
+            return unless_nat(e, missing, e.builder.CreateMul(count.value(), by), type);
         llvm::Value* zero = e.builder.CreateICmpEQ(by, e.int64(0));
-        llvm::Value* quotient = e.builder.CreateSDiv(count.value(), e.builder.CreateSelect(zero, e.int64(1), by));
+        llvm::Value* quotient =
+            e.builder.CreateSDiv(count.value(), e.builder.CreateSelect(zero, e.int64(1), by));
         return unless_nat(e, e.builder.CreateOr(missing, zero), quotient, type);
     }
     llvm::Value* real = e.convert(count, factor.type).value();
     llvm::Value* by = factor.value();
     if (op == Operator::multiply)
-        return unless_nat(e, missing, e.convert(e.number(e.builder.CreateFMul(real, by), factor.type), whole).value(), type);
+        return unless_nat(e, missing,
+                          e.convert(e.number(e.builder.CreateFMul(real, by), factor.type), whole).value(),
+                          type);
     llvm::Value* zero = e.builder.CreateFCmpUEQ(by, llvm::ConstantFP::get(by->getType(), 0.0));
     const Emitted quotient = e.number(e.builder.CreateFDiv(real, by), factor.type);
     return unless_nat(e, e.builder.CreateOr(missing, zero), e.convert(quotient, whole).value(), type);
@@ -173,10 +181,12 @@ Emitted emit_date_operation(FunctionEmitter& e, Operator op, const Emitted& left
     const int unit = *common_unit(rank_of(left.type), rank_of(right.type), true);
     const Emitted a = in_finer_unit(e, left, unit), b = in_finer_unit(e, right, unit);
     llvm::Value* missing = e.builder.CreateOr(is_nat(e, left), is_nat(e, right));
-    if (op == Operator::add || op == Operator::subtract) return unless_nat(e, missing, e.binary(op, a, b).value(), type);
+    if (op == Operator::add || op == Operator::subtract)
+        return unless_nat(e, missing, e.binary(op, a, b).value(), type);
     if (op == Operator::true_divide) {
         llvm::Value* quotient = e.builder.CreateFDiv(e.convert(a, type).value(), e.convert(b, type).value());
-        return e.number(e.builder.CreateSelect(missing, llvm::ConstantFP::getNaN(quotient->getType()), quotient), type);
+        return e.number(
+            e.builder.CreateSelect(missing, llvm::ConstantFP::getNaN(quotient->getType()), quotient), type);
     }
     // NaT is unequal to everything and in no order.
     llvm::Value* holds = e.binary(op, a, b).value();

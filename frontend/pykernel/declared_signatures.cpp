@@ -31,7 +31,8 @@ std::optional<int> misfit(TypeRef given, TypeRef wanted) {
         return total;
     }
     if (given->is(TypeKind::record) && wanted->is(TypeKind::record))
-        return holds_fields_of(given, wanted) ? std::optional(given->name == wanted->name ? 0 : 100) : std::nullopt;
+        return holds_fields_of(given, wanted) ? std::optional(given->name == wanted->name ? 0 : 100)
+                                              : std::nullopt;
     const Conversion step = conversion(given, wanted);
     static constexpr int weights[] = {0, 1, 100, 10000};
     return step == Conversion::none ? std::nullopt : std::optional(weights[static_cast<int>(step)]);
@@ -54,7 +55,8 @@ std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource&
         shown += ")";
         for (std::size_t i = 0; total && i < given.size(); ++i) {
             const auto one = i < wanted.size() ? misfit(given[i], wanted[i]) : std::nullopt;
-            total = one && (*one <= 1 || !source.exact_signatures) ? std::optional(*total + *one) : std::nullopt;
+            total =
+                one && (*one <= 1 || !source.exact_signatures) ? std::optional(*total + *one) : std::nullopt;
             if (one && given[i]->is(TypeKind::dim3)) wanted[i] = given[i];
             // A declared array or record may lie in any memory.
             if (one && given[i]->is(TypeKind::record))

@@ -1,9 +1,9 @@
 // Typed IR → NVVM IR.
 //
-// A value of the typed IR becomes a list of LLVM values, its parts: a real number has one, a complex one two, an array its data
-// pointer, shape and strides, a tuple the parts of its elements, a function none. Each variable and type
-// has one alloca, described to debuggers by dbg.declare; where versions of different types meet, the
-// predecessor converts into the phi's alloca. LLVM's own SSA construction (SROA) comes later.
+// A value of the typed IR becomes a list of LLVM values, its parts: a real number has one, a complex one two,
+// an array its data pointer, shape and strides, a tuple the parts of its elements, a function none. Each
+// variable and type has one alloca, described to debuggers by dbg.declare; where versions of different types
+// meet, the predecessor converts into the phi's alloca. LLVM's own SSA construction (SROA) comes later.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -111,8 +111,8 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* to_memory(llvm::Value* value, TypeRef type);
     [[nodiscard]] llvm::Value* from_memory(llvm::Value* value, TypeRef type);
 
-    /// A real number as a float64, exactly, but for large 64-bit integers: of what they lose there stays enough for roundings
-    /// to 16 bits (emit_short_floats.cpp).
+    /// A real number as a float64, exactly, but for large 64-bit integers: of what they lose there stays
+    /// enough for roundings to 16 bits (emit_short_floats.cpp).
     [[nodiscard]] llvm::Value* exact_float(const Emitted& value);
 
     // Arithmetic (emit_arithmetic.cpp).
@@ -136,7 +136,8 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* array_size(const Emitted& array);
     /// threadIdx.x and its kind: axis x, y or z.
     [[nodiscard]] llvm::Value* dim3_element(const Emitted& indices, char axis);
-    /// Marks an access that an index check has guarded, where the indices of such a container guard its memory.
+    /// Marks an access that an index check has guarded, where the indices of such a container guard its
+    /// memory.
     void checked(llvm::Instruction* access, TypeRef container);
 
     // Views (emit_views.cpp).
@@ -307,8 +308,9 @@ class FunctionEmitter {
     std::map<VariableKey, llvm::AllocaInst*> variables_;
     std::vector<char> maybe_unassigned_;     ///< by variable
     std::vector<char> unassigned_versions_;  ///< by version: reading it may find no value
-    std::map<VariableId, llvm::AllocaInst*> assigned_;  ///< of variables that are read so: whether there is a value
-    std::vector<ValueId> stored_;         ///< by version: the value, for versions that one store makes
+    std::map<VariableId, llvm::AllocaInst*>
+        assigned_;                 ///< of variables that are read so: whether there is a value
+    std::vector<ValueId> stored_;  ///< by version: the value, for versions that one store makes
     std::map<TypeRef, Iterator> iterators_;
     std::map<TypeRef, llvm::AllocaInst*> counters_;                ///< of enumerate: the next number
     std::map<TypeRef, std::vector<llvm::AllocaInst*>> zip_slots_;  ///< of a shared zip: parts of what it took

@@ -26,7 +26,9 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
         return number(op == Operator::in ? found : builder.CreateNot(found), types().boolean);
     }
     if (left.type->is(TypeKind::member) || right.type->is(TypeKind::member)) {
-        auto value = [](const Emitted& of) { return of.type->is(TypeKind::member) ? Emitted{of.type->element(), of.parts} : of; };
+        auto value = [](const Emitted& of) {
+            return of.type->is(TypeKind::member) ? Emitted{of.type->element(), of.parts} : of;
+        };
         return binary(op, value(left), value(right));
     }
     if (right.type->is(TypeKind::tuple)) {
@@ -43,7 +45,8 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
     const Signature& signature = *module.program.promotion.binary(op, left.type, right.type);
     if (signature.parameters[0]->is(TypeKind::complex)) {
         const TypeRef type = signature.parameters[0];
-        // A constant square multiplies (Numba asks for an exponent of 2 while the kernel runs, with the same result).
+        // A constant square multiplies (Numba asks for an exponent of 2 while the kernel runs, with the same
+        // result).
         const bool square = op == Operator::power && right.type->literal && *right.type->literal == 2;
         const Emitted base = convert(left, type);
         if (square) return complex_binary(Operator::multiply, base, base);
@@ -51,7 +54,8 @@ Emitted FunctionEmitter::binary(Operator op, const Emitted& left, const Emitted&
     }
     if (op == Operator::power) return power(left, right, signature);
     if (is_comparison(op)) {
-        const bool narrow = signature.parameters[0]->is(TypeKind::bfloat);  // which float32 holds, as all that converts to it
+        const bool narrow =
+            signature.parameters[0]->is(TypeKind::bfloat);  // which float32 holds, as all that converts to it
         const TypeRef type = narrow ? types().float32 : signature.parameters[0];
         return number(compare(op, convert(left, type).value(), convert(right, type).value(), type),
                       types().boolean);

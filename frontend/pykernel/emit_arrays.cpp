@@ -34,7 +34,8 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
         if (added->is_method) return {in.type, object.parts};
         Program::Called called{.sources = {0}, .arguments = {object.type}};
         module.program.resolve(added->function, called, in.location);
-        return called.linked ? call_linked(called, {&object, 1}) : call_function(*called.function, {&object, 1});
+        return called.linked ? call_linked(called, {&object, 1})
+                             : call_function(*called.function, {&object, 1});
     }
     if (object.type->is(TypeKind::dim3)) {
         return number(dim3_element(object, name[0]), in.type);
@@ -48,7 +49,8 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     if (object.type->is(TypeKind::member)) return {in.type, object.parts};
     if (const auto found = std::ranges::find(object.type->names, name); found != object.type->names.end())
         return element_of(object, static_cast<std::size_t>(found - object.type->names.begin()));
-    if (is_field(object.type, name)) return get_field(object, *named_field(object.type, name, in.location), in.type);
+    if (is_field(object.type, name))
+        return get_field(object, *named_field(object.type, name, in.location), in.type);
     if (object.type->is(TypeKind::complex)) return number(object.parts[name == "real" ? 0 : 1], in.type);
     if (object.type->is_number()) {
         if (name == "real") return convert(object, in.type);
@@ -57,10 +59,12 @@ Emitted FunctionEmitter::get_attribute(const Emitted& object, const Instruction&
     if (object.type->is(TypeKind::data_type)) return object;
     if (object.type->is(TypeKind::range) || object.type->is(TypeKind::slice))
         return number(object.parts[name == "start" ? 0 : name == "stop" ? 1 : 2], in.type);
-    if (object.type->is(TypeKind::array) && object.type->element()->is(TypeKind::complex) && (name == "real" || name == "imag")) {
+    if (object.type->is(TypeKind::array) && object.type->element()->is(TypeKind::complex) &&
+        (name == "real" || name == "imag")) {
         Emitted components{in.type, object.parts};
         llvm::Type* component = module.value_type(in.type->element());
-        if (name == "imag") components.parts[0] = builder.CreateConstInBoundsGEP1_64(component, object.parts[0], 1);
+        if (name == "imag")
+            components.parts[0] = builder.CreateConstInBoundsGEP1_64(component, object.parts[0], 1);
         return components;
     }
     const bool same_parts = in.type->is(TypeKind::flat) || name == "real";
@@ -112,16 +116,19 @@ Emitted FunctionEmitter::make_array(TypeRef type, llvm::Value* data, std::span<l
 }
 
 void FunctionEmitter::checked(llvm::Instruction* access, TypeRef container) {
-    if (container->indices_guard_memory()) access->setMetadata("cudasim.checked", llvm::MDNode::get(module.context, {}));
+    if (container->indices_guard_memory())
+        access->setMetadata("cudasim.checked", llvm::MDNode::get(module.context, {}));
 }
 
 llvm::Value* FunctionEmitter::check_index(const Emitted& index, llvm::Value* size, unsigned axis) {
     const bool is_unsigned = index.type->bits == 64 && !index.type->is_signed;
     llvm::Value* wide = convert(index, is_unsigned ? types().uint64 : types().int64).value();
-    llvm::Value* checked_index = call(is_unsigned ? "__cudasim_check_unsigned_index" : "__cudasim_check_index",
-                                      builder.getInt64Ty(), {wide, size, builder.getInt32(axis)});
+    llvm::Value* checked_index =
+        call(is_unsigned ? "__cudasim_check_unsigned_index" : "__cudasim_check_index", builder.getInt64Ty(),
+             {wide, size, builder.getInt32(axis)});
     if (llvm::isa<llvm::ConstantInt>(wide))
-        llvm::cast<llvm::Instruction>(checked_index)->setMetadata(image::meant_mark, llvm::MDNode::get(module.context, {}));
+        llvm::cast<llvm::Instruction>(checked_index)
+            ->setMetadata(image::meant_mark, llvm::MDNode::get(module.context, {}));
     return checked_index;
 }
 
@@ -148,14 +155,14 @@ llvm::Value* FunctionEmitter::address(const Emitted& array, std::span<llvm::Valu
         offset = offset ? builder.CreateAdd(offset, step) : step;
     }
     // Strides that come from outside may be anything.
-    return type->layout == 'A' || !type->indices_guard_memory() ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset)
-                               : builder.CreateInBoundsGEP(builder.getInt8Ty(), array.parts[0], offset);
+    return type->layout == 'A' || !type->indices_guard_memory()
+               ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset)
+               : builder.CreateInBoundsGEP(builder.getInt8Ty(), array.parts[0], offset);
 }
 
 llvm::Value* FunctionEmitter::element_address(const Emitted& array, const Emitted& index) {
     if (const auto indices = integer_indices(array, index)) return address(array, *indices);
-    return select(array, index, types().array_like(array.type, array.type->element(), 0, 'C'))
-        .parts[0];
+    return select(array, index, types().array_like(array.type, array.type->element(), 0, 'C')).parts[0];
 }
 
 /// The checked indices, when the index is integers only.
@@ -189,7 +196,8 @@ Emitted FunctionEmitter::get_item(const Emitted& container, const Emitted& index
     if (container.type->is(TypeKind::tuple)) return tuple_item(container, index, result);
     if (container.type->is(TypeKind::characters)) {
         llvm::Value* checked_index = check_index(index, characters_length(*this, container), 0);
-        llvm::cast<llvm::Instruction>(checked_index)->setMetadata(image::meant_mark, llvm::MDNode::get(module.context, {}));
+        llvm::cast<llvm::Instruction>(checked_index)
+            ->setMetadata(image::meant_mark, llvm::MDNode::get(module.context, {}));
         return convert(number(character_at(*this, container, checked_index), types().uint64), result);
     }
     if (container.type->is(TypeKind::flat))
@@ -218,13 +226,15 @@ void FunctionEmitter::set_item(const Emitted& container, const Emitted& index, c
         return set_field(container, *field, value);
     if (container.type->is(TypeKind::pointer)) {
         const TypeRef element = container.type->element();
-        return store_element(pointer_item(container, index), convert(value, element), element, container.type);
+        return store_element(pointer_item(container, index), convert(value, element), element,
+                             container.type);
     }
     const bool flat = container.type->is(TypeKind::flat);
     const TypeRef array = flat ? container.type->element() : container.type;
     const TypeRef target = flat ? array->element() : indexed_array(types(), array, index.type, Location{});
     if (target->is(TypeKind::array)) return assign_view(get_item(container, index, target), value);
-    // The value is converted before the index is checked, as Python evaluates it first. A record is copied from where it is.
+    // The value is converted before the index is checked, as Python evaluates it first. A record is copied
+    // from where it is.
     const Emitted converted = target->is(TypeKind::record) ? value : convert(value, target);
     store_element(flat ? flat_item(container, index) : element_address(container, index), converted, target,
                   array);

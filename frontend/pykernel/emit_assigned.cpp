@@ -1,6 +1,6 @@
-// Variables that are read where no value may have been assigned to them: Python raises UnboundLocalError there, and
-// NameError for a variable of the function around. A variable that is read so has a flag, set by every assignment and
-// tested by those reads; all other variables cost nothing.
+// Variables that are read where no value may have been assigned to them: Python raises UnboundLocalError
+// there, and NameError for a variable of the function around. A variable that is read so has a flag, set by
+// every assignment and tested by those reads; all other variables cost nothing.
 #include "frontend/pykernel/emission.h"
 
 namespace cudasim::pykernel {
@@ -42,7 +42,8 @@ void FunctionEmitter::find_unassigned() {
             const bool checked = in.opcode == Opcode::load && unassigned_versions_[in.version] &&
                                  !graph_.variables[in.variable].compiler_made;
             if (!checked || assigned_.contains(in.variable)) continue;
-            assigned_[in.variable] = entry_alloca(builder.getInt1Ty(), graph_.variables[in.variable].name + ".assigned");
+            assigned_[in.variable] =
+                entry_alloca(builder.getInt1Ty(), graph_.variables[in.variable].name + ".assigned");
         }
     }
     if (assigned_.empty()) return;
@@ -52,7 +53,8 @@ void FunctionEmitter::find_unassigned() {
 }
 
 void FunctionEmitter::note_assigned(VariableId id) {
-    if (const auto flag = assigned_.find(id); flag != assigned_.end()) builder.CreateStore(builder.getTrue(), flag->second);
+    if (const auto flag = assigned_.find(id); flag != assigned_.end())
+        builder.CreateStore(builder.getTrue(), flag->second);
 }
 
 void FunctionEmitter::check_assigned(const Instruction& load) {
@@ -61,8 +63,9 @@ void FunctionEmitter::check_assigned(const Instruction& load) {
     if (flag == assigned_.end()) return;
     const std::string name = "'" + graph_.variables[load.variable].name + "'";
     const bool old = module.program.request.old_messages;
-    std::string message = (old ? "" : "cannot access ") + std::string(load.captured ? "free" : "local") + " variable " + name +
-                          (old ? " referenced before assignment" : " where it is not associated with a value");
+    std::string message =
+        (old ? "" : "cannot access ") + std::string(load.captured ? "free" : "local") + " variable " + name +
+        (old ? " referenced before assignment" : " where it is not associated with a value");
     if (load.captured) message += " in enclosing scope";
     llvm::Value* exception =
         builder.getInt32(module.exception_index(load.captured ? "NameError" : "UnboundLocalError", message));

@@ -1,10 +1,10 @@
 // See characters.h.
-#include "frontend/pykernel/characters.h"
-
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+
+#include "frontend/pykernel/characters.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -21,8 +21,10 @@ std::string bytes_of_constant(TypeRef type) {
         const auto byte = static_cast<unsigned char>(text[i]);
         const unsigned ones = byte < 0x80 ? 0 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
         point = (byte & 0xC0) == 0x80 ? point << 6 | (byte & 0x3F) : byte & (0xFF >> (ones + (ones != 0)));
-        const bool continues = i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
-        for (unsigned shift = 0; !continues && shift < 32; shift += 8) bytes += static_cast<char>(point >> shift & 0xFF);
+        const bool continues =
+            i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
+        for (unsigned shift = 0; !continues && shift < 32; shift += 8)
+            bytes += static_cast<char>(point >> shift & 0xFF);
     }
     return bytes;
 }
@@ -35,7 +37,8 @@ std::uint64_t word_of(const std::string& bytes, std::size_t word) {
 }
 
 std::size_t words_in(TypeRef type) {
-    const std::uint64_t bytes = type->is(TypeKind::characters) ? type->bytes() : bytes_of_constant(type).size();
+    const std::uint64_t bytes =
+        type->is(TypeKind::characters) ? type->bytes() : bytes_of_constant(type).size();
     return static_cast<std::size_t>((bytes + word_bytes - 1) / word_bytes);
 }
 
@@ -45,8 +48,10 @@ Parts words(FunctionEmitter& e, const Emitted& value, std::size_t count) {
     const bool known = !value.type->is(TypeKind::characters);
     const std::string bytes = known ? bytes_of_constant(value.type) : std::string();
     for (std::size_t i = 0; i < count; ++i) {
-        if (known) result.push_back(e.builder.getInt64(word_of(bytes, i)));
-        else result.push_back(i < value.parts.size() ? value.parts[i] : e.int64(0));
+        if (known)
+            result.push_back(e.builder.getInt64(word_of(bytes, i)));
+        else
+            result.push_back(i < value.parts.size() ? value.parts[i] : e.int64(0));
     }
     return result;
 }
@@ -96,15 +101,18 @@ bool fits_characters(TypeRef element, TypeRef value) {
     return element->is(TypeKind::characters) && character_size(value) == character_size(element);
 }
 
-Emitted emit_characters_operation(FunctionEmitter& e, Operator op, const Emitted& left, const Emitted& right) {
+Emitted emit_characters_operation(FunctionEmitter& e, Operator op, const Emitted& left,
+                                  const Emitted& right) {
     const unsigned size = character_size(left.type);
-    if (size != character_size(right.type)) return {e.types().boolean, {e.builder.getInt1(op == Operator::not_equal)}};
+    if (size != character_size(right.type))
+        return {e.types().boolean, {e.builder.getInt1(op == Operator::not_equal)}};
     const std::size_t count = std::max({words_in(left.type), words_in(right.type), std::size_t{1}});
     const Parts a = words(e, left, count), b = words(e, right, count);
     const bool equality = op == Operator::equal || op == Operator::not_equal;
     // a > b is b < a, a <= b is not b < a.
     const bool swapped = op == Operator::greater || op == Operator::less_equal;
-    const bool negated = op == Operator::not_equal || op == Operator::less_equal || op == Operator::greater_equal;
+    const bool negated =
+        op == Operator::not_equal || op == Operator::less_equal || op == Operator::greater_equal;
     llvm::Value* result = e.builder.getInt1(equality);
     for (std::size_t i = count; i-- > 0;) {
         llvm::Value *x = swapped ? b[i] : a[i], *y = swapped ? a[i] : b[i];
@@ -122,7 +130,9 @@ Emitted emit_characters_operation(FunctionEmitter& e, Operator op, const Emitted
 Emitted to_characters(FunctionEmitter& e, const Emitted& value, TypeRef type) {
     Emitted result{type, words(e, value, words_in(type))};
     const unsigned left = type->bytes() % word_bytes;
-    if (left) result.parts.back() = e.builder.CreateAnd(result.parts.back(), e.builder.getInt64((std::uint64_t{1} << (8 * left)) - 1));
+    if (left)
+        result.parts.back() = e.builder.CreateAnd(result.parts.back(),
+                                                  e.builder.getInt64((std::uint64_t{1} << (8 * left)) - 1));
     return result;
 }
 
@@ -130,10 +140,12 @@ llvm::Value* characters_length(FunctionEmitter& e, const Emitted& value) {
     const unsigned size = character_size(value.type), bits = 8 * size;
     llvm::Value* length = e.int64(0);
     for (std::size_t i = 0; i < value.parts.size(); ++i) {
-        llvm::Value* zeros = e.builder.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, value.parts[i], e.builder.getFalse());
+        llvm::Value* zeros =
+            e.builder.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, value.parts[i], e.builder.getFalse());
         llvm::Value* used = e.builder.CreateSub(e.int64(64 + bits - 1), zeros);
         llvm::Value* here = e.builder.CreateLShr(used, bits == 8 ? 3 : 5);
-        llvm::Value* total = e.builder.CreateAdd(here, e.int64(static_cast<std::int64_t>(i * word_bytes / size)));
+        llvm::Value* total =
+            e.builder.CreateAdd(here, e.int64(static_cast<std::int64_t>(i * word_bytes / size)));
         length = e.builder.CreateSelect(e.builder.CreateICmpNE(value.parts[i], e.int64(0)), total, length);
     }
     return length;
@@ -157,7 +169,8 @@ Emitted load_characters(FunctionEmitter& e, llvm::Value* place, TypeRef type, Ty
         const llvm::Align alignment(container->aligned ? std::min(size, type->dimensions) : 1);
         auto* loaded = e.builder.CreateAlignedLoad(e.builder.getIntNTy(8 * size), at, alignment);
         e.checked(loaded, container);
-        llvm::Value* wide = size == word_bytes ? loaded : e.builder.CreateZExt(loaded, e.builder.getInt64Ty());
+        llvm::Value* wide =
+            size == word_bytes ? loaded : e.builder.CreateZExt(loaded, e.builder.getInt64Ty());
         if (offset % word_bytes) wide = e.builder.CreateShl(wide, 8 * (offset % word_bytes));
         llvm::Value*& word = result.parts[offset / word_bytes];
         word = offset % word_bytes ? e.builder.CreateOr(word, wide) : wide;

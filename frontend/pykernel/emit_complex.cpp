@@ -1,5 +1,5 @@
-// Complex numbers: two floats, each a part of the value (emission.h). Rules: C99 Annex G for what is infinite or
-// NaN, CPython's (Objects/complexobject.c is where Numba points too) for quotients and powers.
+// Complex numbers: two floats, each a part of the value (emission.h). Rules: C99 Annex G for what is infinite
+// or NaN, CPython's (Objects/complexobject.c is where Numba points too) for quotients and powers.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -15,7 +15,8 @@ std::string libdevice(std::string_view name, llvm::Value* value) {
 }  // namespace
 
 llvm::Value* FunctionEmitter::complex_magnitude(const Emitted& value) {
-    return call(libdevice("hypot", value.parts[0]), value.parts[0]->getType(), {value.parts[0], value.parts[1]});
+    return call(libdevice("hypot", value.parts[0]), value.parts[0]->getType(),
+                {value.parts[0], value.parts[1]});
 }
 
 /// Both of one complex type.
@@ -42,8 +43,8 @@ Emitted FunctionEmitter::complex_binary(Operator op, const Emitted& left, const 
     return number(positive ? equal : builder.CreateNot(equal), types().boolean);
 }
 
-/// Smith's method: scaled by the divisor's larger component, so that nothing overflows on the way. A zero divisor
-/// gives NaNs and is counted as one of a float's division is (C3).
+/// Smith's method: scaled by the divisor's larger component, so that nothing overflows on the way. A zero
+/// divisor gives NaNs and is counted as one of a float's division is (C3).
 Emitted FunctionEmitter::complex_quotient(const Emitted& left, const Emitted& right) {
     llvm::Value *a = left.parts[0], *b = left.parts[1], *c = right.parts[0], *d = right.parts[1];
     llvm::Value* zero = llvm::ConstantFP::get(c->getType(), 0.0);
@@ -61,8 +62,8 @@ Emitted FunctionEmitter::complex_quotient(const Emitted& left, const Emitted& ri
     return {left.type, {builder.CreateFDiv(real, divisor), builder.CreateFDiv(imaginary, divisor)}};
 }
 
-/// base ** exponent in polar form, |base|**c * e**(-d*angle) at angle*c + d*log|base|; 1 for an exponent of zero, 0 for a
-/// base of zero, and a square by multiplication, which is more exact.
+/// base ** exponent in polar form, |base|**c * e**(-d*angle) at angle*c + d*log|base|; 1 for an exponent of
+/// zero, 0 for a base of zero, and a square by multiplication, which is more exact.
 Emitted FunctionEmitter::complex_power(const Emitted& base, const Emitted& exponent) {
     llvm::Value *a = base.parts[0], *b = base.parts[1], *c = exponent.parts[0], *d = exponent.parts[1];
     llvm::Type* real = a->getType();

@@ -39,13 +39,17 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
             result = debug.createBasicType(type->name, type->bits, DW_ATE_float);
             break;
         case TypeKind::member:
-            result = debug.createTypedef(debug_type(type->element()), type->name, unit_->getFile(), 0, nullptr);
+            result =
+                debug.createTypedef(debug_type(type->element()), type->name, unit_->getFile(), 0, nullptr);
             break;
         case TypeKind::characters: {
             const std::uint64_t bits = 8 * type->dimensions;
-            auto* one = debug.createBasicType(bits == 8 ? "char" : "unichr", bits, bits == 8 ? DW_ATE_unsigned_char : DW_ATE_UTF);
-            llvm::Metadata* range = debug.getOrCreateSubrange(0, static_cast<std::int64_t>(type->bits / bits));
-            result = debug.createArrayType(type->bits, static_cast<std::uint32_t>(bits), one, debug.getOrCreateArray({range}));
+            auto* one = debug.createBasicType(bits == 8 ? "char" : "unichr", bits,
+                                              bits == 8 ? DW_ATE_unsigned_char : DW_ATE_UTF);
+            llvm::Metadata* range =
+                debug.getOrCreateSubrange(0, static_cast<std::int64_t>(type->bits / bits));
+            result = debug.createArrayType(type->bits, static_cast<std::uint32_t>(bits), one,
+                                           debug.getOrCreateArray({range}));
             break;
         }
         case TypeKind::record:
@@ -92,8 +96,9 @@ llvm::DIType* ModuleEmitter::debug_record(TypeRef record) {
         members.push_back(debug.createMemberType(unit_->getFile(), field.name, unit_->getFile(), 0, bits, 8,
                                                  8 * field.offset, llvm::DINode::FlagZero, type));
     }
-    return result = debug.createStructType(unit_->getFile(), record->name, unit_->getFile(), 0, record->bits, 8,
-                                           llvm::DINode::FlagZero, nullptr, debug.getOrCreateArray(members));
+    return result =
+               debug.createStructType(unit_->getFile(), record->name, unit_->getFile(), 0, record->bits, 8,
+                                      llvm::DINode::FlagZero, nullptr, debug.getOrCreateArray(members));
 }
 
 llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
@@ -126,8 +131,7 @@ llvm::DIType* ModuleEmitter::debug_struct(TypeRef type) {
                                      : type->is(TypeKind::vector) ? std::string(1, "xyzw"[i])
                                      : !type->names.empty()       ? type->names[i]
                                                                   : "f" + std::to_string(i);
-            add(name, debug_type(element),
-                layout.getTypeAllocSizeInBits(storage).getFixedValue(),
+            add(name, debug_type(element), layout.getTypeAllocSizeInBits(storage).getFixedValue(),
                 layout.getABITypeAlign(storage).value() * 8);
         }
     }

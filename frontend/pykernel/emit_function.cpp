@@ -3,8 +3,8 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "frontend/pykernel/callables.h"
-#include "frontend/pykernel/foreign_calls.h"
 #include "frontend/pykernel/emission.h"
+#include "frontend/pykernel/foreign_calls.h"
 #include "frontend/pykernel/subscripts.h"
 
 namespace cudasim::pykernel {
@@ -27,8 +27,8 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& module, Specialisation& speciali
     if (request.fastmath) {
         // Not nnan and ninf: they would make poison of what V2 defines.
         flags.setAllowReassoc(), flags.setAllowReciprocal(), flags.setApproxFunc(), flags.setNoSignedZeros();
-        // What NVPTX asks for before it takes approximate division and square root, and flushes denormals. The
-        // simulator drops function attributes: there they stay exact.
+        // What NVPTX asks for before it takes approximate division and square root, and flushes denormals.
+        // The simulator drops function attributes: there they stay exact.
         function->addFnAttr("unsafe-fp-math", "true");
         function->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
     }
@@ -330,7 +330,8 @@ llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result,
 
 Emitted FunctionEmitter::emit_call(const Instruction& in) {
     const TypeRef callee = values_[in.operands[0]].type;
-    if (callee->is(TypeKind::object) && callee->global->kind == GlobalKind::tuple_class) return emit_named_tuple(in);
+    if (callee->is(TypeKind::object) && callee->global->kind == GlobalKind::tuple_class)
+        return emit_named_tuple(in);
     if (in.type->is(TypeKind::exception)) return {in.type, {}};
     if (callee->is(TypeKind::data_type)) return convert(present(values_[in.operands[1]]), in.type);
     const bool method = callee->is(TypeKind::method);
@@ -339,7 +340,8 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
         return emit_function_call(in, static_cast<std::uint32_t>(callee->global->integer));
     if (!method && callee->global->kind == GlobalKind::foreign) {
         std::vector<Emitted> given;
-        for (std::size_t i = 1; i < in.operands.size(); ++i) given.push_back(present(values_[in.operands[i]]));
+        for (std::size_t i = 1; i < in.operands.size(); ++i)
+            given.push_back(present(values_[in.operands[i]]));
         return emit_foreign_call(*this, *callee->global, in, given);
     }
     const Callable& callable = *find_callable(method ? callee->name : callee->global->text);
@@ -354,7 +356,8 @@ Emitted FunctionEmitter::emit_call(const Instruction& in) {
 
 Emitted FunctionEmitter::emit_named_tuple(const Instruction& in) {
     Emitted result{in.type, {}};
-    for (std::uint32_t operand : bind_fields(in, in.type->names)) result.parts.append(values_[in.operands[operand]].parts);
+    for (std::uint32_t operand : bind_fields(in, in.type->names))
+        result.parts.append(values_[in.operands[operand]].parts);
     return result;
 }
 
@@ -366,10 +369,12 @@ Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t
     for (std::size_t i = 0; i < called.sources.size(); ++i) {
         const std::uint32_t operand = called.sources[i];
         if (operand >= Program::default_base)
-            arguments.push_back(constant(source.defaults[operand - Program::default_base], called.arguments[i]));
+            arguments.push_back(
+                constant(source.defaults[operand - Program::default_base], called.arguments[i]));
         else  // a method's own object is the callee
             arguments.push_back({called.arguments[i], values_[in.operands[operand]].parts});
-        if (operand != 0 && operand < Program::default_base) arguments.back().type = values_[in.operands[operand]].type;
+        if (operand != 0 && operand < Program::default_base)
+            arguments.back().type = values_[in.operands[operand]].type;
     }
     module.program.resolve(function, called, in.location);
     return called.linked ? call_linked(called, arguments) : call_function(*called.function, arguments);
@@ -378,7 +383,8 @@ Emitted FunctionEmitter::emit_function_call(const Instruction& in, std::uint32_t
 Emitted FunctionEmitter::call_linked(const Program::Called& called, std::span<const Emitted> arguments) {
     llvm::SmallVector<llvm::Value*> flat;
     for (std::size_t i = 0; i < called.parameters.size(); ++i)
-        for (llvm::Value* part : convert(arguments[i], called.parameters[i]).parts) flat.push_back(generic(part));
+        for (llvm::Value* part : convert(arguments[i], called.parameters[i]).parts)
+            flat.push_back(generic(part));
     llvm::SmallVector<llvm::Type*> parts;
     module.part_types(called.result, false, parts);
     llvm::Type* returned = parts.empty()       ? builder.getVoidTy()

@@ -16,7 +16,8 @@ llvm::Value* FunctionEmitter::contains(const Emitted& container, const Emitted& 
     llvm::AllocaInst* found = entry_alloca(builder.getInt8Ty(), "found");
     builder.CreateStore(builder.getInt8(0), found);
     for_each_element(container, [&](llvm::Value* place) {
-        llvm::Value* equal = binary(Operator::equal, value, load_element(place, element, container.type)).value();
+        llvm::Value* equal =
+            binary(Operator::equal, value, load_element(place, element, container.type)).value();
         llvm::Value* before = builder.CreateLoad(builder.getInt8Ty(), found);
         builder.CreateStore(builder.CreateOr(before, builder.CreateZExt(equal, builder.getInt8Ty())), found);
     });

@@ -29,7 +29,8 @@ Emitted FunctionEmitter::get_field(const Emitted& object, const RecordField& fie
         // Behind the axes of an array of records come those of the field.
         const Emitted one = make_array(result, place, shape);
         const auto inner = static_cast<std::ptrdiff_t>(shape.size());
-        const auto outer = static_cast<std::ptrdiff_t>(object.type->is(TypeKind::array) ? object.type->dimensions : 0);
+        const auto outer =
+            static_cast<std::ptrdiff_t>(object.type->is(TypeKind::array) ? object.type->dimensions : 0);
         const auto extents = object.parts.begin() + 1, fields = one.parts.begin() + 1;
         Emitted array{result, {place}};
         array.parts.append(extents, extents + outer);

@@ -34,7 +34,8 @@ Emitted FunctionEmitter::tuple_item(const Emitted& tuple, const Emitted& index, 
         return element_of(tuple, static_cast<std::size_t>(i));
     }
     llvm::Value* wanted = check_index(index, int64(count), 0);
-    llvm::cast<llvm::Instruction>(wanted)->setMetadata(image::meant_mark, llvm::MDNode::get(module.context, {}));
+    llvm::cast<llvm::Instruction>(wanted)->setMetadata(image::meant_mark,
+                                                       llvm::MDNode::get(module.context, {}));
     Emitted chosen = convert(element_of(tuple, 0), result);
     for (std::int64_t i = 1; i < count; ++i) {
         const Emitted other = convert(element_of(tuple, static_cast<std::size_t>(i)), result);

@@ -30,7 +30,8 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
             break;
         case GlobalKind::complex:
             for (double part : {value.real, value.imaginary})
-                result.parts.push_back(llvm::ConstantFP::get(module.value_type(types().component(type)), part));
+                result.parts.push_back(
+                    llvm::ConstantFP::get(module.value_type(types().component(type)), part));
             break;
         case GlobalKind::member:
             return {type, constant(value.elements[0], type->element()).parts};
@@ -50,8 +51,9 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
             break;
         }
         case GlobalKind::bytes:
-            return make_array(type, module.constant_array(value, types().uint8),
-                              std::array<llvm::Value*, 1>{int64(static_cast<std::int64_t>(value.bytes.size()))});
+            return make_array(
+                type, module.constant_array(value, types().uint8),
+                std::array<llvm::Value*, 1>{int64(static_cast<std::int64_t>(value.bytes.size()))});
         case GlobalKind::array: {
             std::vector<llvm::Value*> shape;
             for (std::int64_t extent : value.shape) shape.push_back(int64(extent));
@@ -96,7 +98,8 @@ llvm::Value* FunctionEmitter::truth(const Emitted& value) {
         return builder.CreateOr(builder.CreateFCmpUNE(value.parts[0], zero),
                                 builder.CreateFCmpUNE(value.parts[1], zero));
     }
-    if (type->is(TypeKind::characters)) return builder.CreateICmpNE(characters_length(*this, value), int64(0));
+    if (type->is(TypeKind::characters))
+        return builder.CreateICmpNE(characters_length(*this, value), int64(0));
     if (type->is(TypeKind::member)) return truth({type->element(), value.parts});
     if (type->is(TypeKind::optional)) {
         const Emitted inside{type->element(), Parts(value.parts.begin() + 1, value.parts.end())};
@@ -123,7 +126,8 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
         if (type->is(TypeKind::boolean)) return number(truth(value), type);
         return number(convert_number(value.value(), from, type), type);
     }
-    if (from->is(TypeKind::record) && from->pointer_space() == type->pointer_space()) return {type, value.parts};
+    if (from->is(TypeKind::record) && from->pointer_space() == type->pointer_space())
+        return {type, value.parts};
     Emitted result{type, {}};
     if (from->is(TypeKind::tuple)) {
         for (std::size_t i = 0; i < type->elements.size(); ++i) {

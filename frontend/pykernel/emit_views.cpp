@@ -175,7 +175,8 @@ void FunctionEmitter::store_element(llvm::Value* place, const Emitted& value, Ty
     std::size_t i = 0;
     for (const auto& [part, type] : element_parts(place, element)) {
         llvm::Value* stored = to_memory(converted.parts[i++], type);
-        auto* store = builder.CreateAlignedStore(stored, part, llvm::Align(container->aligned ? type->bytes() : 1));
+        auto* store =
+            builder.CreateAlignedStore(stored, part, llvm::Align(container->aligned ? type->bytes() : 1));
         checked(store, container);
     }
 }
@@ -214,9 +215,8 @@ void FunctionEmitter::assign_view(const Emitted& view, const Emitted& value) {
     const TypeRef element = view.type->element();
     if (!value.type->is(TypeKind::tuple)) {
         const Emitted converted = element->is(TypeKind::record) ? value : convert(value, element);
-        for_each_element(view, [&](llvm::Value* place) {
-            store_element(place, converted, element, view.type);
-        });
+        for_each_element(view,
+                         [&](llvm::Value* place) { store_element(place, converted, element, view.type); });
         return;
     }
     const std::size_t count = value.type->elements.size();

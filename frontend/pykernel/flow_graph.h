@@ -49,8 +49,9 @@ enum class Opcode {
     jump,         ///< targets[0]
     branch,       ///< operands: condition; targets: if true, if false
     return_,      ///< operands: value, or none
-    raise,          ///< text: exception class; message; or operands: an exception
-    unroll,         ///< operands: tuple; the loop over it, number `index` of FlowGraph::unrolled, is not written out yet
+    raise,        ///< text: exception class; message; or operands: an exception
+    unroll,  ///< operands: tuple; the loop over it, number `index` of FlowGraph::unrolled, is not written out
+             ///< yet
 };
 
 struct Instruction {
@@ -66,9 +67,10 @@ struct Instruction {
     VersionId version = nothing;
     std::uint32_t index = 0;
     std::uint32_t count = 0;
-    bool has_message = false;  ///< call: all its arguments are constants; `message` is str() of an exception made of them
+    bool has_message =
+        false;  ///< call: all its arguments are constants; `message` is str() of an exception made of them
     bool captured = false;  ///< load: a variable of the function around the inlined one
-    bool packed = false;  ///< call: the extra positional arguments are in one tuple already
+    bool packed = false;    ///< call: the extra positional arguments are in one tuple already
     BlockId targets[2] = {nothing, nothing};
     ValueId id = nothing;  ///< its own
     TypeRef type = nullptr;

@@ -82,7 +82,7 @@ class FlowGraphBuilder {
     /// function around it as they are then.
     struct LocalFunction {
         const FunctionSyntax* syntax;  ///< null: another one on each of several paths
-        Locals outer;  ///< variables of the function around it
+        Locals outer;                  ///< variables of the function around it
         LocalFunctions* scope;
         std::vector<VariableId> defaults;
     };

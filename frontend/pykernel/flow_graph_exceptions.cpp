@@ -10,7 +10,8 @@ namespace cudasim::pykernel {
 
 namespace {
 
-/// The character at a position of UTF-8 text, in which surrogates may have three bytes, and how many bytes it has.
+/// The character at a position of UTF-8 text, in which surrogates may have three bytes, and how many bytes it
+/// has.
 std::pair<std::uint32_t, std::size_t> character_of(std::string_view text, std::size_t position) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[position + i]); };
     const unsigned first = byte(0);
@@ -26,7 +27,11 @@ std::string escape(std::uint32_t character) {
     if (character == '\r') return "\\r";
     if (character == '\t') return "\\t";
     char text[16];
-    std::snprintf(text, sizeof text, character < 0x100 ? "\\x%02x" : character < 0x10000 ? "\\u%04x" : "\\U%08x", character);
+    std::snprintf(text, sizeof text,
+                  character < 0x100     ? "\\x%02x"
+                  : character < 0x10000 ? "\\u%04x"
+                                        : "\\U%08x",
+                  character);
     return text;
 }
 
@@ -79,7 +84,8 @@ std::optional<std::string> FlowGraphBuilder::constant_text(const Expression& syn
     const bool joins = syntax.kind == ExpressionKind::binary && syntax.operators[0] == Operator::add &&
                        !fold_literals(syntax);
     if (joins) {  // strings
-        const auto left = constant_text(syntax.operands[0], false), right = constant_text(syntax.operands[1], false);
+        const auto left = constant_text(syntax.operands[0], false),
+                   right = constant_text(syntax.operands[1], false);
         if (!left || !right) return std::nullopt;
         return quoted ? quoted_text(*left + *right) : *left + *right;
     }

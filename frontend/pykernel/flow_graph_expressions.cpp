@@ -49,7 +49,8 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
         case ExpressionKind::real:
             break;  // folded above
         case ExpressionKind::imaginary:
-            return constant({.kind = GlobalKind::complex, .type_name = "complex128", .imaginary = syntax.real}, place);
+            return constant(
+                {.kind = GlobalKind::complex, .type_name = "complex128", .imaginary = syntax.real}, place);
         case ExpressionKind::name:
             return name(syntax);
         case ExpressionKind::boolean:
@@ -131,18 +132,21 @@ const GlobalValue* FlowGraphBuilder::enumeration_member(const Expression& syntax
     for (std::size_t i = 0; i < enumeration->names.size(); ++i) {
         if (enumeration->names[i] == index.text) return &enumeration->elements[i];
     }
-    refuse_typing("the enumeration " + enumeration->text + " has no member '" + index.text + "'", index.location);
+    refuse_typing("the enumeration " + enumeration->text + " has no member '" + index.text + "'",
+                  index.location);
 }
 
 ValueId FlowGraphBuilder::name(const Expression& syntax) {
     if (const auto local = locals_.find(syntax.text); local != locals_.end()) {
         return read(local->second, syntax.location);
     }
-    if (const auto function = find_local_function(syntax)) return function_value(*function->syntax, syntax.location);
+    if (const auto function = find_local_function(syntax))
+        return function_value(*function->syntax, syntax.location);
     const GlobalValue* value = outer(syntax);
     if (source_.outer_locals.contains(syntax.text)) {
-        refuse_typing("Cannot capture the value of '" + syntax.text + "', a variable of the function around '" +
-                          source_.syntax.name + "', in a function that is passed on: pass it as an argument",
+        refuse_typing("Cannot capture the value of '" + syntax.text +
+                          "', a variable of the function around '" + source_.syntax.name +
+                          "', in a function that is passed on: pass it as an argument",
                       syntax.location);
     }
     if (!value || value->kind == GlobalKind::undefined) {

@@ -1,6 +1,6 @@
-// Functions and lambdas inside a kernel. A name stands for one, and each call is inlined, so that `return` becomes a
-// store to a result and a jump behind the call. Used as a value, as an argument of a device function, one is compiled
-// for itself.
+// Functions and lambdas inside a kernel. A name stands for one, and each call is inlined, so that `return`
+// becomes a store to a result and a jump behind the call. Used as a value, as an argument of a device
+// function, one is compiled for itself.
 #include <algorithm>
 
 #include "frontend/pykernel/flow_graph_builder.h"
@@ -18,8 +18,8 @@ FlowGraphBuilder::LocalFunction FlowGraphBuilder::local_function(const FunctionS
 
 void FlowGraphBuilder::define(const std::string& name, const FunctionSyntax& syntax) {
     if (functions_->contains(name) && !loops_.empty()) {
-        refuse_unsupported("the function '" + name + "' inside a kernel is defined again in a loop", syntax.location,
-                           Standing::not_gpu_code);
+        refuse_unsupported("the function '" + name + "' inside a kernel is defined again in a loop",
+                           syntax.location, Standing::not_gpu_code);
     }
     functions_->insert_or_assign(name, local_function(syntax));
     locals_.erase(name);
@@ -47,8 +47,9 @@ ValueId FlowGraphBuilder::function_value(const FunctionSyntax& syntax, Location 
     std::set<std::string> around = source_.outer_locals;
     for (const auto& [name, variable] : locals_) around.insert(name);
     for (const auto& [name, function] : *functions_) around.insert(name);
-    return constant({.kind = GlobalKind::function, .text = syntax.name, .integer = inner_functions_(syntax, around)},
-                    location);
+    return constant(
+        {.kind = GlobalKind::function, .text = syntax.name, .integer = inner_functions_(syntax, around)},
+        location);
 }
 
 std::optional<FlowGraphBuilder::LocalFunction> FlowGraphBuilder::find_local_function(
@@ -57,7 +58,8 @@ std::optional<FlowGraphBuilder::LocalFunction> FlowGraphBuilder::find_local_func
     if (syntax.kind != ExpressionKind::name) return std::nullopt;
     const auto found = functions_->find(syntax.text);
     if (found != functions_->end() && !found->second.syntax) {
-        refuse_typing("Cannot unify the functions '" + syntax.text + "' that different paths define", syntax.location);
+        refuse_typing("Cannot unify the functions '" + syntax.text + "' that different paths define",
+                      syntax.location);
     }
     return found != functions_->end() ? std::optional(found->second) : std::nullopt;
 }
@@ -70,21 +72,25 @@ ValueId FlowGraphBuilder::inline_call(const LocalFunction& function, const Expre
                            call.location, Standing::not_gpu_code);
     }
     const auto refuse = [&](const std::string& what) {
-        refuse_unsupported(what + ": functions inside a kernel are copied to where they are called. Define '" +
+        refuse_unsupported(what +
+                               ": functions inside a kernel are copied to where they are called. Define '" +
                                function.syntax->name + "' outside, with @cuda.jit(device=True)",
                            call.location, Standing::not_gpu_code);
     };
     if (inlining_.size() >= deepest_inlining)
-        refuse("calls of functions inside a kernel are nested more than " + std::to_string(deepest_inlining) + " deep");
+        refuse("calls of functions inside a kernel are nested more than " + std::to_string(deepest_inlining) +
+               " deep");
     if (++inlined_calls_ > most_inlined_calls)
-        refuse("more than " + std::to_string(most_inlined_calls) + " calls of functions inside a kernel would be inlined");
+        refuse("more than " + std::to_string(most_inlined_calls) +
+               " calls of functions inside a kernel would be inlined");
     const auto first_own = static_cast<VariableId>(graph_.variables.size());
     Locals locals = function.outer;
     function_scopes_.push_back(*function.scope);
     LocalFunctions& functions = function_scopes_.back();
     bind_parameters(function, call, locals, functions);
     const InlinedReturn destination{variable("", call.location, true), new_block()};
-    const auto restored = std::make_tuple(locals_, functions_, inlined_return_, loops_, nonlocals_, first_own_);
+    const auto restored =
+        std::make_tuple(locals_, functions_, inlined_return_, loops_, nonlocals_, first_own_);
     locals_ = std::move(locals);
     functions_ = &functions;
     inlined_return_ = destination;

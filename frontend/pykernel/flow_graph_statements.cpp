@@ -5,9 +5,9 @@
 
 namespace cudasim::pykernel {
 
-FlowGraph build_flow_graph(const FunctionSource& source,
-                           std::vector<std::unique_ptr<GlobalValue>>& constants, const UnrolledSizes& sizes,
-                           const InnerFunctions& inner_functions, const image::Cancellation* cancellation) {
+FlowGraph build_flow_graph(const FunctionSource& source, std::vector<std::unique_ptr<GlobalValue>>& constants,
+                           const UnrolledSizes& sizes, const InnerFunctions& inner_functions,
+                           const image::Cancellation* cancellation) {
     return FlowGraphBuilder(source, constants, sizes, inner_functions, cancellation).build();
 }
 
@@ -59,10 +59,11 @@ ValueId FlowGraphBuilder::append(Instruction instruction) {
 void FlowGraphBuilder::check_size(Location location) const {
     if (cancellation_) cancellation_->check();
     if (graph_.instructions.size() < most_instructions) return;
-    refuse_unsupported("'" + source_.syntax.name + "' has more than " + std::to_string(most_instructions) +
-                           " operations, with the functions inlined and the loops unrolled that it contains: compiling it "
-                           "would take too long. Split it into several kernels or device functions, or use loops",
-                       location, Standing::not_gpu_code);
+    refuse_unsupported(
+        "'" + source_.syntax.name + "' has more than " + std::to_string(most_instructions) +
+            " operations, with the functions inlined and the loops unrolled that it contains: compiling it "
+            "would take too long. Split it into several kernels or device functions, or use loops",
+        location, Standing::not_gpu_code);
 }
 
 void FlowGraphBuilder::jump(BlockId target, Location location) {
@@ -105,7 +106,8 @@ void FlowGraphBuilder::declare_parameters() {
 }
 
 void FlowGraphBuilder::declare(const Expression& name) {
-    if (!locals_.contains(name.text) && !outer_names_.contains(name.text) && !nonlocals_.contains(name.text)) {
+    if (!locals_.contains(name.text) && !outer_names_.contains(name.text) &&
+        !nonlocals_.contains(name.text)) {
         locals_[name.text] = variable(name.text, name.location);
     }
 }
@@ -197,7 +199,7 @@ void FlowGraphBuilder::delete_statement(const Statement& statement) {
             name ? ErrorClass::compiler : ErrorClass::typing,
             std::string(name ? "Illegal IR, del found: " : "") +
                 "`del` is not supported in kernels: a variable ends with its function, and elements of "
-            "arrays cannot be removed",
+                "arrays cannot be removed",
             statement.location);
     }
 }
@@ -333,13 +335,14 @@ void FlowGraphBuilder::while_statement(const Statement& statement) {
 }
 
 bool FlowGraphBuilder::is_unrolled(const Expression& over) const {
-    if (over.kind != ExpressionKind::call || over.operands.size() != 2 || !over.keywords.empty()) return false;
+    if (over.kind != ExpressionKind::call || over.operands.size() != 2 || !over.keywords.empty())
+        return false;
     const GlobalValue* callee = outer(over.operands[0]);
     return callee && callee->kind == GlobalKind::intrinsic && callee->text == "cuda.literal_unroll";
 }
 
-/// One copy of the body for each element, so that each may have a type of its own. How many elements there are is
-/// known once the tuple has a type; then the graph is built again.
+/// One copy of the body for each element, so that each may have a type of its own. How many elements there
+/// are is known once the tuple has a type; then the graph is built again.
 void FlowGraphBuilder::unrolled_for_statement(const Statement& statement) {
     const Location place = statement.value.location;
     const ValueId over = expression(statement.value.operands[1]);
@@ -420,8 +423,8 @@ void FlowGraphBuilder::raise_statement(const Statement& statement) {
             value.location, Standing::never);
     }
     if (exception && exception->kind != GlobalKind::exception) {
-        refuse_unsupported("only exception classes and calls of them can be raised in kernels", value.location,
-                           Standing::not_gpu_code);
+        refuse_unsupported("only exception classes and calls of them can be raised in kernels",
+                           value.location, Standing::not_gpu_code);
     }
     if (!exception) {
         append({.opcode = Opcode::raise, .location = statement.location, .operands = {expression(value)}});
@@ -429,8 +432,9 @@ void FlowGraphBuilder::raise_statement(const Statement& statement) {
     }
     const auto message = is_call ? exception_message(value) : std::optional<std::string>("");
     if (!message) {
-        const auto computed = std::ranges::find_if(value.operands.begin() + 1, value.operands.end(),
-                                                   [&](const Expression& one) { return !constant_text(one, false); });
+        const auto computed =
+            std::ranges::find_if(value.operands.begin() + 1, value.operands.end(),
+                                 [&](const Expression& one) { return !constant_text(one, false); });
         refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
                            computed == value.operands.end() ? value.location : computed->location,
                            Standing::not_gpu_code);

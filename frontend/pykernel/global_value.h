@@ -26,14 +26,15 @@ enum class GlobalKind {
     intrinsic,    ///< `text` is "cuda.grid", "math.sqrt", "len": a row of the tables of callables
     function,     ///< `integer` indexes Request::functions
     record,       ///< NumPy structured scalar: type_name, bytes
-    foreign,      ///< a declared function: `text` is its symbol; `elements` its arguments' types and its result's
-                  ///< (data_type); `integer` 1: C's calling convention, 0: Numba's
-    array,        ///< NumPy array: type_name of an element, shape, bytes in C order
-    device_array,  ///< in device memory: text, type_name of the array, its address in `integer`, shape, strides
-    exception,    ///< `text` is the class name
-    module,       ///< `text` is its name; only its attributes are of use
-    undefined,    ///< no such name
-    unsupported,  ///< `text` says why; `integer` 1: Numba has it
+    foreign,  ///< a declared function: `text` is its symbol; `elements` its arguments' types and its result's
+              ///< (data_type); `integer` 1: C's calling convention, 0: Numba's
+    array,    ///< NumPy array: type_name of an element, shape, bytes in C order
+    device_array,  ///< in device memory: text, type_name of the array, its address in `integer`, shape,
+                   ///< strides
+    exception,     ///< `text` is the class name
+    module,        ///< `text` is its name; only its attributes are of use
+    undefined,     ///< no such name
+    unsupported,   ///< `text` says why; `integer` 1: Numba has it
 };
 
 struct GlobalValue {

@@ -1,5 +1,6 @@
-// Cooperative groups: cuda.cg.this_grid() and its sync(). They are calls into CUDA's device runtime (cudadevrt), as in
-// numba-cuda: the simulator has them in its table of intrinsics, gpu_backend gives them a body.
+// Cooperative groups: cuda.cg.this_grid() and its sync(). They are calls into CUDA's device runtime
+// (cudadevrt), as in numba-cuda: the simulator has them in its table of intrinsics, gpu_backend gives them a
+// body.
 #include "frontend/pykernel/group_calls.h"
 
 namespace cudasim::pykernel {
@@ -24,7 +25,8 @@ TypeRef type_this_grid(const CallTyping& call) {
 Emitted emit_this_grid(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     auto& b = e.builder;
-    return {call.call.type, {call_runtime(e, "cudaCGGetIntrinsicHandle", b.getInt64Ty(), {b.getInt32(grid_scope)})}};
+    return {call.call.type,
+            {call_runtime(e, "cudaCGGetIntrinsicHandle", b.getInt64Ty(), {b.getInt32(grid_scope)})}};
 }
 
 TypeRef type_sync(const CallTyping& call) {
@@ -34,7 +36,8 @@ TypeRef type_sync(const CallTyping& call) {
 Emitted emit_sync(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     auto& b = e.builder;
-    return e.number(call_runtime(e, "cudaCGSynchronize", b.getInt32Ty(), {call[0].value(), b.getInt32(0)}), call.call.type);
+    return e.number(call_runtime(e, "cudaCGSynchronize", b.getInt32Ty(), {call[0].value(), b.getInt32(0)}),
+                    call.call.type);
 }
 
 constexpr Callable rows[] = {

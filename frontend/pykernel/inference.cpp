@@ -233,7 +233,8 @@ class Inference {
     /// The compiler's own attributes come first, then what programs have added.
     TypeRef attribute(const Instruction& in, TypeRef object) {
         if (const Extension* added = program_.extension(object, in.text)) {
-            if (added->is_method) return types_.method(object, extension_prefix + std::to_string(added->function));
+            if (added->is_method)
+                return types_.method(object, extension_prefix + std::to_string(added->function));
             return extension_call(added->function, object, in.location).result;
         }
         try {
@@ -300,8 +301,9 @@ class Inference {
         std::string given;
         for (std::size_t i = 1; i < in.operands.size(); ++i)
             given += (i > 1 ? ", " : "") + type(in.operands[i])->name;
-        refuse_typing("Invalid use of " + callee->name + " with parameters (" + given + ")\nNo type info available for " +
-                          callee->name + " as a callable: it cannot be called",
+        refuse_typing("Invalid use of " + callee->name + " with parameters (" + given +
+                          ")\nNo type info available for " + callee->name +
+                          " as a callable: it cannot be called",
                       in.location);
     }
 
@@ -313,20 +315,22 @@ class Inference {
 
     TypeRef named_tuple(const Instruction& in, const GlobalValue& tuple_class) {
         std::vector<TypeRef> elements;
-        for (std::uint32_t operand : bind_fields(in, tuple_class.names)) elements.push_back(type(in.operands[operand]));
+        for (std::uint32_t operand : bind_fields(in, tuple_class.names))
+            elements.push_back(type(in.operands[operand]));
         return types_.named_tuple(tuple_class.text, tuple_class.names, std::move(elements));
     }
 
     TypeRef made_exception(const Instruction& in, const GlobalValue& exception_class) {
         if (!in.has_message) {
-            refuse_unsupported("the arguments of an exception raised in a kernel must be constants", in.location,
-                               Standing::not_gpu_code);
+            refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
+                               in.location, Standing::not_gpu_code);
         }
         return types_.exception(exception_class, in.message);
     }
 
     void check_raised(const Instruction& in, TypeRef raised) {
-        const bool exception_class = raised->is(TypeKind::object) && raised->global->kind == GlobalKind::exception;
+        const bool exception_class =
+            raised->is(TypeKind::object) && raised->global->kind == GlobalKind::exception;
         if (raised->is(TypeKind::exception) || exception_class) return;
         refuse_unsupported("only exception classes and calls of them can be raised in kernels", in.location,
                            Standing::not_gpu_code);
@@ -334,8 +338,9 @@ class Inference {
 
     std::size_t unrolled_size(const Instruction& in, TypeRef over) {
         if (over->is(TypeKind::tuple)) return over->elements.size();
-        refuse_typing("Invalid use of literal_unroll with a value of type " + over->name + ": it takes a tuple",
-                      in.location);
+        refuse_typing(
+            "Invalid use of literal_unroll with a value of type " + over->name + ": it takes a tuple",
+            in.location);
     }
 
     TypeRef conversion_call(const Instruction& in, TypeRef target) {
@@ -346,9 +351,9 @@ class Inference {
             in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_numeric();
         if (one_number) check_castable(type(in.operands[1])->present(), target, in.location);
         if (!one_number || !target->is_numeric()) {
-            refuse_typing(
-                "Invalid use of class(" + target->name + "): no implementation for these arguments, it converts one number",
-                in.location);
+            refuse_typing("Invalid use of class(" + target->name +
+                              "): no implementation for these arguments, it converts one number",
+                          in.location);
         }
         return target;
     }
@@ -368,7 +373,8 @@ class Inference {
                 refuse_unsupported(name + " is not supported in kernels yet", in.location);
             // CPython has no meaning for what only a GPU has.
             const Standing standing = name.starts_with("cuda.") ? Standing::never : Standing::not_gpu_code;
-            refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location, standing);
+            refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location,
+                          standing);
         }
         CallTyping typing{program_, *callable, in, {}};
         for (std::uint32_t operand : bind_call(*callable, in)) {
@@ -400,12 +406,14 @@ class Inference {
     }
 
     /// What a function of cudasim.kernel_library does not take, in words about the call.
-    [[noreturn]] static void refuse_library_call(const FunctionSource& callee, const std::vector<TypeRef>& arguments,
+    [[noreturn]] static void refuse_library_call(const FunctionSource& callee,
+                                                 const std::vector<TypeRef>& arguments,
                                                  const SourceError& error, Location place) {
         std::string given;
         for (TypeRef argument : arguments) given += (given.empty() ? "" : ", ") + argument->name;
-        SourceError refusal(ErrorClass::typing,
-                            "No implementation of " + callee.library_name + " for argument types (" + given + ")", place);
+        SourceError refusal(
+            ErrorClass::typing,
+            "No implementation of " + callee.library_name + " for argument types (" + given + ")", place);
         refusal.standing = error.standing;
         throw refusal;
     }

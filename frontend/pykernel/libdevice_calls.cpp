@@ -1,5 +1,5 @@
-// cuda.libdevice.*: one overload each, as on Numba's CUDA target; a number converts to what the parameter is. What a
-// function leaves in memory becomes part of its result: sincos(x) gives a tuple.
+// cuda.libdevice.*: one overload each, as on Numba's CUDA target; a number converts to what the parameter is.
+// What a function leaves in memory becomes part of its result: sincos(x) gives a tuple.
 #include <algorithm>
 
 #include "frontend/pykernel/callables.h"
@@ -15,19 +15,26 @@ const libdevice::Signature& signature_of(const Callable& callable);
 
 TypeRef type_of(const TypeTable& types, ValueKind kind) {
     switch (kind) {
-        case ValueKind::none: return types.none;
-        case ValueKind::int16: return types.int16;
-        case ValueKind::int32: return types.int32;
-        case ValueKind::int64: return types.int64;
-        case ValueKind::float32: return types.float32;
-        case ValueKind::float64: return types.float64;
+        case ValueKind::none:
+            return types.none;
+        case ValueKind::int16:
+            return types.int16;
+        case ValueKind::int32:
+            return types.int32;
+        case ValueKind::int64:
+            return types.int64;
+        case ValueKind::float32:
+            return types.float32;
+        case ValueKind::float64:
+            return types.float64;
     }
     return nullptr;
 }
 
 TypeRef type_call(const CallTyping& call) {
     const libdevice::Signature& function = signature_of(call.callable);
-    const auto wanted = std::ranges::count_if(function.parameters, [](const Parameter& p) { return !p.is_result; });
+    const auto wanted =
+        std::ranges::count_if(function.parameters, [](const Parameter& p) { return !p.is_result; });
     const bool numbers = std::ranges::all_of(call.arguments, [](TypeRef type) { return type->is_real(); });
     if (static_cast<std::size_t>(wanted) != call.size() || !numbers) call.no_match();
     std::vector<TypeRef> results;
@@ -54,7 +61,8 @@ Emitted emit_call(CallEmission& call) {
         }
     }
     const bool is_void = function.result == ValueKind::none;
-    llvm::Type* result = is_void ? e.builder.getVoidTy() : e.module.value_type(type_of(e.types(), function.result));
+    llvm::Type* result =
+        is_void ? e.builder.getVoidTy() : e.module.value_type(type_of(e.types(), function.result));
     llvm::Value* value = e.call("__nv_" + std::string(function.name), result, arguments);
     Emitted emitted{call.call.type, {}};
     if (!is_void) emitted.parts.push_back(value);
@@ -70,7 +78,8 @@ constexpr Callable rows[] = {
 };
 
 const libdevice::Signature& signature_of(const Callable& callable) {
-    return libdevice::signatures()[static_cast<std::size_t>(&callable - rows)];  // both are in the table's order
+    return libdevice::signatures()[static_cast<std::size_t>(&callable -
+                                                            rows)];  // both are in the table's order
 }
 
 }  // namespace

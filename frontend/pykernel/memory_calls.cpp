@@ -46,8 +46,10 @@ TypeRef data_type(const CallTyping& call, TypeRef argument) {
         if (name != "boolean" && name != "none") type = call.types().scalar_named(name);
     }
     if (type && type->is(TypeKind::bfloat))
-        throw SourceError(ErrorClass::type, "unsupported type: " + type->name + ": keep bits, of type int16, with bf16.bfloat16_as_short()",
-                          call.call.location);
+        throw SourceError(
+            ErrorClass::type,
+            "unsupported type: " + type->name + ": keep bits, of type int16, with bf16.bfloat16_as_short()",
+            call.call.location);
     if (!type || !type->lies_in_memory() || type->is_date())
         call.refuse("the dtype must be a type of numbers or of records that kernels know");
     return type;
@@ -86,8 +88,8 @@ TypeRef type_array(const CallTyping& call) {
                               shared ? shared_space : local_space);
 }
 
-/// More than fit into any memory, and few enough that their bytes can be counted: such arrays are refused when the
-/// kernel is loaded, with their size.
+/// More than fit into any memory, and few enough that their bytes can be counted: such arrays are refused
+/// when the kernel is loaded, with their size.
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
 
 std::vector<llvm::Value*> shape_values(CallEmission& call, std::uint64_t& count) {
@@ -97,7 +99,8 @@ std::vector<llvm::Value*> shape_values(CallEmission& call, std::uint64_t& count)
         argument.type->is(TypeKind::tuple) ? argument.type->elements : std::vector<TypeRef>{argument.type};
     count = 1;
     for (TypeRef axis : axes) {
-        count = std::min(llvm::SaturatingMultiply(count, static_cast<std::uint64_t>(*axis->literal)), most_elements);
+        count = std::min(llvm::SaturatingMultiply(count, static_cast<std::uint64_t>(*axis->literal)),
+                         most_elements);
         shape.push_back(call.emitter.int64(*axis->literal));
     }
     return shape;

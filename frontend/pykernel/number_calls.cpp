@@ -83,7 +83,8 @@ TypeRef type_of_object(const CallTyping& call) {
     const bool array = call[0]->is(TypeKind::array);
     const TypeRef element = array ? call[0]->element() : call[0];
     const std::string_view name = call.callable.name;
-    const bool holds = name == "numpy.isscalar"       ? !array && (element->is_scalar() || element->is(TypeKind::text))
+    const bool holds = name == "numpy.isscalar"
+                           ? !array && (element->is_scalar() || element->is(TypeKind::text))
                        : name == "numpy.iscomplexobj" ? element->is(TypeKind::complex)
                                                       : !element->is(TypeKind::complex);
     return call.types().literal(call.types().boolean, holds);

@@ -1,5 +1,6 @@
-// The functions of Python's module operator: each is the operator that it names, with its types. The in-place forms give a
-// value as the plain ones do: numbers cannot be changed in place. Which there are is a fact about Numba's CUDA target.
+// The functions of Python's module operator: each is the operator that it names, with its types. The in-place
+// forms give a value as the plain ones do: numbers cannot be changed in place. Which there are is a fact
+// about Numba's CUDA target.
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
@@ -107,12 +108,42 @@ Emitted emit_set_item(CallEmission& call) {
 #define BINARY(name) {"operator." name, "a b", type_binary, emit_binary}
 #define UNARY(name) {"operator." name, "a", type_unary, emit_unary}
 constexpr Callable rows[] = {
-    BINARY("add"), BINARY("sub"), BINARY("mul"), BINARY("truediv"), BINARY("floordiv"), BINARY("mod"), BINARY("pow"),
-    BINARY("lshift"), BINARY("rshift"), BINARY("and_"), BINARY("or_"), BINARY("xor"), BINARY("eq"), BINARY("ne"),
-    BINARY("lt"), BINARY("le"), BINARY("gt"), BINARY("ge"), BINARY("is_"), BINARY("is_not"), BINARY("iadd"),
-    BINARY("isub"), BINARY("imul"), BINARY("itruediv"), BINARY("ifloordiv"), BINARY("imod"), BINARY("ipow"),
-    BINARY("ilshift"), BINARY("irshift"), BINARY("iand"), BINARY("ior"), BINARY("ixor"), UNARY("neg"), UNARY("pos"),
-    UNARY("invert"), UNARY("not_"),
+    BINARY("add"),
+    BINARY("sub"),
+    BINARY("mul"),
+    BINARY("truediv"),
+    BINARY("floordiv"),
+    BINARY("mod"),
+    BINARY("pow"),
+    BINARY("lshift"),
+    BINARY("rshift"),
+    BINARY("and_"),
+    BINARY("or_"),
+    BINARY("xor"),
+    BINARY("eq"),
+    BINARY("ne"),
+    BINARY("lt"),
+    BINARY("le"),
+    BINARY("gt"),
+    BINARY("ge"),
+    BINARY("is_"),
+    BINARY("is_not"),
+    BINARY("iadd"),
+    BINARY("isub"),
+    BINARY("imul"),
+    BINARY("itruediv"),
+    BINARY("ifloordiv"),
+    BINARY("imod"),
+    BINARY("ipow"),
+    BINARY("ilshift"),
+    BINARY("irshift"),
+    BINARY("iand"),
+    BINARY("ior"),
+    BINARY("ixor"),
+    UNARY("neg"),
+    UNARY("pos"),
+    UNARY("invert"),
+    UNARY("not_"),
     {"operator.contains", "a b", type_contains, emit_contains},
     {"operator.getitem", "a b", type_get_item, emit_get_item},
     {"operator.setitem", "a b c", type_set_item, emit_set_item},

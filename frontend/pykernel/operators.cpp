@@ -2,9 +2,8 @@
 // decided by type (inference.cpp).
 #include "frontend/pykernel/operators.h"
 
-#include <iterator>
-
 #include <algorithm>
+#include <iterator>
 
 #include "frontend/pykernel/characters.h"
 #include "frontend/pykernel/dates.h"
@@ -20,10 +19,12 @@ bool comparable(Program& program, Operator op, TypeRef left, TypeRef right) {
         }
         return true;
     }
-    if (left->is_date() || right->is_date()) return date_operation_type(program.types, op, left, right) != nullptr;
+    if (left->is_date() || right->is_date())
+        return date_operation_type(program.types, op, left, right) != nullptr;
     if (characters_operation(program.types, op, left, right)) return true;
     if (left->is(TypeKind::member) && left == right)
-        return op == Operator::equal || op == Operator::not_equal || op == Operator::is || op == Operator::is_not;
+        return op == Operator::equal || op == Operator::not_equal || op == Operator::is ||
+               op == Operator::is_not;
     return program.promotion.binary(op, left->present(), right->present()) != nullptr;
 }
 
@@ -45,8 +46,8 @@ TypeRef comparison_with_none(TypeTable& types, Operator op, TypeRef left, TypeRe
 /// `x in (1, 2)`, of elements of one type, `x in array`, `x in range(n)`. Null: not defined for these types.
 TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (container->is(TypeKind::array) || container->is(TypeKind::range)) {
-        const bool defined =
-            value->is_scalar() && container->element()->is_scalar() && comparable(program, Operator::equal, value, container->element());
+        const bool defined = value->is_scalar() && container->element()->is_scalar() &&
+                             comparable(program, Operator::equal, value, container->element());
         return defined ? program.types.boolean : nullptr;
     }
     if (!container->is(TypeKind::tuple)) return nullptr;
@@ -54,9 +55,10 @@ TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (plain->elements.empty()) return program.types.literal(program.types.boolean, 0);
     const TypeRef element = plain->elements[0];
     const bool uniform = std::ranges::all_of(plain->elements, [&](TypeRef t) { return t == element; });
-    const bool constants = value->is(TypeKind::characters) && std::ranges::all_of(plain->elements, [&](TypeRef t) {
-                               return character_size(t) == character_size(value);
-                           });
+    const bool constants =
+        value->is(TypeKind::characters) && std::ranges::all_of(plain->elements, [&](TypeRef t) {
+            return character_size(t) == character_size(value);
+        });
     if (!constants && (!uniform || !comparable(program, Operator::equal, value, element))) return nullptr;
     return program.types.boolean;
 }
@@ -69,8 +71,8 @@ TypeRef comparison_of_names(TypeTable& types, Operator op, TypeRef left, TypeRef
     return types.literal(types.boolean, (left == right) == (op == Operator::equal));
 }
 
-/// Strings are known while compiling, and so is what operators make of them; comparison is by code points, which UTF-8
-/// keeps. Null: not defined.
+/// Strings are known while compiling, and so is what operators make of them; comparison is by code points,
+/// which UTF-8 keeps. Null: not defined.
 TypeRef text_operation(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
     const bool repeated = op == Operator::multiply && left->is(TypeKind::text) != right->is(TypeKind::text);
     if (repeated) {
@@ -116,7 +118,8 @@ TypeRef tuple_operation(Program& program, Operator op, TypeRef left, TypeRef rig
 TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) {
     TypeTable& types = program.types;
     if (const TypeRef known = comparison_with_none(types, op, left, right)) return known;
-    if (const TypeRef known = characters_operation(types, op, left->present(), right->present())) return known;
+    if (const TypeRef known = characters_operation(types, op, left->present(), right->present()))
+        return known;
     if (const TypeRef known = comparison_of_names(types, op, left, right)) return known;
     if (const TypeRef known = text_operation(types, op, left, right)) return known;
     left = left->present();
@@ -130,20 +133,22 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     if (left->is_date() || right->is_date()) return date_operation_type(types, op, left, right);
     const bool members = left->is(TypeKind::member) && right->is(TypeKind::member);
     if (members && left->name == right->name && left->element()->is(TypeKind::text)) {
-        if (op == Operator::is || op == Operator::is_not) return types.literal(types.boolean, (left == right) == (op == Operator::is));
-        return is_equality(op) ? types.literal(types.boolean, (left == right) == (op == Operator::equal)) : nullptr;
+        if (op == Operator::is || op == Operator::is_not)
+            return types.literal(types.boolean, (left == right) == (op == Operator::is));
+        return is_equality(op) ? types.literal(types.boolean, (left == right) == (op == Operator::equal))
+                               : nullptr;
     }
-    if (members)
-        return comparable(program, op, left, right) ? types.boolean : nullptr;
+    if (members) return comparable(program, op, left, right) ? types.boolean : nullptr;
     const Signature* signature = program.promotion.binary(op, left, right);
     return signature ? signature->result : nullptr;
 }
 
 /// Of Python's module operator, by which Numba calls operators.
 const char* function_name(Operator op) {
-    static constexpr const char* names[] = {"add", "sub",    "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
-                                            "and_", "or_",   "xor", "matmul",  "eq",       "ne",  "lt",  "le",     "gt",
-                                            "ge",   "is_",   "is_not", "contains", "contains", "neg", "pos", "invert", "not_"};
+    static constexpr const char* names[] = {
+        "add",  "sub", "mul",    "truediv",  "floordiv", "mod", "pow", "lshift", "rshift",
+        "and_", "or_", "xor",    "matmul",   "eq",       "ne",  "lt",  "le",     "gt",
+        "ge",   "is_", "is_not", "contains", "contains", "neg", "pos", "invert", "not_"};
     static_assert(std::size(names) == static_cast<std::size_t>(Operator::logical_not) + 1);
     return names[static_cast<std::size_t>(op)];
 }
@@ -157,7 +162,8 @@ TypeRef binary_type(Program& program, Operator op, TypeRef left, TypeRef right, 
     const std::string name = function_name(op);
     refuse_no_implementation("<built-in function " + name + ">", name,
                              {types.without_literal(left)->name, types.without_literal(right)->name}, place,
-                             std::string("the operator ") + spelling(op), text ? Standing::not_yet : Standing::not_gpu_code);
+                             std::string("the operator ") + spelling(op),
+                             text ? Standing::not_yet : Standing::not_gpu_code);
 }
 
 TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location place) {
@@ -178,8 +184,9 @@ TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location plac
 void check_castable(TypeRef from, TypeRef target, Location place) {
     const bool loses_a_part =
         from->is(TypeKind::complex) && target->is_real() && !target->is(TypeKind::boolean);
-    const bool no_way = (from->is(TypeKind::bfloat) || target->is(TypeKind::bfloat)) && !from->is(TypeKind::boolean) &&
-                        !target->is(TypeKind::boolean) && !can_cast(from, target);
+    const bool no_way = (from->is(TypeKind::bfloat) || target->is(TypeKind::bfloat)) &&
+                        !from->is(TypeKind::boolean) && !target->is(TypeKind::boolean) &&
+                        !can_cast(from, target);
     if (!loses_a_part && !no_way) return;
     throw SourceError(ErrorClass::not_implemented,
                       "Cannot cast " + from->name + " to " + target->name +
@@ -191,7 +198,9 @@ void check_condition(TypeRef type, Location place) {
     const TypeRef value = type->present();
     if (value->is(TypeKind::bfloat))  // a fact about Numba
         throw SourceError(ErrorClass::not_implemented,
-                          "No definition for lowering <class 'bool'>(" + value->name + ",) -> bool: compare it with a number", place);
+                          "No definition for lowering <class 'bool'>(" + value->name +
+                              ",) -> bool: compare it with a number",
+                          place);
     if (value->is(TypeKind::characters)) return;
     if (value->is_numeric() || value->is(TypeKind::none) || value->is(TypeKind::tuple)) return;
     refuse_typing("a value of type " + type->name + " cannot be a condition", place);

@@ -1,11 +1,11 @@
 // Specialisations, globals' types and the binding of arguments.
 #include "frontend/pykernel/program.h"
 
-#include "frontend/pykernel/flow_graph_builder.h"
-
 #include <algorithm>
 #include <cctype>
 #include <tuple>
+
+#include "frontend/pykernel/flow_graph_builder.h"
 
 namespace cudasim::pykernel {
 
@@ -41,9 +41,10 @@ std::uint32_t Program::inner_function(const FunctionSource& outer, const Functio
     for (const Expression& value : syntax.defaults) {
         const auto folded = fold_literals(value);
         if (!folded)
-            refuse_unsupported("the default value of a parameter of a function inside a kernel that is passed on must "
-                               "be a constant",
-                               value.location, Standing::not_gpu_code);
+            refuse_unsupported(
+                "the default value of a parameter of a function inside a kernel that is passed on must "
+                "be a constant",
+                value.location, Standing::not_gpu_code);
         inner.defaults.push_back(*folded);
     }
     inner_functions_.push_back(std::move(inner));
@@ -53,11 +54,12 @@ std::uint32_t Program::inner_function(const FunctionSource& outer, const Functio
 void Program::build(Specialisation& specialisation) {
     const FunctionSource& source = this->source(specialisation.function);
     in_source(source, [&] {
-        specialisation.graph = build_flow_graph(source, constants_, specialisation.unrolled,
-                                                [&](const FunctionSyntax& inner, const std::set<std::string>& locals) {
-                                                    return inner_function(source, inner, locals);
-                                                },
-                                                request.cancellation);
+        specialisation.graph = build_flow_graph(
+            source, constants_, specialisation.unrolled,
+            [&](const FunctionSyntax& inner, const std::set<std::string>& locals) {
+                return inner_function(source, inner, locals);
+            },
+            request.cancellation);
         assign_versions(specialisation.graph);
     });
 }
@@ -100,7 +102,8 @@ Specialisation& Program::specialise(std::uint32_t function, const std::vector<Ty
     return specialisation;
 }
 
-Specialisation& Program::library(std::string_view name, const std::vector<TypeRef>& arguments, Location call) {
+Specialisation& Program::library(std::string_view name, const std::vector<TypeRef>& arguments,
+                                 Location call) {
     const auto found = request.library.find(name);
     if (found == request.library.end()) throw MissingLibraryFunction{std::string(name)};
     return specialise(found->second, arguments, call);
@@ -114,7 +117,7 @@ Program::Called Program::bound(std::uint32_t function, const Instruction& call,
     Called result{.sources = bind(callee, call, has_self)};
     for (std::uint32_t place : result.sources) {
         const bool is_default = place >= default_base;
-        TypeRef argument = is_default ? this->type_of(callee.defaults[place - default_base], call.location)
+        TypeRef argument = is_default   ? this->type_of(callee.defaults[place - default_base], call.location)
                            : place == 0 ? called->element()
                                         : type_of(call.operands[place]);
         result.arguments.push_back(argument);
@@ -140,10 +143,12 @@ void Program::resolve(std::uint32_t function, Called& call, Location place) {
     call.linked = &choice;
     for (const std::string& name : choice.signature.arguments) {
         call.parameters.push_back(types.parse(name));
-        if (!call.parameters.back()) refuse_unsupported("arguments of type " + name + " are not supported yet", place);
+        if (!call.parameters.back())
+            refuse_unsupported("arguments of type " + name + " are not supported yet", place);
     }
     call.result = types.parse(choice.signature.result);
-    if (!call.result) refuse_unsupported("results of type " + choice.signature.result + " are not supported yet", place);
+    if (!call.result)
+        refuse_unsupported("results of type " + choice.signature.result + " are not supported yet", place);
 }
 
 Specialisation& Program::specialise_plain_first(std::uint32_t function, Called& call, Location place) {
@@ -167,7 +172,8 @@ Specialisation& Program::specialise_plain_first(std::uint32_t function, Called& 
 
 std::optional<std::uint32_t> extension_number(TypeRef method) {
     if (!method->is(TypeKind::method) || !method->name.starts_with(extension_prefix)) return std::nullopt;
-    return static_cast<std::uint32_t>(std::stoul(method->name.substr(std::char_traits<char>::length(extension_prefix))));
+    return static_cast<std::uint32_t>(
+        std::stoul(method->name.substr(std::char_traits<char>::length(extension_prefix))));
 }
 
 const Extension* Program::extension(TypeRef type, const std::string& attribute) const {
@@ -195,8 +201,8 @@ const Choice& Program::chosen(std::uint32_t function, const Called& call, Locati
     }
 }
 
-/// A function that is entered again and again, each time with other types, would never end; a chain of calls of different
-/// functions does.
+/// A function that is entered again and again, each time with other types, would never end; a chain of calls
+/// of different functions does.
 void Program::check_depth(const Specialisation& specialisation, Location call) const {
     static constexpr std::ptrdiff_t most_types = 100;
     static constexpr std::size_t deepest = 2000;
@@ -229,7 +235,8 @@ void Program::infer(Specialisation& specialisation, Location call) {
         throw;
     }
     inferring_.back()->lowest = std::min(inferring_.back()->lowest, specialisation.lowest);
-    if (std::ranges::find(unfinished_, &specialisation) == unfinished_.end()) unfinished_.push_back(&specialisation);
+    if (std::ranges::find(unfinished_, &specialisation) == unfinished_.end())
+        unfinished_.push_back(&specialisation);
 }
 
 void Program::infer_to_fixpoint(Specialisation& specialisation) {
@@ -308,7 +315,8 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
             if (const TypeRef type = types.parse(value.type_name)) return type;
             refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::record:
-            if (const TypeRef type = types.parse(value.type_name)) return types.record_in(type, constant_space, true);
+            if (const TypeRef type = types.parse(value.type_name))
+                return types.record_in(type, constant_space, true);
             refuse_unsupported("the type " + value.type_name + " is not supported in kernels yet", place);
         case GlobalKind::intrinsic:
             if (value.text == "cuda.threadIdx" || value.text == "cuda.blockIdx" ||
@@ -331,7 +339,8 @@ TypeRef Program::type_of(const GlobalValue& value, Location place) {
     refuse_typing("this global is not usable in a kernel: " + value.text, place);
 }
 
-std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Instruction& call, bool has_self) const {
+std::vector<std::uint32_t> Program::bind(const FunctionSource& callee, const Instruction& call,
+                                         bool has_self) const {
     const auto& parameters = callee.syntax.parameters;
     const std::string name = callee.syntax.name + "()";
     const std::size_t given = call.operands.size() - (has_self ? 0 : 1);

@@ -23,7 +23,7 @@ struct Specialisation {
     std::uint32_t function = 0;  ///< index into Request::functions
     std::vector<TypeRef> arguments;
     FlowGraph graph;
-    UnrolledSizes unrolled;  ///< loops over literal_unroll(), as far as known
+    UnrolledSizes unrolled;    ///< loops over literal_unroll(), as far as known
     TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
     std::string symbol;
     TypeRef declared_result = nullptr;
@@ -45,15 +45,16 @@ class Program {
         std::vector<std::uint32_t> sources;  ///< of each argument, as of bind()
         std::vector<TypeRef> arguments;      ///< types of what is given
         Specialisation* function = nullptr;
-        const Choice* linked = nullptr;     ///< in place of `function`: linked code
-        std::vector<TypeRef> parameters;    ///< of linked code
-        TypeRef result = nullptr;           ///< null: not known yet
+        const Choice* linked = nullptr;   ///< in place of `function`: linked code
+        std::vector<TypeRef> parameters;  ///< of linked code
+        TypeRef result = nullptr;         ///< null: not known yet
     };
     /// Binds the arguments. @param type_of gives the type of an operand @throws SourceError
     [[nodiscard]] Called bound(std::uint32_t function, const Instruction& call,
                                const std::function<TypeRef(ValueId)>& type_of);
-    /// Finds function and result. Numbers known while compiling are plain arguments first; a function that cannot be
-    /// typed with those gets their literal types, as `cuda.shared.array(n, …)` needs them. @throws SourceError
+    /// Finds function and result. Numbers known while compiling are plain arguments first; a function that
+    /// cannot be typed with those gets their literal types, as `cuda.shared.array(n, …)` needs them. @throws
+    /// SourceError
     void resolve(std::uint32_t function, Called& call, Location place);
     /// What a program has added to values of a type; null when nothing.
     [[nodiscard]] const Extension* extension(TypeRef type, const std::string& attribute) const;
@@ -89,7 +90,8 @@ class Program {
     [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee, const Instruction& call,
                                                   bool has_self) const;
     /// A function of cudasim.kernel_library for these types. @throws MissingLibraryFunction, SourceError
-    [[nodiscard]] Specialisation& library(std::string_view name, const std::vector<TypeRef>& arguments, Location call);
+    [[nodiscard]] Specialisation& library(std::string_view name, const std::vector<TypeRef>& arguments,
+                                          Location call);
     [[nodiscard]] const std::deque<Specialisation>& specialisations() const { return specialisations_; }
 
     const Request& request;
@@ -106,7 +108,8 @@ class Program {
     [[nodiscard]] const Choice& chosen(std::uint32_t function, const Called& call, Location place) const;
     void build(Specialisation& specialisation);
     Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
-    [[nodiscard]] Specialisation& specialise_plain_first(std::uint32_t function, Called& call, Location place);
+    [[nodiscard]] Specialisation& specialise_plain_first(std::uint32_t function, Called& call,
+                                                         Location place);
     void infer(Specialisation& specialisation, Location call);
     void check_depth(const Specialisation& specialisation, Location call) const;
     void infer_to_fixpoint(Specialisation& specialisation);

@@ -114,7 +114,8 @@ Promotion::Promotion(TypeTable& types) : types_(types) {
     const std::vector<Signature> complexes = {{{t.complex64, t.complex64}, t.complex64},
                                               {{t.complex128, t.complex128}, t.complex128}};
     floored_ = join(integers, floats);
-    const std::vector<Signature> halves = {{{t.float16, t.float16}, t.float16}, {{t.bfloat16, t.bfloat16}, t.bfloat16}};
+    const std::vector<Signature> halves = {{{t.float16, t.float16}, t.float16},
+                                           {{t.bfloat16, t.bfloat16}, t.bfloat16}};
     arithmetic_ = join(join(join(integers, halves), floats), complexes);
     division_ = arithmetic_;
     for (Signature& signature : division_) {
@@ -135,9 +136,9 @@ Promotion::Promotion(TypeTable& types) : types_(types) {
     for (TypeRef left : {t.int64, t.uint64}) {
         for (TypeRef right : {t.int64, t.uint64}) shift_.push_back({{left, right}, left});
     }
-    sign_ = {
-        {{t.int64}, t.int64}, {{t.uint64}, t.uint64}, {{t.float32}, t.float32}, {{t.float64}, t.float64},
-        {{t.float16}, t.float16}, {{t.bfloat16}, t.bfloat16}, {{t.complex64}, t.complex64}, {{t.complex128}, t.complex128}};
+    sign_ = {{{t.int64}, t.int64},         {{t.uint64}, t.uint64},        {{t.float32}, t.float32},
+             {{t.float64}, t.float64},     {{t.float16}, t.float16},      {{t.bfloat16}, t.bfloat16},
+             {{t.complex64}, t.complex64}, {{t.complex128}, t.complex128}};
     invert_ = {{{t.boolean}, t.boolean}, {{t.int64}, t.int64}, {{t.uint64}, t.uint64}};
 }
 
@@ -216,8 +217,8 @@ TypeRef Promotion::unify_optional(TypeRef a, TypeRef b) const {
     a = a->present();
     b = b->present();
     const TypeRef value = a->is(TypeKind::none) ? b : b->is(TypeKind::none) ? a : unify(a, b);
-    const bool can_be_absent =
-        value && (value->lies_in_memory() || value->is(TypeKind::tuple) || value->is(TypeKind::member) || value->is(TypeKind::array));
+    const bool can_be_absent = value && (value->lies_in_memory() || value->is(TypeKind::tuple) ||
+                                         value->is(TypeKind::member) || value->is(TypeKind::array));
     return can_be_absent ? types_.optional(value) : nullptr;
 }
 
@@ -233,7 +234,8 @@ TypeRef Promotion::unify(TypeRef a, TypeRef b) const {
     }
     if (a->is_integer_member() || b->is_integer_member()) return unify(a->present(), b->present());
     const bool named = !a->names.empty() || !b->names.empty();
-    if (a->is(TypeKind::tuple) && b->is(TypeKind::tuple) && a->elements.size() == b->elements.size() && !named) {
+    if (a->is(TypeKind::tuple) && b->is(TypeKind::tuple) && a->elements.size() == b->elements.size() &&
+        !named) {
         std::vector<TypeRef> elements;
         for (std::size_t i = 0; i < a->elements.size(); ++i) {
             elements.push_back(unify(a->elements[i], b->elements[i]));

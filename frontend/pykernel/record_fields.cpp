@@ -16,7 +16,7 @@ std::string quoted_names(TypeRef record) {
 /// What Numba calls its ABI alignment: of a record within a record, 1.
 std::uint64_t natural_alignment(TypeRef type) {
     if (type->is(TypeKind::array)) return natural_alignment(type->element());
-    if (type->is(TypeKind::characters)) return 1;  // read byte by byte where it has to be
+    if (type->is(TypeKind::characters)) return 1;               // read byte by byte where it has to be
     if (type->is(TypeKind::complex)) return type->bytes() / 2;  // that of its components
     return type->is(TypeKind::record) ? 1 : type->bytes();
 }
@@ -24,8 +24,9 @@ std::uint64_t natural_alignment(TypeRef type) {
 }  // namespace
 
 bool is_field(TypeRef object, std::string_view name) {
-    static constexpr std::string_view attributes[] = {"shape", "strides", "size", "itemsize", "nbytes", "ndim",
-                                                      "real",  "imag",    "flat", "dtype",    "T",      "ctypes"};
+    static constexpr std::string_view attributes[] = {"shape",  "strides", "size", "itemsize",
+                                                      "nbytes", "ndim",    "real", "imag",
+                                                      "flat",   "dtype",   "T",    "ctypes"};
     if (object->is(TypeKind::record)) return true;
     return object->is(TypeKind::array) && object->element()->is(TypeKind::record) &&
            object->element()->field(name) && std::ranges::find(attributes, name) == std::end(attributes) &&
@@ -38,10 +39,10 @@ const RecordField* named_field(TypeRef object, std::string_view name, Location p
     if (!object->is(TypeKind::record)) return nullptr;
     const RecordField* field = object->field(name);
     if (!field) {
-        throw SourceError(ErrorClass::unknown_field,
-                          "'" + std::string(name) + "' is no field of " + object->name + ": it has " +
-                              quoted_names(object),
-                          place);
+        throw SourceError(
+            ErrorClass::unknown_field,
+            "'" + std::string(name) + "' is no field of " + object->name + ": it has " + quoted_names(object),
+            place);
     }
     return field;
 }
@@ -59,15 +60,16 @@ const RecordField* indexed_field(TypeRef container, TypeRef index, Location plac
     if (index->is(TypeKind::text)) {
         const RecordField* field = container->field(index->text());
         if (field) return field;
-        refuse_typing("Field '" + index->text() + "' was not found in record with fields " + quoted_names(container),
-                      place);
+        refuse_typing(
+            "Field '" + index->text() + "' was not found in record with fields " + quoted_names(container),
+            place);
     }
     const auto count = static_cast<std::int64_t>(container->fields.size());
     const std::int64_t number = index->literal ? *index->literal : count;
     if (!index->is(TypeKind::integer) || !index->literal || number < -count || number >= count) {
         refuse_typing("a record is indexed with the name of a field or with its number, a constant: " +
-                          container->name + " has " + std::to_string(count) + " field(s), the index is of type " +
-                          index->name,
+                          container->name + " has " + std::to_string(count) +
+                          " field(s), the index is of type " + index->name,
                       place);
     }
     return &container->fields[static_cast<std::size_t>(number < 0 ? number + count : number)];

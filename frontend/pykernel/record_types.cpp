@@ -114,7 +114,8 @@ TypeRef TypeTable::record_in(TypeRef record, unsigned address_space, bool read_o
 
 TypeRef TypeTable::value_in(TypeRef array) {
     const TypeRef element = array->element();
-    return element->is(TypeKind::record) ? record_in(element, array->address_space, array->read_only) : element;
+    return element->is(TypeKind::record) ? record_in(element, array->address_space, array->read_only)
+                                         : element;
 }
 
 bool holds_fields_of(TypeRef record, TypeRef other) {

@@ -24,13 +24,14 @@ void for_each(FunctionEmitter& e, const Emitted& array, const std::function<void
         std::reverse(ordered.parts.begin() + 1, ordered.parts.begin() + 1 + n);
         std::reverse(ordered.parts.begin() + 1 + n, ordered.parts.end());
     }
-    e.for_each_element(ordered,
-                       [&](llvm::Value* place) { body(e.load_element(place, array.type->element(), array.type)); });
+    e.for_each_element(
+        ordered, [&](llvm::Value* place) { body(e.load_element(place, array.type->element(), array.type)); });
 }
 
 void require_array(const CallTyping& call) {
     const bool numbers = call[0]->is(TypeKind::array) && call[0]->element()->is_numeric();
-    if (!numbers || call[0]->element() == call.types().float16 || call[0]->element()->is(TypeKind::bfloat)) call.no_match();
+    if (!numbers || call[0]->element() == call.types().float16 || call[0]->element()->is(TypeKind::bfloat))
+        call.no_match();
 }
 
 /// Of durations: their sum and mean are all that there is.
@@ -148,7 +149,8 @@ Emitted mean(FunctionEmitter& e, const Emitted& array, bool skips_nan) {
 Emitted emit_mean(CallEmission& call) {
     if (call.call.type->is_date()) {
         FunctionEmitter& e = call.emitter;
-        return e.binary(Operator::true_divide, emit_fold(call), e.number(e.array_size(call[0]), e.types().int64));
+        return e.binary(Operator::true_divide, emit_fold(call),
+                        e.number(e.array_size(call[0]), e.types().int64));
     }
     return mean(call.emitter, call[0], own_name(call.callable) == "nanmean");
 }

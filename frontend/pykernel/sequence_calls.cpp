@@ -20,7 +20,8 @@ std::int64_t characters(const std::string& text) {
 TypeRef type_len(const CallTyping& call) {
     const bool array = call[0]->is(TypeKind::array) && call[0]->dimensions > 0;
     const bool sized = call[0]->is(TypeKind::tuple) || call[0]->is(TypeKind::text) ||
-                       call[0]->is(TypeKind::range) || call[0]->is(TypeKind::flat) || call[0]->is(TypeKind::characters);
+                       call[0]->is(TypeKind::range) || call[0]->is(TypeKind::flat) ||
+                       call[0]->is(TypeKind::characters);
     if (!array && !sized) call.no_match();
     return call.types().int64;
 }
@@ -59,7 +60,8 @@ TypeRef type_iterable_extremum(const CallTyping& call) {
     const TypeRef element = element_type(call.types(), call[0]);
     if (!element) call.refuse("needs numbers, or something to loop over");
     const Operator op = call.callable.name == "max" ? Operator::greater : Operator::less;
-    if (!element->is_number() && !element->is_date()) static_cast<void>(binary_type(call.program, op, element, element, call.call.location));
+    if (!element->is_number() && !element->is_date())
+        static_cast<void>(binary_type(call.program, op, element, element, call.call.location));
     return call.types().without_literal(element);
 }
 
@@ -106,7 +108,8 @@ TypeRef type_extremum(const CallTyping& call) {
     return call.types().without_literal(result);
 }
 
-/// A NaN loses against a number, as in PTX's min and max (V2); of bfloat16, which Numba compares, as in Python.
+/// A NaN loses against a number, as in PTX's min and max (V2); of bfloat16, which Numba compares, as in
+/// Python.
 llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
     if (type->is(TypeKind::bfloat)) {
         const Emitted first = e.number(a, type), second = e.number(b, type);
@@ -211,7 +214,8 @@ Emitted emit_ord(CallEmission& call) {
     const std::string bytes = call[0].type->text();
     const auto first = static_cast<unsigned char>(bytes[0]);
     std::int64_t point = first < 0x80 ? first : first & (0xFF >> (bytes.size() + 1));
-    for (std::size_t i = 1; i < bytes.size(); ++i) point = point << 6 | (static_cast<unsigned char>(bytes[i]) & 0x3F);
+    for (std::size_t i = 1; i < bytes.size(); ++i)
+        point = point << 6 | (static_cast<unsigned char>(bytes[i]) & 0x3F);
     return call.emitter.number(call.emitter.int64(point), call.call.type);
 }
 

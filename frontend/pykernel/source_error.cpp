@@ -60,7 +60,8 @@ std::string SourceError::text() const {
     for (std::size_t i = 0; i < callers.size(); ++i) {
         if (i >= shown_at_each_end && i + shown_at_each_end < callers.size()) {
             if (i == shown_at_each_end)
-                result += "\n  ... " + std::to_string(callers.size() - 2 * shown_at_each_end) + " more calls ...";
+                result +=
+                    "\n  ... " + std::to_string(callers.size() - 2 * shown_at_each_end) + " more calls ...";
             continue;
         }
         result += "\n  called from " + callers[i];
@@ -101,7 +102,8 @@ void refuse_unsupported(const std::string& reason, Location location, Standing s
 void refuse_no_implementation(const std::string& function, const std::string& name,
                               const std::vector<std::string>& argument_types, Location location,
                               const std::string& because, Standing standing) {
-    std::string reason = "No implementation of function Function(" + function + ") found for signature:\n >>> " + name + "(";
+    std::string reason =
+        "No implementation of function Function(" + function + ") found for signature:\n >>> " + name + "(";
     for (std::size_t i = 0; i < argument_types.size(); ++i) reason += (i ? ", " : "") + argument_types[i];
     reason += ")";
     if (!because.empty()) reason += "\n" + because;
@@ -120,9 +122,10 @@ void refuse_construct(const std::string& construct, Location location) {
     if (construct == "an integer of more than 64 bits")
         refuse_typing("Int value is too large: it does not fit in 64 bits", location);
     const bool is_bytecode = std::ranges::find(by_bytecode, construct) != std::end(by_bytecode);
-    const std::string opcode = construct == "`import`"  ? "Use of unsupported opcode (IMPORT_NAME) found: "
-                               : construct == "a class" ? "Use of unsupported opcode (LOAD_BUILD_CLASS) found: "
-                                                        : "";
+    const std::string opcode = construct == "`import`" ? "Use of unsupported opcode (IMPORT_NAME) found: "
+                               : construct == "a class"
+                                   ? "Use of unsupported opcode (LOAD_BUILD_CLASS) found: "
+                                   : "";
     throw SourceError(is_bytecode ? ErrorClass::unsupported_bytecode : ErrorClass::unsupported,
                       opcode + construct + " is not supported in kernels", location);
 }

@@ -56,10 +56,11 @@ struct SourceError : std::runtime_error {
     Standing standing = Standing::not_gpu_code;
     std::string file;  ///< filled in by the function whose compilation failed
     std::string function;
-    std::string source_line;           ///< without the line's end
+    std::string source_line;  ///< without the line's end
     /// Index of the overloaded function of which a choice for `wanted_types` is missing.
     std::optional<std::uint32_t> wanted_overload;
-    std::string wanted_attribute;  ///< what values of wanted_types[0] do not have: a program may have added it
+    std::string
+        wanted_attribute;  ///< what values of wanted_types[0] do not have: a program may have added it
     std::vector<std::string> wanted_types;
     std::vector<std::string> callers;  ///< from the innermost call outwards, one line each
 };
@@ -69,12 +70,14 @@ struct SourceError : std::runtime_error {
 /// UnsupportedError; by default for what Numba's CUDA target compiles and this compiler does not yet.
 [[noreturn]] void refuse_unsupported(const std::string& reason, Location location,
                                      Standing standing = Standing::not_yet);
-/// Worded as Numba's: "No implementation of function Function(<built-in function add>) found for signature: …".
+/// Worded as Numba's: "No implementation of function Function(<built-in function add>) found for signature:
+/// …".
 /// @param function as Python shows it: "<built-in function add>"
 /// @param because what else helps, or nothing
 [[noreturn]] void refuse_no_implementation(const std::string& function, const std::string& name,
                                            const std::vector<std::string>& argument_types, Location location,
-                                           const std::string& because = {}, Standing standing = Standing::not_gpu_code);
+                                           const std::string& because = {},
+                                           Standing standing = Standing::not_gpu_code);
 /// A form of Python, such as "`import`", with the class that Numba has for it.
 [[noreturn]] void refuse_construct(const std::string& construct, Location location);
 

@@ -41,7 +41,8 @@ class Expansion {
             }
             if (!operand.type) return;  // not known yet
             if (!operand.type->is(TypeKind::tuple))
-                refuse_typing("*args in function call should be a tuple, got " + operand.type->name, operand.location);
+                refuse_typing("*args in function call should be a tuple, got " + operand.type->name,
+                              operand.location);
             const auto count = static_cast<std::uint32_t>(operand.type->elements.size());
             std::vector<ValueId> elements;
             for (std::uint32_t index = 0; index < count; ++index) {

@@ -72,7 +72,8 @@ class VersionAssigner {
         }
     }
 
-    /// A block whose version of a variable is being looked for: that of its only predecessor, or a phi of several.
+    /// A block whose version of a variable is being looked for: that of its only predecessor, or a phi of
+    /// several.
     struct Search {
         BlockId block;
         VersionId phi;         ///< nothing: there is one predecessor
@@ -82,16 +83,19 @@ class VersionAssigner {
 
     /// Known already, without a search of the predecessors.
     std::optional<VersionId> known_at_end(BlockId block, VariableId variable) const {
-        if (const auto found = at_end_[block].find(variable); found != at_end_[block].end()) return found->second;
+        if (const auto found = at_end_[block].find(variable); found != at_end_[block].end())
+            return found->second;
         return known_at_begin(block, variable);
     }
 
     std::optional<VersionId> known_at_begin(BlockId block, VariableId variable) const {
-        if (const auto found = at_begin_[block].find(variable); found != at_begin_[block].end()) return found->second;
+        if (const auto found = at_begin_[block].find(variable); found != at_begin_[block].end())
+            return found->second;
         return graph_.blocks[block].predecessors.empty() ? std::optional(nothing) : std::nullopt;
     }
 
-    /// The search goes back through the predecessors, on a stack of its own: a function may have a million blocks.
+    /// The search goes back through the predecessors, on a stack of its own: a function may have a million
+    /// blocks.
     VersionId version_at_begin(BlockId asked, VariableId variable) {
         if (const auto known = known_at_begin(asked, variable)) return *known;
         std::vector<Search> searches{begin_search(asked, variable)};

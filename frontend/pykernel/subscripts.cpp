@@ -1,13 +1,12 @@
 // See subscripts.h. Rules: Numba's array and tuple typing.
 #include "frontend/pykernel/subscripts.h"
 
-#include "frontend/pykernel/group_calls.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
 
 #include "frontend/pykernel/callables.h"
+#include "frontend/pykernel/group_calls.h"
 #include "frontend/pykernel/number_limits.h"
 
 namespace cudasim::pykernel {
@@ -43,12 +42,12 @@ TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, 
         return object->elements[static_cast<std::size_t>(found - object->names.begin())];
     if (is_field(object, name)) return field_value(types, object, *named_field(object, name, place), place);
     const bool number = object->is(TypeKind::integer) || object->is(TypeKind::floating);
-    const std::string_view owner = object->is(TypeKind::array)   ? "array."
-                                   : object->is(TypeKind::tuple) ? "tuple."
-                                   : number                      ? "number."
+    const std::string_view owner = object->is(TypeKind::array)     ? "array."
+                                   : object->is(TypeKind::tuple)   ? "tuple."
+                                   : number                        ? "number."
                                    : object->is(TypeKind::complex) ? "complex."
-                                   : is_grid_group(object)       ? "GridGroup."
-                                                                 : "";
+                                   : is_grid_group(object)         ? "GridGroup."
+                                                                   : "";
     const std::string method = std::string(owner) + std::string(name);
     if (!owner.empty() && find_callable(method)) return types.method(object, method);
     if (object->is(TypeKind::array) && name == "ctypes") return types.method(object, "array.ctypes");
@@ -116,7 +115,8 @@ TypeRef character(TypeTable& types, TypeRef text, TypeRef index, Location place)
 TypeRef pointee(TypeRef pointer, TypeRef index, Location place) {
     if (pointer->elements.empty() || !pointer->elements[0]->is_scalar())
         refuse_typing("a value of type " + pointer->name + " cannot be indexed", place);
-    if (!index->is(TypeKind::integer)) refuse_typing(pointer->name + " cannot be indexed with " + index->name, place);
+    if (!index->is(TypeKind::integer))
+        refuse_typing(pointer->name + " cannot be indexed with " + index->name, place);
     return pointer->elements[0];
 }
 
@@ -124,7 +124,8 @@ TypeRef pointee(TypeRef pointer, TypeRef index, Location place) {
 
 TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place) {
     if (container->is(TypeKind::text)) return character(types, container, index, place);
-    if (container->is(TypeKind::characters) && container->dimensions == 1 && index->is(TypeKind::integer)) return types.uint32;
+    if (container->is(TypeKind::characters) && container->dimensions == 1 && index->is(TypeKind::integer))
+        return types.uint32;
     if (container->is(TypeKind::tuple)) {
         const auto count = static_cast<std::int64_t>(container->elements.size());
         if (index->is(TypeKind::slice)) {
@@ -138,8 +139,9 @@ TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location p
         if (index->literal) {
             const std::int64_t i = *index->literal < 0 ? *index->literal + count : *index->literal;
             if (i < 0 || i >= count) {
-                refuse_typing("tuple index out of range: " + std::to_string(*index->literal) + " in " + container->name,
-                              place);
+                refuse_typing(
+                    "tuple index out of range: " + std::to_string(*index->literal) + " in " + container->name,
+                    place);
             }
             return container->elements[static_cast<std::size_t>(i)];
         }
@@ -191,7 +193,8 @@ TypeRef iterator_over(TypeTable& types, TypeRef over, std::uint32_t site, std::s
     if (over->is(TypeKind::array) && over->dimensions == 0)
         refuse_typing("iteration over a 0-d array", place);
     if (!element_type(types, over))
-        refuse_typing("Invalid use of getiter with parameters (" + over->name + "): a loop cannot run over it", place);
+        refuse_typing(
+            "Invalid use of getiter with parameters (" + over->name + "): a loop cannot run over it", place);
     return types.iterator(over, site, position);
 }
 

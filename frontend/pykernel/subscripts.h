@@ -13,7 +13,8 @@ namespace cudasim::pykernel {
 [[nodiscard]] TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, Location place);
 // Fields of records (record_fields.cpp).
 
-/// Whether object.name means a field; attributes and methods of arrays come first. Of a record every name does.
+/// Whether object.name means a field; attributes and methods of arrays come first. Of a record every name
+/// does.
 [[nodiscard]] bool is_field(TypeRef object, std::string_view name);
 /// The field that object.name is; null for what has no fields and for arrays of records without that one.
 /// @throws SourceError when a record has no such field

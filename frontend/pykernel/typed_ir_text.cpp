@@ -74,7 +74,8 @@ class Printer {
             case GlobalKind::real:
                 return std::to_string(in.global->real);
             case GlobalKind::complex:
-                return "(" + std::to_string(in.global->real) + " + " + std::to_string(in.global->imaginary) + "j)";
+                return "(" + std::to_string(in.global->real) + " + " + std::to_string(in.global->imaginary) +
+                       "j)";
             case GlobalKind::none:
                 return "None";
             case GlobalKind::ellipsis:
@@ -112,7 +113,8 @@ class Printer {
                     value(in.operands[0]) + "[" + value(in.operands[1]) + "] = " + value(in.operands[2]),
                     nullptr, line);
             case Opcode::set_attribute:
-                return add(value(in.operands[0]) + "." + in.text + " = " + value(in.operands[1]), nullptr, line);
+                return add(value(in.operands[0]) + "." + in.text + " = " + value(in.operands[1]), nullptr,
+                           line);
             case Opcode::call:
                 return add(result + "call " + value(in.operands[0]) + "(" + operands(in, 1) + ")", in.type,
                            line);

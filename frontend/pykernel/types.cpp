@@ -130,10 +130,12 @@ TypeRef TypeTable::make_tuple(std::string_view class_name, std::vector<std::stri
     for (TypeRef element : elements) key += "/" + std::to_string(reinterpret_cast<std::uintptr_t>(element));
     std::uint64_t values = 0;
     for (TypeRef element : elements) values += element->values;
-    return intern(
-        {.kind = TypeKind::tuple, .elements = std::move(elements), .names = std::move(names), .values = values,
-         .name = std::move(name)},
-        key);
+    return intern({.kind = TypeKind::tuple,
+                   .elements = std::move(elements),
+                   .names = std::move(names),
+                   .values = values,
+                   .name = std::move(name)},
+                  key);
 }
 
 TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
@@ -142,8 +144,8 @@ TypeRef TypeTable::array(TypeRef element, unsigned dimensions, char layout, unsi
         element = record_in(element, global_space, false);
         aligned = aligned && element->aligned;
     }
-    std::string name = std::string(aligned ? "" : "unaligned ") + (read_only ? "readonly " : "") + "array(" + element->name + ", " +
-                       std::to_string(dimensions) + "d, " + layout + ")";
+    std::string name = std::string(aligned ? "" : "unaligned ") + (read_only ? "readonly " : "") + "array(" +
+                       element->name + ", " + std::to_string(dimensions) + "d, " + layout + ")";
     return intern({.kind = TypeKind::array,
                    .elements = {element},
                    .dimensions = dimensions,
@@ -163,7 +165,8 @@ TypeRef TypeTable::vector(TypeRef component, unsigned count) {
 }
 
 TypeRef TypeTable::member(std::string_view name, TypeRef value) {
-    return intern_by_identity({.kind = TypeKind::member, .elements = {value}, .name = std::string(name)}, 0, 0);
+    return intern_by_identity({.kind = TypeKind::member, .elements = {value}, .name = std::string(name)}, 0,
+                              0);
 }
 
 TypeRef TypeTable::exception(const GlobalValue& exception_class, const std::string& message) {
@@ -229,7 +232,9 @@ TypeRef TypeTable::zipped(std::vector<TypeRef> iterators, std::uint32_t site) {
 }
 
 TypeRef TypeTable::pointer(TypeRef pointee) {
-    return intern({.kind = TypeKind::pointer, .elements = {pointee}, .name = (pointee->is(TypeKind::none) ? "void" : pointee->name) + "*"});
+    return intern({.kind = TypeKind::pointer,
+                   .elements = {pointee},
+                   .name = (pointee->is(TypeKind::none) ? "void" : pointee->name) + "*"});
 }
 
 TypeRef TypeTable::method(TypeRef object, std::string_view name) {
@@ -272,24 +277,75 @@ TypeRef TypeTable::without_literal(TypeRef type) {
 TypeRef TypeTable::scalar_named(std::string_view name) const {
     using Row = std::pair<std::string_view, TypeRef>;
     const Row rows[] = {
-        {"bool", boolean},     {"boolean", boolean}, {"bool_", boolean}, {"?", boolean},
-        {"b1", boolean},       {"int8", int8},       {"i1", int8},       {"b", int8},
-        {"byte", int8},        {"int16", int16},     {"i2", int16},      {"h", int16},
-        {"short", int16},      {"int32", int32},     {"i4", int32},      {"i", int32},
-        {"intc", int32},       {"int64", int64},     {"i8", int64},      {"l", int64},
-        {"q", int64},          {"int", int64},       {"intp", int64},    {"int_", int64},
-        {"long", int64},       {"longlong", int64},  {"uint8", uint8},   {"u1", uint8},
-        {"B", uint8},          {"ubyte", uint8},     {"uint16", uint16}, {"u2", uint16},
-        {"H", uint16},         {"ushort", uint16},   {"uint32", uint32}, {"u4", uint32},
-        {"I", uint32},         {"uintc", uint32},    {"uint64", uint64}, {"u8", uint64},
-        {"L", uint64},         {"Q", uint64},        {"uint", uint64},   {"uintp", uint64},
-        {"ulonglong", uint64}, {"float32", float32}, {"f4", float32},    {"f", float32},
-        {"single", float32},   {"float64", float64}, {"f8", float64},    {"d", float64},
-        {"double", float64},   {"float", float64},   {"none", none},
-        {"__nv_bfloat16", bfloat16}, {"bfloat16", bfloat16},
-        {"float16", float16},  {"f2", float16},    {"e", float16},       {"half", float16},
-        {"complex64", complex64}, {"c8", complex64}, {"F", complex64}, {"csingle", complex64},
-        {"complex128", complex128}, {"c16", complex128}, {"D", complex128}, {"cdouble", complex128},
+        {"bool", boolean},
+        {"boolean", boolean},
+        {"bool_", boolean},
+        {"?", boolean},
+        {"b1", boolean},
+        {"int8", int8},
+        {"i1", int8},
+        {"b", int8},
+        {"byte", int8},
+        {"int16", int16},
+        {"i2", int16},
+        {"h", int16},
+        {"short", int16},
+        {"int32", int32},
+        {"i4", int32},
+        {"i", int32},
+        {"intc", int32},
+        {"int64", int64},
+        {"i8", int64},
+        {"l", int64},
+        {"q", int64},
+        {"int", int64},
+        {"intp", int64},
+        {"int_", int64},
+        {"long", int64},
+        {"longlong", int64},
+        {"uint8", uint8},
+        {"u1", uint8},
+        {"B", uint8},
+        {"ubyte", uint8},
+        {"uint16", uint16},
+        {"u2", uint16},
+        {"H", uint16},
+        {"ushort", uint16},
+        {"uint32", uint32},
+        {"u4", uint32},
+        {"I", uint32},
+        {"uintc", uint32},
+        {"uint64", uint64},
+        {"u8", uint64},
+        {"L", uint64},
+        {"Q", uint64},
+        {"uint", uint64},
+        {"uintp", uint64},
+        {"ulonglong", uint64},
+        {"float32", float32},
+        {"f4", float32},
+        {"f", float32},
+        {"single", float32},
+        {"float64", float64},
+        {"f8", float64},
+        {"d", float64},
+        {"double", float64},
+        {"float", float64},
+        {"none", none},
+        {"__nv_bfloat16", bfloat16},
+        {"bfloat16", bfloat16},
+        {"float16", float16},
+        {"f2", float16},
+        {"e", float16},
+        {"half", float16},
+        {"complex64", complex64},
+        {"c8", complex64},
+        {"F", complex64},
+        {"csingle", complex64},
+        {"complex128", complex128},
+        {"c16", complex128},
+        {"D", complex128},
+        {"cdouble", complex128},
         {"complex", complex128},
     };
     for (const auto& [text, type] : rows) {
@@ -334,7 +390,8 @@ unsigned parse_count(std::string_view text) {
 }  // namespace
 
 TypeRef TypeTable::parse_scalar(std::string_view name) {
-    for (const auto& [prefix, size] : {std::pair<std::string_view, unsigned>{"[char x ", 1}, {"[unichr x ", 4}}) {
+    for (const auto& [prefix, size] :
+         {std::pair<std::string_view, unsigned>{"[char x ", 1}, {"[unichr x ", 4}}) {
         if (name.starts_with(prefix) && name.ends_with(']'))
             return characters(size, parse_count(name.substr(prefix.size(), name.size() - prefix.size() - 1)));
     }
@@ -342,14 +399,15 @@ TypeRef TypeTable::parse_scalar(std::string_view name) {
         const std::string_view prefix = kind == TypeKind::moment ? "datetime64[" : "timedelta64[";
         if (!name.starts_with(prefix) || !name.ends_with(']')) continue;
         const std::string_view unit = name.substr(prefix.size(), name.size() - prefix.size() - 1);
-        static constexpr std::string_view units[] = {"", "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"};
+        static constexpr std::string_view units[] = {"",  "Y",  "M",  "W",  "D",  "h",  "m",
+                                                     "s", "ms", "us", "ns", "ps", "fs", "as"};
         return std::ranges::find(units, unit) != std::end(units) ? date(kind, unit) : nullptr;
     }
     return scalar_named(name);
 }
 
-/// "namedtuple(Point; x=int64, y=float64)": Numba's own name, Point(int64, float64), does not say what the fields
-/// are called.
+/// "namedtuple(Point; x=int64, y=float64)": Numba's own name, Point(int64, float64), does not say what the
+/// fields are called.
 TypeRef TypeTable::parse_named_tuple(std::string_view name) {
     if (!name.ends_with(')')) return nullptr;
     const std::string_view inside = name.substr(11, name.size() - 12);

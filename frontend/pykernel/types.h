@@ -19,19 +19,19 @@ enum class TypeKind {
     boolean,
     integer,
     floating,
-    bfloat,   ///< bfloat16: the upper half of a float32, as 16 bits; it computes as one
-    complex,  ///< bits of both components together
-    moment,    ///< datetime64: 64 bits; its name has the unit
-    duration,  ///< timedelta64, likewise
-    member,    ///< of an enumeration: elements[0] is the type of its value
+    bfloat,     ///< bfloat16: the upper half of a float32, as 16 bits; it computes as one
+    complex,    ///< bits of both components together
+    moment,     ///< datetime64: 64 bits; its name has the unit
+    duration,   ///< timedelta64, likewise
+    member,     ///< of an enumeration: elements[0] is the type of its value
     exception,  ///< one that a kernel has made: `global` is the class, `message`
     text,
     characters,  ///< an element of dtype S or U: bits; `dimensions` is the bytes of one character, 1 or 4
-    tuple,     ///< elements
-    optional,  ///< elements[0], or None: what a function returns that returns nothing on some paths
-    array,     ///< elements[0], dimensions, layout, address_space
-    record,    ///< a reference to memory in address_space: fields, bits
-    slice,     ///< elements: start, stop and, where there is one, step; none where left out
+    tuple,       ///< elements
+    optional,    ///< elements[0], or None: what a function returns that returns nothing on some paths
+    array,       ///< elements[0], dimensions, layout, address_space
+    record,      ///< a reference to memory in address_space: fields, bits
+    slice,       ///< elements: start, stop and, where there is one, step; none where left out
     ellipsis,
     range,        ///< elements[0] is the integer type of its values
     flat,         ///< a.flat: elements[0] is the array
@@ -65,9 +65,10 @@ struct Type;
 /// A field of a record.
 struct RecordField {
     std::string name;
-    const Type* type = nullptr;  ///< an array for an array of fixed shape in the record; null: not known to the compiler
-    std::string type_name;       ///< Numba's
-    std::uint64_t offset = 0;    ///< in bytes
+    const Type* type =
+        nullptr;  ///< an array for an array of fixed shape in the record; null: not known to the compiler
+    std::string type_name;            ///< Numba's
+    std::uint64_t offset = 0;         ///< in bytes
     std::vector<std::int64_t> shape;  ///< of an array
 };
 
@@ -79,12 +80,13 @@ struct Type {
     std::vector<const Type*> elements;
     std::vector<std::string> names;  ///< a named tuple's fields
     std::string message;             ///< exception; of a bytes constant (an array) what it holds
-    std::uint64_t values = 1;  ///< tuple: numbers, arrays and so on in it and in the tuples in it
+    std::uint64_t values = 1;        ///< tuple: numbers, arrays and so on in it and in the tuples in it
     unsigned dimensions = 0;
     char layout = 'C';
     unsigned address_space = global_space;
     bool read_only = false;
-    bool aligned = true;  ///< array, record: whether elements, fields lie at multiples of their natural alignment
+    bool aligned =
+        true;  ///< array, record: whether elements, fields lie at multiples of their natural alignment
     std::vector<RecordField> fields;  ///< in order of their offsets
     const GlobalValue* global = nullptr;
     std::string name;  ///< Numba's
@@ -105,7 +107,8 @@ struct Type {
     [[nodiscard]] bool is_scalar() const { return is_numeric() || is_date(); }
     /// Of a named tuple; empty for any other.
     [[nodiscard]] std::string class_name() const {
-        const bool named = is(TypeKind::tuple) && !name.starts_with("Tuple(") && !name.starts_with("UniTuple(");
+        const bool named =
+            is(TypeKind::tuple) && !name.starts_with("Tuple(") && !name.starts_with("UniTuple(");
         return named ? name.substr(0, name.find('(')) : std::string();
     }
     /// Can be an element of an array.
@@ -118,15 +121,20 @@ struct Type {
         return kind == TypeKind::iterator || kind == TypeKind::enumerated || kind == TypeKind::zipped;
     }
     [[nodiscard]] const Type* element() const { return elements.front(); }
-    /// Of an array, record or pointer: whether an access within its bounds is within memory. The shape of an array made of a
-    /// pointer is the kernel's claim.
-    [[nodiscard]] bool indices_guard_memory() const { return kind != TypeKind::pointer && address_space != pointed_space; }
-    /// What operators see: the type of the value of an optional, when there is one; of an integer enumeration's member.
+    /// Of an array, record or pointer: whether an access within its bounds is within memory. The shape of an
+    /// array made of a pointer is the kernel's claim.
+    [[nodiscard]] bool indices_guard_memory() const {
+        return kind != TypeKind::pointer && address_space != pointed_space;
+    }
+    /// What operators see: the type of the value of an optional, when there is one; of an integer
+    /// enumeration's member.
     [[nodiscard]] const Type* present() const {
         return is(TypeKind::optional) || is_integer_member() ? element() : this;
     }
     /// Of an IntEnum: a number with a `.value`.
-    [[nodiscard]] bool is_integer_member() const { return is(TypeKind::member) && name.starts_with("IntEnum"); }
+    [[nodiscard]] bool is_integer_member() const {
+        return is(TypeKind::member) && name.starts_with("IntEnum");
+    }
     /// Of a string known while compiling.
     [[nodiscard]] std::string text() const { return name.substr(13, name.size() - 14); }  // Literal[str](...)
     /// Of a record; null when there is none of that name.
@@ -135,7 +143,8 @@ struct Type {
     [[nodiscard]] std::uint64_t bytes() const { return bits / 8; }
     /// Of the LLVM pointer to an array's or a record's data.
     [[nodiscard]] unsigned pointer_space() const {
-        return address_space == local_space || address_space == pointed_space ? unsigned{generic_space} : address_space;
+        return address_space == local_space || address_space == pointed_space ? unsigned{generic_space}
+                                                                              : address_space;
     }
 };
 
@@ -144,8 +153,8 @@ using TypeRef = const Type*;
 class TypeTable {
   public:
     TypeTable();
-    TypeRef none, boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64,
-        complex128;
+    TypeRef none, boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
+        float32, float64, complex64, complex128;
 
     [[nodiscard]] TypeRef integer(unsigned bits, bool is_signed) const;
     [[nodiscard]] TypeRef floating(unsigned bits) const {
@@ -214,7 +223,8 @@ class TypeTable {
     [[nodiscard]] TypeRef parse_array(std::string_view name);
     [[nodiscard]] bool parse_field(std::string_view text, RecordField& field);
     [[nodiscard]] TypeRef parse_scalar(std::string_view name);
-    TypeRef make_tuple(std::string_view class_name, std::vector<std::string> names, std::vector<TypeRef> elements);
+    TypeRef make_tuple(std::string_view class_name, std::vector<std::string> names,
+                       std::vector<TypeRef> elements);
     TypeRef intern_by_identity(Type type, std::uint32_t site, std::size_t position);
     TypeRef intern(Type type, std::string_view key_suffix = {});
     std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;

@@ -60,7 +60,8 @@ Operand broadcast(FunctionEmitter& e, const Emitted& value, const Emitted& out) 
     return operand;
 }
 
-llvm::Value* address(FunctionEmitter& e, const Operand& operand, std::span<llvm::AllocaInst* const> positions) {
+llvm::Value* address(FunctionEmitter& e, const Operand& operand,
+                     std::span<llvm::AllocaInst* const> positions) {
     llvm::Value* place = operand.value.parts[0];
     for (std::size_t axis = 0; axis < positions.size(); ++axis) {
         llvm::Value* position = e.builder.CreateLoad(e.builder.getInt64Ty(), positions[axis]);
@@ -103,8 +104,10 @@ TypeRef type_ufunc_call(const CallTyping& call, TypeRule scalar) {
     const auto operands = std::span(call.arguments).first(call.size() - 1);
     if (!out) {
         if (std::ranges::any_of(operands, is_array))
-            call.refuse("of an array gives an array, for which kernels have no memory: pass an output array as the last "
-                        "argument");
+            call.refuse(
+                "of an array gives an array, for which kernels have no memory: pass an output array as the "
+                "last "
+                "argument");
         if (std::ranges::find(operands, call.types().float16) != operands.end())
             throw SourceError(ErrorClass::not_implemented,
                               "unsupported type for input operand: float16: convert it with np.float32()",
@@ -112,10 +115,11 @@ TypeRef type_ufunc_call(const CallTyping& call, TypeRule scalar) {
         return scalar_result(call, scalar);
     }
     if (!call.call.keywords.empty())
-        throw SourceError(ErrorClass::not_implemented,
-                          std::string(call.callable.name) +
-                              "() has no keyword arguments in kernels: pass the output array as the last argument",
-                          call.call.location);
+        throw SourceError(
+            ErrorClass::not_implemented,
+            std::string(call.callable.name) +
+                "() has no keyword arguments in kernels: pass the output array as the last argument",
+            call.call.location);
     if (!is_array(out)) call.no_match();
     if (out->read_only) call.refuse("the output array is constant");
     const TypeRef result = scalar_result(call, scalar);
@@ -144,10 +148,10 @@ Emitted emit_ufunc_call(CallEmission& call, TypeRule scalar_type, EmitRule scala
         CallEmission inner{e, call.callable, one, {}};
         for (const Operand& operand : operands) {
             const bool array = operand.value.type->is(TypeKind::array);
-            inner.arguments.push_back(array ? e.load_element(address(e, operand, positions),
-                                                             operand.value.type->element(),
-                                                             operand.value.type)
-                                            : operand.value);
+            inner.arguments.push_back(array
+                                          ? e.load_element(address(e, operand, positions),
+                                                           operand.value.type->element(), operand.value.type)
+                                          : operand.value);
         }
         e.store_element(address(e, target, positions), scalar(inner), out.type->element(), out.type);
     });

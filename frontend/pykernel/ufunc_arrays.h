@@ -1,5 +1,5 @@
-// Ufuncs on whole arrays, np.sin(a, out): the ufunc of numbers for every element of the output array, operands broadcast
-// to its shape.
+// Ufuncs on whole arrays, np.sin(a, out): the ufunc of numbers for every element of the output array,
+// operands broadcast to its shape.
 #pragma once
 
 #include "frontend/pykernel/callables.h"
@@ -9,7 +9,8 @@ namespace cudasim::pykernel {
 using TypeRule = TypeRef (*)(const CallTyping&);
 using EmitRule = Emitted (*)(CallEmission&);
 
-/// Of a call whose last parameter is the output: null where it is left out. @param scalar the rule for numbers
+/// Of a call whose last parameter is the output: null where it is left out. @param scalar the rule for
+/// numbers
 [[nodiscard]] TypeRef type_ufunc_call(const CallTyping& call, TypeRule scalar);
 [[nodiscard]] Emitted emit_ufunc_call(CallEmission& call, TypeRule scalar_type, EmitRule scalar);
 

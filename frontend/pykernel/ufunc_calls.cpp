@@ -1,6 +1,6 @@
-// NumPy's ufuncs on numbers (on arrays: ufunc_arrays.h), those that Numba's CUDA target has: it knows trigonometry,
-// logarithms, comparisons, bits, minimum and maximum, and fails with a KeyError on the rest (np.sqrt, np.exp,
-// np.abs, np.floor ...).
+// NumPy's ufuncs on numbers (on arrays: ufunc_arrays.h), those that Numba's CUDA target has: it knows
+// trigonometry, logarithms, comparisons, bits, minimum and maximum, and fails with a KeyError on the rest
+// (np.sqrt, np.exp, np.abs, np.floor ...).
 //
 // A ufunc computes in the first of its loops, NumPy's, to which all operands convert safely. Where one
 // operand is a float, integers convert to any float (a fact about Numba: int64 with float32 gives float32).
@@ -43,10 +43,10 @@ TypeRef loop_of(TypeTable& t, std::span<const TypeRef> operands, unsigned loops)
     const bool any_float = std::ranges::any_of(operands, [](TypeRef type) { return !type->is_integral(); });
     for (TypeRef candidate : {t.boolean, t.int8, t.uint8, t.int16, t.uint16, t.int32, t.uint32, t.int64,
                               t.uint64, t.float32, t.float64, t.complex64, t.complex128}) {
-        const unsigned kind = candidate->is(TypeKind::boolean)   ? booleans
-                              : candidate->is(TypeKind::integer) ? integers
+        const unsigned kind = candidate->is(TypeKind::boolean)    ? booleans
+                              : candidate->is(TypeKind::integer)  ? integers
                               : candidate->is(TypeKind::floating) ? floats
-                                                                 : complexes;
+                                                                  : complexes;
         const bool takes_all = std::ranges::all_of(
             operands, [&](TypeRef type) { return converts_safely(type, candidate, any_float); });
         if ((loops & kind) && takes_all) return candidate;
@@ -87,13 +87,14 @@ std::string_view math_name(std::string_view name) {
     return name;
 }
 
-/// Trigonometry and logarithms of complex numbers are functions of the library; the compiler has to know which.
+/// Trigonometry and logarithms of complex numbers are functions of the library; the compiler has to know
+/// which.
 template <unsigned loops>
 TypeRef type_as_math(const CallTyping& call) {
     const TypeRef loop = type_in_loop<loops>(call);
     if (loop->is(TypeKind::complex)) {
-        static_cast<void>(
-            call.program.library(library_name(math_name(own_name(call.callable))), {loop}, call.call.location));
+        static_cast<void>(call.program.library(library_name(math_name(own_name(call.callable))), {loop},
+                                               call.call.location));
     }
     return loop;
 }
@@ -118,7 +119,8 @@ Emitted emit_as_math(CallEmission& call) {
 
 Emitted emit_conjugate(CallEmission& call) {
     Emitted result = call.emitter.convert(call[0], call.call.type);
-    if (result.type->is(TypeKind::complex)) result.parts[1] = call.emitter.builder.CreateFNeg(result.parts[1]);
+    if (result.type->is(TypeKind::complex))
+        result.parts[1] = call.emitter.builder.CreateFNeg(result.parts[1]);
     return result;
 }
 
@@ -203,7 +205,8 @@ Emitted emit_operator(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;
     const Operator op = operator_of(own_name(call.callable));
-    if (call[0].type->is(TypeKind::complex) || call[1].type->is(TypeKind::complex)) return compare_complex(call, op);
+    if (call[0].type->is(TypeKind::complex) || call[1].type->is(TypeKind::complex))
+        return compare_complex(call, op);
     if (is_comparison(op)) return e.binary(op, call[0], call[1]);
     return e.convert(e.binary(op, e.convert(call[0], type), e.convert(call[1], type)), type);
 }
@@ -220,7 +223,8 @@ Emitted emit_logic(CallEmission& call) {
                     call.call.type);
 }
 
-Emitted complex_extremum(FunctionEmitter& e, bool smaller, bool prefers_nan, const Emitted& a, const Emitted& b) {
+Emitted complex_extremum(FunctionEmitter& e, bool smaller, bool prefers_nan, const Emitted& a,
+                         const Emitted& b) {
     auto is_nan = [&](const Emitted& x) { return e.builder.CreateFCmpUNO(x.parts[0], x.parts[1]); };
     llvm::Value* first = complex_order(e, smaller ? Operator::less_equal : Operator::greater_equal, a, b);
     llvm::Value* decides = is_nan(prefers_nan ? a : b);

@@ -1,5 +1,6 @@
-// CUDA's built-in vector types (CUDA Programming Guide, "Built-in Vector Types"): cuda.float32x4(x, y, z, w) and its kind
-// make one. The components come one by one or in smaller vectors of the same base type, in any mixture that fills it.
+// CUDA's built-in vector types (CUDA Programming Guide, "Built-in Vector Types"): cuda.float32x4(x, y, z, w)
+// and its kind make one. The components come one by one or in smaller vectors of the same base type, in any
+// mixture that fills it.
 #include "frontend/pykernel/callables.h"
 
 namespace cudasim::pykernel {
@@ -8,7 +9,8 @@ namespace {
 /// Of "cuda.float32x4".
 TypeRef made_by(TypeTable& types, std::string_view callable) {
     const std::string_view name = callable.substr(callable.find('.') + 1);
-    return types.vector(types.scalar_named(name.substr(0, name.size() - 2)), static_cast<unsigned>(name.back() - '0'));
+    return types.vector(types.scalar_named(name.substr(0, name.size() - 2)),
+                        static_cast<unsigned>(name.back() - '0'));
 }
 
 TypeRef type_vector(const CallTyping& call) {
@@ -33,11 +35,14 @@ Emitted emit_vector(CallEmission& call) {
     return vector;
 }
 
-#define VECTORS(base)                                                                                                   \
-    {"cuda." #base "x1", "*", type_vector, emit_vector}, {"cuda." #base "x2", "*", type_vector, emit_vector},           \
-        {"cuda." #base "x3", "*", type_vector, emit_vector}, {"cuda." #base "x4", "*", type_vector, emit_vector}
+#define VECTORS(base)                                          \
+    {"cuda." #base "x1", "*", type_vector, emit_vector},       \
+        {"cuda." #base "x2", "*", type_vector, emit_vector},   \
+        {"cuda." #base "x3", "*", type_vector, emit_vector}, { \
+        "cuda." #base "x4", "*", type_vector, emit_vector      \
+    }
 constexpr Callable rows[] = {
-    VECTORS(int8),  VECTORS(int16),  VECTORS(int32),  VECTORS(int64),   VECTORS(uint8),
+    VECTORS(int8),   VECTORS(int16),  VECTORS(int32),  VECTORS(int64),   VECTORS(uint8),
     VECTORS(uint16), VECTORS(uint32), VECTORS(uint64), VECTORS(float32), VECTORS(float64),
 };
 #undef VECTORS

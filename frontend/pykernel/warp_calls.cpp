@@ -1,5 +1,5 @@
-// Operations of a warp: cuda.syncwarp, the shuffles, votes and matches, cuda.activemask, cuda.lanemask_lt. Types are those of
-// numba-cuda 0.30 (its typing, asked without a GPU).
+// Operations of a warp: cuda.syncwarp, the shuffles, votes and matches, cuda.activemask, cuda.lanemask_lt.
+// Types are those of numba-cuda 0.30 (its typing, asked without a GPU).
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -59,7 +59,8 @@ TypeRef type_shuffle(const CallTyping& call) {
     require_mask(call);
     TypeTable& types = call.types();
     const TypeRef value = types.without_literal(call[1]);
-    const bool known = value == types.int32 || value == types.int64 || value == types.float32 || value == types.float64;
+    const bool known =
+        value == types.int32 || value == types.int64 || value == types.float32 || value == types.float64;
     if (!known || !call[2]->is(TypeKind::integer)) call.no_match();
     return value;
 }
@@ -86,7 +87,8 @@ Emitted emit_shuffle(CallEmission& call) {
     llvm::Value* bits = b.CreateBitCast(value, b.getIntNTy(type->bits));
     if (type->bits == 32) return e.number(b.CreateBitCast(move(bits), value->getType()), type);
     llvm::Value* low = b.CreateZExt(move(b.CreateTrunc(bits, b.getInt32Ty())), b.getInt64Ty());
-    llvm::Value* high = b.CreateZExt(move(b.CreateTrunc(b.CreateLShr(bits, 32), b.getInt32Ty())), b.getInt64Ty());
+    llvm::Value* high =
+        b.CreateZExt(move(b.CreateTrunc(b.CreateLShr(bits, 32), b.getInt32Ty())), b.getInt64Ty());
     return e.number(b.CreateBitCast(b.CreateOr(low, b.CreateShl(high, 32)), value->getType()), type);
 }
 
@@ -109,10 +111,12 @@ Emitted emit_match(CallEmission& call) {
     llvm::Value* bits = b.CreateBitCast(value, b.getIntNTy(type->bits));
     if (type->bits < 32) bits = b.CreateIntCast(bits, b.getInt32Ty(), type->is_signed);
     if (call.callable.name.ends_with("match_any_sync")) {
-        const ID id = wide ? llvm::Intrinsic::nvvm_match_any_sync_i64 : llvm::Intrinsic::nvvm_match_any_sync_i32;
+        const ID id =
+            wide ? llvm::Intrinsic::nvvm_match_any_sync_i64 : llvm::Intrinsic::nvvm_match_any_sync_i32;
         return e.number(b.CreateIntrinsic(id, {}, {mask_of(call), bits}), call.call.type);
     }
-    const ID id = wide ? llvm::Intrinsic::nvvm_match_all_sync_i64p : llvm::Intrinsic::nvvm_match_all_sync_i32p;
+    const ID id =
+        wide ? llvm::Intrinsic::nvvm_match_all_sync_i64p : llvm::Intrinsic::nvvm_match_all_sync_i32p;
     llvm::Value* both = b.CreateIntrinsic(id, {}, {mask_of(call), bits});
     return {call.call.type, {b.CreateExtractValue(both, 0), b.CreateExtractValue(both, 1)}};
 }
@@ -124,8 +128,9 @@ TypeRef type_lanes(const CallTyping& call) {
 }
 
 Emitted emit_lanes(CallEmission& call) {
-    const ID id = call.callable.name.ends_with("activemask") ? llvm::Intrinsic::nvvm_activemask
-                                                             : llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt;
+    const ID id = call.callable.name.ends_with("activemask")
+                      ? llvm::Intrinsic::nvvm_activemask
+                      : llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt;
     return call.emitter.number(call.emitter.builder.CreateIntrinsic(id, {}, {}), call.call.type);
 }
 

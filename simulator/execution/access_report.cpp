@@ -1,4 +1,5 @@
-// Which memory an illegal access was about: the object nearest to the address, how far off, and what to call it.
+// Which memory an illegal access was about: the object nearest to the address, how far off, and what to call
+// it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,7 +24,9 @@ std::string hexadecimal(std::uint64_t value) {
     return text;
 }
 
-std::string bytes_text(std::uint64_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
+std::string bytes_text(std::uint64_t bytes) {
+    return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
 
 std::string called(const MemoryObject& object) {
     return object.space + " memory" + (object.name.empty() ? "" : " '" + object.name + "'") + " of " +
@@ -32,13 +35,20 @@ std::string called(const MemoryObject& object) {
 
 /// "write of 4 bytes 8 bytes behind the end of global memory 'x' of 40 bytes"
 std::string relation(const Fault& fault, const MemoryObject& object) {
-    std::string text = (fault.flags & jit::access_write) ? "write" : (fault.flags & jit::access_atomic) ? "atomic access" : "read";
+    std::string text = (fault.flags & jit::access_write)    ? "write"
+                       : (fault.flags & jit::access_atomic) ? "atomic access"
+                                                            : "read";
     if (fault.flags & jit::access_atomic) text = "atomic access";
     if (fault.bytes != 0) text += " of " + bytes_text(fault.bytes);
     const auto end = static_cast<std::int64_t>(object.bytes);
-    if (object.offset < 0) text += " starting " + bytes_text(static_cast<std::uint64_t>(-object.offset)) + " before the start of ";
-    else if (object.offset >= end) text += " starting " + bytes_text(static_cast<std::uint64_t>(object.offset - end)) + " behind the end of ";
-    else text += " at offset " + std::to_string(object.offset) + " of ";
+    if (object.offset < 0)
+        text +=
+            " starting " + bytes_text(static_cast<std::uint64_t>(-object.offset)) + " before the start of ";
+    else if (object.offset >= end)
+        text += " starting " + bytes_text(static_cast<std::uint64_t>(object.offset - end)) +
+                " behind the end of ";
+    else
+        text += " at offset " + std::to_string(object.offset) + " of ";
     return text + called(object);
 }
 
@@ -52,10 +62,13 @@ struct Nearest {
     std::uint64_t distance = ~std::uint64_t{0};
     bool inside = false;
 
-    void offer(std::uint64_t address, const std::string& name, const char* space, std::uint64_t first, std::uint64_t bytes) {
+    void offer(std::uint64_t address, const std::string& name, const char* space, std::uint64_t first,
+               std::uint64_t bytes) {
         std::uint64_t away = 0;
-        if (address < first) away = first - address;
-        else if (address >= first + bytes) away = address - (first + bytes) + 1;
+        if (address < first)
+            away = first - address;
+        else if (address >= first + bytes)
+            away = address - (first + bytes) + 1;
         if (away >= distance) return;
         distance = away;
         inside = away == 0;
@@ -84,8 +97,10 @@ void global_object(const Launch& launch, std::uint64_t address, Nearest& nearest
             return;
         }
     }
-    if (const auto* before = launch.arena->at_or_before(address)) nearest.offer(address, before->label, "global", before->address, before->bytes);
-    if (const auto* after = launch.arena->after(address)) nearest.offer(address, after->label, "global", after->address, after->bytes);
+    if (const auto* before = launch.arena->at_or_before(address))
+        nearest.offer(address, before->label, "global", before->address, before->bytes);
+    if (const auto* after = launch.arena->after(address))
+        nearest.offer(address, after->label, "global", after->address, after->bytes);
 }
 
 FindingKind kind_for(const MemoryObject& object) {
@@ -98,7 +113,8 @@ FindingKind kind_for(const MemoryObject& object) {
 /// An access that lies inside its object is wrong for another reason.
 void describe_inside(const Fault& fault, const Nearest& nearest, Finding& finding) {
     const std::uint32_t alignment = fault.flags >> 8;
-    const bool crosses = nearest.object.offset + static_cast<std::int64_t>(fault.bytes) > static_cast<std::int64_t>(nearest.object.bytes);
+    const bool crosses = nearest.object.offset + static_cast<std::int64_t>(fault.bytes) >
+                         static_cast<std::int64_t>(nearest.object.bytes);
     if (alignment > 1 && fault.address % alignment != 0) {
         finding.kind = FindingKind::misaligned_access;
         finding.message = "misaligned address " + hexadecimal(fault.address) + " (needs a multiple of " +
@@ -131,7 +147,8 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
     const auto stack_low = reinterpret_cast<std::uint64_t>(runner.stack.low);
     const auto stack_top = reinterpret_cast<std::uint64_t>(runner.stack.top);
     std::lock_guard lock(*launch.arena_mutex);
-    if (shared != 0 && address >= shared - SharedMemory::redzone && address < shared + SharedMemory::slot_bytes - SharedMemory::redzone) {
+    if (shared != 0 && address >= shared - SharedMemory::redzone &&
+        address < shared + SharedMemory::slot_bytes - SharedMemory::redzone) {
         shared_object(launch, block, address, nearest);
     } else if (address >= stack_low && address < stack_top) {
         finding.kind = FindingKind::out_of_bounds_local;
@@ -140,7 +157,8 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
     } else if (launch.arena->owns(address) || launch.arena->near_adopted(address, near_mapped_memory)) {
         if (const auto* freed = launch.arena->freed_at(address)) {
             finding.kind = FindingKind::use_after_free;
-            finding.object = MemoryObject{freed->label, "global", freed->address, freed->bytes, static_cast<std::int64_t>(address - freed->address)};
+            finding.object = MemoryObject{freed->label, "global", freed->address, freed->bytes,
+                                          static_cast<std::int64_t>(address - freed->address)};
             finding.message = relation(fault, *finding.object) + ", which was freed before";
             return;
         }

@@ -18,11 +18,13 @@ using findings::WaitingGroup;
 namespace {
 
 void add_waiters(std::vector<Waiter>& result, const std::vector<Runner*>& runners) {
-    for (const Runner* runner : runners) result.push_back({runner->thread, runner->site, runner->barrier_kind});
+    for (const Runner* runner : runners)
+        result.push_back({runner->thread, runner->site, runner->barrier_kind});
 }
 
 void sort_by_thread(std::vector<Waiter>& threads) {
-    std::sort(threads.begin(), threads.end(), [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
+    std::sort(threads.begin(), threads.end(),
+              [](const Waiter& a, const Waiter& b) { return a.thread < b.thread; });
 }
 
 }  // namespace
@@ -52,8 +54,10 @@ WaitingGroup BlockRun::group(std::string state, std::uint32_t site) const {
 namespace {
 
 void add_thread(WaitingGroup& group, std::uint32_t thread) {
-    if (!group.threads.empty() && group.threads.back().second + 1 == thread) group.threads.back().second = thread;
-    else group.threads.emplace_back(thread, thread);
+    if (!group.threads.empty() && group.threads.back().second + 1 == thread)
+        group.threads.back().second = thread;
+    else
+        group.threads.emplace_back(thread, thread);
 }
 
 }  // namespace
@@ -105,8 +109,10 @@ std::string lane_list(std::uint32_t lanes) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
     for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
         if ((lanes >> lane & 1) == 0) continue;
-        if (!ranges.empty() && ranges.back().second + 1 == lane) ranges.back().second = lane;
-        else ranges.emplace_back(lane, lane);
+        if (!ranges.empty() && ranges.back().second + 1 == lane)
+            ranges.back().second = lane;
+        else
+            ranges.emplace_back(lane, lane);
     }
     return findings::ranges(ranges);
 }
@@ -128,7 +134,8 @@ Finding BlockRun::finding_of_waiters(FindingKind kind) const {
 
 /// Nobody can go on, and lanes wait for others of their warp that are elsewhere.
 void BlockRun::report_missing_lanes() {
-    const WaitingLane lowest = coroutines_.active() ? coroutines_.first_waiting_lane() : warps_.first_waiting();
+    const WaitingLane lowest =
+        coroutines_.active() ? coroutines_.first_waiting_lane() : warps_.first_waiting();
     char mask[16];
     std::snprintf(mask, sizeof mask, "0x%08x", lowest.mask);
     Finding finding = finding_at(FindingKind::missing_lane, lowest.thread, lowest.site);
@@ -136,8 +143,9 @@ void BlockRun::report_missing_lanes() {
     finding.threads = finding.count = lanes_waiting();
     const std::uint32_t missing = lowest.missing;
     finding.message = std::string("a warp operation with mask ") + mask + " waits for lane" +
-                      (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing) + ", which never come" +
-                      (std::has_single_bit(missing) ? "s: " : ": ") + describe_groups(finding.waiting);
+                      (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing) +
+                      ", which never come" + (std::has_single_bit(missing) ? "s: " : ": ") +
+                      describe_groups(finding.waiting);
     launch_->findings.add(std::move(finding));
 }
 
@@ -150,8 +158,10 @@ void BlockRun::report_divergence() {
 /// CUDA lets other threads end early; the grid waits for this one.
 void BlockRun::report_missing_first_thread() {
     Finding finding = finding_of_waiters(FindingKind::deadlock);
-    finding.message = "thread 0 of the block, which signals at grid barriers that its block has come, ended without "
-                      "reaching the one where others wait: " + describe_groups(finding.waiting);
+    finding.message =
+        "thread 0 of the block, which signals at grid barriers that its block has come, ended without "
+        "reaching the one where others wait: " +
+        describe_groups(finding.waiting);
     launch_->findings.add(std::move(finding));
 }
 
@@ -162,17 +172,20 @@ void BlockRun::report_early_exit() {
     if (here < launch_->early_exit_block.size()) {
         std::atomic<std::uint64_t>& known = launch_->early_exit_block[here];
         std::uint64_t lowest = known.load(std::memory_order_relaxed);
-        while (block_ < lowest && !known.compare_exchange_weak(lowest, block_)) {}
+        while (block_ < lowest && !known.compare_exchange_weak(lowest, block_)) {
+        }
         if (block_ >= lowest) return;
     }
     Finding finding = finding_at(FindingKind::barrier_early_exit, lowest.thread, lowest.site);
     finding.severity = launch_->options.strict ? Severity::error : Severity::warning;
     finding.count = 1;
     finding.threads = over_;
-    finding.message = std::to_string(over_) + (over_ == 1 ? " thread" : " threads") + " of " +
-                      std::to_string(context_.thread_count) + (barrier_kind_ == jit::BarrierKind::grid ? " ended without reaching the grid barrier at which "
-                                                               : " ended without reaching the barrier at which ") +
-                      std::to_string(waiting_count_) + (waiting_count_ == 1 ? " thread waits" : " threads wait");
+    finding.message =
+        std::to_string(over_) + (over_ == 1 ? " thread" : " threads") + " of " +
+        std::to_string(context_.thread_count) +
+        (barrier_kind_ == jit::BarrierKind::grid ? " ended without reaching the grid barrier at which "
+                                                 : " ended without reaching the barrier at which ") +
+        std::to_string(waiting_count_) + (waiting_count_ == 1 ? " thread waits" : " threads wait");
     launch_->findings.add(std::move(finding));
 }
 

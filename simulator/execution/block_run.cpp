@@ -20,7 +20,8 @@ using findings::FindingKind;
 namespace {
 
 Dim3 unlinear(std::uint64_t index, const Dim3& extent) {
-    return {static_cast<std::uint32_t>(index % extent.x), static_cast<std::uint32_t>(index / extent.x % extent.y),
+    return {static_cast<std::uint32_t>(index % extent.x),
+            static_cast<std::uint32_t>(index / extent.x % extent.y),
             static_cast<std::uint32_t>(index / extent.x / extent.y)};
 }
 
@@ -30,8 +31,8 @@ void store(std::uint32_t (&target)[3], const Dim3& value) {
     target[2] = value.z;
 }
 
-/// A switch touches a line of the Runner and a few of the saved stack, long since out of the first-level cache:
-/// asking for them two switches ahead halves what a barrier costs at 256 threads.
+/// A switch touches a line of the Runner and a few of the saved stack, long since out of the first-level
+/// cache: asking for them two switches ahead halves what a barrier costs at 256 threads.
 void prefetch(const std::vector<Runner*>& batch, std::size_t next) {
     constexpr std::size_t runner_distance = 3, stack_lines = 7, line_bytes = 64;
     if (next + runner_distance < batch.size()) __builtin_prefetch(batch[next + runner_distance]);
@@ -42,7 +43,8 @@ void prefetch(const std::vector<Runner*>& batch, std::size_t next) {
 
 }  // namespace
 
-void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn, std::byte* shared) {
+void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn,
+                     std::byte* shared) {
     worker_ = &worker;
     launch_ = &launch;
     block_ = block;
@@ -88,8 +90,10 @@ void BlockRun::move_to(Worker& worker) {
 }
 
 [[gnu::always_inline]] inline void BlockRun::arrive_in_warp(Runner* runner) {
-    if ((runner->warp.mask >> runner->thread % jit::warp_size & 1) != 0) [[likely]] warps_.arrive(runner, ready_);
-    else refuse_mask(runner);
+    if ((runner->warp.mask >> runner->thread % jit::warp_size & 1) != 0) [[likely]]
+        warps_.arrive(runner, ready_);
+    else
+        refuse_mask(runner);
 }
 
 /// Inlined into the loop of advance(): a return between two switches would be mispredicted.
@@ -113,27 +117,36 @@ BlockRun::State BlockRun::advance() {
     try {
         return run_threads();
     } catch (const std::bad_alloc&) {
-        launch_->run_out_of_memory(coordinate(thread_of_turn(not_started_ == 0 ? 0 : context_.thread_count - not_started_)),
-                                   worker_->runners().stacks());
+        launch_->run_out_of_memory(
+            coordinate(thread_of_turn(not_started_ == 0 ? 0 : context_.thread_count - not_started_)),
+            worker_->runners().stacks());
     }
     collect_runners();
     return State::spinning;
 }
 
-/// Memory ran out somewhere in run_threads(): what it was about to resume, or to put into a list, joins those that spin.
+/// Memory ran out somewhere in run_threads(): what it was about to resume, or to put into a list, joins those
+/// that spin.
 void BlockRun::collect_runners() {
     std::vector<Runner*>& batch = worker_->scratch();
     Runner* running = worker_->running();
-    if (running && running->block == &context_ && std::ranges::find(batch, running) == batch.end()) batch.push_back(running);
+    if (running && running->block == &context_ && std::ranges::find(batch, running) == batch.end())
+        batch.push_back(running);
     const auto is_known = [&](const Runner* runner) {
-        const auto in = [&](const std::vector<Runner*>& list) { return std::ranges::find(list, runner) != list.end(); };
-        return in(ready_) || in(waiting_) || in(spinning_) || warps_.is_waiting(runner) || worker_->runners().is_idle(runner);
+        const auto in = [&](const std::vector<Runner*>& list) {
+            return std::ranges::find(list, runner) != list.end();
+        };
+        return in(ready_) || in(waiting_) || in(spinning_) || warps_.is_waiting(runner) ||
+               worker_->runners().is_idle(runner);
     };
     for (Runner* runner : batch) {
         if (is_known(runner)) continue;
-        if (runner->event == Event::finished) worker_->runners().release(runner);
-        else if (runner->event == Event::faulted) worker_->runners().discard(runner);
-        else spinning_.push_back(runner);
+        if (runner->event == Event::finished)
+            worker_->runners().release(runner);
+        else if (runner->event == Event::faulted)
+            worker_->runners().discard(runner);
+        else
+            spinning_.push_back(runner);
     }
     batch.clear();
 }
@@ -146,12 +159,15 @@ BlockRun::State BlockRun::run_threads() {
         if (!ready_.empty()) {
             std::vector<Runner*>& batch = worker_->scratch();
             batch.swap(ready_);
-            // While nothing but spinning happens the order stays, so that a livelock is seen to repeat itself.
+            // While nothing but spinning happens the order stays, so that a livelock is seen to repeat
+            // itself.
             if (launch_->options.policy == Policy::random && idle_rounds_ == 0) random_.shuffle(batch);
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 prefetch(batch, i + 2);
-                if (launch_->stopped()) ready_.push_back(batch[i]);
-                else resume(batch[i]);
+                if (launch_->stopped())
+                    ready_.push_back(batch[i]);
+                else
+                    resume(batch[i]);
             }
             batch.clear();
         } else if (has_threads_to_start()) {
@@ -183,12 +199,14 @@ void BlockRun::start_phase() {
     if (coroutines_.lanes_meet()) {
         coroutines_.release_all();
         not_started_ = 0;
-        for (std::uint32_t end = context_.thread_count; end > 0; end = (end - 1) / jit::warp_size * jit::warp_size)
+        for (std::uint32_t end = context_.thread_count; end > 0;
+             end = (end - 1) / jit::warp_size * jit::warp_size)
             lanes_to_run_.push_back((end - 1) / jit::warp_size * jit::warp_size);
         return;
     }
     not_started_ = context_.thread_count;
-    if (launch_->options.policy == Policy::random) order_ = RandomOrder(random_.next(), context_.thread_count);
+    if (launch_->options.policy == Policy::random)
+        order_ = RandomOrder(random_.next(), context_.thread_count);
 }
 
 void BlockRun::start_threads() {
@@ -222,17 +240,22 @@ void BlockRun::look_at_warp(std::uint32_t thread) {
 
 std::uint32_t BlockRun::thread_of_turn(std::uint32_t turn) const {
     switch (launch_->options.policy) {
-        case Policy::forward: break;
-        case Policy::reverse: return context_.thread_count - 1 - turn;
-        case Policy::random: return static_cast<std::uint32_t>(order_(turn));
+        case Policy::forward:
+            break;
+        case Policy::reverse:
+            return context_.thread_count - 1 - turn;
+        case Policy::random:
+            return static_cast<std::uint32_t>(order_(turn));
     }
     return turn;
 }
 
 /// The runner keeps only the thread it is running; those behind it in its range are not started after all.
 void BlockRun::cut(Runner* runner) {
-    if (!coroutines_.lanes_meet()) not_started_ += runner->end - runner->thread - 1;
-    else if (runner->end != runner->thread + 1) lanes_to_run_.push_back(runner->thread + 1);
+    if (!coroutines_.lanes_meet())
+        not_started_ += runner->end - runner->thread - 1;
+    else if (runner->end != runner->thread + 1)
+        lanes_to_run_.push_back(runner->thread + 1);
     runner->end = runner->thread + 1;
 }
 
@@ -326,7 +349,8 @@ bool BlockRun::all_wait() {
     return waiting_count_ != 0 || coroutine_lanes_waiting_ != 0;
 }
 
-/// Without memory checks the shadow does not know the local variables: then anything goes that is the kernel's.
+/// Without memory checks the shadow does not know the local variables: then anything goes that is the
+/// kernel's.
 bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const {
     const memory::Shadow& shadow = memory::Shadow::instance();
     if (launch_->options.compile.memory_checks && shadow.base()) return shadow.allows(address, bytes, false);
@@ -340,7 +364,8 @@ bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t
            (launch_->arena->owns(address) && launch_->arena->owns(address + bytes - 1));
 }
 
-/// Formats what the runner's thread prints. False when it names memory that it may not read, a fault of the thread.
+/// Formats what the runner's thread prints. False when it names memory that it may not read, a fault of the
+/// thread.
 bool BlockRun::print(Runner& runner) {
     const Printed printed =
         device_printf(runner.print.format, runner.print.arguments,
@@ -388,28 +413,38 @@ BlockRun::Completion BlockRun::complete_barrier() {
         grid_generation_ = launch_->grid.generation();
         return Completion::at_grid;
     }
-    if (coroutines_.active()) start_phase();
-    else ready_.swap(waiting_);
+    if (coroutines_.active())
+        start_phase();
+    else
+        ready_.swap(waiting_);
     return Completion::goes_on;
 }
 
 /// Thread 0 signals its block's arrival (cooperative_groups/details/sync.h of CUDA's toolkit, sync_grids).
-bool BlockRun::first_thread_is_over() const { return over_ != 0 && faulted_ == 0 && waiters().front().thread != 0; }
+bool BlockRun::first_thread_is_over() const {
+    return over_ != 0 && faulted_ == 0 && waiters().front().thread != 0;
+}
 
 void BlockRun::pass_grid_barrier() {
     at_grid_ = false;
     idle_rounds_ = 0;
-    if (coroutines_.active()) start_phase();
-    else spinning_.swap(waiting_);  // where advance() takes up
+    if (coroutines_.active())
+        start_phase();
+    else
+        spinning_.swap(waiting_);  // where advance() takes up
 }
 
 std::int32_t BlockRun::barrier_result() const {
     switch (barrier_kind_) {
         case jit::BarrierKind::plain:
-        case jit::BarrierKind::grid: return 0;
-        case jit::BarrierKind::count: return static_cast<std::int32_t>(votes_);
-        case jit::BarrierKind::all: return votes_ == waiting_count_;
-        case jit::BarrierKind::any: return votes_ != 0;
+        case jit::BarrierKind::grid:
+            return 0;
+        case jit::BarrierKind::count:
+            return static_cast<std::int32_t>(votes_);
+        case jit::BarrierKind::all:
+            return votes_ == waiting_count_;
+        case jit::BarrierKind::any:
+            return votes_ != 0;
     }
     return 0;
 }

@@ -9,9 +9,9 @@
 // Threads that wait are fibers, in lists of runners; those of a coroutine kernel wait in their frames
 // (coroutine_threads.h), and a runner passes over all of them once for each phase between two barriers.
 //
-// advance() is the scheduler of a block: it starts threads, resumes them in order, completes barriers (E3), and
-// comes back when the block is over or only spinning threads are left (E5). Everything it says about threads it
-// says as findings.
+// advance() is the scheduler of a block: it starts threads, resumes them in order, completes barriers (E3),
+// and comes back when the block is over or only spinning threads are left (E5). Everything it says about
+// threads it says as findings.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class BlockRun {
     void start(Worker& worker, Launch& launch, std::uint64_t block, std::uint64_t turn, std::byte* shared);
     /// Memory that is not there ends the launch.
     [[nodiscard]] State advance();
-    /// All its threads that have not ended wait at a grid barrier, and all blocks have come: they go on in advance().
+    /// All its threads that have not ended wait at a grid barrier, and all blocks have come: they go on in
+    /// advance().
     void pass_grid_barrier();
     /// From now on this worker runs it.
     void move_to(Worker& worker);
@@ -57,7 +58,9 @@ class BlockRun {
     /// Rounds of advance() in which every thread only used up its turn.
     [[nodiscard]] std::uint32_t idle_rounds() const { return idle_rounds_; }
     /// What the thread that faulted last has left there (BlockContext::captured).
-    [[nodiscard]] std::span<const std::uint64_t> captured() const { return {context_.captured, jit::captured_slots}; }
+    [[nodiscard]] std::span<const std::uint64_t> captured() const {
+        return {context_.captured, jit::captured_slots};
+    }
     [[nodiscard]] const std::vector<Runner*>& spinning() const { return spinning_; }
     [[nodiscard]] const std::vector<Runner*>& waiting() const { return waiting_; }
     [[nodiscard]] const CoroutineThreads& coroutines() const { return coroutines_; }
@@ -85,7 +88,8 @@ class BlockRun {
     void ended(std::uint32_t first, std::uint32_t last);
     void arrive_in_warp(Runner* runner);
     void refuse_mask(Runner* runner);
-    [[nodiscard]] findings::Finding finding_at(findings::FindingKind kind, std::uint32_t thread, std::uint32_t site) const;
+    [[nodiscard]] findings::Finding finding_at(findings::FindingKind kind, std::uint32_t thread,
+                                               std::uint32_t site) const;
     [[nodiscard]] findings::Finding finding_of_waiters(findings::FindingKind kind) const;
     void report_missing_lanes();
     void report_divergence();
@@ -93,7 +97,9 @@ class BlockRun {
     void arrive(Runner* runner);
     [[nodiscard]] std::uint32_t thread_of_turn(std::uint32_t turn) const;
     bool all_wait();
-    [[nodiscard]] std::uint32_t lanes_waiting() const { return coroutines_.active() ? coroutine_lanes_waiting_ : warps_.waiting_count(); }
+    [[nodiscard]] std::uint32_t lanes_waiting() const {
+        return coroutines_.active() ? coroutine_lanes_waiting_ : warps_.waiting_count();
+    }
     [[nodiscard]] std::vector<Waiter> waiters() const;
     [[nodiscard]] std::uint32_t place(std::uint32_t site) const;
     [[nodiscard]] bool same_barrier() const;
@@ -113,13 +119,14 @@ class BlockRun {
     bool progress_ = false;
     bool at_grid_ = false, abandoned_ = false;
     std::uint32_t grid_generation_ = 0;
-    bool mixed_sites_ = false;       ///< the waiting threads do not all name the site of the first
-    std::uint32_t votes_ = 0;        ///< waiting threads whose predicate holds
+    bool mixed_sites_ = false;         ///< the waiting threads do not all name the site of the first
+    std::uint32_t votes_ = 0;          ///< waiting threads whose predicate holds
     std::uint32_t waiting_count_ = 0;  ///< when all wait: at barriers
     std::uint32_t coroutine_lanes_waiting_ = 0;  ///< when all wait: in warp operations
-    jit::BarrierKind barrier_kind_{};  ///< of the first waiting thread
+    jit::BarrierKind barrier_kind_{};            ///< of the first waiting thread
     std::vector<Runner*> ready_, waiting_, spinning_;
-    /// Coroutines whose lanes meet: where runners are to start, each for the rest of its warp; the next one is the last.
+    /// Coroutines whose lanes meet: where runners are to start, each for the rest of its warp; the next one
+    /// is the last.
     std::vector<std::uint32_t> lanes_to_run_;
     CoroutineThreads coroutines_;
     WarpOperations warps_;

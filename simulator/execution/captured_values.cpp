@@ -38,10 +38,12 @@ Extent extent_of(const VariableValue& value) {
     Extent extent{word_at(value.bytes, 0), value.element_bytes};
     for (std::size_t axis = 0; axis < value.dimensions; ++axis) {
         const auto length = static_cast<std::int64_t>(word_at(value.bytes, 8 * (1 + axis)));
-        const auto stride = static_cast<std::int64_t>(word_at(value.bytes, 8 * (1 + value.dimensions + axis)));
+        const auto stride =
+            static_cast<std::int64_t>(word_at(value.bytes, 8 * (1 + value.dimensions + axis)));
         std::int64_t reach = 0;
         if (length <= 0) return {extent.low, 0};
-        if (__builtin_mul_overflow(length - 1, stride, &reach) || std::abs(reach) > std::int64_t{1} << 46) return {0, ~std::uint64_t{0}};
+        if (__builtin_mul_overflow(length - 1, stride, &reach) || std::abs(reach) > std::int64_t{1} << 46)
+            return {0, ~std::uint64_t{0}};
         if (reach < 0) extent.low -= static_cast<std::uint64_t>(-reach);
         extent.bytes += static_cast<std::uint64_t>(std::abs(reach));
     }
@@ -55,7 +57,8 @@ void keep(VariableValue& value, const Extent& extent) {
         return;  // a copy less to look at
     }
     value.contents_address = extent.low;
-    if (extent.bytes != 0) std::memcpy(value.contents.data(), reinterpret_cast<const void*>(extent.low), extent.bytes);
+    if (extent.bytes != 0)
+        std::memcpy(value.contents.data(), reinterpret_cast<const void*>(extent.low), extent.bytes);
     value.contents_known = true;
 }
 
@@ -80,7 +83,8 @@ class Reader {
         const std::uint64_t number = block_.captured()[0];
         if (number >= captures_.places.size() || captures_.places[number].site != runner_.site) return result;
         for (const std::uint32_t variable : captures_.places[number].variables)
-            if (is_assigned(captures_.variables[variable])) result.push_back(value_of(captures_.variables[variable]));
+            if (is_assigned(captures_.variables[variable]))
+                result.push_back(value_of(captures_.variables[variable]));
         return result;
     }
 
@@ -120,7 +124,8 @@ class Reader {
         if (!pointer_known && !value.contents_known) value.known = value.known && value.dimensions != 0;
         if (value.known && pointer_known && value.element_bytes != 0) {
             const Extent extent = extent_of(value);
-            if (extent.bytes <= most_bytes_on_chip && is_on_chip(block_, launch_, runner_, extent)) keep(value, extent);
+            if (extent.bytes <= most_bytes_on_chip && is_on_chip(block_, launch_, runner_, extent))
+                keep(value, extent);
         }
         return value;
     }
@@ -153,7 +158,8 @@ class Reader {
 
 }  // namespace
 
-std::vector<VariableValue> captured_values(const Launch& launch, const BlockRun& block, const Runner& runner) {
+std::vector<VariableValue> captured_values(const Launch& launch, const BlockRun& block,
+                                           const Runner& runner) {
     if (!launch.kernel || runner.fault.source == Fault::Source::signal) return {};
     return Reader(launch, block, runner).values();
 }
@@ -163,9 +169,11 @@ void keep_global_arrays(const Launch& launch, std::vector<findings::Finding>& fi
     std::lock_guard lock(*launch.arena_mutex);
     std::uint64_t left = most_bytes_global;
     for (VariableValue& value : findings.front().variables) {
-        if (!value.known || value.element_bytes == 0 || value.contents_known || word_at(value.bytes, 0) == 0) continue;
+        if (!value.known || value.element_bytes == 0 || value.contents_known || word_at(value.bytes, 0) == 0)
+            continue;
         const Extent extent = extent_of(value);
-        if (extent.bytes > left || (extent.bytes != 0 && !launch.arena->containing(extent.low, extent.bytes))) continue;
+        if (extent.bytes > left || (extent.bytes != 0 && !launch.arena->containing(extent.low, extent.bytes)))
+            continue;
         keep(value, extent);
         left -= extent.bytes;
     }

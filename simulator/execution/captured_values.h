@@ -1,5 +1,5 @@
-// The values of a thread's variables when it faulted (simulator/jit/captured_variables.h), put together from what its cold
-// path left in the block's context.
+// The values of a thread's variables when it faulted (simulator/jit/captured_variables.h), put together from
+// what its cold path left in the block's context.
 #pragma once
 
 #include <span>
@@ -12,13 +12,14 @@ namespace cudasim::execution {
 class BlockRun;
 struct Runner;
 
-/// Of the thread that has just faulted, with the elements of its arrays in shared and local memory. Empty where nothing was
-/// captured: faults that only the processor noticed, and waits that never end.
-[[nodiscard]] std::vector<findings::VariableValue> captured_values(const Launch& launch, const BlockRun& block,
+/// Of the thread that has just faulted, with the elements of its arrays in shared and local memory. Empty
+/// where nothing was captured: faults that only the processor noticed, and waits that never end.
+[[nodiscard]] std::vector<findings::VariableValue> captured_values(const Launch& launch,
+                                                                   const BlockRun& block,
                                                                    const Runner& runner);
 
-/// At the end of the launch, while its arrays are still there: the elements of those in global memory that the first
-/// error's variables refer to.
+/// At the end of the launch, while its arrays are still there: the elements of those in global memory that
+/// the first error's variables refer to.
 void keep_global_arrays(const Launch& launch, std::vector<findings::Finding>& findings);
 
 }  // namespace cudasim::execution

@@ -1,7 +1,9 @@
-// A worker's part in cooperative launches: its blocks at the grid barrier (grid_barrier.h), and its share of the blocks.
+// A worker's part in cooperative launches: its blocks at the grid barrier (grid_barrier.h), and its share of
+// the blocks.
 //
-// A block keeps its worker, because its threads may be fibers on the worker's stacks. So once helpers have been woken,
-// nobody takes more than a fair share of the blocks, as long as the others can be expected to take theirs.
+// A block keeps its worker, because its threads may be fibers on the worker's stacks. So once helpers have
+// been woken, nobody takes more than a fair share of the blocks, as long as the others can be expected to
+// take theirs.
 #include "simulator/execution/worker.h"
 
 namespace cudasim::execution {
@@ -10,7 +12,8 @@ namespace {
 
 /// How long a worker with its share leaves the rest to others who have yet to wake up.
 constexpr auto helper_grace = std::chrono::microseconds(200);
-/// Waiting at a grid barrier: first in a loop of about 20 µs, then asleep, with a look around after each limit.
+/// Waiting at a grid barrier: first in a loop of about 20 µs, then asleep, with a look around after each
+/// limit.
 constexpr int grid_spins = 500;
 constexpr auto grid_wait = std::chrono::microseconds(2000), short_grid_wait = std::chrono::microseconds(20);
 
@@ -27,7 +30,9 @@ void pause() {
 bool Worker::may_start_block(const Launch& launch) {
     const std::size_t held = resident_.size() + at_grid_.size();
     if (held >= launch.resident_blocks) return false;
-    if (!launch.all_resident || !launch.helpers_woken || held < launch.blocks_per_worker || !launch.blocks_left()) return true;
+    if (!launch.all_resident || !launch.helpers_woken || held < launch.blocks_per_worker ||
+        !launch.blocks_left())
+        return true;
     if (left_to_helpers_ == Clock::time_point{}) left_to_helpers_ = Clock::now();
     return Clock::now() - left_to_helpers_ > helper_grace;
 }
@@ -51,22 +56,27 @@ void Worker::pass_grid_barrier(Launch& launch) {
 /// All that this worker has waits for blocks that others have, or that nobody has started yet.
 void Worker::wait_for_grid(Launch& launch) {
     if (launch.no_new_blocks.load(std::memory_order_relaxed)) {
-        if (const std::uint64_t blocks = launch.give_up_blocks(); blocks != 0) launch.grid.leave_unstarted(blocks);
+        if (const std::uint64_t blocks = launch.give_up_blocks(); blocks != 0)
+            launch.grid.leave_unstarted(blocks);
     }
     const bool blocks_left = launch.blocks_left();
     if (blocks_left && !launch.all_resident && at_grid_.size() >= launch.resident_blocks) {
         launch.request_stop(Stop::deadlock);  // a host kernel of which nobody knew that it is cooperative
         return;
     }
-    const auto goes_on = [&] { return launch.grid.generation() != grid_generation_ || launch.grid.deadlocked(); };
+    const auto goes_on = [&] {
+        return launch.grid.generation() != grid_generation_ || launch.grid.deadlocked();
+    };
     for (int i = 0; i < grid_spins; ++i) {
         if (goes_on()) return;
         pause();
     }
     launch.grid.wait(grid_generation_, blocks_left ? short_grid_wait : grid_wait);
     if (goes_on()) return;
-    if (index_ == 0) adopt_orphans(launch);
-    else if (launch.gather.load(std::memory_order_relaxed)) hand_over(launch, at_grid_);
+    if (index_ == 0)
+        adopt_orphans(launch);
+    else if (launch.gather.load(std::memory_order_relaxed))
+        hand_over(launch, at_grid_);
     poll(launch);
 }
 

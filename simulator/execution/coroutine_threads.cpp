@@ -10,7 +10,8 @@ namespace cudasim::execution {
 
 using jit::thread_carried, jit::thread_fresh, jit::thread_over, jit::thread_waits, jit::warp_size;
 
-void CoroutineThreads::start(const jit::CompiledKernel* kernel, std::uint32_t threads, jit::BlockContext& context) {
+void CoroutineThreads::start(const jit::CompiledKernel* kernel, std::uint32_t threads,
+                             jit::BlockContext& context) {
     const bool coroutine = kernel && !kernel->resume_points.empty();
     kernel_ = coroutine ? kernel : nullptr;
     lanes_meet_ = coroutine && std::ranges::any_of(kernel->resume_points, &jit::ResumePoint::in_warp);
@@ -80,7 +81,8 @@ CoroutineThreads::Phase CoroutineThreads::phase() const {
         break;
     }
     if (phase.kind == jit::BarrierKind::plain || phase.kind == jit::BarrierKind::grid) return phase;
-    for (std::size_t i = 0; i < states_.size(); ++i) phase.votes += states_[i] != thread_over && votes_[i] != 0;
+    for (std::size_t i = 0; i < states_.size(); ++i)
+        phase.votes += states_[i] != thread_over && votes_[i] != 0;
     return phase;
 }
 
@@ -89,7 +91,8 @@ std::vector<Waiter> CoroutineThreads::waiters() const {
     for (std::uint32_t thread = 0; thread < states_.size(); ++thread) {
         const jit::ResumePoint* point = point_of(thread);
         if (point == nullptr) continue;
-        result.push_back({thread, point->site, point->kind, point->in_warp, lanes_meet_ && (states_[thread] & thread_waits) == 0});
+        result.push_back({thread, point->site, point->kind, point->in_warp,
+                          lanes_meet_ && (states_[thread] & thread_waits) == 0});
     }
     return result;
 }
@@ -104,15 +107,19 @@ CoroutineThreads::Lanes CoroutineThreads::lanes_of(std::uint32_t first) const {
     Lanes lanes;
     for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
         const std::uint32_t bit = std::uint32_t{1} << lane;
-        if (first + lane >= states_.size() || states_[first + lane] == thread_over) lanes.over |= bit;
-        else if ((states_[first + lane] & thread_waits) == 0) continue;
-        else if (const jit::ResumePoint* point = point_of(first + lane); point && point->in_warp) lanes.waiting |= bit;
+        if (first + lane >= states_.size() || states_[first + lane] == thread_over)
+            lanes.over |= bit;
+        else if ((states_[first + lane] & thread_waits) == 0)
+            continue;
+        else if (const jit::ResumePoint* point = point_of(first + lane); point && point->in_warp)
+            lanes.waiting |= bit;
     }
     return lanes;
 }
 
 /// Those that have come to the lane's operation: the same kind with the same mask.
-std::uint32_t CoroutineThreads::companions(std::uint32_t first, std::uint32_t waiting, std::uint32_t lane) const {
+std::uint32_t CoroutineThreads::companions(std::uint32_t first, std::uint32_t waiting,
+                                           std::uint32_t lane) const {
     const jit::WarpKind kind = point_of(first + lane)->warp_kind;
     const std::uint32_t mask = operations_[first + lane].mask;
     return lanes_where(waiting & mask, [&](std::uint32_t other) {
@@ -167,7 +174,8 @@ WaitingLane CoroutineThreads::first_waiting_lane() const {
     while (lanes.waiting == 0) lanes = lanes_of(first += warp_size);
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes.waiting));
     const std::uint32_t mask = operations_[first + lane].mask;
-    return {first + lane, point_of(first + lane)->site, mask, mask & ~lanes.over & ~companions(first, lanes.waiting, lane)};
+    return {first + lane, point_of(first + lane)->site, mask,
+            mask & ~lanes.over & ~companions(first, lanes.waiting, lane)};
 }
 
 }  // namespace cudasim::execution

@@ -1,8 +1,9 @@
 // The threads of one block of a coroutine kernel (E1, abi.h): where each of them stands, and its frame.
 //
-// Compiled code moves every thread from its state to its next barrier, thread after thread: a phase. Between two
-// phases nothing of a thread is on a stack, so a barrier costs no switch. In kernels with warp operations the scheduler
-// runs warp after warp, each until all its lanes are at a barrier, over, or wait for lanes that spin.
+// Compiled code moves every thread from its state to its next barrier, thread after thread: a phase. Between
+// two phases nothing of a thread is on a stack, so a barrier costs no switch. In kernels with warp operations
+// the scheduler runs warp after warp, each until all its lanes are at a barrier, over, or wait for lanes that
+// spin.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +65,8 @@ class CoroutineThreads {
   private:
     [[nodiscard]] std::optional<Phase> uniform_phase() const;
     [[nodiscard]] const jit::ResumePoint* point_of(std::uint32_t thread) const;
-    [[nodiscard]] std::uint32_t companions(std::uint32_t first, std::uint32_t waiting, std::uint32_t lane) const;
+    [[nodiscard]] std::uint32_t companions(std::uint32_t first, std::uint32_t waiting,
+                                           std::uint32_t lane) const;
     [[nodiscard]] std::optional<bool> complete_uniform_warp(std::uint32_t first);
     struct Lanes {
         std::uint32_t waiting = 0;  ///< in warp operations

@@ -35,7 +35,8 @@ struct Device::State {
     static std::shared_ptr<DeviceMemory> make_memory(std::uint64_t capacity) try {
         return std::make_shared<DeviceMemory>(capacity);
     } catch (const std::bad_alloc&) {
-        throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY", "no address space is left for device memory: " + memory::describe_host_memory());
+        throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
+                        "no address space is left for device memory: " + memory::describe_host_memory());
     }
 
     DeviceProfile profile;
@@ -49,19 +50,25 @@ struct Device::State {
 Device::Device(const DeviceProfile& profile) : state_(std::make_unique<State>(profile)) {}
 Device::~Device() = default;
 
-const DeviceProfile& Device::profile() const { return state_->profile; }
+const DeviceProfile& Device::profile() const {
+    return state_->profile;
+}
 
 namespace {
 
-CudaError invalid_value(const std::string& message) { return {1, "CUDA_ERROR_INVALID_VALUE", message}; }
+CudaError invalid_value(const std::string& message) {
+    return {1, "CUDA_ERROR_INVALID_VALUE", message};
+}
 
 /// The live allocation [address, address + bytes) lies in, or an error naming the range.
 void require_range(const memory::Arena& arena, DevicePointer address, std::uint64_t bytes, const char* what) {
     if (bytes == 0 || arena.containing(address, bytes)) return;
     const memory::Allocation* near = arena.at_or_before(address);
-    std::string message = std::string(what) + " of " + std::to_string(bytes) + " bytes is not inside one device allocation";
+    std::string message =
+        std::string(what) + " of " + std::to_string(bytes) + " bytes is not inside one device allocation";
     if (near && address < near->address + near->bytes)
-        message += ": offset " + std::to_string(address - near->address) + " of an allocation of " + std::to_string(near->bytes) + " bytes";
+        message += ": offset " + std::to_string(address - near->address) + " of an allocation of " +
+                   std::to_string(near->bytes) + " bytes";
     throw invalid_value(message);
 }
 
@@ -71,9 +78,11 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
     if (bytes == 0) throw invalid_value("an allocation needs at least one byte");
     std::lock_guard lock(state_->memory->mutex);
     memory::Arena& arena = state_->memory->arena;
-    if (auto address = arena.allocate(bytes, options.label, options.poison, false, !options.host)) return *address;
+    if (auto address = arena.allocate(bytes, options.label, options.poison, false, !options.host))
+        return *address;
     throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
-                    memory::bytes_text(bytes) + " asked for, " + memory::bytes_text(arena.capacity() - arena.in_use()) + " of " +
+                    memory::bytes_text(bytes) + " asked for, " +
+                        memory::bytes_text(arena.capacity() - arena.in_use()) + " of " +
                         memory::bytes_text(arena.capacity()) + " free (" + state_->profile.name + " has " +
                         memory::bytes_text(state_->profile.total_memory) + "; this host can give " +
                         memory::bytes_text(memory::host_memory_available()) + ")");
@@ -102,9 +111,11 @@ ExportedMemory Device::share(DevicePointer pointer) {
             return {place->file, place->offset, place->bytes, place->inside, allocation->bytes};
         }
     } catch (const std::system_error& error) {
-        throw CudaError(999, "CUDA_ERROR_UNKNOWN", std::string("this device memory cannot be shared: ") + error.what());
+        throw CudaError(999, "CUDA_ERROR_UNKNOWN",
+                        std::string("this device memory cannot be shared: ") + error.what());
     }
-    throw invalid_value("only device memory that was allocated in this process can be shared with another one");
+    throw invalid_value(
+        "only device memory that was allocated in this process can be shared with another one");
 }
 
 AddressRange Device::address_range(DevicePointer pointer) const {
@@ -235,14 +246,17 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.grid.start(launch.block_count);
     const unsigned most = resident_blocks(state.profile, launch);
     launch.all_resident = launch.cooperative && launch.block_count <= most;
-    launch.resident_blocks = launch.all_resident ? static_cast<std::uint32_t>(launch.block_count) : std::max(1U, most / workers);
+    launch.resident_blocks =
+        launch.all_resident ? static_cast<std::uint32_t>(launch.block_count) : std::max(1U, most / workers);
     launch.blocks_per_worker = (launch.block_count + workers - 1) / workers;
     const LaunchTurns::Turn turn(state.turns, launch);
     if (!turn) return {};
     launch.start = Clock::now();
     launch.has_deadline = launch.options.time_limit_seconds > 0;
     if (launch.has_deadline)
-        launch.deadline = launch.start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(launch.options.time_limit_seconds));
+        launch.deadline =
+            launch.start + std::chrono::duration_cast<Clock::duration>(
+                               std::chrono::duration<double>(launch.options.time_limit_seconds));
     try {
         FaultSignals signals;
         HostKernelScope scope(launch.host_kernel);
@@ -262,17 +276,21 @@ LaunchResult run(Device::State& state, Launch& launch) {
 
 }  // namespace
 
-LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const LaunchConfiguration& configuration,
-                            std::span<const std::byte> parameters, const LaunchOptions& options) {
+LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
+                            const LaunchConfiguration& configuration, std::span<const std::byte> parameters,
+                            const LaunchOptions& options) {
     check_configuration(state_->profile, configuration);
     image::HostPoll poll;
-    if (options.poll_host) poll = [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
+    if (options.poll_host)
+        poll = [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
     const PreparedKernel& prepared = image.prepare(kernel, options.compile_options(), poll);
-    check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes, configuration.dynamic_shared_bytes);
+    check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes,
+                        configuration.dynamic_shared_bytes);
     if (prepared.kernel->uses_shadow && !memory::Shadow::instance().base())
         throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
                         std::string(memory::Shadow::instance().reservation_error()) +
-                            ", and this kernel's memory accesses are checked there: lift the limit, or switch memory checks off");
+                            ", and this kernel's memory accesses are checked there: lift the limit, or "
+                            "switch memory checks off");
     if (parameters.size() < prepared.kernel->parameter_bytes)
         throw invalid_value("the kernel takes " + std::to_string(prepared.kernel->parameter_bytes) +
                             " bytes of parameters, " + std::to_string(parameters.size()) + " were given");
@@ -288,7 +306,9 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel, const L
     launch.shared_layout = (prepared.shared_layout_seed << 20) + configuration.dynamic_shared_bytes + 1;
     launch.barrier_place = prepared.barrier_place;
     launch.cooperative = prepared.kernel->cooperative;
-    if (launch.cooperative) check_cooperative(state_->profile, configuration, occupancy(state_->profile, configuration.block.volume(), launch.shared_bytes));
+    if (launch.cooperative)
+        check_cooperative(state_->profile, configuration,
+                          occupancy(state_->profile, configuration.block.volume(), launch.shared_bytes));
     if (prepared.kernel->prints) launch.output = std::make_unique<PrintedOutput>(options.write_output);
     if (prepared.kernel->waits) {
         launch.early_exit_block = std::vector<std::atomic<std::uint64_t>>(prepared.barrier_place.size());
@@ -310,7 +330,8 @@ LaunchResult Device::launch(HostKernel& kernel, const LaunchConfiguration& confi
     launch.shared_bytes = configuration.dynamic_shared_bytes;
     launch.shared_layout = configuration.dynamic_shared_bytes + 1;
     launch.cooperative = true;  // what it does shows when it runs
-    if (options.cooperative) check_cooperative(state_->profile, configuration, resident_blocks(state_->profile, launch));
+    if (options.cooperative)
+        check_cooperative(state_->profile, configuration, resident_blocks(state_->profile, launch));
     return run(*state_, launch);
 }
 

@@ -40,11 +40,12 @@ using DevicePointer = std::uint64_t;
 
 struct AllocateOptions {
     std::string label = {};  ///< what reports call the allocation
-    bool poison = true;      ///< fill with the poison pattern (V3); false when the caller overwrites all of it
-    bool host = false;       ///< page-locked or managed: not counted as the device's
+    bool poison = true;  ///< fill with the poison pattern (V3); false when the caller overwrites all of it
+    bool host = false;   ///< page-locked or managed: not counted as the device's
 };
 
-/// Where another process finds an allocation: in the memory file `file` of this process (memory/shared_pages.h).
+/// Where another process finds an allocation: in the memory file `file` of this process
+/// (memory/shared_pages.h).
 struct ExportedMemory {
     int file = -1;
     std::uint64_t offset = 0, mapped_bytes = 0, inside = 0;  ///< as in SharedPages::Place
@@ -60,8 +61,8 @@ struct MemoryInfo {
     std::uint64_t free = 0, total = 0;  ///< bytes
 };
 
-/// The order in which threads and blocks get their turn (E6). random: another one in every block and after every
-/// barrier, all of them from LaunchOptions::seed.
+/// The order in which threads and blocks get their turn (E6). random: another one in every block and after
+/// every barrier, all of them from LaunchOptions::seed.
 enum class Policy { forward, reverse, random };
 /// automatic: coroutines where the kernel allows it, else a runner passes over threads until one waits;
 /// fiber: every thread on a fiber of its own (E1).
@@ -75,7 +76,7 @@ struct LaunchConfiguration {
 /// How far a launch is.
 struct LaunchProgress {
     std::uint64_t blocks_done = 0, blocks = 0;
-    double seconds = 0;  ///< since it began; 0 while it waits for another launch of its device
+    double seconds = 0;      ///< since it began; 0 while it waits for another launch of its device
     bool compiling = false;  ///< its kernel is being compiled, for so many seconds
 };
 
@@ -84,21 +85,21 @@ enum class Wrap : std::uint8_t { allow, warn, error };
 
 struct LaunchOptions {
     Policy policy = Policy::forward;
-    std::uint64_t seed = 0;            ///< of the random policy
+    std::uint64_t seed = 0;  ///< of the random policy
     Carrier carrier = Carrier::automatic;
-    unsigned workers = 0;              ///< host threads; 0: as many as the machine has cores (E7)
-    double time_limit_seconds = 0;     ///< 0: none
-    bool raise_float_division = false; ///< C3
-    Wrap wrap = Wrap::allow;           ///< negative indices that count from the end
-    bool cooperative = false;          ///< a host kernel's: it meets at grid barriers. Of compiled ones it is known
-    bool strict = false;               ///< C4: early exits at barriers are errors
-    std::uint64_t max_faults = 1000;   ///< threads that may fault before the launch ends
-    jit::CompileOptions compile;       ///< compile_options() are those in force
-    /// Called about every 50 ms on the launching thread, without locks; true stops the launch ("interrupted"), and
-    /// the compilation before it (image::Cancelled).
+    unsigned workers = 0;               ///< host threads; 0: as many as the machine has cores (E7)
+    double time_limit_seconds = 0;      ///< 0: none
+    bool raise_float_division = false;  ///< C3
+    Wrap wrap = Wrap::allow;            ///< negative indices that count from the end
+    bool cooperative = false;  ///< a host kernel's: it meets at grid barriers. Of compiled ones it is known
+    bool strict = false;       ///< C4: early exits at barriers are errors
+    std::uint64_t max_faults = 1000;  ///< threads that may fault before the launch ends
+    jit::CompileOptions compile;      ///< compile_options() are those in force
+    /// Called about every 50 ms on the launching thread, without locks; true stops the launch
+    /// ("interrupted"), and the compilation before it (image::Cancelled).
     std::function<bool(const LaunchProgress&)> poll_host = {};
-    /// What kernels print (vprintf): whole lines, on the launching thread, without locks; false stops the launch.
-    /// Empty: nothing is written.
+    /// What kernels print (vprintf): whole lines, on the launching thread, without locks; false stops the
+    /// launch. Empty: nothing is written.
     std::function<bool(std::string_view)> write_output = {};
 
     [[nodiscard]] jit::CompileOptions compile_options() const {
@@ -116,7 +117,8 @@ struct LaunchResult {
     std::vector<findings::Finding> findings;
     std::uint64_t blocks_run = 0;
     [[nodiscard]] const findings::Finding* error() const {
-        return !findings.empty() && findings.front().severity == findings::Severity::error ? &findings.front() : nullptr;
+        return !findings.empty() && findings.front().severity == findings::Severity::error ? &findings.front()
+                                                                                           : nullptr;
     }
 };
 

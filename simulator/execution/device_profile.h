@@ -27,19 +27,20 @@ struct DeviceProfile {
     unsigned max_blocks_per_multiprocessor = 0;
     Dim3 max_block{1024, 1024, 64};
     Dim3 max_grid{2147483647, 65535, 65535};
-    std::uint64_t shared_per_block = 48 * 1024;     ///< static + dynamic, without opting in
-    std::uint64_t shared_per_block_optin = 0;       ///< dynamic, after cudaFuncSetAttribute (numba opts in by itself)
+    std::uint64_t shared_per_block = 48 * 1024;  ///< static + dynamic, without opting in
+    std::uint64_t shared_per_block_optin =
+        0;  ///< dynamic, after cudaFuncSetAttribute (numba opts in by itself)
     std::uint64_t shared_per_multiprocessor = 0;
-    std::uint64_t shared_reserved_per_block = 0;    ///< what the system keeps of it for each resident block
+    std::uint64_t shared_reserved_per_block = 0;  ///< what the system keeps of it for each resident block
     std::uint64_t constant_memory = 64 * 1024;
-    std::uint64_t l2_cache = 0;                     ///< bytes
+    std::uint64_t l2_cache = 0;  ///< bytes
     unsigned registers_per_block = 65536;
     unsigned registers_per_multiprocessor = 65536;
     unsigned clock_khz = 0;
     unsigned memory_clock_khz = 0;
     unsigned memory_bus_bits = 0;
-    unsigned single_to_double_ratio = 0;            ///< float32 operations in the time of one float64 operation
-    bool integrated = false;                        ///< it shares the host's memory
+    unsigned single_to_double_ratio = 0;  ///< float32 operations in the time of one float64 operation
+    bool integrated = false;              ///< it shares the host's memory
 };
 
 /// The limits of a compute capability, without what depends on the board; nothing where it is not known.

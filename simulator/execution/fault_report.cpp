@@ -14,16 +14,26 @@ namespace {
 
 const char* message_of(FindingKind kind) {
     switch (kind) {
-        case FindingKind::integer_division: return "integer division or modulo by zero";
-        case FindingKind::float_division: return "float division by zero";
-        case FindingKind::missing_lane: return "the mask of a warp operation does not name the lane that calls it";
-        case FindingKind::trap: return "the kernel executed a trap";
-        case FindingKind::unreachable_code: return "the kernel reached code that its compiler was told is unreachable";
-        case FindingKind::illegal_instruction: return "the kernel reached an illegal instruction";
-        case FindingKind::stack_overflow: return "stack overflow: the thread's calls are nested too deeply";
-        case FindingKind::invalid_call: return "call through a null or invalid function pointer";
-        case FindingKind::null_pointer: return "access through a null pointer";
-        default: return "the kernel faulted";
+        case FindingKind::integer_division:
+            return "integer division or modulo by zero";
+        case FindingKind::float_division:
+            return "float division by zero";
+        case FindingKind::missing_lane:
+            return "the mask of a warp operation does not name the lane that calls it";
+        case FindingKind::trap:
+            return "the kernel executed a trap";
+        case FindingKind::unreachable_code:
+            return "the kernel reached code that its compiler was told is unreachable";
+        case FindingKind::illegal_instruction:
+            return "the kernel reached an illegal instruction";
+        case FindingKind::stack_overflow:
+            return "stack overflow: the thread's calls are nested too deeply";
+        case FindingKind::invalid_call:
+            return "call through a null or invalid function pointer";
+        case FindingKind::null_pointer:
+            return "access through a null pointer";
+        default:
+            return "the kernel faulted";
     }
 }
 
@@ -32,8 +42,12 @@ void describe_signal(const Launch& launch, const BlockRun& block, const Runner& 
     if (launch.kernel) finding.location = launch.kernel->locate(fault.program_counter);
     const auto low = reinterpret_cast<std::uint64_t>(runner.stack.low);
     switch (fault.signal) {
-        case SIGFPE: finding.kind = FindingKind::integer_division; break;
-        case SIGILL: finding.kind = FindingKind::trap; break;
+        case SIGFPE:
+            finding.kind = FindingKind::integer_division;
+            break;
+        case SIGILL:
+            finding.kind = FindingKind::trap;
+            break;
         default:
             if (fault.address + 65536 >= low && fault.address < low + 4096) {
                 finding.kind = FindingKind::stack_overflow;
@@ -66,15 +80,16 @@ std::string place(const findings::CallChain& location) {
 }
 
 std::string index_out_of_bounds(const Fault& fault) {
-    const std::string index =
-        fault.is_unsigned ? std::to_string(static_cast<std::uint64_t>(fault.index)) : std::to_string(fault.index);
+    const std::string index = fault.is_unsigned ? std::to_string(static_cast<std::uint64_t>(fault.index))
+                                                : std::to_string(fault.index);
     return "index " + index + " is out of bounds for axis " + std::to_string(fault.axis) + " with size " +
            std::to_string(fault.size);
 }
 
 std::string wrapped_index(const WrappedIndex& index) {
-    return "index " + std::to_string(index.index) + " wraps around to element " + std::to_string(index.index + index.size) +
-           " of axis " + std::to_string(index.axis) + " with size " + std::to_string(index.size);
+    return "index " + std::to_string(index.index) + " wraps around to element " +
+           std::to_string(index.index + index.size) + " of axis " + std::to_string(index.axis) +
+           " with size " + std::to_string(index.size);
 }
 
 }  // namespace
@@ -87,29 +102,44 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
     finding.thread = block.coordinate(runner.thread);
     finding.location = launch.location(runner.site);
     switch (fault.source) {
-        case Fault::Source::kind: finding.message = message_of(fault.kind); break;
+        case Fault::Source::kind:
+            finding.message = message_of(fault.kind);
+            break;
         case Fault::Source::index:
             finding.message = fault.kind == FindingKind::negative_index
                                   ? wrapped_index({fault.index, fault.size, fault.axis})
                                   : index_out_of_bounds(fault);
             break;
-        case Fault::Source::access: describe_access(launch, block, runner, finding); break;
-        case Fault::Source::exception: describe_exception(launch, fault.exception, finding); break;
+        case Fault::Source::access:
+            describe_access(launch, block, runner, finding);
+            break;
+        case Fault::Source::exception:
+            describe_exception(launch, fault.exception, finding);
+            break;
         case Fault::Source::call:
             finding.kind = FindingKind::invalid_call;
-            finding.message = fault.address == 0 ? "call through a null function pointer"
-                                                 : "call through a pointer that is not a function of this type";
+            finding.message = fault.address == 0
+                                  ? "call through a null function pointer"
+                                  : "call through a pointer that is not a function of this type";
             break;
-        case Fault::Source::signal: describe_signal(launch, block, runner, finding); break;
-        case Fault::Source::host: finding.kind = FindingKind::kernel_exception; break;
+        case Fault::Source::signal:
+            describe_signal(launch, block, runner, finding);
+            break;
+        case Fault::Source::host:
+            finding.kind = FindingKind::kernel_exception;
+            break;
     }
-    if (launch.host_kernel && (fault.source == Fault::Source::host || finding.kind == FindingKind::stack_overflow)) launch.host_kernel->describe_fault(finding);
-    if (finding.exception_type.empty()) finding.exception_type = findings::info(finding.kind).python_exception;
+    if (launch.host_kernel &&
+        (fault.source == Fault::Source::host || finding.kind == FindingKind::stack_overflow))
+        launch.host_kernel->describe_fault(finding);
+    if (finding.exception_type.empty())
+        finding.exception_type = findings::info(finding.kind).python_exception;
     finding.severity = findings::Severity::error;
     return finding;
 }
 
-Finding finding_at(const Launch& launch, FindingKind kind, const findings::ThreadCoordinate& thread, findings::CallChain location) {
+Finding finding_at(const Launch& launch, FindingKind kind, const findings::ThreadCoordinate& thread,
+                   findings::CallChain location) {
     Finding finding;
     finding.kind = kind;
     finding.exception_type = findings::info(kind).python_exception;
@@ -124,7 +154,8 @@ Finding describe_counted(const Launch& launch, std::uint32_t site, const Counted
     finding.severity = findings::Severity::warning;
     finding.count = warning.count;
     finding.threads = warning.threads;
-    finding.message = warning.kind == FindingKind::negative_index ? wrapped_index(warning.index) : message_of(warning.kind);
+    finding.message =
+        warning.kind == FindingKind::negative_index ? wrapped_index(warning.index) : message_of(warning.kind);
     return finding;
 }
 
@@ -138,7 +169,8 @@ std::optional<Finding> describe_stop(const Launch& launch, const BlockRun& block
     finding.waiting = block.places();
     if (launch.stopped_by && launch.stopped_by->block == block.block())
         finding.waiting.insert(finding.waiting.begin(), *launch.stopped_by);
-    finding.thread = block.coordinate(finding.waiting.empty() ? 0 : finding.waiting.front().threads.front().first);
+    finding.thread =
+        block.coordinate(finding.waiting.empty() ? 0 : finding.waiting.front().threads.front().first);
     finding.threads = finding.waiting.empty() ? block.context().thread_count : threads_in(finding.waiting);
     finding.count = finding.threads;
     if (!finding.waiting.empty()) finding.location = finding.waiting.front().location;
@@ -164,14 +196,16 @@ Finding describe_deadlock(Launch& launch) {
                           " can be resident at once, so those that wait at a grid barrier wait for ever: ";
     } else {
         const bool one = ended.size() == 1 && ended[0].first == ended[0].second;
-        finding.message = std::string("block") + (one ? " " : "s ") + findings::ranges(ended) + " of " + blocks +
-                          " ended without reaching the grid barrier at which the others wait: ";
+        finding.message = std::string("block") + (one ? " " : "s ") + findings::ranges(ended) + " of " +
+                          blocks + " ended without reaching the grid barrier at which the others wait: ";
     }
     if (!finding.waiting.empty()) {
         const WaitingGroup& lowest = finding.waiting.front();
         const std::uint32_t thread = lowest.threads.front().first;
         const Dim3& block = launch.configuration.block;
-        finding.thread = {lowest.block, thread, lowest.ctaid,
+        finding.thread = {lowest.block,
+                          thread,
+                          lowest.ctaid,
                           {thread % block.x, thread / block.x % block.y, thread / block.x / block.y}};
         finding.location = lowest.location;
     }
@@ -198,8 +232,8 @@ std::string describe_groups(const std::vector<WaitingGroup>& groups) {
     for (const WaitingGroup& group : groups) {
         if (!text.empty()) text += "; ";
         const bool one = group.threads.size() == 1 && group.threads[0].first == group.threads[0].second;
-        text += (one ? "thread " : "threads ") + findings::ranges(group.threads) + ' ' + group.state + " at " +
-                place(group.location);
+        text += (one ? "thread " : "threads ") + findings::ranges(group.threads) + ' ' + group.state +
+                " at " + place(group.location);
     }
     return text;
 }

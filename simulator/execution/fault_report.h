@@ -13,12 +13,15 @@
 namespace cudasim::execution {
 
 /// What is said about a thread at a place; the message is still to come.
-[[nodiscard]] findings::Finding finding_at(const Launch& launch, findings::FindingKind kind, const findings::ThreadCoordinate& thread,
+[[nodiscard]] findings::Finding finding_at(const Launch& launch, findings::FindingKind kind,
+                                           const findings::ThreadCoordinate& thread,
                                            findings::CallChain location);
 
-[[nodiscard]] findings::Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner& runner);
+[[nodiscard]] findings::Finding describe_fault(const Launch& launch, const BlockRun& block,
+                                               const Runner& runner);
 
-[[nodiscard]] findings::Finding describe_counted(const Launch& launch, std::uint32_t site, const CountedWarning& warning);
+[[nodiscard]] findings::Finding describe_counted(const Launch& launch, std::uint32_t site,
+                                                 const CountedWarning& warning);
 
 /// Where the threads of a block were when the launch was stopped; nothing when the reason is not a finding.
 [[nodiscard]] std::optional<findings::Finding> describe_stop(const Launch& launch, const BlockRun& block);
@@ -28,7 +31,8 @@ namespace cudasim::execution {
 [[nodiscard]] std::string describe_groups(const std::vector<findings::WaitingGroup>& groups);
 
 /// Kind, message and object for an access to `address` that is not allowed.
-void describe_access(const Launch& launch, const BlockRun& block, const Runner& runner, findings::Finding& finding);
+void describe_access(const Launch& launch, const BlockRun& block, const Runner& runner,
+                     findings::Finding& finding);
 
 /// Blocks wait at a grid barrier for others that never come. After the launch.
 [[nodiscard]] findings::Finding describe_deadlock(Launch& launch);

@@ -1,11 +1,11 @@
 // Signal handlers around launches. The processor-specific part is `Registers`.
 #include "simulator/execution/fault_signals.h"
 
-#include <csignal>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <mutex>
 #include <new>
@@ -25,8 +25,12 @@ unsigned launches = 0;
 struct Registers {
     ucontext_t* context;
 #if defined(__x86_64__)
-    [[nodiscard]] std::uintptr_t program_counter() const { return static_cast<std::uintptr_t>(context->uc_mcontext.gregs[REG_RIP]); }
-    [[nodiscard]] std::uintptr_t stack_pointer() const { return static_cast<std::uintptr_t>(context->uc_mcontext.gregs[REG_RSP]); }
+    [[nodiscard]] std::uintptr_t program_counter() const {
+        return static_cast<std::uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
+    }
+    [[nodiscard]] std::uintptr_t stack_pointer() const {
+        return static_cast<std::uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
+    }
     void call(void (*function)(Runner*), Runner* argument, std::uintptr_t stack) {
         context->uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(function);
         context->uc_mcontext.gregs[REG_RDI] = reinterpret_cast<greg_t>(argument);
@@ -45,7 +49,9 @@ struct Registers {
 #endif
 };
 
-void abandon(Runner* runner) { runner->end_with_fault(); }
+void abandon(Runner* runner) {
+    runner->end_with_fault();
+}
 
 bool in_kernel_code(const Runner& runner, std::uintptr_t program_counter) {
     if (!runner.launch || !runner.launch->kernel) return false;
@@ -54,9 +60,11 @@ bool in_kernel_code(const Runner& runner, std::uintptr_t program_counter) {
     return false;
 }
 
-/// Code of a host kernel runs off its stack onto the guard pages. Anything else that it does wrong is its own.
+/// Code of a host kernel runs off its stack onto the guard pages. Anything else that it does wrong is its
+/// own.
 bool overflows(const Runner& runner, std::uintptr_t address) {
-    if (!runner.launch || !runner.launch->host_kernel || !runner.launch->host_kernel->guarded_stacks()) return false;
+    if (!runner.launch || !runner.launch->host_kernel || !runner.launch->host_kernel->guarded_stacks())
+        return false;
     const auto low = reinterpret_cast<std::uintptr_t>(runner.stack.low);
     return address >= low && address < low + fiber::guard_bytes;
 }
@@ -116,17 +124,19 @@ thread_local SignalStack signal_stack;
 FaultSignals::FaultSignals() {
     std::lock_guard lock(install_mutex);
     if (launches++ != 0) return;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = handle;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
-    for (std::size_t i = 0; i < fault_signals.size(); ++i) sigaction(fault_signals[i], &action, &previous_actions[i]);
+    for (std::size_t i = 0; i < fault_signals.size(); ++i)
+        sigaction(fault_signals[i], &action, &previous_actions[i]);
 }
 
 FaultSignals::~FaultSignals() {
     std::lock_guard lock(install_mutex);
     if (--launches != 0) return;
-    for (std::size_t i = 0; i < fault_signals.size(); ++i) sigaction(fault_signals[i], &previous_actions[i], nullptr);
+    for (std::size_t i = 0; i < fault_signals.size(); ++i)
+        sigaction(fault_signals[i], &previous_actions[i], nullptr);
 }
 
 AlternateStack::AlternateStack() {

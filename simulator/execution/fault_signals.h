@@ -2,7 +2,8 @@
 //
 // A fallback: checks catch nearly everything first. The handler runs on an alternate stack, looks whether the
 // program counter lies in the kernel's code, and if so edits the interrupted registers so that the thread
-// continues in a routine that suspends its fiber for good. Nothing is unwound, nothing jumps out of the handler.
+// continues in a routine that suspends its fiber for good. Nothing is unwound, nothing jumps out of the
+// handler.
 #pragma once
 
 namespace cudasim::execution {

@@ -13,8 +13,10 @@ void GridBarrier::arrive(std::uint64_t blocks) {
 
 void GridBarrier::leave(std::uint64_t block, bool broken) {
     std::unique_lock lock(mutex_);
-    if (broken) ++broken_;
-    else ended_.push_back(static_cast<std::uint32_t>(block));
+    if (broken)
+        ++broken_;
+    else
+        ended_.push_back(static_cast<std::uint32_t>(block));
     settle(std::move(lock));
 }
 
@@ -58,8 +60,10 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> GridBarrier::ended() const 
     std::sort(blocks.begin(), blocks.end());
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
     for (const std::uint32_t block : blocks) {
-        if (!ranges.empty() && ranges.back().second + 1 == block) ranges.back().second = block;
-        else ranges.emplace_back(block, block);
+        if (!ranges.empty() && ranges.back().second + 1 == block)
+            ranges.back().second = block;
+        else
+            ranges.emplace_back(block, block);
     }
     return ranges;
 }

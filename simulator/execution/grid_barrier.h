@@ -1,8 +1,10 @@
-// The barrier of a grid (cooperative groups, this_grid().sync()): how many blocks have come, and who never will.
+// The barrier of a grid (cooperative groups, this_grid().sync()): how many blocks have come, and who never
+// will.
 //
-// Shared by the workers of a launch; all blocks of a cooperative launch are resident. A block comes when all its
-// threads that have not ended wait at a grid barrier. A block that a fault ended is not waited for (fault policy); one
-// that simply ended without coming makes the others wait for ever on hardware: a deadlock, and the launch ends (E3).
+// Shared by the workers of a launch; all blocks of a cooperative launch are resident. A block comes when all
+// its threads that have not ended wait at a grid barrier. A block that a fault ended is not waited for (fault
+// policy); one that simply ended without coming makes the others wait for ever on hardware: a deadlock, and
+// the launch ends (E3).
 #pragma once
 
 #include <atomic>

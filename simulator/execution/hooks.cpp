@@ -1,5 +1,5 @@
-// What compiled code calls (simulator/jit/hooks.def). These run on simulated stacks: leaves that hold no lock,
-// own nothing and allocate nothing; what takes more is left in the Runner for the scheduler.
+// What compiled code calls (simulator/jit/hooks.def). These run on simulated stacks: leaves that hold no
+// lock, own nothing and allocate nothing; what takes more is left in the Runner for the scheduler.
 #include "simulator/jit/hooks.h"
 
 #include "simulator/execution/device.h"
@@ -14,7 +14,9 @@ using jit::ThreadContext;
 
 namespace {
 
-Runner& runner_of(ThreadContext* context) { return *static_cast<Runner*>(context); }
+Runner& runner_of(ThreadContext* context) {
+    return *static_cast<Runner*>(context);
+}
 
 [[noreturn]] void end(Runner& runner, std::uint32_t site, const Fault& fault) {
     runner.site = site;
@@ -26,15 +28,16 @@ Runner& runner_of(ThreadContext* context) { return *static_cast<Runner*>(context
 
 extern "C" {
 
-std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std::int32_t value, std::uint32_t site) {
+std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std::int32_t value,
+                                  std::uint32_t site) {
     Runner& runner = runner_of(context);
     runner.arrive(static_cast<jit::BarrierKind>(kind), value != 0, site);
     runner.fiber.suspend();
     return runner.block->barrier_result;
 }
 
-std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask, std::uint64_t value,
-                                std::uint32_t operand, std::uint32_t site) {
+std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask,
+                                std::uint64_t value, std::uint32_t operand, std::uint32_t site) {
     Runner& runner = runner_of(context);
     runner.site = site;
     runner.warp = {static_cast<jit::WarpKind>(kind), mask, operand, value, 0};
@@ -56,8 +59,8 @@ void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) {
     cudasim_hook_yield(context, site);
 }
 
-void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
-                              std::int32_t is_unsigned, std::uint32_t site) {
+void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size,
+                              std::int32_t axis, std::int32_t is_unsigned, std::uint32_t site) {
     Fault fault;
     fault.source = Fault::Source::index;
     fault.kind = FindingKind::out_of_bounds_index;
@@ -68,8 +71,8 @@ void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::i
     end(runner_of(context), site, fault);
 }
 
-void cudasim_hook_index_wraps(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
-                              std::uint32_t site) {
+void cudasim_hook_index_wraps(ThreadContext* context, std::int64_t index, std::int64_t size,
+                              std::int32_t axis, std::uint32_t site) {
     Runner& runner = runner_of(context);
     if (runner.launch->options.wrap != Wrap::error) {
         Worker::current()->count_wrapped_index(runner, site, {index, size, axis});
@@ -143,11 +146,14 @@ void cudasim_hook_stack_overflow(ThreadContext* context, std::uint32_t site) {
 std::int32_t cudasim_hook_is_local(ThreadContext* context, std::uint64_t address, std::uint32_t) {
     const Runner& runner = runner_of(context);
     const auto within = [&](const std::byte* low, const std::byte* end) {
-        return address >= reinterpret_cast<std::uint64_t>(low) && address < reinterpret_cast<std::uint64_t>(end);
+        return address >= reinterpret_cast<std::uint64_t>(low) &&
+               address < reinterpret_cast<std::uint64_t>(end);
     };
     const std::byte* frames = runner.block->thread_frames;
-    const std::uint64_t frame_bytes = runner.launch->kernel ? runner.launch->kernel->coroutine_frame_bytes : 0;
-    return within(runner.stack.low, runner.stack.top) || within(frames, frames + frame_bytes * runner.block->thread_count);
+    const std::uint64_t frame_bytes =
+        runner.launch->kernel ? runner.launch->kernel->coroutine_frame_bytes : 0;
+    return within(runner.stack.low, runner.stack.top) ||
+           within(frames, frames + frame_bytes * runner.block->thread_count);
 }
 
 void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::uint32_t site) {
@@ -157,13 +163,15 @@ void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::ui
     end(runner_of(context), site, fault);
 }
 
-void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t) {
+void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                              std::uint32_t) {
     Runner& runner = runner_of(context);
     memory::Shadow::instance().set(address, bytes, memory::Access::read_write);
     if (runner.local_low == 0 || address < runner.local_low) runner.local_low = address & ~std::uint64_t{7};
 }
 
-void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::uint64_t bytes, std::uint32_t) {
+void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                            std::uint32_t) {
     memory::Shadow::instance().set(address, (bytes + 7) & ~std::uint64_t{7}, memory::Access::none);
 }
 

@@ -1,5 +1,5 @@
-// The engine's side of host kernels: the loop over threads that compiled code has built in, and what a thread asks
-// of its runner.
+// The engine's side of host kernels: the loop over threads that compiled code has built in, and what a thread
+// asks of its runner.
 #include "simulator/execution/host_kernel.h"
 
 #include "simulator/execution/launch.h"
@@ -11,7 +11,9 @@ namespace cudasim::execution {
 
 namespace {
 
-Runner& runner_of(jit::ThreadContext* context) { return *static_cast<Runner*>(context); }
+Runner& runner_of(jit::ThreadContext* context) {
+    return *static_cast<Runner*>(context);
+}
 
 }  // namespace
 
@@ -20,8 +22,8 @@ std::int32_t ThreadHandle::barrier(std::uint32_t site, jit::BarrierKind kind, st
     return jit::cudasim_hook_barrier(context_, static_cast<std::int32_t>(kind), value, site);
 }
 
-std::uint64_t ThreadHandle::warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, std::uint32_t operand,
-                                 std::uint32_t site) {
+std::uint64_t ThreadHandle::warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value,
+                                 std::uint32_t operand, std::uint32_t site) {
     if (ending()) return 0;
     return jit::cudasim_hook_warp(context_, static_cast<std::int32_t>(kind), mask, value, operand, site);
 }
@@ -55,23 +57,29 @@ bool ThreadHandle::float_division(std::uint32_t site) {
     return false;
 }
 
-bool ThreadHandle::wrapped_index(std::int64_t index, std::int64_t size, std::int32_t axis, std::uint32_t site) {
+bool ThreadHandle::wrapped_index(std::int64_t index, std::int64_t size, std::int32_t axis,
+                                 std::uint32_t site) {
     Runner& runner = runner_of(context_);
     if (runner.launch->options.wrap == Wrap::error) return true;
     Worker::current()->count_wrapped_index(runner, site, {index, size, axis});
     return false;
 }
 
-bool ThreadHandle::checks_wraps() const { return runner_of(context_).launch->options.wrap != Wrap::allow; }
+bool ThreadHandle::checks_wraps() const {
+    return runner_of(context_).launch->options.wrap != Wrap::allow;
+}
 
 void ThreadHandle::stop_launch(bool time_limit, findings::CallChain location) {
     Launch& launch = *runner_of(context_).launch;
     if (!launch.request_stop(time_limit ? Stop::time_limit : Stop::interrupted) || location.empty()) return;
     const findings::ThreadCoordinate here = coordinate();
-    launch.stopped_by = {"running", std::move(location), here.block, here.ctaid, {{here.thread, here.thread}}};
+    launch.stopped_by = {
+        "running", std::move(location), here.block, here.ctaid, {{here.thread, here.thread}}};
 }
 
-bool ThreadHandle::ending() const { return runner_of(context_).ending; }
+bool ThreadHandle::ending() const {
+    return runner_of(context_).ending;
+}
 
 std::span<std::byte> ThreadHandle::stack() const {
     const Runner& runner = runner_of(context_);
@@ -89,7 +97,8 @@ void run_host_threads(jit::ThreadContext* context) {
         ThreadHandle handle(context);
         runner.launch->host_kernel->run(handle);
         if (handle.failed() && !runner.ending) runner.end_with_fault();
-        if (!runner.ending) Worker::current()->poll(*runner.launch);  // host code may take long and waits for nobody
+        if (!runner.ending)
+            Worker::current()->poll(*runner.launch);  // host code may take long and waits for nobody
         if (runner.launch->stopped()) context->end = context->thread + 1;
     }
 }

@@ -1,11 +1,12 @@
-// A kernel that is host code: a C++ callable, or CPython (frontend/pyfiber). It runs once per simulated thread on
-// the same fibers, with the same barriers, scheduling and findings as compiled kernels.
+// A kernel that is host code: a C++ callable, or CPython (frontend/pyfiber). It runs once per simulated
+// thread on the same fibers, with the same barriers, scheduling and findings as compiled kernels.
 //
-// Compiled kernels are forgotten where they stand when a launch ends before its threads do (E10). Host code may
-// hold what must be released: a kernel that unwinds() is resumed instead, ThreadHandle::ending() is true from then
-// on, and it returns.
+// Compiled kernels are forgotten where they stand when a launch ends before its threads do (E10). Host code
+// may hold what must be released: a kernel that unwinds() is resumed instead, ThreadHandle::ending() is true
+// from then on, and it returns.
 //
-// Calls go through virtual functions only, so that a kernel may live in another shared object than the engine.
+// Calls go through virtual functions only, so that a kernel may live in another shared object than the
+// engine.
 #pragma once
 
 #include <cstddef>
@@ -41,16 +42,18 @@ class ThreadHandle {
     [[nodiscard]] std::byte* shared() const { return context_->block->shared_base; }
     [[nodiscard]] findings::ThreadCoordinate coordinate() const {
         const Dim3 block = ctaid(), grid = nctaid();
-        return {block.x + std::uint64_t{grid.x} * (block.y + std::uint64_t{grid.y} * block.z), thread(), block, tid()};
+        return {block.x + std::uint64_t{grid.x} * (block.y + std::uint64_t{grid.y} * block.z), thread(),
+                block, tid()};
     }
 
-    /// Waits for the block. @param site of HostKernel::location(); threads that wait at different sites diverge.
-    /// Returns at once, with 0, when ending().
+    /// Waits for the block. @param site of HostKernel::location(); threads that wait at different sites
+    /// diverge. Returns at once, with 0, when ending().
     virtual std::int32_t barrier(std::uint32_t site = 0, jit::BarrierKind kind = jit::BarrierKind::plain,
                                  std::int32_t value = 0);
-    /// Waits for the lanes of a mask; operand and result as in jit/abi.h. Returns at once, with 0, when ending().
-    virtual std::uint64_t warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, std::uint32_t operand,
-                               std::uint32_t site = 0);
+    /// Waits for the lanes of a mask; operand and result as in jit/abi.h. Returns at once, with 0, when
+    /// ending().
+    virtual std::uint64_t warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value,
+                               std::uint32_t operand, std::uint32_t site = 0);
     /// Lets others have a turn; for threads that spin (E5). Returns at once when ending().
     virtual void yield(std::uint32_t site = 0);
     /// Ends the thread where it stands.
@@ -63,8 +66,8 @@ class ThreadHandle {
     [[nodiscard]] virtual bool checks_wraps() const;
     /// A negative index of an array, in range: counted. True when it is to be an error instead.
     virtual bool wrapped_index(std::int64_t index, std::int64_t size, std::int32_t axis, std::uint32_t site);
-    /// The launch ends: interrupted by the host, or at its time limit. @param location where this thread was, for the
-    /// report; empty where nobody knows
+    /// The launch ends: interrupted by the host, or at its time limit. @param location where this thread was,
+    /// for the report; empty where nobody knows
     virtual void stop_launch(bool time_limit = false, findings::CallChain location = {});
     /// The launch is over before this thread is: it is to return.
     [[nodiscard]] virtual bool ending() const;
@@ -96,16 +99,16 @@ class HostKernel {
     /// the finding stack-overflow; the thread is then forgotten, whatever unwinds() says.
     [[nodiscard]] virtual bool guarded_stacks() const { return false; }
     [[nodiscard]] virtual bool unwinds() const { return false; }
-    /// Whether stacks, shared and device memory are all that threads depend on: then a spin that changes nothing
-    /// there is a livelock.
+    /// Whether stacks, shared and device memory are all that threads depend on: then a spin that changes
+    /// nothing there is a livelock.
     [[nodiscard]] virtual bool keeps_state_on_device() const { return true; }
 
     /// Around the launch, on the launching thread: nothing else of the kernel is called outside of these two.
     /// begin() throws std::bad_alloc when there is no memory for it; then end() is not called.
     virtual void begin() {}
     virtual void end() {}
-    /// A block is over; false ends the launch as if the host had been interrupted. On the worker's own stack, as the
-    /// two below.
+    /// A block is over; false ends the launch as if the host had been interrupted. On the worker's own stack,
+    /// as the two below.
     virtual bool block_over(std::uint64_t block) {
         (void)block;
         return true;

@@ -50,16 +50,17 @@ struct Launch {
     LaunchOptions options;
     const DeviceProfile* profile = nullptr;
     std::uint64_t globals_base = 0;
-    std::uint64_t shared_bytes = 0;        ///< static + padding + dynamic
-    std::uint64_t shared_layout = 0;       ///< equal for launches whose shared memory has the same shadow
-    std::uint32_t resident_blocks = 1;     ///< that one worker may hold at a time (occupancy / workers)
-    bool cooperative = false;              ///< its blocks may meet at grid barriers; of host kernels nobody knows before
-    bool all_resident = false;             ///< a cooperative launch whose blocks all fit on the device at once
+    std::uint64_t shared_bytes = 0;     ///< static + padding + dynamic
+    std::uint64_t shared_layout = 0;    ///< equal for launches whose shared memory has the same shadow
+    std::uint32_t resident_blocks = 1;  ///< that one worker may hold at a time (occupancy / workers)
+    bool cooperative = false;   ///< its blocks may meet at grid barriers; of host kernels nobody knows before
+    bool all_resident = false;  ///< a cooperative launch whose blocks all fit on the device at once
     GridBarrier grid;
-    std::uint64_t blocks_per_worker = 0;   ///< a fair share
+    std::uint64_t blocks_per_worker = 0;           ///< a fair share
     std::span<const std::uint32_t> barrier_place;  ///< site → lowest site at the same source place
 
-    std::vector<std::atomic<std::uint64_t>> early_exit_block;  ///< by place: lowest block reported for C4's warning
+    std::vector<std::atomic<std::uint64_t>>
+        early_exit_block;  ///< by place: lowest block reported for C4's warning
 
     // For naming the object of a memory fault.
     const memory::Arena* arena = nullptr;
@@ -68,10 +69,11 @@ struct Launch {
     // Other workers (worker_pool.h, livelock.cpp).
     std::function<void()> wake_helpers;  ///< empty: worker 0 runs alone
     bool helpers_woken = false;
-    std::atomic<unsigned> helpers{0};    ///< running this launch now
+    std::atomic<unsigned> helpers{0};  ///< running this launch now
     std::mutex orphans_mutex;
-    std::vector<std::unique_ptr<BlockRun>> orphans;  ///< blocks handed over to worker 0: spinning ones, or at a grid barrier
-    std::atomic<bool> gather{false};     ///< worker 0 wants the others' blocks that wait at a grid barrier, too
+    std::vector<std::unique_ptr<BlockRun>>
+        orphans;                      ///< blocks handed over to worker 0: spinning ones, or at a grid barrier
+    std::atomic<bool> gather{false};  ///< worker 0 wants the others' blocks that wait at a grid barrier, too
 
     Shortage shortage;  ///< of the first that stopped the launch for it
 
@@ -82,9 +84,10 @@ struct Launch {
     std::atomic<std::uint64_t> next_block{0};
     std::atomic<std::uint64_t> blocks_run{0};
     std::atomic<Stop> stop{Stop::none};
-    std::optional<findings::WaitingGroup> stopped_by;  ///< the host kernel's thread that was interrupted; of worker 0
-    /// The limit of faults is reached: no block starts any more. Those that run go on to their end, so that the
-    /// lowest fault is found whatever the number of workers (E7).
+    std::optional<findings::WaitingGroup>
+        stopped_by;  ///< the host kernel's thread that was interrupted; of worker 0
+    /// The limit of faults is reached: no block starts any more. Those that run go on to their end, so that
+    /// the lowest fault is found whatever the number of workers (E7).
     std::atomic<bool> no_new_blocks{false};
     Clock::time_point start, deadline;
     bool has_deadline = false;
@@ -98,15 +101,22 @@ struct Launch {
     }
     /// An allocation failed: the launch ends with a finding that says so.
     void run_out_of_memory(const findings::ThreadCoordinate& thread, std::uint64_t stacks) noexcept;
-    /// The linear index of the next block to start, and how many were started before it; false when all have been.
+    /// The linear index of the next block to start, and how many were started before it; false when all have
+    /// been.
     [[nodiscard]] bool take_block(std::uint64_t& block, std::uint64_t& turn) {
         if (no_new_blocks.load(std::memory_order_relaxed)) return false;
         turn = next_block.fetch_add(1, std::memory_order_relaxed);
         if (turn >= block_count) return false;
         switch (options.policy) {
-            case Policy::forward: block = turn; break;
-            case Policy::reverse: block = block_count - 1 - turn; break;
-            case Policy::random: block = RandomOrder(options.seed, block_count)(turn); break;
+            case Policy::forward:
+                block = turn;
+                break;
+            case Policy::reverse:
+                block = block_count - 1 - turn;
+                break;
+            case Policy::random:
+                block = RandomOrder(options.seed, block_count)(turn);
+                break;
         }
         return true;
     }
@@ -131,7 +141,10 @@ struct Launch {
     [[nodiscard]] bool shows_its_state() const {
         return host_kernel ? host_kernel->keeps_state_on_device() : !kernel->reads_clock;
     }
-    [[nodiscard]] bool blocks_left() const { return !no_new_blocks.load(std::memory_order_relaxed) && next_block.load(std::memory_order_relaxed) < block_count; }
+    [[nodiscard]] bool blocks_left() const {
+        return !no_new_blocks.load(std::memory_order_relaxed) &&
+               next_block.load(std::memory_order_relaxed) < block_count;
+    }
     [[nodiscard]] findings::CallChain location(std::uint32_t site) const {
         if (host_kernel) return host_kernel->location(site);
         return kernel && site < kernel->sites.size() ? kernel->sites[site] : findings::CallChain{};

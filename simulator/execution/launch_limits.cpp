@@ -9,14 +9,18 @@ namespace cudasim::execution {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, std::uint64_t asked, const DeviceProfile& profile, std::uint64_t limit) {
+[[noreturn]] void refuse(const std::string& what, std::uint64_t asked, const DeviceProfile& profile,
+                         std::uint64_t limit) {
     throw CudaError(1, "CUDA_ERROR_INVALID_VALUE",
-                    what + " of " + std::to_string(asked) + " is more than the limit of " + std::to_string(limit) +
-                        " of " + profile.name);
+                    what + " of " + std::to_string(asked) + " is more than the limit of " +
+                        std::to_string(limit) + " of " + profile.name);
 }
 
-void check_axis(const DeviceProfile& profile, const std::string& what, std::uint32_t value, std::uint32_t limit) {
-    if (value == 0) throw CudaError(1, "CUDA_ERROR_INVALID_VALUE", "a " + what + " of 0: every dimension must be at least 1");
+void check_axis(const DeviceProfile& profile, const std::string& what, std::uint32_t value,
+                std::uint32_t limit) {
+    if (value == 0)
+        throw CudaError(1, "CUDA_ERROR_INVALID_VALUE",
+                        "a " + what + " of 0: every dimension must be at least 1");
     if (value > limit) refuse(what, value, profile, limit);
 }
 
@@ -39,7 +43,8 @@ void check_configuration(const DeviceProfile& profile, const LaunchConfiguration
         refuse("a block size", configuration.block.volume(), profile, profile.max_threads_per_block);
 }
 
-void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_bytes, std::uint64_t dynamic_bytes) {
+void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_bytes,
+                         std::uint64_t dynamic_bytes) {
     if (static_bytes > profile.shared_per_block)
         refuse("static shared memory per block in bytes", static_bytes, profile, profile.shared_per_block);
     const std::uint64_t limit = std::max(profile.shared_per_block, profile.shared_per_block_optin);
@@ -47,21 +52,25 @@ void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_byte
         refuse("shared memory per block in bytes", static_bytes + dynamic_bytes, profile, limit);
 }
 
-void check_cooperative(const DeviceProfile& profile, const LaunchConfiguration& configuration, unsigned resident) {
+void check_cooperative(const DeviceProfile& profile, const LaunchConfiguration& configuration,
+                       unsigned resident) {
     const std::uint64_t blocks = configuration.grid.volume();
     if (blocks <= resident) return;
     throw CudaError(720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
                     "a cooperative launch of " + std::to_string(blocks) + " blocks of " +
-                        std::to_string(configuration.block.volume()) + " threads, but only " + std::to_string(resident) +
-                        " such blocks can be resident on " + profile.name + " at once, and grid synchronisation needs all of them");
+                        std::to_string(configuration.block.volume()) + " threads, but only " +
+                        std::to_string(resident) + " such blocks can be resident on " + profile.name +
+                        " at once, and grid synchronisation needs all of them");
 }
 
 unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes) {
-    const std::uint64_t rounded = (block_threads + profile.warp_size - 1) / profile.warp_size * profile.warp_size;
+    const std::uint64_t rounded =
+        (block_threads + profile.warp_size - 1) / profile.warp_size * profile.warp_size;
     std::uint64_t blocks = std::min<std::uint64_t>(profile.max_threads_per_multiprocessor / rounded,
                                                    profile.max_blocks_per_multiprocessor);
     if (shared_bytes != 0)
-        blocks = std::min(blocks, profile.shared_per_multiprocessor / (shared_bytes + profile.shared_reserved_per_block));
+        blocks = std::min(
+            blocks, profile.shared_per_multiprocessor / (shared_bytes + profile.shared_reserved_per_block));
     return static_cast<unsigned>(std::max<std::uint64_t>(blocks, 1) * profile.multiprocessors);
 }
 

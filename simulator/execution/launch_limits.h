@@ -11,13 +11,17 @@ namespace cudasim::execution {
 void check_configuration(const DeviceProfile& profile, const LaunchConfiguration& configuration);
 
 /// @throws CudaError 1 naming the limit
-void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_bytes, std::uint64_t dynamic_bytes);
+void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_bytes,
+                         std::uint64_t dynamic_bytes);
 
 /// Blocks that are resident on the whole device at a time. (CUDA C++ Programming Guide, "Hardware
-/// Multithreading": limited by warps, blocks and shared memory of a multiprocessor; registers are not modelled.)
-[[nodiscard]] unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes);
+/// Multithreading": limited by warps, blocks and shared memory of a multiprocessor; registers are not
+/// modelled.)
+[[nodiscard]] unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads,
+                                 std::uint64_t shared_bytes);
 
 /// @param resident blocks that can be on the device at once. @throws CudaError 720 for a grid of more
-void check_cooperative(const DeviceProfile& profile, const LaunchConfiguration& configuration, unsigned resident);
+void check_cooperative(const DeviceProfile& profile, const LaunchConfiguration& configuration,
+                       unsigned resident);
 
 }  // namespace cudasim::execution

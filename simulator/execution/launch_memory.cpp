@@ -15,7 +15,8 @@ constexpr std::size_t page_bytes = 4096;
 /// Hooks, libm and a lazily bound call may use this much below compiled frames.
 constexpr std::size_t hook_margin = 12 * 1024;
 constexpr std::size_t smallest_stack = 32 * 1024;
-/// Stack of a thread of a recursive kernel; a GPU's default is 1 KiB (cudaLimitStackSize), x86 frames are larger.
+/// Stack of a thread of a recursive kernel; a GPU's default is 1 KiB (cudaLimitStackSize), x86 frames are
+/// larger.
 constexpr std::size_t recursive_stack = 256 * 1024;
 /// What host code uses of its stack, as a rule: CPython with a few calls on it.
 constexpr std::uint64_t usual_host_stack = 128 * 1024;
@@ -32,9 +33,12 @@ StackNeed compiled_need(const jit::CompiledKernel& kernel) {
     return {{bytes, std::max<std::uint64_t>(kernel.frame_bytes, 2 * page_bytes)}, false};
 }
 
-bool has_frames(const Launch& launch) { return launch.kernel && !launch.kernel->resume_points.empty(); }
+bool has_frames(const Launch& launch) {
+    return launch.kernel && !launch.kernel->resume_points.empty();
+}
 
-/// Threads of a block that have a stack each at the same time, in any case. Of host code nobody knows whether it waits.
+/// Threads of a block that have a stack each at the same time, in any case. Of host code nobody knows whether
+/// it waits.
 std::uint64_t stacks_per_block(const Launch& launch) {
     const bool all = launch.kernel && launch.kernel->waits && !has_frames(launch);
     return all ? launch.configuration.block.volume() : 1;
@@ -79,8 +83,8 @@ bool needs_much_memory(const Launch& launch, unsigned workers) {
 
 unsigned workers_with_memory(const Launch& launch, unsigned workers, const ThreadMemory& held) {
     const ThreadMemory block = memory_per_block(launch), there = memory_there();
-    const std::uint64_t blocks =
-        std::min((there.address + held.address) / block.address, (there.touched + held.touched) / block.touched);
+    const std::uint64_t blocks = std::min((there.address + held.address) / block.address,
+                                          (there.touched + held.touched) / block.touched);
     if (launch.all_resident) return blocks < launch.block_count ? 0 : workers;
     return static_cast<unsigned>(std::min<std::uint64_t>(workers, blocks));
 }
@@ -108,7 +112,8 @@ findings::Finding describe_shortage(const Launch& launch) {
         text += "each thread of a block of " + std::to_string(threads) + " that waits has a stack of " +
                 memory::bytes_text(need.address);
     }
-    if (launch.all_resident) text += ", and all " + std::to_string(launch.block_count) + " blocks are resident at once";
+    if (launch.all_resident)
+        text += ", and all " + std::to_string(launch.block_count) + " blocks are resident at once";
     text += "; ";
     if (shortage.stacks != 0) text += std::to_string(shortage.stacks) + " stacks were made; ";
     text += shortage.there;

@@ -1,7 +1,8 @@
 // What a launch takes of the host's memory for its threads, and what is said when that is not there.
 //
-// Memory that is touched and not there ends the process (Linux's out-of-memory killer), so the host is asked before:
-// for what the launch needs in any case before it starts, and for each further stack when a thread is to get one.
+// Memory that is touched and not there ends the process (Linux's out-of-memory killer), so the host is asked
+// before: for what the launch needs in any case before it starts, and for each further stack when a thread is
+// to get one.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +32,13 @@ inline constexpr std::uint64_t address_reserve = 64 << 20;
 
 /// Whether it is worth asking the host for memory first.
 [[nodiscard]] bool needs_much_memory(const Launch& launch, unsigned workers);
-/// The number of workers, up to `workers`, for whose threads there is memory; 0 when there is not enough for one.
+/// The number of workers, up to `workers`, for whose threads there is memory; 0 when there is not enough for
+/// one.
 /// @param held that the launch's stacks take already
 [[nodiscard]] unsigned workers_with_memory(const Launch& launch, unsigned workers, const ThreadMemory& held);
 
-/// @throws CudaError 2 where the address space is limited and less of it is left than compiling may need: LLVM's locks
-/// and tables do not outlive an allocation that fails
+/// @throws CudaError 2 where the address space is limited and less of it is left than compiling may need:
+/// LLVM's locks and tables do not outlive an allocation that fails
 void require_memory_to_compile();
 
 /// For a launch that was never started, or had to stop (Launch::shortage).

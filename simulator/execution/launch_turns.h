@@ -1,6 +1,6 @@
-// Launches of one device from several host threads run one at a time. A launch that waits for its turn asks its own
-// host about every 50 ms whether to go on waiting. (std::timed_mutex would do; gcc 12's ThreadSanitizer does not know
-// how it waits.)
+// Launches of one device from several host threads run one at a time. A launch that waits for its turn asks
+// its own host about every 50 ms whether to go on waiting. (std::timed_mutex would do; gcc 12's
+// ThreadSanitizer does not know how it waits.)
 #pragma once
 
 #include <condition_variable>

@@ -1,9 +1,10 @@
 // Livelock (E5): every thread that is left spins, and one round later the whole machine is in the same state.
 //
 // The state is what the threads' future depends on: their saved stacks and registers, shared memory, device
-// memory. If a round of turns brings it back unchanged, the next round will too, for ever; so this can be said
-// without a time limit and is never wrong. (A spin that counts its own iterations changes its state and is left
-// to the time limit.) Other workers hand their spinning blocks to worker 0 first, so that it sees all of it.
+// memory. If a round of turns brings it back unchanged, the next round will too, for ever; so this can be
+// said without a time limit and is never wrong. (A spin that counts its own iterations changes its state and
+// is left to the time limit.) Other workers hand their spinning blocks to worker 0 first, so that it sees all
+// of it.
 #include <llvm/Support/xxhash.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ constexpr std::size_t most_groups = 16;
 class StateHash {
   public:
     void add(const void* first, std::size_t bytes) {
-        value_ = (value_ ^ llvm::xxh3_64bits({static_cast<const std::uint8_t*>(first), bytes})) * 0x9E3779B97F4A7C15ULL;
+        value_ = (value_ ^ llvm::xxh3_64bits({static_cast<const std::uint8_t*>(first), bytes})) *
+                 0x9E3779B97F4A7C15ULL;
     }
     void add(const std::vector<Runner*>& runners) {
         for (const Runner* runner : runners) {
@@ -96,9 +98,11 @@ void Worker::report_livelock(Launch& launch) {
     const BlockRun* lowest = resident_.front().get();
     for (const auto& block : resident_)
         if (block->block() < lowest->block()) lowest = block.get();
-    const Runner* spinner = *std::min_element(lowest->spinning().begin(), lowest->spinning().end(),
-                                              [](const Runner* a, const Runner* b) { return a->thread < b->thread; });
-    Finding finding = finding_at(launch, FindingKind::livelock, lowest->coordinate(spinner->thread), launch.location(spinner->site));
+    const Runner* spinner =
+        *std::min_element(lowest->spinning().begin(), lowest->spinning().end(),
+                          [](const Runner* a, const Runner* b) { return a->thread < b->thread; });
+    Finding finding = finding_at(launch, FindingKind::livelock, lowest->coordinate(spinner->thread),
+                                 launch.location(spinner->site));
     finding.threads = 0;
     for (const auto* blocks : {&resident_, &at_grid_})
         for (const auto& block : *blocks)
@@ -107,8 +111,9 @@ void Worker::report_livelock(Launch& launch) {
                 if (finding.waiting.size() < most_groups) finding.waiting.push_back(std::move(group));
             }
     finding.count = finding.threads;
-    finding.message = "no thread can ever go on: every thread left waits in a loop for a change that nothing can make: " +
-                      describe_groups(finding.waiting);
+    finding.message =
+        "no thread can ever go on: every thread left waits in a loop for a change that nothing can make: " +
+        describe_groups(finding.waiting);
     launch.findings.add(std::move(finding));
     launch.request_stop(Stop::livelock);
 }

@@ -20,7 +20,9 @@ std::vector<std::uint32_t> barrier_places(const jit::CompiledKernel& kernel) {
         std::string key;
         const bool known = !kernel.sites[site].empty() && kernel.sites[site].front().line != 0;
         for (const auto& frame : kernel.sites[site])
-            if (known) key += frame.file + ':' + std::to_string(frame.line) + ':' + std::to_string(frame.column) + ';';
+            if (known)
+                key +=
+                    frame.file + ':' + std::to_string(frame.line) + ':' + std::to_string(frame.column) + ';';
         places[site] = key.empty() ? site : first_at.try_emplace(std::move(key), site).first->second;
     }
     return places;
@@ -28,8 +30,8 @@ std::vector<std::uint32_t> barrier_places(const jit::CompiledKernel& kernel) {
 
 std::atomic<std::uint64_t> next_layout_seed{1};
 
-/// simulator/jit refers to the hooks by name and knows nothing of this folder; naming one of them here makes the
-/// linker take hooks.cpp from the static library before it reaches simulator/jit's references.
+/// simulator/jit refers to the hooks by name and knows nothing of this folder; naming one of them here makes
+/// the linker take hooks.cpp from the static library before it reaches simulator/jit's references.
 [[gnu::used]] const auto link_hooks = &jit::cudasim_hook_barrier;
 
 }  // namespace
@@ -42,8 +44,9 @@ LoadedImage::~LoadedImage() {
 
 const PreparedKernel& LoadedImage::prepare(std::string_view kernel, const jit::CompileOptions& options,
                                            const image::HostPoll& poll) {
-    const Variant variant{std::string(kernel), options.memory_checks, options.fma_contraction, options.optimisation,
-                          options.wrap_checks, options.coroutines, options.lane_coroutines};
+    const Variant variant{std::string(kernel),    options.memory_checks, options.fma_contraction,
+                          options.optimisation,   options.wrap_checks,   options.coroutines,
+                          options.lane_coroutines};
     std::unique_lock lock(mutex_);
     const auto begin = Clock::now();
     for (;;) {
@@ -81,7 +84,8 @@ PreparedKernel LoadedImage::compile(std::string_view kernel, const jit::CompileO
         std::string known;
         for (const auto& each : image_.kernels()) known += (known.empty() ? "" : ", ") + each.name;
         throw CudaError(500, "CUDA_ERROR_NOT_FOUND",
-                        "no kernel '" + std::string(kernel) + "' in the image; it has: " + (known.empty() ? "none" : known));
+                        "no kernel '" + std::string(kernel) +
+                            "' in the image; it has: " + (known.empty() ? "none" : known));
     }
     PreparedKernel prepared;
     require_memory_to_compile();
@@ -99,12 +103,16 @@ void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
     if (layout.bytes == 0) return;
     std::lock_guard lock(memory_->mutex);
     auto base = memory_->arena.allocate(layout.bytes, "global variables of the image", true);
-    if (!base) throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY", "no device memory is left for the image's " + std::to_string(layout.bytes) + " bytes of global variables");
+    if (!base)
+        throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
+                        "no device memory is left for the image's " + std::to_string(layout.bytes) +
+                            " bytes of global variables");
     memory::Shadow& shadow = memory::Shadow::instance();
     shadow.set(*base, layout.bytes, memory::Access::none);
     auto* bytes = reinterpret_cast<std::byte*>(*base);
     for (const auto& variable : layout.variables) {
-        if (variable.initialised) std::memcpy(bytes + variable.offset, layout.initial.data() + variable.offset, variable.bytes);
+        if (variable.initialised)
+            std::memcpy(bytes + variable.offset, layout.initial.data() + variable.offset, variable.bytes);
         shadow.set(*base + variable.offset, variable.bytes,
                    variable.constant ? memory::Access::read_only : memory::Access::read_write);
     }
@@ -120,7 +128,8 @@ AddressRange LoadedImage::global_range(std::string_view name) {
     if (layout_)
         for (const auto& variable : layout_->variables)
             if (variable.name == name) return {globals_base_ + variable.offset, variable.bytes};
-    throw CudaError(500, "CUDA_ERROR_NOT_FOUND", "no global variable '" + std::string(name) + "' in the image");
+    throw CudaError(500, "CUDA_ERROR_NOT_FOUND",
+                    "no global variable '" + std::string(name) + "' in the image");
 }
 
 }  // namespace cudasim::execution

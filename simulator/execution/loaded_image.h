@@ -39,7 +39,8 @@ class LoadedImage {
     LoadedImage& operator=(const LoadedImage&) = delete;
 
     [[nodiscard]] const image::KernelImage& image() const { return image_; }
-    /// Compiles at the first call with these options. Thread-safe. @throws image::Cancelled when `poll` asked for it
+    /// Compiles at the first call with these options. Thread-safe. @throws image::Cancelled when `poll` asked
+    /// for it
     [[nodiscard]] const PreparedKernel& prepare(std::string_view kernel, const jit::CompileOptions& options,
                                                 const image::HostPoll& poll = {});
     /// First byte of the globals segment; 0 when the image has none or nothing has been compiled yet.
@@ -48,7 +49,8 @@ class LoadedImage {
     [[nodiscard]] AddressRange global_range(std::string_view name);
 
   private:
-    using Variant = std::tuple<std::string, bool, bool, unsigned, bool, bool, bool>;  // kernel and compile options
+    using Variant =
+        std::tuple<std::string, bool, bool, unsigned, bool, bool, bool>;  // kernel and compile options
 
     [[nodiscard]] PreparedKernel compile(std::string_view kernel, const jit::CompileOptions& options,
                                          const image::HostPoll& poll) const;

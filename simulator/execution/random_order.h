@@ -7,8 +7,8 @@
 
 namespace cudasim::execution {
 
-/// splitmix64: a good generator in one line of state (Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
+/// splitmix64: a good generator in one line of state (Steele, Lea, Flood, "Fast splittable pseudorandom
+/// number generators", 2014).
 class RandomNumbers {
   public:
     explicit RandomNumbers(std::uint64_t seed) : state_(seed) {}
@@ -20,15 +20,16 @@ class RandomNumbers {
     }
     template <typename T>
     void shuffle(std::vector<T>& items) {
-        for (std::size_t left = items.size(); left > 1; --left) std::swap(items[left - 1], items[next() % left]);
+        for (std::size_t left = items.size(); left > 1; --left)
+            std::swap(items[left - 1], items[next() % left]);
     }
 
   private:
     std::uint64_t state_;
 };
 
-/// A permutation of [0, count) that needs no memory: a Feistel network on the next power of four, applied again
-/// while it leads outside.
+/// A permutation of [0, count) that needs no memory: a Feistel network on the next power of four, applied
+/// again while it leads outside.
 class RandomOrder {
   public:
     RandomOrder() = default;

@@ -1,10 +1,12 @@
 // A runner: one fiber, and the thread of a block that compiled code on it is running now.
 //
-//   stack slab:  | ... frames of compiled code ... | Runner |      the Runner sits at the top of its own stack,
+//   stack slab:  | ... frames of compiled code ... | Runner |      the Runner sits at the top of its own
+//   stack,
 //                low                                     top       next to the frames it is switched with
 //
-// Compiled code sees only the ThreadContext at its start. What a hook wants the scheduler to know it leaves in
-// `event` and the fields behind it, then suspends (E10: everything else happens on the worker's own stack).
+// Compiled code sees only the ThreadContext at its start. What a hook wants the scheduler to know it leaves
+// in `event` and the fields behind it, then suspends (E10: everything else happens on the worker's own
+// stack).
 #pragma once
 
 #include <bit>
@@ -65,15 +67,16 @@ struct alignas(64) Runner : jit::ThreadContext {
     Event event = Event::finished;
     jit::BarrierKind barrier_kind{};
     bool barrier_value = false;
-    std::uint8_t slices = 0;        ///< fuel slices used in this turn
+    std::uint8_t slices = 0;  ///< fuel slices used in this turn
     std::uint32_t site = 0;
     fiber::Fiber fiber;
 
-    /// The eight bytes above in one store: the scheduler reads them together right after the switch, and a wide
-    /// load behind narrow stores stalls (it was half the cost of a barrier).
+    /// The eight bytes above in one store: the scheduler reads them together right after the switch, and a
+    /// wide load behind narrow stores stalls (it was half the cost of a barrier).
     void arrive(jit::BarrierKind kind, bool value, std::uint32_t at) {
-        const std::uint64_t bits = static_cast<std::uint64_t>(Event::waiting) | static_cast<std::uint64_t>(kind) << 8 |
-                                   static_cast<std::uint64_t>(value) << 16 | static_cast<std::uint64_t>(at) << 32;
+        const std::uint64_t bits =
+            static_cast<std::uint64_t>(Event::waiting) | static_cast<std::uint64_t>(kind) << 8 |
+            static_cast<std::uint64_t>(value) << 16 | static_cast<std::uint64_t>(at) << 32;
         static_assert(std::endian::native == std::endian::little);
         __builtin_memcpy(&event, &bits, sizeof bits);
     }
@@ -86,8 +89,9 @@ struct alignas(64) Runner : jit::ThreadContext {
     } warp;
     fiber::Stack stack;
     Launch* launch = nullptr;
-    bool ending = false;            ///< a host kernel's thread is to return
-    std::uint64_t local_low = 0;    ///< lowest local array marked addressable since the stack was fresh; 0: none
+    bool ending = false;  ///< a host kernel's thread is to return
+    std::uint64_t local_low =
+        0;  ///< lowest local array marked addressable since the stack was fresh; 0: none
     Fault fault;
     struct {
         std::uint64_t format = 0, arguments = 0;

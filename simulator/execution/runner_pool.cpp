@@ -22,7 +22,9 @@ void run_entry(void* argument) {
     runner->event = Event::finished;
 }
 
-void prepare_fiber(Runner& runner) { runner.fiber.prepare(runner.stack.low, runner.stack.top, run_entry, &runner); }
+void prepare_fiber(Runner& runner) {
+    runner.fiber.prepare(runner.stack.low, runner.stack.top, run_entry, &runner);
+}
 
 void clear_locals(Runner& runner) {
     if (runner.local_low == 0) return;
@@ -40,7 +42,8 @@ std::uint64_t address_space_for_stacks() {
 }  // namespace
 
 RunnerPool::StackClass::StackClass(const StackNeed& of_each)
-    : need(of_each), slab(of_each.address, of_each.guarded ? fiber::most_guarded_stacks : most_stacks, of_each.guarded) {}
+    : need(of_each),
+      slab(of_each.address, of_each.guarded ? fiber::most_guarded_stacks : most_stacks, of_each.guarded) {}
 
 void RunnerPool::prepare(const Launch& launch) {
     const StackNeed need = stack_need(launch);
@@ -61,8 +64,8 @@ Runner* RunnerPool::make() {
     if (!class_->slab.has_stacks() && !class_->slab.grow(address_space_for_stacks())) throw std::bad_alloc();
     const fiber::Stack stack = class_->slab.take();
     if (!stack.top) throw std::bad_alloc();
-    auto* place = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(Runner)) &
-                                               ~std::uintptr_t{63});
+    auto* place = reinterpret_cast<std::byte*>(
+        (reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(Runner)) & ~std::uintptr_t{63});
     auto* runner = new (place) Runner;
     runner->stack = {stack.low, place};
     prepare_fiber(*runner);
@@ -93,7 +96,9 @@ void RunnerPool::discard(Runner* runner) {
     release(runner);
 }
 
-bool RunnerPool::is_idle(const Runner* runner) const { return std::ranges::find(class_->idle, runner) != class_->idle.end(); }
+bool RunnerPool::is_idle(const Runner* runner) const {
+    return std::ranges::find(class_->idle, runner) != class_->idle.end();
+}
 
 ThreadMemory RunnerPool::held_for(const Launch& launch) const {
     const StackNeed need = stack_need(launch);
@@ -119,7 +124,8 @@ void RunnerPool::give_unused_back() {
             // What the fiber goes on with, at the top, stays.
             Runner& runner = *stacks.idle[i];
             std::byte* low = runner.stack.low + (stacks.need.guarded ? fiber::guard_bytes : 0);
-            fiber::StackSlab::give_pages_back(low, static_cast<const std::byte*>(runner.fiber.saved_position()));
+            fiber::StackSlab::give_pages_back(low,
+                                              static_cast<const std::byte*>(runner.fiber.saved_position()));
         }
         stacks.cold = stacks.low;
     }

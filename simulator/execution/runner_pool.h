@@ -1,10 +1,11 @@
 // The runners of one worker, by the size of their stacks. They outlive launches.
 //
-//   idle:  | cold: pages given back | not used by this launch | used by this launch |   taken and put back at this end
+//   idle:  | cold: pages given back | not used by this launch | used by this launch |   taken and put back at
+//   this end
 //          0                        cold                      low                   size
 //
-// So the runners that a launch did not need are those below `low`. When a launch needed far less than the one before
-// it, their pages go back to the system; launches that need the same all over keep theirs.
+// So the runners that a launch did not need are those below `low`. When a launch needed far less than the one
+// before it, their pages go back to the system; launches that need the same all over keep theirs.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,8 @@
 
 namespace cudasim::execution {
 
-/// Bytes that the last launch used for its threads, and those that it left alone although they may have pages.
+/// Bytes that the last launch used for its threads, and those that it left alone although they may have
+/// pages.
 struct MemoryUse {
     std::uint64_t used = 0, unused = 0;
 };
@@ -31,14 +33,15 @@ class RunnerPool {
 
     /// Runners are for this launch from now on.
     void prepare(const Launch& launch);
-    /// A runner with a fresh or idle fiber for this block. @throws std::bad_alloc when there is no memory for another
-    /// stack; that much is left that the launch can be ended and described
+    /// A runner with a fresh or idle fiber for this block. @throws std::bad_alloc when there is no memory for
+    /// another stack; that much is left that the launch can be ended and described
     [[nodiscard]] Runner* acquire(Launch& launch, const jit::BlockContext* block);
     /// The runner is idle: its fiber suspended at its entry's end.
     void release(Runner* runner) { class_->idle.push_back(runner); }
     /// The runner's thread is forgotten where it stands (E10).
     void discard(Runner* runner);
-    /// Threads are about to touch so much memory for the first time. @throws std::bad_alloc when the host has none left
+    /// Threads are about to touch so much memory for the first time. @throws std::bad_alloc when the host has
+    /// none left
     void count(std::uint64_t bytes);
     [[nodiscard]] bool is_idle(const Runner* runner) const;
     /// Runners that this launch has made or can take here.
@@ -46,12 +49,12 @@ class RunnerPool {
     /// What the launch's stacks here take already.
     [[nodiscard]] ThreadMemory held_for(const Launch& launch) const;
 
-
     // Between launches only:
     [[nodiscard]] MemoryUse use() const;
     /// Their contents are lost, their memory goes back.
     void give_unused_back();
-    /// All stacks go back, with their address space. For all workers or none: blocks change hands with their runners.
+    /// All stacks go back, with their address space. For all workers or none: blocks change hands with their
+    /// runners.
     void clear();
     /// What the next launch uses is counted from here.
     void start_counting();

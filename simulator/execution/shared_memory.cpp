@@ -13,7 +13,8 @@ using memory::Access;
 using memory::Shadow;
 
 std::byte* SharedMemory::map() {
-    void* base = mmap(nullptr, slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* base =
+        mmap(nullptr, slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) throw std::bad_alloc();
     return static_cast<std::byte*>(base) + redzone;
 }

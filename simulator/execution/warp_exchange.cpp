@@ -15,7 +15,9 @@ namespace {
 /// Of a lane outside of the operation: PTX leaves it open, so it is recognisable (V3).
 constexpr std::uint32_t no_value = memory::poison_pattern << 16 | memory::poison_pattern;
 
-std::uint64_t with_predicate(std::uint32_t word, bool predicate) { return word | (predicate ? jit::warp_predicate : 0); }
+std::uint64_t with_predicate(std::uint32_t word, bool predicate) {
+    return word | (predicate ? jit::warp_predicate : 0);
+}
 
 struct Source {
     std::uint32_t lane;
@@ -32,8 +34,9 @@ Source shuffle_source(std::uint32_t lane, std::uint32_t operand) {
                                  : kind == WarpKind::shuffle_down ? lane + b
                                  : kind == WarpKind::shuffle_xor  ? lane ^ b
                                                                   : first | (b & ~segment);
-    const bool in_range = kind == WarpKind::shuffle_up ? static_cast<std::int32_t>(source) >= static_cast<std::int32_t>(last)
-                                                       : source <= last;
+    const bool in_range = kind == WarpKind::shuffle_up
+                              ? static_cast<std::int32_t>(source) >= static_cast<std::int32_t>(last)
+                              : source <= last;
     return {in_range ? source : lane, in_range};
 }
 
@@ -43,7 +46,8 @@ void shuffle(LaneOperation* lanes, std::uint32_t present) {
     for_each_lane(present, [&](std::uint32_t lane) {
         const Source source = shuffle_source<kind>(lane, lanes[lane].operand);
         const bool takes_part = (present >> source.lane & 1) != 0;
-        results[lane] = with_predicate(takes_part ? static_cast<std::uint32_t>(lanes[source.lane].value) : no_value, source.in_range);
+        results[lane] = with_predicate(
+            takes_part ? static_cast<std::uint32_t>(lanes[source.lane].value) : no_value, source.in_range);
     });
     for_each_lane(present, [&](std::uint32_t lane) { lanes[lane].value = results[lane]; });
 }
@@ -55,7 +59,8 @@ void set_all(LaneOperation* lanes, std::uint32_t present, std::uint64_t result) 
 void match(LaneOperation* lanes, std::uint32_t present, bool all) {
     std::array<std::uint64_t, jit::warp_size> results;
     for_each_lane(present, [&](std::uint32_t lane) {
-        const std::uint32_t equal = lanes_where(present, [&](std::uint32_t other) { return lanes[other].value == lanes[lane].value; });
+        const std::uint32_t equal = lanes_where(
+            present, [&](std::uint32_t other) { return lanes[other].value == lanes[lane].value; });
         results[lane] = !all ? equal : equal == present ? with_predicate(present, true) : 0;
     });
     for_each_lane(present, [&](std::uint32_t lane) { lanes[lane].value = results[lane]; });
@@ -64,21 +69,35 @@ void match(LaneOperation* lanes, std::uint32_t present, bool all) {
 }  // namespace
 
 void exchange(WarpKind kind, LaneOperation* lanes, std::uint32_t present) {
-    const auto votes = [&] { return lanes_where(present, [&](std::uint32_t lane) { return lanes[lane].value != 0; }); };
+    const auto votes = [&] {
+        return lanes_where(present, [&](std::uint32_t lane) { return lanes[lane].value != 0; });
+    };
     const auto vote = [&](bool result) { set_all(lanes, present, with_predicate(0, result)); };
     switch (kind) {
-        case WarpKind::sync: return;
-        case WarpKind::active: return set_all(lanes, present, present);
-        case WarpKind::all: return vote(votes() == present);
-        case WarpKind::any: return vote(votes() != 0);
-        case WarpKind::uniform: return vote(votes() == present || votes() == 0);
-        case WarpKind::ballot: return set_all(lanes, present, votes());
-        case WarpKind::match_any: return match(lanes, present, false);
-        case WarpKind::match_all: return match(lanes, present, true);
-        case WarpKind::shuffle_index: return shuffle<WarpKind::shuffle_index>(lanes, present);
-        case WarpKind::shuffle_up: return shuffle<WarpKind::shuffle_up>(lanes, present);
-        case WarpKind::shuffle_down: return shuffle<WarpKind::shuffle_down>(lanes, present);
-        case WarpKind::shuffle_xor: return shuffle<WarpKind::shuffle_xor>(lanes, present);
+        case WarpKind::sync:
+            return;
+        case WarpKind::active:
+            return set_all(lanes, present, present);
+        case WarpKind::all:
+            return vote(votes() == present);
+        case WarpKind::any:
+            return vote(votes() != 0);
+        case WarpKind::uniform:
+            return vote(votes() == present || votes() == 0);
+        case WarpKind::ballot:
+            return set_all(lanes, present, votes());
+        case WarpKind::match_any:
+            return match(lanes, present, false);
+        case WarpKind::match_all:
+            return match(lanes, present, true);
+        case WarpKind::shuffle_index:
+            return shuffle<WarpKind::shuffle_index>(lanes, present);
+        case WarpKind::shuffle_up:
+            return shuffle<WarpKind::shuffle_up>(lanes, present);
+        case WarpKind::shuffle_down:
+            return shuffle<WarpKind::shuffle_down>(lanes, present);
+        case WarpKind::shuffle_xor:
+            return shuffle<WarpKind::shuffle_xor>(lanes, present);
     }
 }
 

@@ -1,4 +1,5 @@
-// What the lanes of a complete warp operation get from each other (PTX ISA: shfl.sync, vote.sync, match.sync, bar.warp.sync).
+// What the lanes of a complete warp operation get from each other (PTX ISA: shfl.sync, vote.sync, match.sync,
+// bar.warp.sync).
 #pragma once
 
 #include <bit>
@@ -8,7 +9,8 @@
 
 namespace cudasim::execution {
 
-/// Replaces what each lane of `present` gives by what it gets. @param lanes one per lane of the warp; others are not read
+/// Replaces what each lane of `present` gives by what it gets. @param lanes one per lane of the warp; others
+/// are not read
 void exchange(jit::WarpKind kind, jit::LaneOperation* lanes, std::uint32_t present);
 
 /// Calls visit(lane) for each bit that is set.

@@ -12,7 +12,9 @@ using jit::WarpKind;
 
 namespace {
 
-std::uint32_t bit(std::uint32_t lane) { return std::uint32_t{1} << lane; }
+std::uint32_t bit(std::uint32_t lane) {
+    return std::uint32_t{1} << lane;
+}
 
 }  // namespace
 
@@ -35,7 +37,8 @@ std::uint32_t WarpOperations::companions(const Warp& warp, const Runner& runner)
 WaitingLane WarpOperations::first_waiting() const {
     const Runner& runner = *waiting().front();
     const Warp& warp = warps_[runner.thread / jit::warp_size];
-    return {runner.thread, runner.site, runner.warp.mask, runner.warp.mask & ~warp.over & ~companions(warp, runner)};
+    return {runner.thread, runner.site, runner.warp.mask,
+            runner.warp.mask & ~warp.over & ~companions(warp, runner)};
 }
 
 void WarpOperations::release(Warp& warp, std::uint32_t lanes, std::vector<Runner*>& ready) {
@@ -86,10 +89,13 @@ bool WarpOperations::answer_active(std::vector<Runner*>& ready) {
     if (waiting_count_ == 0) return false;
     const std::size_t before = ready.size();
     for (Warp& warp : warps_) {
-        std::uint32_t asking = lanes_where(warp.waiting, [&](std::uint32_t lane) { return warp.lanes[lane]->warp.kind == WarpKind::active; });
+        std::uint32_t asking = lanes_where(warp.waiting, [&](std::uint32_t lane) {
+            return warp.lanes[lane]->warp.kind == WarpKind::active;
+        });
         while (asking != 0) {
             const std::uint32_t site = warp.lanes[static_cast<std::uint32_t>(std::countr_zero(asking))]->site;
-            const std::uint32_t together = lanes_where(asking, [&](std::uint32_t lane) { return warp.lanes[lane]->site == site; });
+            const std::uint32_t together =
+                lanes_where(asking, [&](std::uint32_t lane) { return warp.lanes[lane]->site == site; });
             asking &= ~together;
             release(warp, together, ready);
         }
@@ -100,7 +106,8 @@ bool WarpOperations::answer_active(std::vector<Runner*>& ready) {
 std::vector<Runner*> WarpOperations::waiting() const {
     std::vector<Runner*> result;
     if (waiting_count_ == 0) return result;
-    for (const Warp& warp : warps_) for_each_lane(warp.waiting, [&](std::uint32_t lane) { result.push_back(warp.lanes[lane]); });
+    for (const Warp& warp : warps_)
+        for_each_lane(warp.waiting, [&](std::uint32_t lane) { result.push_back(warp.lanes[lane]); });
     return result;
 }
 

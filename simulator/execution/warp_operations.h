@@ -1,9 +1,9 @@
 // The warps of one block: lanes that wait for each other in a warp operation, and what they get (E4).
 //
-// Threads are scheduled independently, as from Volta on. An operation is complete when every lane that its mask names
-// and that has not ended has come to an operation of the same kind with the same mask (PTX ISA, shfl.sync: "same
-// qualifiers and same membermask"), wherever in the code that is. activemask waits until nothing else of the block can run; then the
-// lanes of a warp that stand at the same call see each other.
+// Threads are scheduled independently, as from Volta on. An operation is complete when every lane that its
+// mask names and that has not ended has come to an operation of the same kind with the same mask (PTX ISA,
+// shfl.sync: "same qualifiers and same membermask"), wherever in the code that is. activemask waits until
+// nothing else of the block can run; then the lanes of a warp that stand at the same call see each other.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace cudasim::execution {
 
-/// A lane that waits in a warp operation. missing: those that it waits for, that have not come and have not ended.
+/// A lane that waits in a warp operation. missing: those that it waits for, that have not come and have not
+/// ended.
 struct WaitingLane {
     std::uint32_t thread = 0, site = 0;
     std::uint32_t mask = 0, missing = 0;
@@ -41,7 +42,8 @@ class WarpOperations {
         warp.lanes[lane] = runner;
         warp.waiting |= std::uint32_t{1} << lane;
         ++waiting_count_;
-        if (((runner->warp.mask & ~warp.over) & ~warp.waiting) == 0) [[unlikely]] all_have_come(warp, *runner, ready);
+        if (((runner->warp.mask & ~warp.over) & ~warp.waiting) == 0) [[unlikely]]
+            all_have_come(warp, *runner, ready);
     }
     /// Threads [first, last) have ended; others may have waited for nobody but them.
     void end(std::uint32_t first, std::uint32_t last, std::vector<Runner*>& ready);
@@ -64,7 +66,7 @@ class WarpOperations {
         std::uint32_t over = 0;     ///< lanes that ended or never existed
         std::uint32_t mask = 0;     ///< of the lanes that wait, when uniform
         jit::WarpKind kind{};
-        bool uniform = true;        ///< all that wait are in one kind of operation with one mask
+        bool uniform = true;  ///< all that wait are in one kind of operation with one mask
     };
     void all_have_come(Warp& warp, const Runner& runner, std::vector<Runner*>& ready);
     void complete_where_possible(Warp& warp, std::vector<Runner*>& ready);

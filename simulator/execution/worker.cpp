@@ -23,7 +23,9 @@ thread_local Worker* current_worker = nullptr;
 
 }  // namespace
 
-Worker* Worker::current() { return current_worker; }
+Worker* Worker::current() {
+    return current_worker;
+}
 
 Worker::~Worker() {
     for (auto& [low, layout] : slot_layouts_) SharedMemory::unmap(low);
@@ -36,8 +38,10 @@ void Worker::end(Runner* runner) {
     }
     runner->ending = true;
     switch_to(runner);
-    if (runner->event == Event::finished) runners_.release(runner);
-    else runners_.discard(runner);
+    if (runner->event == Event::finished)
+        runners_.release(runner);
+    else
+        runners_.discard(runner);
 }
 
 void Worker::prepare(Launch& launch) {
@@ -107,7 +111,8 @@ bool Worker::start_block(Launch& launch) {
     if (!launch.take_block(block, turn)) return false;
     if (spare_.empty()) {
         spare_.reserve(resident_.size() + at_grid_.size() + 1);  // so that putting them back needs no memory
-        if (launch.kernel) runners_.count(launch.configuration.block.volume() * launch.kernel->coroutine_frame_bytes);
+        if (launch.kernel)
+            runners_.count(launch.configuration.block.volume() * launch.kernel->coroutine_frame_bytes);
         spare_.push_back(std::make_unique<BlockRun>());
     }
     std::byte* shared = shared_slot(launch);
@@ -144,7 +149,8 @@ void Worker::run_resident(Launch& launch) {
 void Worker::finish(Launch& launch, std::unique_ptr<BlockRun> block) {
     if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
     if (launch.output) launch.output->finish(block->turn());
-    if (launch.host_kernel && !launch.host_kernel->block_over(block->block())) launch.request_stop(Stop::interrupted);
+    if (launch.host_kernel && !launch.host_kernel->block_over(block->block()))
+        launch.request_stop(Stop::interrupted);
     if (launch.cooperative) launch.grid.leave(block->block(), block->broken());
     spare_.push_back(std::move(block));
 }
@@ -181,7 +187,8 @@ void Worker::poll(Launch& launch) {
 void Worker::poll_between_blocks(Launch& launch) {
     if (++blocks_since_look_ < blocks_per_look_) return;
     const Clock::time_point now = Clock::now();
-    blocks_per_look_ = now - last_look_ > look_interval ? 1 : std::min(2 * blocks_per_look_, most_blocks_per_look);
+    blocks_per_look_ =
+        now - last_look_ > look_interval ? 1 : std::min(2 * blocks_per_look_, most_blocks_per_look);
     last_look_ = now;
     blocks_since_look_ = 0;
     poll(launch);
@@ -206,7 +213,8 @@ void Worker::stop_all(Launch& launch) {
         for (auto& block : *blocks) {
             if (!block) continue;  // moved away when memory ran out
             try {
-                if (blocks == &at_grid_ && launch.stop.load() == Stop::deadlock) launch.grid.note_waiting(block->places());
+                if (blocks == &at_grid_ && launch.stop.load() == Stop::deadlock)
+                    launch.grid.note_waiting(block->places());
                 if (auto finding = describe_stop(launch, *block)) launch.findings.add(std::move(*finding));
             } catch (const std::bad_alloc&) {
                 launch.run_out_of_memory({}, 0);
@@ -249,8 +257,12 @@ CountedWarning* Worker::count_warning(const Runner& runner, std::uint32_t site, 
     }
     CountedWarning& known = warnings_[site];
     const auto* run = runner.block;
-    const std::uint64_t block = run->ctaid[0] + std::uint64_t{run->nctaid[0]} * (run->ctaid[1] + std::uint64_t{run->nctaid[1]} * run->ctaid[2]);
-    const findings::ThreadCoordinate here{block, runner.thread, {run->ctaid[0], run->ctaid[1], run->ctaid[2]},
+    const std::uint64_t block =
+        run->ctaid[0] +
+        std::uint64_t{run->nctaid[0]} * (run->ctaid[1] + std::uint64_t{run->nctaid[1]} * run->ctaid[2]);
+    const findings::ThreadCoordinate here{block,
+                                          runner.thread,
+                                          {run->ctaid[0], run->ctaid[1], run->ctaid[2]},
                                           {runner.tid[0], runner.tid[1], runner.tid[2]}};
     is_lowest = known.count == 0 || here < known.first;
     if (is_lowest) known.first = here;
@@ -262,7 +274,8 @@ CountedWarning* Worker::count_warning(const Runner& runner, std::uint32_t site, 
 
 void Worker::count_float_division(const Runner& runner, std::uint32_t site) {
     bool is_lowest = false;
-    if (auto* known = count_warning(runner, site, is_lowest)) known->kind = findings::FindingKind::float_division;
+    if (auto* known = count_warning(runner, site, is_lowest))
+        known->kind = findings::FindingKind::float_division;
 }
 
 void Worker::count_wrapped_index(const Runner& runner, std::uint32_t site, const WrappedIndex& index) {

@@ -1,7 +1,7 @@
 // One host thread's share of a launch: the blocks that are resident on it, its runners and its shared memory.
 //
-// A worker lives as long as its device and keeps its runners and blocks between launches. It takes a new block only when
-// none of its resident blocks can go on (E5), up to the occupancy of the device.
+// A worker lives as long as its device and keeps its runners and blocks between launches. It takes a new
+// block only when none of its resident blocks can go on (E5), up to the occupancy of the device.
 #pragma once
 
 #include <array>
@@ -21,13 +21,14 @@ namespace cudasim::execution {
 class Worker {
   public:
     /// @param thread_memory as RunnerPool's
-    Worker(unsigned index, std::atomic<std::uint64_t>& thread_memory) : runners_(thread_memory), index_(index) {}
+    Worker(unsigned index, std::atomic<std::uint64_t>& thread_memory)
+        : runners_(thread_memory), index_(index) {}
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    /// Runs blocks until none is left. Called on the launching thread for worker 0, on a pool thread for others.
-    /// Memory that is not there ends the launch (Launch::run_out_of_memory).
+    /// Runs blocks until none is left. Called on the launching thread for worker 0, on a pool thread for
+    /// others. Memory that is not there ends the launch (Launch::run_out_of_memory).
     void run(Launch& launch);
 
     [[nodiscard]] RunnerPool& runners() { return runners_; }
@@ -55,7 +56,8 @@ class Worker {
     /// The worker of this host thread while it runs a launch, for the fault handler; nullptr otherwise.
     [[nodiscard]] static Worker* current();
 
-    /// Float divisions by zero (C3) and negative indices, per site; counted by leaf hooks, merged after the launch.
+    /// Float divisions by zero (C3) and negative indices, per site; counted by leaf hooks, merged after the
+    /// launch.
     void count_float_division(const Runner& runner, std::uint32_t site);
     void count_wrapped_index(const Runner& runner, std::uint32_t site, const WrappedIndex& index);
 
@@ -88,7 +90,8 @@ class Worker {
     Runner* running_ = nullptr;
     std::vector<Runner*> scratch_;
     std::vector<std::unique_ptr<BlockRun>> resident_, spare_;
-    std::size_t fewest_spare_ = 0;  ///< since start_counting_memory(): so many at the front of spare_ were not needed
+    std::size_t fewest_spare_ =
+        0;  ///< since start_counting_memory(): so many at the front of spare_ were not needed
     std::vector<std::unique_ptr<BlockRun>> at_grid_;  ///< blocks that wait at a grid barrier
     std::uint32_t grid_generation_ = 0;               ///< that the blocks in at_grid_ wait to change
     Clock::time_point left_to_helpers_;               ///< since when blocks are left for them; epoch: never

@@ -41,7 +41,7 @@ struct WorkerPool::Crew {
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<std::thread> threads;
     Launch* launch = nullptr;
-    unsigned wanted = 0;   ///< helpers that may still join the launch
+    unsigned wanted = 0;  ///< helpers that may still join the launch
     unsigned active = 0;
     bool closing = false;
     std::atomic<std::uint64_t> thread_memory{0};  ///< that threads on all workers may take; see RunnerPool
@@ -116,7 +116,8 @@ struct WorkerPool::Crew {
             held.address += of_worker.address;
             held.touched += of_worker.touched;
         }
-        if (const unsigned possible = workers_with_memory(launch, asked, held); possible != 0) return possible;
+        if (const unsigned possible = workers_with_memory(launch, asked, held); possible != 0)
+            return possible;
         forget_all();
         return workers_with_memory(launch, asked, {});
     }
@@ -180,8 +181,10 @@ void WorkerPool::run(Launch& launch, unsigned workers) {
         crew_->workers.front()->run(launch);
         if (launch.helpers_woken) crew_->join(launch);
     } while (!launch.orphans.empty());
-    if (launch.stop.load() == Stop::out_of_memory) crew_->forget_all();
-    else if (crew_->thread_memory.load(std::memory_order_relaxed) > kept_unused) crew_->give_unused_back();
+    if (launch.stop.load() == Stop::out_of_memory)
+        crew_->forget_all();
+    else if (crew_->thread_memory.load(std::memory_order_relaxed) > kept_unused)
+        crew_->give_unused_back();
 }
 
 }  // namespace cudasim::execution

@@ -1,5 +1,5 @@
-// The host threads of a device (E7). Worker 0 is whoever calls launch(); the others sleep between launches and
-// join one only when worker 0 finds, some microseconds in, that there is more than it can do alone.
+// The host threads of a device (E7). Worker 0 is whoever calls launch(); the others sleep between launches
+// and join one only when worker 0 finds, some microseconds in, that there is more than it can do alone.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,8 @@ class WorkerPool {
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
 
-    /// Runs the launch to its end on up to `workers` host threads, this one included, or as many as there is memory for.
+    /// Runs the launch to its end on up to `workers` host threads, this one included, or as many as there is
+    /// memory for.
     void run(Launch& launch, unsigned workers);
 
   private:

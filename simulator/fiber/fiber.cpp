@@ -26,8 +26,8 @@ void Fiber::prepare(std::byte* low, std::byte* top, Entry entry, void* argument)
     entry_ = entry;
     argument_ = argument;
     // What switch_in() pops: resume address, rbp. run() never returns; it is entered by a jump, so the
-    // word above its frame stands where a call would have put the return address (System V ABI: at a function's
-    // entry rsp + 8 is a multiple of 16).
+    // word above its frame stands where a call would have put the return address (System V ABI: at a
+    // function's entry rsp + 8 is a multiple of 16).
     auto* words = reinterpret_cast<std::uintptr_t*>(top - 8) - 2;
     words[0] = reinterpret_cast<std::uintptr_t>(&Fiber::run);
     words[1] = 0;

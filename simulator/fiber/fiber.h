@@ -1,10 +1,11 @@
 // A simulated thread's stack and the switch to and from it: the one place that knows how.
 //
-// On x86-64 the switch is inline assembly: it saves three words, lets the compiler save what else is live, and
-// keeps calls and returns paired, so that the processor's return predictor stays right across switches (with a
-// called switch each barrier costs three mispredicted returns: 50 ns instead of 9). Elsewhere it is Boost.Context's
-// fcontext. Not boost::context::fiber: a thread that faults is left where it stands (E10), and destroying a
-// suspended boost::context::fiber would unwind through compiled frames that cannot be unwound.
+// On x86-64 the switch is inline assembly: it saves three words, lets the compiler save what else is live,
+// and keeps calls and returns paired, so that the processor's return predictor stays right across switches
+// (with a called switch each barrier costs three mispredicted returns: 50 ns instead of 9). Elsewhere it is
+// Boost.Context's fcontext. Not boost::context::fiber: a thread that faults is left where it stands (E10),
+// and destroying a suspended boost::context::fiber would unwind through compiled frames that cannot be
+// unwound.
 //
 // A Fiber owns nothing: its stack belongs to a StackSlab, abandoning it is forgetting it. No exception is in
 // flight at a switch, and nothing on a fiber holds a lock across one.
@@ -49,7 +50,8 @@ class Fiber {
         after_switch_in();
     }
 
-    /// Of a suspended fiber: the top of its saved stack; [saved_position(), top) is all that its future depends on.
+    /// Of a suspended fiber: the top of its saved stack; [saved_position(), top) is all that its future
+    /// depends on.
     [[nodiscard]] const void* saved_position() const { return context_; }
 
   private:
@@ -69,10 +71,16 @@ class Fiber {
     void* argument_ = nullptr;
 
 #ifdef CUDASIM_ADDRESS_SANITIZER
-    void before_switch_in() { __sanitizer_start_switch_fiber(&worker_fake_stack_, low_, static_cast<std::size_t>(top_ - low_)); }
+    void before_switch_in() {
+        __sanitizer_start_switch_fiber(&worker_fake_stack_, low_, static_cast<std::size_t>(top_ - low_));
+    }
     void after_switch_out() { __sanitizer_finish_switch_fiber(worker_fake_stack_, nullptr, nullptr); }
-    void before_switch_out() { __sanitizer_start_switch_fiber(&fiber_fake_stack_, worker_stack_, worker_bytes_); }
-    void after_switch_in() { __sanitizer_finish_switch_fiber(fiber_fake_stack_, &worker_stack_, &worker_bytes_); }
+    void before_switch_out() {
+        __sanitizer_start_switch_fiber(&fiber_fake_stack_, worker_stack_, worker_bytes_);
+    }
+    void after_switch_in() {
+        __sanitizer_finish_switch_fiber(fiber_fake_stack_, &worker_stack_, &worker_bytes_);
+    }
     void* worker_fake_stack_ = nullptr;
     void* fiber_fake_stack_ = nullptr;
     const void* worker_stack_ = nullptr;
@@ -89,31 +97,35 @@ class Fiber {
 
 #ifdef CUDASIM_INLINE_SWITCH
 // A suspended side's stack, from its saved stack pointer up: resume address, rbp. The Fiber travels in rdi;
-// everything else the compiler is told is lost. The pushes need code without a red zone below the stack pointer,
-// which the target cudasim_fiber asks of everybody who links it.
+// everything else the compiler is told is lost. The pushes need code without a red zone below the stack
+// pointer, which the target cudasim_fiber asks of everybody who links it.
 #ifndef CUDASIM_NO_RED_ZONE
 #error "simulator/fiber/fiber.h needs -mno-red-zone: link the target cudasim_fiber"
 #endif
-#define CUDASIM_SWITCH(save, load)                                                                               \
-    Fiber* self = this;                                                                                           \
-    asm volatile(                                                                                                 \
-        "push %%rbp\n\t"                                                                                          \
-        "lea 1f(%%rip), %%rax\n\t"                                                                                \
-        "push %%rax\n\t"                                                                                          \
-        "mov %%rsp, %c[to](%%rdi)\n\t"                                                                            \
-        "mov %c[from](%%rdi), %%rsp\n\t"                                                                          \
-        "pop %%rax\n\t"                                                                                           \
-        "pop %%rbp\n\t"                                                                                           \
-        "jmp *%%rax\n"                                                                                            \
-        "1:"                                                                                                      \
-        : "+D"(self)                                                                                              \
-        : [to] "i"(save), [from] "i"(load)                                                                        \
-        : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",       \
-          "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",      \
+#define CUDASIM_SWITCH(save, load)                                                                           \
+    Fiber* self = this;                                                                                      \
+    asm volatile(                                                                                            \
+        "push %%rbp\n\t"                                                                                     \
+        "lea 1f(%%rip), %%rax\n\t"                                                                           \
+        "push %%rax\n\t"                                                                                     \
+        "mov %%rsp, %c[to](%%rdi)\n\t"                                                                       \
+        "mov %c[from](%%rdi), %%rsp\n\t"                                                                     \
+        "pop %%rax\n\t"                                                                                      \
+        "pop %%rbp\n\t"                                                                                      \
+        "jmp *%%rax\n"                                                                                       \
+        "1:"                                                                                                 \
+        : "+D"(self)                                                                                         \
+        : [to] "i"(save), [from] "i"(load)                                                                   \
+        : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",   \
+          "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", \
           "xmm13", "xmm14", "xmm15", "cc", "memory")
 
-[[gnu::always_inline]] inline void Fiber::switch_in() { CUDASIM_SWITCH(8, 0); }
-[[gnu::always_inline]] inline void Fiber::switch_out() { CUDASIM_SWITCH(0, 8); }
+[[gnu::always_inline]] inline void Fiber::switch_in() {
+    CUDASIM_SWITCH(8, 0);
+}
+[[gnu::always_inline]] inline void Fiber::switch_out() {
+    CUDASIM_SWITCH(0, 8);
+}
 #undef CUDASIM_SWITCH
 #endif
 

@@ -28,7 +28,8 @@ StackSlab::~StackSlab() {
 bool StackSlab::grow(std::size_t most_bytes) {
     if (reservations_.size() == most_reservations) return false;
     const std::size_t wanted = std::max({reserved_, first_bytes / stack_bytes_, std::size_t{1}});
-    for (std::size_t stacks = std::min({wanted, capacity_ - reserved_, most_bytes / stack_bytes_}); stacks > 0; stacks /= 2) {
+    for (std::size_t stacks = std::min({wanted, capacity_ - reserved_, most_bytes / stack_bytes_});
+         stacks > 0; stacks /= 2) {
         void* base = mmap(nullptr, stack_bytes_ * stacks, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED) continue;

@@ -1,17 +1,18 @@
-// Stacks for simulated threads, by the hundred thousand: reservations that grow, pages committed on first touch.
+// Stacks for simulated threads, by the hundred thousand: reservations that grow, pages committed on first
+// touch.
 //
 //   reservation:  | stack 0            | stack 1            | ...
 //                 low              top^                 tops are staggered by 192 bytes, because tops at
 //                                                       power-of-two strides fight for the same cache sets
 //                                                       (3x slower switches at 1,024 fibers)
 //
-// Each reservation is as large as all before it together, so few are needed, and not much more address space is taken
-// than there are stacks: it may be limited (ulimit -v), and others need some too.
+// Each reservation is as large as all before it together, so few are needed, and not much more address space
+// is taken than there are stacks: it may be limited (ulimit -v), and others need some too.
 //
 // No guard pages: a page each would stop at the kernel's limit of 65,530 mappings, and an H100 holds 270,336
 // resident threads. Instead a kernel's frames are measured when it is compiled and the stack class is chosen
-// to hold them; recursive functions compare the stack pointer with a limit. Code that nobody can measure gets a
-// guarded slab, of which there can be fewer.
+// to hold them; recursive functions compare the stack pointer with a limit. Code that nobody can measure gets
+// a guarded slab, of which there can be fewer.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +43,8 @@ class StackSlab {
 
     /// Whether take() needs no grow() before it.
     [[nodiscard]] bool has_stacks() const { return left_ != 0; }
-    /// Reserves address space for more stacks, `most_bytes` of it at most. False when there is none, or `capacity` is
-    /// reached.
+    /// Reserves address space for more stacks, `most_bytes` of it at most. False when there is none, or
+    /// `capacity` is reached.
     [[nodiscard]] bool grow(std::size_t most_bytes);
     /// The next stack never handed out before. top == nullptr when there is none, or it cannot be guarded.
     [[nodiscard]] Stack take();

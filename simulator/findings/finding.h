@@ -65,8 +65,8 @@ struct SourceLocation {
 /// Innermost frame first, then where it was inlined (called), out to the kernel.
 using CallChain = std::vector<SourceLocation>;
 
-/// How the file names of a front end's own device code begin (kernels around ufuncs, cuda.random), which people do not
-/// want to read about.
+/// How the file names of a front end's own device code begin (kernels around ufuncs, cuda.random), which
+/// people do not want to read about.
 inline constexpr std::string_view own_code = "<cudasim>";
 
 /// The chain without such places, or as it is when it has no other.
@@ -78,7 +78,7 @@ struct MemoryObject {
     std::string space;          ///< "global", "shared", "local", "constant"
     std::uint64_t address = 0;  ///< first byte
     std::uint64_t bytes = 0;
-    std::int64_t offset = 0;    ///< of the faulty access, in bytes from the first byte; may be negative
+    std::int64_t offset = 0;  ///< of the faulty access, in bytes from the first byte; may be negative
 };
 
 /// Threads of one block that stand at the same place (deadlock, divergence, time limit).
@@ -98,11 +98,11 @@ struct VariableValue {
     std::uint32_t frame = 0;     ///< of which function: index into Finding::location
     std::uint32_t argument = 0;  ///< the how manieth argument of its function, from 1; 0: none
     std::vector<std::byte> bytes;
-    bool known = false;          ///< else it was optimised out
+    bool known = false;  ///< else it was optimised out
     /// Memory that it refers to: an array's elements, or one element.
     std::uint64_t element_bytes = 0;  ///< 0: it refers to none
     std::uint32_t dimensions = 0;
-    std::uint64_t contents_address = 0;    ///< of the lowest byte
+    std::uint64_t contents_address = 0;  ///< of the lowest byte
     std::vector<std::byte> contents;
     bool contents_known = false;
 };
@@ -113,14 +113,14 @@ struct Finding {
     std::string message;         ///< one sentence, without coordinates
     std::string exception_type;  ///< Python class name; the kind's own unless the kernel chose it
     std::string kernel;
-    ThreadCoordinate thread;     ///< the lowest (block, thread) that did it
-    CallChain location;          ///< of that thread
-    std::uint64_t count = 1;     ///< how many times, over all threads
-    std::uint64_t threads = 1;   ///< by how many threads (an upper bound for warnings in loops)
+    ThreadCoordinate thread;    ///< the lowest (block, thread) that did it
+    CallChain location;         ///< of that thread
+    std::uint64_t count = 1;    ///< how many times, over all threads
+    std::uint64_t threads = 1;  ///< by how many threads (an upper bound for warnings in loops)
     std::optional<MemoryObject> object;
     std::vector<WaitingGroup> waiting;
     std::vector<VariableValue> variables;  ///< of that thread
-    std::string reproduce;       ///< the command that shows it again; empty when the front end knows none
+    std::string reproduce;  ///< the command that shows it again; empty when the front end knows none
 };
 
 /// "tid=[10, 0, 0] ctaid=[0, 0, 0]" (C2).

@@ -84,7 +84,9 @@ std::string kernel_and_others(const Finding& finding) {
     return text + "\n";
 }
 
-std::string who(const Finding& finding) { return "  at " + coordinates(finding.thread) + kernel_and_others(finding); }
+std::string who(const Finding& finding) {
+    return "  at " + coordinates(finding.thread) + kernel_and_others(finding);
+}
 
 std::string hexadecimal(std::uint64_t value) {
     char digits[16];
@@ -139,7 +141,8 @@ std::string note_report(const Finding& finding, std::span<const image::SourceFil
     for (const auto& group : finding.waiting)
         if (group.block != finding.thread.block) others.push_back(&group);
     for (std::size_t i = 0; i < std::min(others.size(), most_groups); ++i) text += waiting_line(*others[i]);
-    if (others.size() > most_groups) text += "  and " + std::to_string(others.size() - most_groups) + " more groups of threads\n";
+    if (others.size() > most_groups)
+        text += "  and " + std::to_string(others.size() - most_groups) + " more groups of threads\n";
     if (!finding.reproduce.empty()) text += "  shown again by: " + finding.reproduce + "\n";
     return text;
 }

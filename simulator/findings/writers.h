@@ -17,8 +17,9 @@ namespace cudasim::findings {
 /// @param sources source texts to quote from; a file not among them is read from disk if it is there.
 [[nodiscard]] std::string text_report(const Finding& finding, std::span<const image::SourceFile> sources);
 
-/// What a report has besides the exception's message and traceback, which name thread, place and call chain: the kernel, how
-/// many other threads, the source line with a caret, the memory object, waiting threads of other blocks.
+/// What a report has besides the exception's message and traceback, which name thread, place and call chain:
+/// the kernel, how many other threads, the source line with a caret, the memory object, waiting threads of
+/// other blocks.
 [[nodiscard]] std::string note_report(const Finding& finding, std::span<const image::SourceFile> sources);
 
 /// {"findings": [...]} with every field of every finding; documented in docs/findings.md.

@@ -19,11 +19,13 @@ bool has_one_use(const Value& value, const NoUse& no_use) {
 
 BinaryOperator* contractible_product(Value* value, const NoUse& no_use) {
     auto* product = dyn_cast<BinaryOperator>(value);
-    const bool fits = product && product->getOpcode() == Instruction::FMul && product->hasAllowContract() && has_one_use(*product, no_use);
+    const bool fits = product && product->getOpcode() == Instruction::FMul && product->hasAllowContract() &&
+                      has_one_use(*product, no_use);
     return fits ? product : nullptr;
 }
 
-/// The fused form of a sum or difference, or nullptr. The left product is taken when both operands are products.
+/// The fused form of a sum or difference, or nullptr. The left product is taken when both operands are
+/// products.
 Value* fused(BinaryOperator& sum, const NoUse& no_use) {
     const bool difference = sum.getOpcode() == Instruction::FSub;
     if ((!difference && sum.getOpcode() != Instruction::FAdd) || !sum.hasAllowContract()) return nullptr;
@@ -33,11 +35,13 @@ Value* fused(BinaryOperator& sum, const NoUse& no_use) {
     };
     if (auto* product = contractible_product(sum.getOperand(0), no_use)) {
         Value* addend = sum.getOperand(1);
-        return fma(product->getOperand(0), product->getOperand(1), difference ? builder.CreateFNeg(addend) : addend);
+        return fma(product->getOperand(0), product->getOperand(1),
+                   difference ? builder.CreateFNeg(addend) : addend);
     }
     if (auto* product = contractible_product(sum.getOperand(1), no_use)) {
         Value* factor = product->getOperand(0);
-        return fma(difference ? builder.CreateFNeg(factor) : factor, product->getOperand(1), sum.getOperand(0));
+        return fma(difference ? builder.CreateFNeg(factor) : factor, product->getOperand(1),
+                   sum.getOperand(0));
     }
     return nullptr;
 }
@@ -52,7 +56,8 @@ void contract(Function& function, const NoUse& no_use) {
         sum->eraseFromParent();
         for (Value* operand : operands) {
             auto* product = dyn_cast<BinaryOperator>(operand);
-            if (product && product->use_empty() && product->getOpcode() == Instruction::FMul) product->eraseFromParent();
+            if (product && product->use_empty() && product->getOpcode() == Instruction::FMul)
+                product->eraseFromParent();
         }
     }
 }

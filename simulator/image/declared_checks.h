@@ -13,8 +13,9 @@ namespace cudasim::image {
 /// Metadata of an index check: a negative index is meant, and not reported.
 inline constexpr const char* meant_mark = "cudasim.meant";
 
-/// The use as a direct call of the type that the table names, written as LLVM writes it: "i64 (i64, i64, i32)".
-/// nullptr for any other use: its address taken, another type, an invoke.
-[[nodiscard]] llvm::CallInst* declared_check_call(llvm::User& user, std::string_view symbol, std::string_view type);
+/// The use as a direct call of the type that the table names, written as LLVM writes it: "i64 (i64, i64,
+/// i32)". nullptr for any other use: its address taken, another type, an invoke.
+[[nodiscard]] llvm::CallInst* declared_check_call(llvm::User& user, std::string_view symbol,
+                                                  std::string_view type);
 
 }  // namespace cudasim::image

@@ -1,5 +1,5 @@
-// See isolated_reading.h. The child answers through a pipe: 'r' and the result, or 'e' and an error's message;
-// an answer without its last byte, '.', is that of a child that died.
+// See isolated_reading.h. The child answers through a pipe: 'r' and the result, or 'e' and an error's
+// message; an answer without its last byte, '.', is that of a child that died.
 #include "simulator/image/isolated_reading.h"
 
 #include <fcntl.h>
@@ -62,7 +62,8 @@ void write_all(int file, std::string_view text) {
     }
 }
 
-[[noreturn]] void be_the_child(int answer, const std::function<std::string()>& read, const ReadingLimits& limits) {
+[[noreturn]] void be_the_child(int answer, const std::function<std::string()>& read,
+                               const ReadingLimits& limits) {
     confine(answer, limits);
     try {
         const std::string result = read();
@@ -78,17 +79,20 @@ void write_all(int file, std::string_view text) {
     ::_exit(0);
 }
 
-/// All that the child says until it closes the pipe; nothing when that takes too long or nobody wants it any more.
+/// All that the child says until it closes the pipe; nothing when that takes too long or nobody wants it any
+/// more.
 std::optional<std::string> listen(int pipe, unsigned seconds, const Cancellation& cancellation) {
     using std::chrono::milliseconds;
     constexpr milliseconds look_up(20);
     const auto begin = std::chrono::steady_clock::now();
-    const auto time = seconds == 0 ? milliseconds::max() : std::chrono::duration_cast<milliseconds>(std::chrono::seconds(seconds));
+    const auto time = seconds == 0 ? milliseconds::max()
+                                   : std::chrono::duration_cast<milliseconds>(std::chrono::seconds(seconds));
     std::string text;
     char buffer[1 << 16];
     for (;;) {
         if (cancellation.requested()) return std::nullopt;
-        const auto left = time - std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+        const auto left =
+            time - std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
         if (left.count() <= 0) return std::nullopt;
         pollfd wanted{pipe, POLLIN, 0};
         if (::poll(&wanted, 1, static_cast<int>(std::min(left, look_up).count())) <= 0) continue;  // or EINTR
@@ -131,7 +135,8 @@ std::string read_in_child_process(const std::string& problem, const std::functio
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     cancellation.check();
-    if (!answer || answer->size() < 2 || answer->back() != '.') throw ImageError(problem + ": " + cause_of_death(status));
+    if (!answer || answer->size() < 2 || answer->back() != '.')
+        throw ImageError(problem + ": " + cause_of_death(status));
     const bool refused = answer->front() == 'e';
     answer->erase(answer->begin());
     answer->pop_back();

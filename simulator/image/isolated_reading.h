@@ -1,11 +1,12 @@
 // Reading bytes that nobody vouches for, in a child process.
 //
 // LLVM's readers of bitcode and IR text are made for files that a compiler wrote: one flipped bit in about 30
-// makes them read out of bounds, allocate gigabytes, recurse without end, or call abort() or exit(). None of this
-// can be undone inside a process (a signal handler that jumps out leaves locks held and the heap broken), so it
-// happens in a forked copy of it, with limits on its time and memory, whose end harms nobody. What comes back is
-// bitcode that the child's LLVM has written anew from a module it has read and verified, and has then read once
-// more exactly as the parent will: the parent never parses a byte of the untrusted input.
+// makes them read out of bounds, allocate gigabytes, recurse without end, or call abort() or exit(). None of
+// this can be undone inside a process (a signal handler that jumps out leaves locks held and the heap
+// broken), so it happens in a forked copy of it, with limits on its time and memory, whose end harms nobody.
+// What comes back is bitcode that the child's LLVM has written anew from a module it has read and verified,
+// and has then read once more exactly as the parent will: the parent never parses a byte of the untrusted
+// input.
 //
 // The GPU back end generates PTX the same way: LLVM ends the process over code that it cannot select. So does
 // simulator/jit with large kernels, whose compilation can then be given up at any moment.
@@ -37,9 +38,10 @@ struct NoChildProcess : ImageError {
 /// Runs `read` in a child process and returns its result. `read` may do anything but touch files, other
 /// threads' work or the host language. About 1 ms, more where the process uses much memory.
 /// @param problem what it means when the child dies, for messages: "kernel image: malformed bitcode"
-/// @throws ImageError what `read` threw as one, or that the child died or took too long; NoChildProcess; Cancelled, at
-/// once, with the child gone
-[[nodiscard]] std::string read_in_child_process(const std::string& problem, const std::function<std::string()>& read,
+/// @throws ImageError what `read` threw as one, or that the child died or took too long; NoChildProcess;
+/// Cancelled, at once, with the child gone
+[[nodiscard]] std::string read_in_child_process(const std::string& problem,
+                                                const std::function<std::string()>& read,
                                                 const ReadingLimits& limits = {},
                                                 const Cancellation& cancellation = {});
 

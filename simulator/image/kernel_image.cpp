@@ -169,8 +169,8 @@ std::string write_bitcode(const llvm::Module& module) {
     return bitcode;
 }
 
-/// The bitcode of a module of any origin, after all that a KernelImage will do with it has gone well: LLVM's writer of IR
-/// text crashes on metadata that its verifier accepts.
+/// The bitcode of a module of any origin, after all that a KernelImage will do with it has gone well: LLVM's
+/// writer of IR text crashes on metadata that its verifier accepts.
 std::string written_anew(ParsedModule& parsed) {
     verify(parsed);
     (void)kernels_of(*parsed.module);
@@ -206,7 +206,8 @@ KernelImage KernelImage::from_module(const llvm::Module& module, std::vector<Sou
 
 KernelImage KernelImage::from_bitcode(std::string bitcode, std::vector<SourceFile> sources) {
     require_bitcode(bitcode);
-    std::string anew = read_in_child_process("kernel image: malformed bitcode", [&] { return written_anew(*parse_bitcode(bitcode)); });
+    std::string anew = read_in_child_process("kernel image: malformed bitcode",
+                                             [&] { return written_anew(*parse_bitcode(bitcode)); });
     return read(std::move(anew), std::move(bitcode), std::move(sources));
 }
 
@@ -228,8 +229,9 @@ KernelImage KernelImage::make(std::string bitcode, std::string original, std::ve
 }
 
 KernelImage KernelImage::from_ir_text(std::string_view text, std::vector<SourceFile> sources) {
-    return read(read_in_child_process("kernel image: malformed IR text", [&] { return written_anew(*parse_text(text)); }), {},
-                std::move(sources));
+    return read(read_in_child_process("kernel image: malformed IR text",
+                                      [&] { return written_anew(*parse_text(text)); }),
+                {}, std::move(sources));
 }
 
 const Kernel* KernelImage::find(std::string_view name) const {

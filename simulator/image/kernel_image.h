@@ -57,9 +57,11 @@ class KernelImage {
     ///     (isolated_reading.h). @throws ImageError
     [[nodiscard]] static KernelImage from_bitcode(std::string bitcode, std::vector<SourceFile> sources = {});
     /// @param module what a front end has just made in this process and verified. @throws ImageError
-    [[nodiscard]] static KernelImage from_module(const llvm::Module& module, std::vector<SourceFile> sources = {});
+    [[nodiscard]] static KernelImage from_module(const llvm::Module& module,
+                                                 std::vector<SourceFile> sources = {});
     /// @param text textual LLVM IR (.ll) of any origin. @throws ImageError with line and column
-    [[nodiscard]] static KernelImage from_ir_text(std::string_view text, std::vector<SourceFile> sources = {});
+    [[nodiscard]] static KernelImage from_ir_text(std::string_view text,
+                                                  std::vector<SourceFile> sources = {});
     /// Inverse of serialise(). Refuses anything malformed. @throws ImageError
     [[nodiscard]] static KernelImage deserialise(std::span<const std::byte> bytes);
 
@@ -76,8 +78,8 @@ class KernelImage {
   private:
     struct Data {
         std::string bitcode;
-        /// Of unknown origin, never parsed here again: what is hashed and stored. Empty: it is `bitcode`. (LLVM
-        /// does not write the same bytes again for a module that it has read.)
+        /// Of unknown origin, never parsed here again: what is hashed and stored. Empty: it is `bitcode`.
+        /// (LLVM does not write the same bytes again for a module that it has read.)
         std::string original;
         std::vector<Kernel> kernels;
         std::vector<SourceFile> sources;

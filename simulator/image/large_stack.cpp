@@ -17,7 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
-/// Reserved, not used: pages come as recursion reaches them. The smaller ones are for a process with a memory limit.
+/// Reserved, not used: pages come as recursion reaches them. The smaller ones are for a process with a memory
+/// limit.
 constexpr std::size_t stack_sizes[] = {512 * mebibyte, 128 * mebibyte, 32 * mebibyte, 8 * mebibyte};
 constexpr auto poll_interval = std::chrono::milliseconds(50);
 
@@ -50,7 +51,8 @@ class BlockedSignals {
     BlockedSignals() {
         sigset_t blocked;
         sigfillset(&blocked);
-        for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT}) sigdelset(&blocked, fault);
+        for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT})
+            sigdelset(&blocked, fault);
         pthread_sigmask(SIG_SETMASK, &blocked, &before_);
     }
     ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -61,8 +63,8 @@ class BlockedSignals {
     sigset_t before_;
 };
 
-/// A thread costs more than its stack: the C library gives it an arena of 64 MiB of address space. Where that is limited
-/// a stack of this size must do.
+/// A thread costs more than its stack: the C library gives it an arena of 64 MiB of address space. Where that
+/// is limited a stack of this size must do.
 constexpr std::size_t sufficient_stack = 4 * mebibyte;
 
 struct Stack {
@@ -76,7 +78,8 @@ Stack own_stack() {
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
     void* lowest = nullptr;
     Stack stack;
-    if (pthread_attr_getstack(&attributes, &lowest, &stack.size) == 0) stack.lowest = reinterpret_cast<std::uintptr_t>(lowest);
+    if (pthread_attr_getstack(&attributes, &lowest, &stack.size) == 0)
+        stack.lowest = reinterpret_cast<std::uintptr_t>(lowest);
     pthread_attr_destroy(&attributes);
     return stack;
 }

@@ -1,6 +1,6 @@
-// A thread with a large stack for work whose recursion follows the size of a program: LLVM's passes, the front ends'
-// walks over syntax trees. The thread that asks for it may have 64 KiB (threading.stack_size); it waits, and meanwhile
-// answers for the host program: signals, progress.
+// A thread with a large stack for work whose recursion follows the size of a program: LLVM's passes, the
+// front ends' walks over syntax trees. The thread that asks for it may have 64 KiB (threading.stack_size); it
+// waits, and meanwhile answers for the host program: signals, progress.
 #pragma once
 
 #include <atomic>
@@ -26,11 +26,12 @@ class Cancellation {
     std::atomic<bool> requested_{false};
 };
 
-/// Called about every 50 ms on the thread that waits, with the seconds since the work began; true asks the work to end.
+/// Called about every 50 ms on the thread that waits, with the seconds since the work began; true asks the
+/// work to end.
 using HostPoll = std::function<bool(double seconds)>;
 
-/// Runs `work` and returns when it is over, with what it threw. Where no thread can be had it runs on this one, without
-/// polls.
+/// Runs `work` and returns when it is over, with what it threw. Where no thread can be had it runs on this
+/// one, without polls.
 void on_large_stack(const std::function<void(const Cancellation&)>& work, const HostPoll& poll = {});
 
 /// What the calling thread may still put on its stack, in bytes; 0 when that is not known.

@@ -30,15 +30,18 @@ std::string shown(Type* type) {
     return text;
 }
 
-/// `value` as `type`, which has the same bits, or more (zeros) or fewer where both are integers; null when it cannot be.
+/// `value` as `type`, which has the same bits, or more (zeros) or fewer where both are integers; null when it
+/// cannot be.
 Value* adapted(IRBuilder<>& builder, Value* value, Type* type) {
     Type* from = value->getType();
     if (from == type) return value;
     if (from->isPointerTy() && type->isIntegerTy(64)) return builder.CreatePtrToInt(value, type);
     if (from->isIntegerTy(64) && type->isPointerTy()) return builder.CreateIntToPtr(value, type);
     if (from->isIntegerTy() && type->isIntegerTy()) return builder.CreateZExtOrTrunc(value, type);
-    const bool plain = !from->isAggregateType() && !type->isAggregateType() && !from->isVoidTy() && !type->isVoidTy();
-    if (plain && from->getPrimitiveSizeInBits() == type->getPrimitiveSizeInBits() && from->getPrimitiveSizeInBits() != 0)
+    const bool plain =
+        !from->isAggregateType() && !type->isAggregateType() && !from->isVoidTy() && !type->isVoidTy();
+    if (plain && from->getPrimitiveSizeInBits() == type->getPrimitiveSizeInBits() &&
+        from->getPrimitiveSizeInBits() != 0)
         return builder.CreateBitCast(value, type);
     return nullptr;
 }
@@ -51,7 +54,8 @@ Value* adapted(IRBuilder<>& builder, Value* value, Type* type) {
 /// The caller's declaration becomes a function that calls the library's with its own types.
 void bridge(Function& declared, const Function& defined) {
     const std::string name = declared.getName().str();
-    FunctionType* type = FunctionType::get(defined.getReturnType(), defined.getFunctionType()->params(), false);
+    FunctionType* type =
+        FunctionType::get(defined.getReturnType(), defined.getFunctionType()->params(), false);
     if (declared.arg_size() != defined.arg_size()) refuse_type(declared, defined);
     declared.setName(name + "$declared");
     Function* target = Function::Create(type, GlobalValue::ExternalLinkage, name, *declared.getParent());
@@ -80,33 +84,39 @@ void bridge_declarations(Module& module, const Module& library) {
         if (function.isDeclaration() && !function.isIntrinsic()) declarations.push_back(&function);
     for (Function* declared : declarations) {
         const Function* defined = library.getFunction(declared->getName());
-        if (defined && !defined->isDeclaration() && defined->getFunctionType() != declared->getFunctionType()) bridge(*declared, *defined);
+        if (defined && !defined->isDeclaration() && defined->getFunctionType() != declared->getFunctionType())
+            bridge(*declared, *defined);
     }
 }
 
 std::unique_ptr<Module> parsed(const KernelImage& library, LLVMContext& context) {
-    Expected<std::unique_ptr<Module>> module = parseBitcodeFile(MemoryBufferRef(library.bitcode(), "library"), context);
+    Expected<std::unique_ptr<Module>> module =
+        parseBitcodeFile(MemoryBufferRef(library.bitcode(), "library"), context);
     if (!module) throw LinkError(toString(module.takeError()));
     return std::move(*module);
 }
 
-/// Calls in the module may have been made for a declaration that a library has with other types, and in libraries for one in
-/// another library: both sides are bridged.
+/// Calls in the module may have been made for a declaration that a library has with other types, and in
+/// libraries for one in another library: both sides are bridged.
 void add(Module& module, std::unique_ptr<Module> library, const std::string& problem) {
     bridge_declarations(module, *library);
     bridge_declarations(*library, module);
     const std::string name = library->getSourceFileName();
     for (const Function& function : *library) {
         const Function* known = module.getFunction(function.getName());
-        if (known && !known->isDeclaration() && !function.isDeclaration() && !function.hasLocalLinkage() && !function.hasWeakLinkage())
-            throw LinkError("'" + function.getName().str() + "' of " + name + " is defined in other linked code too");
+        if (known && !known->isDeclaration() && !function.isDeclaration() && !function.hasLocalLinkage() &&
+            !function.hasWeakLinkage())
+            throw LinkError("'" + function.getName().str() + "' of " + name +
+                            " is defined in other linked code too");
     }
-    if (Linker::linkModules(module, std::move(library))) throw LinkError(name + " cannot be linked: " + problem);
+    if (Linker::linkModules(module, std::move(library)))
+        throw LinkError(name + " cannot be linked: " + problem);
 }
 
 /// A list of the unit with the other's behind it. Null where both have none: an empty list is emitted as one.
 template <typename Node>
-MDTuple* joined(LLVMContext& context, MDTupleTypedArrayWrapper<Node> ours, MDTupleTypedArrayWrapper<Node> theirs) {
+MDTuple* joined(LLVMContext& context, MDTupleTypedArrayWrapper<Node> ours,
+                MDTupleTypedArrayWrapper<Node> theirs) {
     SmallVector<Metadata*> all(ours.begin(), ours.end());
     all.append(theirs.begin(), theirs.end());
     return all.empty() ? nullptr : MDTuple::get(context, all);
@@ -121,7 +131,8 @@ void take_lists(DICompileUnit& unit, const DICompileUnit& other) {
     unit.replaceMacros(joined(context, unit.getMacros(), other.getMacros()));
 }
 
-/// ptxas refuses debug information of several compile units ("overlapping non-identical data"): all becomes the first one's.
+/// ptxas refuses debug information of several compile units ("overlapping non-identical data"): all becomes
+/// the first one's.
 void join_compile_units(Module& module) {
     NamedMDNode* units = module.getNamedMetadata("llvm.dbg.cu");
     if (!units || units->getNumOperands() < 2) return;
@@ -131,7 +142,8 @@ void join_compile_units(Module& module) {
     nodes.append(finder.subprograms().begin(), finder.subprograms().end());
     nodes.append(finder.types().begin(), finder.types().end());
     nodes.append(finder.scopes().begin(), finder.scopes().end());
-    for (DIGlobalVariableExpression* global : finder.global_variables()) nodes.push_back(global->getVariable());
+    for (DIGlobalVariableExpression* global : finder.global_variables())
+        nodes.push_back(global->getVariable());
     auto& unit = *cast<DICompileUnit>(units->getOperand(0));
     for (DICompileUnit* other : finder.compile_units()) {
         if (other == &unit) continue;
@@ -153,7 +165,8 @@ void add_all(Module& module, std::span<const KernelImage> libraries) {
     context.setDiagnosticHandler(std::move(previous));
     join_compile_units(module);
     for (const Function& function : module.functions()) {
-        const bool missing = function.isDeclaration() && !function.use_empty() && !comes_with_the_system(function.getName());
+        const bool missing =
+            function.isDeclaration() && !function.use_empty() && !comes_with_the_system(function.getName());
         if (missing) throw LinkError("Undefined reference to '" + function.getName().str() + "'");
     }
 }
@@ -176,7 +189,8 @@ KernelImage linked(std::span<const KernelImage> parts) {
     module.setDataLayout(data_layout);
     add_all(module, parts);
     std::vector<SourceFile> sources;
-    for (const KernelImage& part : parts) sources.insert(sources.end(), part.sources().begin(), part.sources().end());
+    for (const KernelImage& part : parts)
+        sources.insert(sources.end(), part.sources().begin(), part.sources().end());
     return KernelImage::from_module(module, std::move(sources));
 }
 

@@ -7,8 +7,8 @@
 //   bitcode       u64 length, bytes
 //   sources       u64 count, then for each: u64 length, path; u64 length, text
 //
-// A reader refuses anything else, trailing bytes included. The checksum is against accidents; who means harm can
-// compute it too, so the bitcode is read like any other of unknown origin.
+// A reader refuses anything else, trailing bytes included. The checksum is against accidents; who means harm
+// can compute it too, so the bitcode is read like any other of unknown origin.
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/SHA256.h>

@@ -5,9 +5,9 @@
 //                                      another; re-reads context.end after each thread, so the engine
 //                                      can cut the range short when a thread waits (E1).
 //
-// The entry of a coroutine kernel (CompiledKernel::resume_points) runs each thread from where its state says to
-// its next barrier: there it saves what the thread needs in the thread's frame, writes the state, and goes on to
-// the next thread.
+// The entry of a coroutine kernel (CompiledKernel::resume_points) runs each thread from where its state says
+// to its next barrier: there it saves what the thread needs in the thread's frame, writes the state, and goes
+// on to the next thread.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 namespace cudasim::jit {
 
-/// What a lane gives to a warp operation, and then, in `value`, what it gets. Coroutine kernels: one per thread.
+/// What a lane gives to a warp operation, and then, in `value`, what it gets. Coroutine kernels: one per
+/// thread.
 struct LaneOperation {
     std::uint64_t value;    // 0
     std::uint32_t mask;     // 8
@@ -30,37 +31,39 @@ struct BlockContext {
     std::uint32_t thread_count;          // 36  ntid.x * ntid.y * ntid.z
     std::byte* shared_base;              // 40  static variables first, then dynamic shared memory
     std::uint32_t dynamic_shared_bytes;  // 48
-    std::int32_t barrier_result;         // 52  of the last barrier the block completed; the engine's, not compiled code's
-    const std::byte* parameters;         // 56  kernel parameter buffer, one for the whole launch
-    std::byte* globals_base;             // 64  the image's global and constant variables (E2b)
-    const std::int8_t* shadow_base;      // 72  shadow byte of address a: shadow_base[a >> 3] (C1)
-    std::uint32_t* thread_states;        // 80  coroutine kernels: one per thread, see below
-    std::byte* thread_frames;            // 88  coroutine kernels: CompiledKernel::coroutine_frame_bytes per thread
-    std::uint8_t* thread_votes;          // 96  coroutine kernels: 0 or 1, written at barriers that vote
-    LaneOperation* lane_operations;      // 104 coroutine kernels with warp operations
-    std::uint64_t* captured;             // 112 what a fault's cold path leaves for the report, see below
+    std::int32_t
+        barrier_result;  // 52  of the last barrier the block completed; the engine's, not compiled code's
+    const std::byte* parameters;     // 56  kernel parameter buffer, one for the whole launch
+    std::byte* globals_base;         // 64  the image's global and constant variables (E2b)
+    const std::int8_t* shadow_base;  // 72  shadow byte of address a: shadow_base[a >> 3] (C1)
+    std::uint32_t* thread_states;    // 80  coroutine kernels: one per thread, see below
+    std::byte* thread_frames;    // 88  coroutine kernels: CompiledKernel::coroutine_frame_bytes per thread
+    std::uint8_t* thread_votes;  // 96  coroutine kernels: 0 or 1, written at barriers that vote
+    LaneOperation* lane_operations;  // 104 coroutine kernels with warp operations
+    std::uint64_t* captured;         // 112 what a fault's cold path leaves for the report, see below
 };
 
 /// BlockContext::captured: the index into Captures::places, then values of variables there.
 inline constexpr std::uint32_t captured_slots = 512;
 
-/// States of a coroutine's thread; in between, k + 1 for a thread that waits at CompiledKernel::resume_points[k].
+/// States of a coroutine's thread; in between, k + 1 for a thread that waits at
+/// CompiledKernel::resume_points[k].
 inline constexpr std::uint32_t thread_fresh = 0;
 inline constexpr std::uint32_t thread_over = ~std::uint32_t{0};
-/// In kernels with warp operations a thread that waits has this bit set besides, and stays where it is until the engine
-/// clears it. Then some may go on while others of the block wait.
+/// In kernels with warp operations a thread that waits has this bit set besides, and stays where it is until
+/// the engine clears it. Then some may go on while others of the block wait.
 inline constexpr std::uint32_t thread_waits = std::uint32_t{1} << 31;
 /// There too: it runs, or spins, on a fiber of its own until its next wait.
 inline constexpr std::uint32_t thread_carried = ~std::uint32_t{1};
 
 /// One per runner: the thread it is running now. Parameter 0 of every compiled function (E2).
 struct ThreadContext {
-    std::uint32_t tid[3];       // 0   compiled code writes it before each thread
-    std::uint32_t thread;       // 12  linear index; written before each thread
-    std::uint32_t end;          // 16  first linear index this runner must not run
-    std::int32_t fuel;          // 20  burnt at entries of recursive functions (E11)
-    const BlockContext* block;  // 24
-    std::uintptr_t stack_limit; // 32  recursive functions fault when the stack pointer is below it
+    std::uint32_t tid[3];        // 0   compiled code writes it before each thread
+    std::uint32_t thread;        // 12  linear index; written before each thread
+    std::uint32_t end;           // 16  first linear index this runner must not run
+    std::int32_t fuel;           // 20  burnt at entries of recursive functions (E11)
+    const BlockContext* block;   // 24
+    std::uintptr_t stack_limit;  // 32  recursive functions fault when the stack pointer is below it
 };
 
 /// No launch has larger extents, whatever the device: compiled code counts on it (special_registers.cpp).
@@ -73,7 +76,8 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, globals_base) == 64 && offsetof(BlockContext, shadow_base) == 72 &&
               offsetof(BlockContext, barrier_result) == 52 && offsetof(BlockContext, thread_states) == 80 &&
               offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96 &&
-              offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 && sizeof(LaneOperation) == 16);
+              offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 &&
+              sizeof(LaneOperation) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
               offsetof(ThreadContext, stack_limit) == 32);
@@ -97,11 +101,24 @@ inline constexpr std::uint64_t function_handle_base = 0x0000'00F0'0000'0000ULL;
 /// Of a block, except grid: that one waits for all threads of all blocks.
 enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3, grid = 4 };
 
-/// Operations of the lanes that a mask names (E4; PTX ISA: bar.warp.sync, shfl.sync, vote.sync, match.sync, activemask).
+/// Operations of the lanes that a mask names (E4; PTX ISA: bar.warp.sync, shfl.sync, vote.sync, match.sync,
+/// activemask).
 enum class WarpKind : std::uint8_t {
-    sync, shuffle_index, shuffle_up, shuffle_down, shuffle_xor, all, any, uniform, ballot, match_any, match_all, active
+    sync,
+    shuffle_index,
+    shuffle_up,
+    shuffle_down,
+    shuffle_xor,
+    all,
+    any,
+    uniform,
+    ballot,
+    match_any,
+    match_all,
+    active
 };
-/// Hook warp's operand for shuffles: PTX's operand b, below its c. The result: a word, and a predicate in this bit.
+/// Hook warp's operand for shuffles: PTX's operand b, below its c. The result: a word, and a predicate in
+/// this bit.
 inline constexpr std::uint32_t shuffle_clamp_shift = 8;
 inline constexpr std::uint64_t warp_predicate = std::uint64_t{1} << 32;
 inline constexpr std::uint32_t warp_size = 32;

@@ -45,7 +45,8 @@ std::string build_id_in(const unsigned char* notes, std::size_t size) {
         const std::size_t content_at = name_at + padded(header.n_namesz);
         const std::size_t end = content_at + padded(header.n_descsz);
         if (end > size) break;
-        if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(notes + name_at, "GNU", 4) == 0)
+        if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
+            std::memcmp(notes + name_at, "GNU", 4) == 0)
             return hex(notes + content_at, header.n_descsz);
         notes += end;
         size -= end;

@@ -5,7 +5,8 @@
 
 namespace cudasim::jit {
 
-/// Hex digits of the build id of the loaded file that `address` lies in; empty where it was linked without one.
+/// Hex digits of the build id of the loaded file that `address` lies in; empty where it was linked without
+/// one.
 [[nodiscard]] std::string build_id_of(const void* address);
 
 }  // namespace cudasim::jit

@@ -77,7 +77,8 @@ bool write_all(int file, std::span<const std::byte> bytes) {
 /// Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ, which ends the process.
 bool within_file_size_limit(std::size_t bytes) {
     rlimit limit{};
-    return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+    return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
 std::string unfinished_name() {
@@ -118,7 +119,9 @@ bool used_before(const EntryFile& a, const EntryFile& b) {
 
 std::uint64_t length_of(int folder, const char* name) {
     struct stat status{};
-    return ::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+    return ::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+               ? static_cast<std::uint64_t>(status.st_size)
+               : 0;
 }
 
 FolderUsage usage_of(int folder) {
@@ -145,10 +148,11 @@ std::optional<FolderProblem> CacheFolder::problem() const {
     if (!folder || ::fstat(folder.number(), &status) != 0)
         return FolderProblem{false, path_ + ": " + std::strerror(errno)};
     if (status.st_uid != ::geteuid())
-        return FolderProblem{true, path_ + " belongs to another user (" + std::to_string(status.st_uid) + ", not " +
-                                       std::to_string(::geteuid()) + ")"};
+        return FolderProblem{true, path_ + " belongs to another user (" + std::to_string(status.st_uid) +
+                                       ", not " + std::to_string(::geteuid()) + ")"};
     if (!private_to_user(status))
-        return FolderProblem{true, path_ + " may be written by others; take that away with: chmod go-w " + path_};
+        return FolderProblem{true,
+                             path_ + " may be written by others; take that away with: chmod go-w " + path_};
     return std::nullopt;
 }
 
@@ -157,9 +161,11 @@ std::optional<std::vector<std::byte>> CacheFolder::read(std::string_view name) c
     if (!folder) return std::nullopt;
     const std::string file = file_name(name);
     // O_NONBLOCK: a FIFO in the place of an entry must not stop us.
-    const Descriptor entry(::openat(folder.number(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const Descriptor entry(
+        ::openat(folder.number(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!entry) {
-        if (errno == ELOOP) (void)::unlinkat(folder.number(), file.c_str(), 0);  // a link in the place of an entry
+        if (errno == ELOOP)
+            (void)::unlinkat(folder.number(), file.c_str(), 0);  // a link in the place of an entry
         return std::nullopt;
     }
     struct stat status{};
@@ -188,11 +194,13 @@ void CacheFolder::write(std::string_view name, std::span<const std::byte> bytes)
     bool whole = false;
     {
         const Descriptor entry(::openat(folder.number(), unfinished.c_str(),
-                                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+                                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                        S_IRUSR | S_IWUSR));
         if (!entry) return;
         whole = write_all(entry.number(), bytes);
     }
-    if (!whole || ::renameat(folder.number(), unfinished.c_str(), folder.number(), file_name(name).c_str()) != 0) {
+    if (!whole ||
+        ::renameat(folder.number(), unfinished.c_str(), folder.number(), file_name(name).c_str()) != 0) {
         (void)::unlinkat(folder.number(), unfinished.c_str(), 0);
         return;
     }
@@ -231,7 +239,8 @@ void CacheFolder::keep_within_limit(std::uint64_t added) {
 }
 
 void CacheFolder::remove(std::string_view name) const {
-    if (const Descriptor folder = open_folder(path_)) (void)::unlinkat(folder.number(), file_name(name).c_str(), 0);
+    if (const Descriptor folder = open_folder(path_))
+        (void)::unlinkat(folder.number(), file_name(name).c_str(), 0);
 }
 
 void CacheFolder::count(bool hit) const {

@@ -1,12 +1,13 @@
-// A folder of files that this user alone may write, with a limit on their bytes: what the object cache stands on.
+// A folder of files that this user alone may write, with a limit on their bytes: what the object cache stands
+// on.
 //
 //   <folder>/<name>.kernel    an entry; appears whole (written under another name, then renamed)
 //   <folder>/new-<random>     an entry being written; one that is left over is removed after an hour
 //   <folder>/hits, misses     one byte for each look-up: their lengths are the counts, whatever runs at once
 //
-// Nothing is trusted: folder and entries must belong to the user and be writable by nobody else, else they are
-// not read. Nothing is kept open, so fork, deleted folders and daemons that close all files do no harm. No
-// function here fails: what cannot be read is not there, what cannot be written is not kept.
+// Nothing is trusted: folder and entries must belong to the user and be writable by nobody else, else they
+// are not read. Nothing is kept open, so fork, deleted folders and daemons that close all files do no harm.
+// No function here fails: what cannot be read is not there, what cannot be written is not kept.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,8 @@ class CacheFolder {
     void count(bool hit) const;
 
     [[nodiscard]] FolderUsage usage() const;
-    /// Removes entries and counts, and nothing else in the folder. Returns the entries that are gone, and the counts.
+    /// Removes entries and counts, and nothing else in the folder. Returns the entries that are gone, and the
+    /// counts.
     FolderUsage clear() const;
 
   private:
@@ -58,7 +60,7 @@ class CacheFolder {
 
     std::string path_;
     std::uint64_t limit_;
-    std::uint64_t known_bytes_ = 0;    ///< as of the last look at the whole folder, and what was added since
+    std::uint64_t known_bytes_ = 0;   ///< as of the last look at the whole folder, and what was added since
     unsigned writes_until_look_ = 0;  ///< other processes write too
 };
 

@@ -16,10 +16,12 @@ using namespace llvm;
 /// A constant's bits, as it lies in memory.
 std::optional<std::uint64_t> bits_of(const Value& value) {
     if (const auto* number = dyn_cast<ConstantInt>(&value)) return number->getZExtValue();
-    if (const auto* real = dyn_cast<ConstantFP>(&value)) return real->getValueAPF().bitcastToAPInt().getZExtValue();
+    if (const auto* real = dyn_cast<ConstantFP>(&value))
+        return real->getValueAPF().bitcastToAPInt().getZExtValue();
     if (isa<ConstantPointerNull>(value)) return 0;
     const auto* expression = dyn_cast<ConstantExpr>(&value);
-    if (expression && expression->getOpcode() == Instruction::IntToPtr) return bits_of(*expression->getOperand(0));
+    if (expression && expression->getOpcode() == Instruction::IntToPtr)
+        return bits_of(*expression->getOperand(0));
     return std::nullopt;
 }
 
@@ -35,7 +37,8 @@ class CaptureLowering {
         }
         for (CallInst* call : calls) lower(*call);
         for (Function& function : make_early_inc_range(*compilation_.module)) {
-            if (function.isDeclaration() && function.use_empty() && function.getName() == capture_symbol) function.eraseFromParent();
+            if (function.isDeclaration() && function.use_empty() && function.getName() == capture_symbol)
+                function.eraseFromParent();
         }
     }
 
@@ -54,7 +57,8 @@ class CaptureLowering {
         const auto number = cast<ConstantInt>(call.getArgOperand(0))->getZExtValue();
         for (CapturedVariable variable : compilation_.capture_calls[number]) {
             for (CapturedPart& part : variable.parts) {
-                if (part.source == PartSource::slot) find(*call.getArgOperand(static_cast<unsigned>(part.value)), part);
+                if (part.source == PartSource::slot)
+                    find(*call.getArgOperand(static_cast<unsigned>(part.value)), part);
             }
             place.variables.push_back(index_of(std::move(variable)));
         }
@@ -68,13 +72,15 @@ class CaptureLowering {
         for (const Instruction* next = &capture; next; next = next->getNextNode()) {
             if (!hook_called_by(*next)) continue;
             const auto& hook = cast<CallInst>(*next);
-            return static_cast<std::uint32_t>(cast<ConstantInt>(hook.getArgOperand(hook.arg_size() - 1))->getZExtValue());
+            return static_cast<std::uint32_t>(
+                cast<ConstantInt>(hook.getArgOperand(hook.arg_size() - 1))->getZExtValue());
         }
         return ~std::uint32_t{0};
     }
 
     static Value* load_field(IRBuilder<>& builder, Value* base, unsigned offset) {
-        return builder.CreateLoad(builder.getPtrTy(), builder.CreateConstGEP1_32(builder.getInt8Ty(), base, offset));
+        return builder.CreateLoad(builder.getPtrTy(),
+                                  builder.CreateConstGEP1_32(builder.getInt8Ty(), base, offset));
     }
 
     static void store(IRBuilder<>& builder, Value* value, Value* buffer, std::uint64_t slot) {

@@ -69,13 +69,14 @@ struct ScalarPart {
 };
 
 /// The numbers and pointers that a type consists of; false when it is something else, or too many.
-bool scalar_parts(Type* type, std::uint64_t offset, const DataLayout& data_layout, std::vector<ScalarPart>& parts,
-                  std::size_t most = most_parts) {
+bool scalar_parts(Type* type, std::uint64_t offset, const DataLayout& data_layout,
+                  std::vector<ScalarPart>& parts, std::size_t most = most_parts) {
     if (parts.size() >= most) return false;
     if (auto* structure = dyn_cast<StructType>(type)) {
         const StructLayout* layout = data_layout.getStructLayout(structure);
         for (unsigned i = 0; i < structure->getNumElements(); ++i) {
-            if (!scalar_parts(structure->getElementType(i), offset + layout->getElementOffset(i), data_layout, parts, most))
+            if (!scalar_parts(structure->getElementType(i), offset + layout->getElementOffset(i), data_layout,
+                              parts, most))
                 return false;
         }
         return true;
@@ -83,7 +84,8 @@ bool scalar_parts(Type* type, std::uint64_t offset, const DataLayout& data_layou
     if (auto* array = dyn_cast<ArrayType>(type)) {
         const std::uint64_t step = data_layout.getTypeAllocSize(array->getElementType());
         for (std::uint64_t i = 0; i < array->getNumElements(); ++i)
-            if (!scalar_parts(array->getElementType(), offset + i * step, data_layout, parts, most)) return false;
+            if (!scalar_parts(array->getElementType(), offset + i * step, data_layout, parts, most))
+                return false;
         return true;
     }
     if (!type->isIntegerTy() && !type->isFloatingPointTy() && !type->isPointerTy()) return false;
@@ -95,7 +97,10 @@ bool scalar_parts(Type* type, std::uint64_t offset, const DataLayout& data_layou
 class CaptureBuilder {
   public:
     CaptureBuilder(Compilation& compilation, Function& function)
-        : compilation_(compilation), function_(function), data_layout_(function.getDataLayout()), variables_(function) {}
+        : compilation_(compilation),
+          function_(function),
+          data_layout_(function.getDataLayout()),
+          variables_(function) {}
 
     void run() {
         const auto& slots = variables_.slots();
@@ -113,7 +118,8 @@ class CaptureBuilder {
     }
 
   private:
-    /// Where a variable may have been assigned or not, a flag tells; it is nothing but constants on the edges of the flow graph.
+    /// Where a variable may have been assigned or not, a flag tells; it is nothing but constants on the edges
+    /// of the flow graph.
     void add_flags() {
         const auto& slots = variables_.slots();
         BitVector uncertain(static_cast<unsigned>(slots.size()));
@@ -124,7 +130,8 @@ class CaptureBuilder {
         });
         flags_.resize(slots.size());
         IRBuilder<> builder(&*function_.getEntryBlock().begin());
-        for (const unsigned slot : uncertain.set_bits()) flags_[slot] = builder.CreateAlloca(builder.getInt8Ty());
+        for (const unsigned slot : uncertain.set_bits())
+            flags_[slot] = builder.CreateAlloca(builder.getInt8Ty());
         const auto set = [&](Instruction& before, unsigned slot, std::uint8_t value) {
             if (!flags_[slot]) return;
             IRBuilder<> store(&before);
@@ -134,7 +141,8 @@ class CaptureBuilder {
         for (unsigned slot = 0; slot < slots.size(); ++slot) {
             set(*slots[slot].description, slot, 0);
             for (const auto& [offset, assignment] : slots[slot].stores) {
-                for (const unsigned other : variables_.slots_beside(slot)) set(*assignment->getNextNode(), other, other == slot);
+                for (const unsigned other : variables_.slots_beside(slot))
+                    set(*assignment->getNextNode(), other, other == slot);
             }
         }
     }
@@ -142,11 +150,16 @@ class CaptureBuilder {
     static bool is_access(const Instruction& instruction) {
         if (instruction.getMetadata(marks::checked)) return false;
         const Value* address = nullptr;
-        if (const auto* load = dyn_cast<LoadInst>(&instruction)) address = load->getPointerOperand();
-        else if (const auto* store = dyn_cast<StoreInst>(&instruction)) address = store->getPointerOperand();
-        else if (const auto* update = dyn_cast<AtomicRMWInst>(&instruction)) address = update->getPointerOperand();
-        else if (const auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) address = exchange->getPointerOperand();
-        else return isa<MemIntrinsic>(instruction);
+        if (const auto* load = dyn_cast<LoadInst>(&instruction))
+            address = load->getPointerOperand();
+        else if (const auto* store = dyn_cast<StoreInst>(&instruction))
+            address = store->getPointerOperand();
+        else if (const auto* update = dyn_cast<AtomicRMWInst>(&instruction))
+            address = update->getPointerOperand();
+        else if (const auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+            address = exchange->getPointerOperand();
+        else
+            return isa<MemIntrinsic>(instruction);
         return !isa<AllocaInst>(getUnderlyingObject(address));
     }
 
@@ -157,8 +170,10 @@ class CaptureBuilder {
             case Hook::raise:
             case Hook::float_division:
             case Hook::access_check:
-            case Hook::bad_call: return true;
-            default: return is_access(instruction);
+            case Hook::bad_call:
+                return true;
+            default:
+                return is_access(instruction);
         }
     }
 
@@ -166,13 +181,15 @@ class CaptureBuilder {
         IRBuilder<> builder(&at);
         builder.SetCurrentDebugLocation(at.getDebugLoc());
         std::vector<CapturedVariable> described;
-        SmallVector<Value*, 16> operands{builder.getInt32(static_cast<std::uint32_t>(compilation_.capture_calls.size()))};
+        SmallVector<Value*, 16> operands{
+            builder.getInt32(static_cast<std::uint32_t>(compilation_.capture_calls.size()))};
         const std::vector<Frame> frames = frames_at(at.getDebugLoc().get());
         for (const unsigned index : assigned.possibly.set_bits()) {
             if (descriptions_ >= most_descriptions) break;
             const Slot& slot = variables_.slots()[index];
             for (std::uint32_t frame = 0; frame < frames.size(); ++frame) {
-                if (frames[frame].inlined_at != slot.inlined_at || frames[frame].function != slot.variable->getScope()->getSubprogram())
+                if (frames[frame].inlined_at != slot.inlined_at ||
+                    frames[frame].function != slot.variable->getScope()->getSubprogram())
                     continue;
                 described.push_back(describe(slot, frame));
                 if (operands_ >= most_operands) continue;
@@ -196,12 +213,14 @@ class CaptureBuilder {
 
     CapturedVariable describe(const Slot& slot, std::uint32_t frame) {
         const DIType* type = slot.variable->getType();
-        const auto [known, fresh] = types_.try_emplace(type, static_cast<std::uint32_t>(compilation_.captures.types.size()));
+        const auto [known, fresh] =
+            types_.try_emplace(type, static_cast<std::uint32_t>(compilation_.captures.types.size()));
         if (fresh) compilation_.captures.types.push_back(type_description(type));
         CapturedVariable variable;
         variable.name = slot.variable->getName().str();
         variable.type = known->second;
-        variable.bytes = static_cast<std::uint32_t>(data_layout_.getTypeAllocSize(slot.storage->getAllocatedType()));
+        variable.bytes =
+            static_cast<std::uint32_t>(data_layout_.getTypeAllocSize(slot.storage->getAllocatedType()));
         variable.frame = frame;
         variable.argument = slot.variable->getArg();
         if (const auto referred = referred_memory(type)) {
@@ -211,8 +230,10 @@ class CaptureBuilder {
         return variable;
     }
 
-    /// Values become arguments of the capture; a part's `value` is the argument's index until lower_captures().
-    void add_parts(const Slot& slot, bool assigned, CapturedVariable& variable, SmallVectorImpl<Value*>& operands, IRBuilder<>& builder) {
+    /// Values become arguments of the capture; a part's `value` is the argument's index until
+    /// lower_captures().
+    void add_parts(const Slot& slot, bool assigned, CapturedVariable& variable,
+                   SmallVectorImpl<Value*>& operands, IRBuilder<>& builder) {
         std::vector<ScalarPart> parts;
         if (!scalar_parts(slot.storage->getAllocatedType(), 0, data_layout_, parts)) return;
         for (const ScalarPart& scalar : parts) {
@@ -234,7 +255,8 @@ class CaptureBuilder {
         }
     }
 
-    /// A capture that had the address of a local array would keep it out of registers, so of a small one it has the elements.
+    /// A capture that had the address of a local array would keep it out of registers, so of a small one it
+    /// has the elements.
     void add_local_array(AllocaInst& local, CapturedVariable& variable, CapturedPart& pointer,
                          SmallVectorImpl<Value*>& operands, IRBuilder<>& builder) {
         std::vector<ScalarPart> elements;
@@ -246,7 +268,8 @@ class CaptureBuilder {
         }
         for (const ScalarPart& element : elements) {
             Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &local, element.offset);
-            auto* value = builder.CreateAlignedLoad(element.type, address, commonAlignment(local.getAlign(), element.offset));
+            auto* value = builder.CreateAlignedLoad(element.type, address,
+                                                    commonAlignment(local.getAlign(), element.offset));
             mark_checked(*value);
             const auto bytes = static_cast<std::uint32_t>(data_layout_.getTypeStoreSize(element.type));
             variable.parts.push_back({variable.bytes + static_cast<std::uint32_t>(element.offset), bytes,
@@ -264,17 +287,22 @@ class CaptureBuilder {
             only = store;
             ++stores;
         }
-        if (assigned && slot.simple && stores == 1 && only->getValueOperand()->getType() == part.type) return only->getValueOperand();
+        if (assigned && slot.simple && stores == 1 && only->getValueOperand()->getType() == part.type)
+            return only->getValueOperand();
         Value* address = part.offset == 0 ? slot.storage
-                                          : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), slot.storage, part.offset);
-        auto* value = builder.CreateAlignedLoad(part.type, address, commonAlignment(slot.storage->getAlign(), part.offset));
+                                          : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(),
+                                                                               slot.storage, part.offset);
+        auto* value = builder.CreateAlignedLoad(part.type, address,
+                                                commonAlignment(slot.storage->getAlign(), part.offset));
         mark_checked(*value);
         return value;
     }
 
     std::optional<std::uint64_t> parameter_offset(const Value& value) const {
         const auto* argument = dyn_cast<Argument>(&value);
-        if (!argument || argument->getParent() != compilation_.kernel || argument->getArgNo() < body_parameters) return std::nullopt;
+        if (!argument || argument->getParent() != compilation_.kernel ||
+            argument->getArgNo() < body_parameters)
+            return std::nullopt;
         const unsigned index = argument->getArgNo() - body_parameters;
         if (compilation_.by_value[index]) return std::nullopt;
         return compilation_.description->parameters[index].offset;
@@ -292,8 +320,10 @@ class CaptureBuilder {
 }  // namespace
 
 AllocaInst* described_slot(const DbgRecord& record) {
-    auto* variable = dyn_cast<DbgVariableRecord>(const_cast<DbgRecord*>(&record));  // LLVM's queries are not const
-    return variable && variable->isDbgDeclare() ? dyn_cast_or_null<AllocaInst>(variable->getAddress()) : nullptr;
+    auto* variable =
+        dyn_cast<DbgVariableRecord>(const_cast<DbgRecord*>(&record));  // LLVM's queries are not const
+    return variable && variable->isDbgDeclare() ? dyn_cast_or_null<AllocaInst>(variable->getAddress())
+                                                : nullptr;
 }
 
 void gather_variable_descriptions(Function& function) {
@@ -309,7 +339,8 @@ void gather_variable_descriptions(Function& function) {
         }
     }
     BasicBlock& entry = function.getEntryBlock();
-    for (DbgRecord* record : descriptions) entry.insertDbgRecordBefore(record, entry.getTerminator()->getIterator());
+    for (DbgRecord* record : descriptions)
+        entry.insertDbgRecordBefore(record, entry.getTerminator()->getIterator());
 }
 
 void insert_captures(Compilation& compilation) {
@@ -326,7 +357,8 @@ bool is_capture(const Value& value) {
 
 CallInst* capture_before(const Instruction& access) {
     for (const Instruction* before = access.getPrevNode(); before; before = before->getPrevNode()) {
-        if (is_capture(*before) && before->getMetadata(for_access)) return const_cast<CallInst*>(cast<CallInst>(before));
+        if (is_capture(*before) && before->getMetadata(for_access))
+            return const_cast<CallInst*>(cast<CallInst>(before));
         if (before->mayReadOrWriteMemory()) return nullptr;
     }
     return nullptr;

@@ -1,10 +1,12 @@
 // What a debugger shows after a fault: the values that the program's variables have where a thread can fault.
 //
 //   front end            stores to a variable's slot at each assignment; debug info says whose slot it is
-//   insert_captures()    before slots become registers: a call of `cudasim.capture` in front of each fault hook, on its
+//   insert_captures()    before slots become registers: a call of `cudasim.capture` in front of each fault
+//   hook, on its
 //                        cold path, with the values of the variables of all functions that are inlined there
-//   drop_costly_captures()  in coroutines: what would be saved at barriers for this alone is computed again, or given up
-//   lower_captures()     after optimisation: constants and kernel parameters go to a table (KernelFacts::captures),
+//   drop_costly_captures()  in coroutines: what would be saved at barriers for this alone is computed again,
+//   or given up lower_captures()     after optimisation: constants and kernel parameters go to a table
+//   (KernelFacts::captures),
 //                        the other values are stored to BlockContext::captured, still on the cold path
 //
 // The path without a fault has no instruction of this. The engine reads it in execution/captured_values.h.
@@ -14,8 +16,8 @@
 
 namespace cudasim::jit {
 
-/// Moves a function's descriptions of variables to the end of its entry block, where each call of it begins, and drops all
-/// other debug records.
+/// Moves a function's descriptions of variables to the end of its entry block, where each call of it begins,
+/// and drops all other debug records.
 void gather_variable_descriptions(llvm::Function& function);
 
 /// After inlining, before local variables become registers. No debug records are left afterwards.
@@ -23,7 +25,8 @@ void insert_captures(Compilation& compilation);
 
 [[nodiscard]] bool is_capture(const llvm::Value& value);
 
-/// The call that insert_captures() has put in front of a memory access, in case that it gets a check; else nullptr.
+/// The call that insert_captures() has put in front of a memory access, in case that it gets a check; else
+/// nullptr.
 [[nodiscard]] llvm::CallInst* capture_before(const llvm::Instruction& access);
 /// The same capture again, on the cold path of the access's check.
 void copy_capture(const llvm::CallInst& capture, llvm::Instruction& before);

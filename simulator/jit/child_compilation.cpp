@@ -1,5 +1,5 @@
-// See child_compilation.h. What comes back has the form of an entry of the object cache behind one letter; an error is
-// an entry without code, whose name is the message and whose only site is the place.
+// See child_compilation.h. What comes back has the form of an entry of the object cache behind one letter; an
+// error is an entry without code, whose name is the message and whose only site is the place.
 #include "simulator/jit/child_compilation.h"
 
 #include "simulator/image/isolated_reading.h"
@@ -36,11 +36,13 @@ std::string work(const std::string& key, const std::function<CachedKernel()>& fi
 }  // namespace
 
 CachedKernel finish_in_child_process(const std::string& key, const std::string& kernel,
-                                     const std::function<CachedKernel()>& finish, const image::Cancellation& cancellation) {
+                                     const std::function<CachedKernel()>& finish,
+                                     const image::Cancellation& cancellation) {
     std::string answer;
     try {
-        answer = image::read_in_child_process("kernel '" + kernel + "' cannot be compiled", [&] { return work(key, finish); },
-                                              image::ReadingLimits::none(), cancellation);
+        answer = image::read_in_child_process(
+            "kernel '" + kernel + "' cannot be compiled", [&] { return work(key, finish); },
+            image::ReadingLimits::none(), cancellation);
     } catch (const image::NoChildProcess&) {
         throw;
     } catch (const image::ImageError& error) {

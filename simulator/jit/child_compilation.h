@@ -1,5 +1,6 @@
-// The long part of compiling a large kernel, in a copy of the process: LLVM cannot be stopped in the middle of a pass, a
-// process can be ended at any moment, and its death over what LLVM cannot digest is an error like others.
+// The long part of compiling a large kernel, in a copy of the process: LLVM cannot be stopped in the middle
+// of a pass, a process can be ended at any moment, and its death over what LLVM cannot digest is an error
+// like others.
 #pragma once
 
 #include <functional>
@@ -10,8 +11,8 @@
 
 namespace cudasim::jit {
 
-/// The result of `finish`, which runs in a child process. Must not be called with the compiler's lock held, which fork()
-/// takes. @param key of the object cache
+/// The result of `finish`, which runs in a child process. Must not be called with the compiler's lock held,
+/// which fork() takes. @param key of the object cache
 /// @throws what `finish` throws of CompileError and ResourceError; CompileError when the child dies;
 /// image::NoChildProcess; image::Cancelled within 0.1 s of the request
 [[nodiscard]] CachedKernel finish_in_child_process(const std::string& key, const std::string& kernel,

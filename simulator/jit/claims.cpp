@@ -1,14 +1,13 @@
 // See claims.h.
 #include "simulator/jit/claims.h"
 
-#include "simulator/jit/captured_variables.h"
-
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
 #include "simulator/image/declared_checks.h"
+#include "simulator/jit/captured_variables.h"
 
 namespace cudasim::jit {
 namespace {

@@ -24,19 +24,21 @@ std::vector<CallInst*> captures_of(Function& function) {
 
 /// May be computed somewhere else, and once more.
 bool is_pure(const Instruction& value) {
-    return !isa<PHINode, AllocaInst, CallBase>(value) && !value.mayReadOrWriteMemory() && isSafeToSpeculativelyExecute(&value);
+    return !isa<PHINode, AllocaInst, CallBase>(value) && !value.mayReadOrWriteMemory() &&
+           isSafeToSpeculativelyExecute(&value);
 }
 
 // ------------------------------------------------------------------------------------------------ coroutines
 
-/// The barriers of a coroutine that a value lives across on the way to one of its uses. Those behind the thread loop's
-/// head are met again on no way: the walk ends where the value is computed.
+/// The barriers of a coroutine that a value lives across on the way to one of its uses. Those behind the
+/// thread loop's head are met again on no way: the walk ends where the value is computed.
 class Crossings {
   public:
     Crossings(Function& function, const ThreadLoop& loop) : loop_(loop) {
         for (Instruction& instruction : instructions(function)) {
             const auto hook = hook_called_by(instruction);
-            if (hook == Hook::barrier || hook == Hook::warp) barriers_[instruction.getParent()].push_back(&instruction);
+            if (hook == Hook::barrier || hook == Hook::warp)
+                barriers_[instruction.getParent()].push_back(&instruction);
         }
         SmallVector<BasicBlock*, 32> open{loop.head->getSingleSuccessor()};
         while (!open.empty()) {
@@ -115,8 +117,8 @@ class Crossings {
     std::map<const Instruction*, std::optional<Barriers>> saved_;
 };
 
-/// Computes a value once more in front of a capture, from what is at hand there; nullptr where that is too long or
-/// impossible.
+/// Computes a value once more in front of a capture, from what is at hand there; nullptr where that is too
+/// long or impossible.
 Value* again(Instruction& value, CallInst& capture, Crossings& crossings, unsigned depth) {
     constexpr unsigned longest = 8;
     if (crossings.is_at_hand(value, capture)) return &value;

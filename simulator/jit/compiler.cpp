@@ -6,8 +6,8 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "simulator/image/contraction.h"
-#include "simulator/jit/captured_variables.h"
 #include "simulator/image/isolated_reading.h"
+#include "simulator/jit/captured_variables.h"
 #include "simulator/jit/child_compilation.h"
 #include "simulator/jit/claims.h"
 #include "simulator/jit/coroutine.h"
@@ -110,8 +110,8 @@ std::shared_ptr<const CompiledKernel> cached(ObjectCache& cache, const std::stri
     }
 }
 
-/// A kernel that never waits is optimised together with the loop over its threads. One that waits is optimised
-/// first: then few values live across its barriers, and it can become a coroutine.
+/// A kernel that never waits is optimised together with the loop over its threads. One that waits is
+/// optimised first: then few values live across its barriers, and it can become a coroutine.
 void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort effort) {
     if (!calls_barrier(*compilation.module)) {
         build_entry(compilation);
@@ -162,7 +162,8 @@ CachedKernel finish_large(Compilation& compilation, const std::string& key, std:
 }
 
 std::shared_ptr<const CompiledKernel> compile(const image::KernelImage& image, std::string_view kernel,
-                                              const CompileOptions& options, const image::Cancellation& cancellation) {
+                                              const CompileOptions& options,
+                                              const image::Cancellation& cancellation) {
     auto lock = lock_compiler(cancellation);
     ObjectCache& cache = ObjectCache::instance();
     const std::string key = cache.is_on() ? cache_key(image, kernel, options) : std::string();
@@ -181,10 +182,14 @@ std::shared_ptr<const CompiledKernel> compile(const image::KernelImage& image, s
 }  // namespace
 
 std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image, std::string_view kernel,
-                                                     const CompileOptions& options, const image::HostPoll& poll) {
+                                                     const CompileOptions& options,
+                                                     const image::HostPoll& poll) {
     std::shared_ptr<const CompiledKernel> result;
     image::on_large_stack(
-        [&](const image::Cancellation& cancellation) { result = compile(image, kernel, options, cancellation); }, poll);
+        [&](const image::Cancellation& cancellation) {
+            result = compile(image, kernel, options, cancellation);
+        },
+        poll);
     return result;
 }
 

@@ -4,8 +4,8 @@
 //   parameter, special registers, address spaces, globals, parameters, libdevice) → inline + SROA → late
 //   instrumentation (memory checks, C0) → optimise → site numbering → object code → object cache → ORC
 //
-// All of it happens on a thread with a large stack (simulator/image/large_stack.h), and what comes after instrumentation
-// in a child process where the kernel is large (child_compilation.h).
+// All of it happens on a thread with a large stack (simulator/image/large_stack.h), and what comes after
+// instrumentation in a child process where the kernel is large (child_compilation.h).
 //
 // Nothing here runs a kernel; simulator/execution does.
 #pragma once
@@ -75,12 +75,12 @@ struct ExceptionText {
 };
 
 struct CompileOptions {
-    bool memory_checks = true;   ///< shadow lookups on accesses that are not index-checked already
+    bool memory_checks = true;     ///< shadow lookups on accesses that are not index-checked already
     bool fma_contraction = false;  ///< fuse where the IR carries `contract` (V5)
-    unsigned optimisation = 2;   ///< 0 or 2
-    bool wrap_checks = false;    ///< negative indices of arrays are told to the engine (checks.def)
-    bool coroutines = true;      ///< kernels whose waits all lie in the kernel itself become coroutines (E1)
-    bool lane_coroutines = true; ///< those with warp operations, too
+    unsigned optimisation = 2;     ///< 0 or 2
+    bool wrap_checks = false;      ///< negative indices of arrays are told to the engine (checks.def)
+    bool coroutines = true;       ///< kernels whose waits all lie in the kernel itself become coroutines (E1)
+    bool lane_coroutines = true;  ///< those with warp operations, too
     bool operator==(const CompileOptions&) const = default;
 };
 
@@ -115,7 +115,7 @@ struct CapturedPart {
 /// A variable of the source and where its value is found, at one or several places of the code.
 struct CapturedVariable {
     std::string name;
-    std::uint32_t type = 0;           ///< index into Captures::types
+    std::uint32_t type = 0;  ///< index into Captures::types
     std::uint32_t bytes = 0;
     std::uint32_t frame = 0;          ///< of which function: index into the call chain of the place
     std::uint32_t argument = 0;       ///< the how manieth argument of its function, from 1; 0: none
@@ -142,12 +142,13 @@ struct Captures {
 struct KernelFacts {
     std::string name;
     findings::SourceLocation head;  ///< where the kernel is defined; line 0 without debug info
-    bool waits = false;        ///< contains a barrier
+    bool waits = false;             ///< contains a barrier
     bool cooperative = false;  ///< asks for the group of the grid: all its blocks have to be resident at once
     bool prints = false;       ///< calls vprintf
-    bool reads_clock = false;  ///< contains clock, clock64 or globaltimer: its future depends on more than its state
-    bool uses_shadow = false;  ///< looks accesses up in shadow memory; cannot run where there is none
-    bool recursive = false;  ///< needs the large stack class and the stack limit
+    bool reads_clock =
+        false;  ///< contains clock, clock64 or globaltimer: its future depends on more than its state
+    bool uses_shadow = false;       ///< looks accesses up in shadow memory; cannot run where there is none
+    bool recursive = false;         ///< needs the large stack class and the stack limit
     std::uint64_t frame_bytes = 0;  ///< bound on the stack of one activation of every function
     std::vector<ResumePoint> resume_points;   ///< not empty: this is a coroutine kernel (abi.h)
     std::uint64_t coroutine_frame_bytes = 0;  ///< of each thread; multiple of 16
@@ -174,14 +175,16 @@ class CompiledKernel : public KernelFacts {
 };
 
 /// Takes it from the object cache where that is on and has it (object_cache.h).
-/// @param poll what the calling thread does meanwhile; when it returns true, compiling is given up within 0.1 s
+/// @param poll what the calling thread does meanwhile; when it returns true, compiling is given up within 0.1
+/// s
 /// @throws CompileError (the user's fault), ResourceError, image::Cancelled
 [[nodiscard]] std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image,
                                                                    std::string_view kernel,
                                                                    const CompileOptions& options,
                                                                    const image::HostPoll& poll = {});
 
-/// The module as text after instrumentation and lowering, before optimisation (`cudasim ir --stage instrumented`).
+/// The module as text after instrumentation and lowering, before optimisation (`cudasim ir --stage
+/// instrumented`).
 [[nodiscard]] std::string instrumented_ir(const image::KernelImage& image, std::string_view kernel,
                                           const CompileOptions& options);
 

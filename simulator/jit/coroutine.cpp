@@ -1,6 +1,7 @@
-// See coroutine.h. Local arrays move to the thread's frame. Which values a thread needs after a barrier is plain liveness on SSA; each such value has a slot
-// of its own in the thread's frame. A value is saved where that happens least often: where it is computed, or at
-// the barriers it lives across. What is the same for all threads was hoisted out of the loop before and is not saved.
+// See coroutine.h. Local arrays move to the thread's frame. Which values a thread needs after a barrier is
+// plain liveness on SSA; each such value has a slot of its own in the thread's frame. A value is saved where
+// that happens least often: where it is computed, or at the barriers it lives across. What is the same for
+// all threads was hoisted out of the loop before and is not saved.
 #include "simulator/jit/coroutine.h"
 
 #include <llvm/Analysis/LoopInfo.h>
@@ -66,8 +67,8 @@ std::vector<AllocaInst*> local_arrays(Function& function) {
     return arrays;
 }
 
-/// Can it live in a frame? Not one whose address goes where nobody can follow it: that one's place on the stack is
-/// marked in shadow memory (local_variables.h).
+/// Can it live in a frame? Not one whose address goes where nobody can follow it: that one's place on the
+/// stack is marked in shadow memory (local_variables.h).
 bool fits_in_frame(const AllocaInst& array) {
     return array.isStaticAlloca() && array.getAllocationSize(array.getDataLayout()) &&
            array.getAlign().value() <= frame_alignment;
@@ -76,7 +77,10 @@ bool fits_in_frame(const AllocaInst& array) {
 class Splitter {
   public:
     Splitter(Compilation& compilation, const ThreadLoop& loop)
-        : compilation_(compilation), entry_(*compilation.kernel), loop_(loop), builder_(*compilation.context) {}
+        : compilation_(compilation),
+          entry_(*compilation.kernel),
+          loop_(loop),
+          builder_(*compilation.context) {}
 
     void run() {
         estimate_frequencies();
@@ -103,7 +107,8 @@ class Splitter {
         LoopInfo loops(dominators);
         for (BasicBlock& block : entry_) {
             std::uint64_t frequency = 1;
-            for (unsigned depth = std::min(loops.getLoopDepth(&block), 6U); depth > 0; --depth) frequency *= 10;
+            for (unsigned depth = std::min(loops.getLoopDepth(&block), 6U); depth > 0; --depth)
+                frequency *= 10;
             frequency_[&block] = frequency;
         }
     }
@@ -134,8 +139,10 @@ class Splitter {
         ResumePoint point;
         point.site = static_cast<std::uint32_t>(constant(call, call.arg_size() - 1));
         point.in_warp = hook_called_by(call) == Hook::warp;
-        if (point.in_warp) point.warp_kind = static_cast<WarpKind>(constant(call, 1));
-        else point.kind = static_cast<BarrierKind>(constant(call, 1));
+        if (point.in_warp)
+            point.warp_kind = static_cast<WarpKind>(constant(call, 1));
+        else
+            point.kind = static_cast<BarrierKind>(constant(call, 1));
         return point;
     }
 
@@ -178,7 +185,8 @@ class Splitter {
             if (!body_.contains(&block)) continue;
             for (Instruction& value : block) {
                 if (value.getType()->isVoidTy() || !value.isUsedOutsideOfBlock(&block)) continue;
-                if (auto barriers = lives_across(value); !barriers.empty()) saved_.push_back({&value, std::move(barriers)});
+                if (auto barriers = lives_across(value); !barriers.empty())
+                    saved_.push_back({&value, std::move(barriers)});
             }
         }
     }
@@ -225,9 +233,12 @@ class Splitter {
         return frame_bytes_ <= largest_frame;
     }
 
-    Value* slot(const Saved& saved) { return builder_.CreateConstGEP1_64(builder_.getInt8Ty(), frame_, saved.offset); }
+    Value* slot(const Saved& saved) {
+        return builder_.CreateConstGEP1_64(builder_.getInt8Ty(), frame_, saved.offset);
+    }
     Align slot_alignment(const Saved& saved) const {
-        return std::min(entry_.getDataLayout().getABITypeAlign(saved.value->getType()), Align(frame_alignment));
+        return std::min(entry_.getDataLayout().getABITypeAlign(saved.value->getType()),
+                        Align(frame_alignment));
     }
 
     // ------------------------------------------------------------------------------------------ control flow
@@ -317,8 +328,9 @@ class Splitter {
             auto* stranger = BasicBlock::Create(*compilation_.context, "stranger", &entry_);
             builder_.CreateCondBr(builder_.CreateICmpNE(own, builder_.getInt32(0)), onward, stranger);
             builder_.SetInsertPoint(stranger);
-            CallInst* fault = call_hook(builder_, Hook::fault,
-                                        {builder_.getInt32(static_cast<std::uint32_t>(findings::FindingKind::missing_lane))});
+            CallInst* fault = call_hook(
+                builder_, Hook::fault,
+                {builder_.getInt32(static_cast<std::uint32_t>(findings::FindingKind::missing_lane))});
             fault->setArgOperand(fault->arg_size() - 1, builder_.getInt32(barrier.point.site));
             builder_.CreateUnreachable();
         }
@@ -398,7 +410,8 @@ bool can_be_coroutine(const Compilation& compilation) {
             const auto hook = hook_called_by(instruction);
             if (hook == Hook::local_begin) return false;
             if (hook == Hook::warp && !can_be_left(cast<CallInst>(instruction), compilation)) return false;
-            if ((hook == Hook::barrier || hook == Hook::warp) && &function != compilation.kernel) return false;
+            if ((hook == Hook::barrier || hook == Hook::warp) && &function != compilation.kernel)
+                return false;
             const auto* array = dyn_cast<AllocaInst>(&instruction);
             if (array && &function == compilation.kernel && !fits_in_frame(*array)) return false;
         }

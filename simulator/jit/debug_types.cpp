@@ -14,19 +14,28 @@ constexpr unsigned deepest = 12;
 
 const char* kind_of(const DIBasicType& type) {
     switch (type.getEncoding()) {
-        case dwarf::DW_ATE_boolean: return "bool";
+        case dwarf::DW_ATE_boolean:
+            return "bool";
         case dwarf::DW_ATE_signed:
-        case dwarf::DW_ATE_signed_char: return "signed";
-        case dwarf::DW_ATE_unsigned: return "unsigned";
-        case dwarf::DW_ATE_float: return "float";
-        case dwarf::DW_ATE_complex_float: return "complex";
+        case dwarf::DW_ATE_signed_char:
+            return "signed";
+        case dwarf::DW_ATE_unsigned:
+            return "unsigned";
+        case dwarf::DW_ATE_float:
+            return "float";
+        case dwarf::DW_ATE_complex_float:
+            return "complex";
         case dwarf::DW_ATE_UTF:
-        case dwarf::DW_ATE_unsigned_char: return "character";
-        default: return "unknown";
+        case dwarf::DW_ATE_unsigned_char:
+            return "character";
+        default:
+            return "unknown";
     }
 }
 
-std::int64_t bytes_of(const DIType& type) { return static_cast<std::int64_t>(type.getSizeInBits() / 8); }
+std::int64_t bytes_of(const DIType& type) {
+    return static_cast<std::int64_t>(type.getSizeInBits() / 8);
+}
 
 json::Object describe(const DIType* type, unsigned depth);
 
@@ -41,21 +50,28 @@ json::Object describe_composite(const DICompositeType& type, unsigned depth) {
     for (const DINode* node : type.getElements()) {
         const auto* member = dyn_cast_or_null<DIDerivedType>(node);
         if (!member || member->getTag() != dwarf::DW_TAG_member) continue;
-        members.push_back(json::Array{member->getName(), static_cast<std::int64_t>(member->getOffsetInBits() / 8),
+        members.push_back(json::Array{member->getName(),
+                                      static_cast<std::int64_t>(member->getOffsetInBits() / 8),
                                       describe(member->getBaseType(), depth + 1)});
     }
-    return json::Object{{"kind", "struct"}, {"name", type.getName()}, {"bytes", bytes_of(type)}, {"members", std::move(members)}};
+    return json::Object{{"kind", "struct"},
+                        {"name", type.getName()},
+                        {"bytes", bytes_of(type)},
+                        {"members", std::move(members)}};
 }
 
 json::Object describe(const DIType* type, unsigned depth) {
-    if (!type || depth > deepest) return json::Object{{"kind", "unknown"}, {"name", type ? type->getName() : ""}};
+    if (!type || depth > deepest)
+        return json::Object{{"kind", "unknown"}, {"name", type ? type->getName() : ""}};
     if (const auto* basic = dyn_cast<DIBasicType>(type))
-        return json::Object{{"kind", kind_of(*basic)}, {"name", basic->getName()}, {"bytes", bytes_of(*basic)}};
+        return json::Object{
+            {"kind", kind_of(*basic)}, {"name", basic->getName()}, {"bytes", bytes_of(*basic)}};
     if (const auto* composite = dyn_cast<DICompositeType>(type)) return describe_composite(*composite, depth);
     const auto* derived = dyn_cast<DIDerivedType>(type);
     if (!derived) return json::Object{{"kind", "unknown"}, {"name", type->getName()}};
     json::Object base = describe(derived->getBaseType(), depth + 1);
-    if (derived->getTag() == dwarf::DW_TAG_pointer_type) return json::Object{{"kind", "pointer"}, {"to", std::move(base)}};
+    if (derived->getTag() == dwarf::DW_TAG_pointer_type)
+        return json::Object{{"kind", "pointer"}, {"to", std::move(base)}};
     return json::Object{{"kind", "alias"}, {"name", derived->getName()}, {"of", std::move(base)}};
 }
 

@@ -1,8 +1,10 @@
 // Types of variables as debug info describes them, in JSON, for whoever shows values.
 //
-//   {"name": "int64", "kind": "signed", "bytes": 8}           kinds: signed, unsigned, float, complex, bool, character
+//   {"name": "int64", "kind": "signed", "bytes": 8}           kinds: signed, unsigned, float, complex, bool,
+//   character
 //   {"name": ..., "kind": "struct", "bytes": n, "members": [[name, offset, type], ...]}
-//   {"kind": "pointer", "to": type}, {"kind": "sequence", "length": n, "of": type}, {"kind": "alias", "name": ..., "of": type}
+//   {"kind": "pointer", "to": type}, {"kind": "sequence", "length": n, "of": type}, {"kind": "alias", "name":
+//   ..., "of": type}
 //   {"kind": "unknown", "name": ...}
 #pragma once
 
@@ -16,7 +18,8 @@ namespace cudasim::jit {
 
 [[nodiscard]] std::string type_description(const llvm::DIType* type);
 
-/// Memory that a variable refers to: an array (a struct of data, shape and strides), or one element behind a pointer.
+/// Memory that a variable refers to: an array (a struct of data, shape and strides), or one element behind a
+/// pointer.
 struct ReferredMemory {
     std::uint32_t dimensions = 0;
     std::uint64_t element_bytes = 0;

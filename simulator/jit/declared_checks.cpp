@@ -1,10 +1,11 @@
-// Expands the checks that front ends declare (simulator/image/checks.def): one Expansion for each row of that table,
-// and no compilation without it.
+// Expands the checks that front ends declare (simulator/image/checks.def): one Expansion for each row of that
+// table, and no compilation without it.
+#include "simulator/image/declared_checks.h"
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include "simulator/image/declared_checks.h"
 #include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/source_places.h"
@@ -27,7 +28,8 @@ struct Expansion;
 /// The failing side of an index check: what the source said, before wrapping.
 void emit_index_fault(IRBuilder<>& builder, const CallInst& check, bool is_unsigned) {
     call_hook(builder, Hook::index_fault,
-              {check.getArgOperand(0), check.getArgOperand(1), check.getArgOperand(2), builder.getInt32(is_unsigned)});
+              {check.getArgOperand(0), check.getArgOperand(1), check.getArgOperand(2),
+               builder.getInt32(is_unsigned)});
     builder.CreateUnreachable();
 }
 

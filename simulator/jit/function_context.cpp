@@ -34,10 +34,12 @@ Value* FunctionContext::block() {
         block_ = field(function_.getArg(0), offsetof(ThreadContext, block),
                        PointerType::get(function_.getContext(), 0), true);
         block_->setName("block");
-        // So that loads of its fields may be made where the source has none: out of loops, in front of branches.
+        // So that loads of its fields may be made where the source has none: out of loops, in front of
+        // branches.
         LLVMContext& context = function_.getContext();
         const auto number = [&](std::uint64_t value) {
-            return MDNode::get(context, ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(context), value)));
+            return MDNode::get(context,
+                               ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(context), value)));
         };
         cast<LoadInst>(block_)->setMetadata(LLVMContext::MD_dereferenceable, number(sizeof(BlockContext)));
         cast<LoadInst>(block_)->setMetadata(LLVMContext::MD_align, number(alignof(BlockContext)));

@@ -46,8 +46,8 @@ Function* declare(Module& module, Hook hook) {
     function->setDoesNotThrow();
     if (!row.returns) function->setDoesNotReturn();
     if (hook != Hook::barrier) function->addFnAttr(Attribute::Cold);
-    // A copy of a wait behind a thread-dependent branch would make threads of one barrier wait at different calls,
-    // which the scheduler has to tell from divergence, and would save values at every copy.
+    // A copy of a wait behind a thread-dependent branch would make threads of one barrier wait at different
+    // calls, which the scheduler has to tell from divergence, and would save values at every copy.
     if (hook == Hook::barrier || hook == Hook::warp) function->setConvergent();
     if (only_reads(hook)) {
         function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::argMemOnly() |

@@ -1,5 +1,6 @@
-// Lowers calls of libdevice/functions.def and intrinsics.def, the scopes of atomics and fences, and refuses whatever is then unknown:
-// LLVM would abort the process over a left-over llvm.nvvm.* and link a stray name to anything.
+// Lowers calls of libdevice/functions.def and intrinsics.def, the scopes of atomics and fences, and refuses
+// whatever is then unknown: LLVM would abort the process over a left-over llvm.nvvm.* and link a stray name
+// to anything.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -114,7 +115,8 @@ Value* store_both(Site& at, StringRef first, StringRef second) {
     return nullptr;
 }
 Value* sine_and_cosine(Site& at) {
-    return at.type()->isFloatTy() ? store_both(at, "__nv_sinf", "__nv_cosf") : store_both(at, "__nv_sin", "__nv_cos");
+    return at.type()->isFloatTy() ? store_both(at, "__nv_sinf", "__nv_cosf")
+                                  : store_both(at, "__nv_sin", "__nv_cos");
 }
 Value* sine_and_cosine_of_pi_times(Site& at) {
     return at.type()->isFloatTy() ? store_both(at, "__nv_sinpif", "__nv_cospif")
@@ -257,10 +259,10 @@ Value* barrier_group(Site& at) {
 /// The hook's 64-bit result.
 Value* warp_call(Site& at, WarpKind kind, Value* mask, Value* value, Value* operand) {
     IRBuilder<>& b = at.builder;
-    auto* call = call_hook(b, Hook::warp,
-                           {b.getInt32(static_cast<std::uint32_t>(kind)), mask,
-                            value ? b.CreateZExt(value, b.getInt64Ty()) : b.getInt64(0),
-                            operand ? operand : b.getInt32(0)});
+    auto* call = call_hook(
+        b, Hook::warp,
+        {b.getInt32(static_cast<std::uint32_t>(kind)), mask,
+         value ? b.CreateZExt(value, b.getInt64Ty()) : b.getInt64(0), operand ? operand : b.getInt32(0)});
     call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {}));
     return call;
 }
@@ -341,7 +343,8 @@ Value* is_local(Site& at) {
     Value* address = at.builder.CreatePtrToInt(at.argument(0), at.builder.getInt64Ty());
     return at.builder.CreateIsNotNull(call_hook(at.builder, Hook::is_local, {address}));
 }
-/// The windows of shared and local memory are small, and what lies elsewhere is global (PTX ISA, "Generic Addressing").
+/// The windows of shared and local memory are small, and what lies elsewhere is global (PTX ISA, "Generic
+/// Addressing").
 Value* is_global(Site& at) {
     return at.builder.CreateNot(at.builder.CreateOr(is_shared(at), is_local(at)));
 }

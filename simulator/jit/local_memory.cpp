@@ -29,7 +29,8 @@ class LocalMemory {
         if (!fresh) return known->second;
         std::uint64_t own = 0, deepest = 0;
         for (const Instruction& instruction : instructions(function)) {
-            if (const auto* local = dyn_cast<AllocaInst>(&instruction)) own = SaturatingAdd(own, look_at(*local));
+            if (const auto* local = dyn_cast<AllocaInst>(&instruction))
+                own = SaturatingAdd(own, look_at(*local));
             const auto* call = dyn_cast<CallBase>(&instruction);
             if (!call) continue;
             if (const Function* callee = call->getCalledFunction()) {
@@ -78,8 +79,9 @@ void check_local_memory(const Compilation& compilation) {
     if (place.empty()) place.push_back(place_of(largest.getFunction()->getSubprogram()));
     std::ostringstream message;
     message << "Entry function '" << (head.function.empty() ? compilation.description->name : head.function)
-            << "' uses too much local data (0x" << std::hex << bytes << " bytes, 0x" << local_memory_per_thread
-            << " max): " << std::dec << "a GPU gives each thread 512 KiB of local memory; the largest variable";
+            << "' uses too much local data (0x" << std::hex << bytes << " bytes, 0x"
+            << local_memory_per_thread << " max): " << std::dec
+            << "a GPU gives each thread 512 KiB of local memory; the largest variable";
     if (const std::string name = name_in_source(largest); !name.empty()) message << ", '" << name << "',";
     message << " takes " << memory.largest_bytes() << " bytes";
     throw ResourceError(message.str(), std::move(place));

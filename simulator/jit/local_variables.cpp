@@ -112,7 +112,8 @@ void LocalVariables::protect(AllocaInst& local) {
     area->setAlignment(alignment);
     area->takeName(&local);
     area->setDebugLoc(local.getDebugLoc());
-    area->setMetadata(protected_bytes, MDNode::get(local.getContext(), ConstantAsMetadata::get(builder.getInt64(bytes))));
+    area->setMetadata(protected_bytes,
+                      MDNode::get(local.getContext(), ConstantAsMetadata::get(builder.getInt64(bytes))));
     Value* variable = builder.CreateConstGEP1_64(builder.getInt8Ty(), area, before);
     local.replaceAllUsesWith(variable);
     Value* address = builder.CreatePtrToInt(variable, builder.getInt64Ty());

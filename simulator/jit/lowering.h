@@ -32,7 +32,8 @@ void refuse_unknown_functions(const Compilation& compilation);
 
 /// The loop over the threads of a block, in the entry function.
 struct ThreadLoop {
-    llvm::BasicBlock* head;  ///< tid and thread are known; ends in an unconditional branch to the kernel's body
+    llvm::BasicBlock*
+        head;  ///< tid and thread are known; ends in an unconditional branch to the kernel's body
     llvm::BasicBlock* next;  ///< where the body ends; goes on to the next thread
     llvm::Value* thread;     ///< linear index
 };

@@ -157,9 +157,12 @@ class MemoryChecks {
     /// The kernel's parameters that are passed by value lie in the launch's buffer, which is host memory.
     bool lies_in_parameter(const Value& object, std::uint64_t offset, std::uint64_t bytes) const {
         const auto* argument = dyn_cast<Argument>(&object);
-        if (!argument || argument->getParent() != compilation_.kernel || argument->getArgNo() < body_parameters) return false;
+        if (!argument || argument->getParent() != compilation_.kernel ||
+            argument->getArgNo() < body_parameters)
+            return false;
         const unsigned index = argument->getArgNo() - body_parameters;
-        return compilation_.by_value[index] && offset + bytes <= compilation_.description->parameters[index].size;
+        return compilation_.by_value[index] &&
+               offset + bytes <= compilation_.description->parameters[index].size;
     }
 
     static std::optional<std::uint64_t> constant_bytes(const Value& bytes) {
@@ -269,7 +272,8 @@ void insert_memory_checks(Compilation& compilation) {
         const bool constants = any_of(compilation.layout.globals->variables,
                                       [](const jit::GlobalVariable& variable) { return variable.constant; });
         for (Function& function : *compilation.module) {
-            if (!function.isDeclaration()) compilation.uses_shadow |= MemoryChecks(compilation, function, constants).run();
+            if (!function.isDeclaration())
+                compilation.uses_shadow |= MemoryChecks(compilation, function, constants).run();
         }
     }
     drop_keepers(*compilation.module);

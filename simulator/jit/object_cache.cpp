@@ -34,15 +34,17 @@ std::string entry_name(const std::string& key) {
 
 }  // namespace
 
-std::string cache_key(const image::KernelImage& image, std::string_view kernel, const CompileOptions& options) {
+std::string cache_key(const image::KernelImage& image, std::string_view kernel,
+                      const CompileOptions& options) {
     // An option that is added must be named here, else this does not compile: it is part of the key.
-    const auto& [memory_checks, fma_contraction, optimisation, wrap_checks, coroutines, lane_coroutines] = options;
+    const auto& [memory_checks, fma_contraction, optimisation, wrap_checks, coroutines, lane_coroutines] =
+        options;
     return "build " + build_ids() + "\nllvm " LLVM_VERSION_STRING "\nprocessor " + host_processor() +
            "\noptions memory_checks=" + std::to_string(memory_checks) +
-           " fma_contraction=" + std::to_string(fma_contraction) + " optimisation=" + std::to_string(optimisation) +
-           " wrap_checks=" + std::to_string(wrap_checks) +
-           " coroutines=" + std::to_string(coroutines) + std::to_string(lane_coroutines) +
-           "\nbitcode " + hash_of(image.bitcode()) + "\nkernel " + std::string(kernel) + "\n";
+           " fma_contraction=" + std::to_string(fma_contraction) +
+           " optimisation=" + std::to_string(optimisation) + " wrap_checks=" + std::to_string(wrap_checks) +
+           " coroutines=" + std::to_string(coroutines) + std::to_string(lane_coroutines) + "\nbitcode " +
+           hash_of(image.bitcode()) + "\nkernel " + std::string(kernel) + "\n";
 }
 
 ObjectCache& ObjectCache::instance() {
@@ -53,7 +55,8 @@ ObjectCache& ObjectCache::instance() {
 std::optional<FolderProblem> ObjectCache::use(const std::string& folder, std::uint64_t limit_bytes) {
     folder_.reset();
     if (build_ids().empty())
-        return FolderProblem{false, "this build of cudasim carries no build id (link it with -Wl,--build-id)"};
+        return FolderProblem{false,
+                             "this build of cudasim carries no build id (link it with -Wl,--build-id)"};
     CacheFolder candidate(folder, limit_bytes);
     candidate.make();
     auto problem = candidate.problem();
@@ -73,7 +76,8 @@ std::optional<CachedKernel> ObjectCache::find(const std::string& key) {
     return found;
 }
 
-void ObjectCache::store(const std::string& key, const KernelFacts& facts, const llvm::SmallVector<char, 0>& object) {
+void ObjectCache::store(const std::string& key, const KernelFacts& facts,
+                        const llvm::SmallVector<char, 0>& object) {
     if (!folder_) return;
     folder_->write(entry_name(key), write_entry(key, facts, {object.data(), object.size()}));
 }

@@ -85,12 +85,12 @@ void members(Stream& stream, Captures& captures) {
 
 template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
-    auto& [name, head, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
-           parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
-           captures, globals] = facts;
-    stream(name, head, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes, resume_points, coroutine_frame_bytes,
-           parameter_bytes, static_shared_bytes, dynamic_shared_offset, shared_variables, sites, exceptions,
-           captures, globals);
+    auto& [name, head, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes,
+           resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes, dynamic_shared_offset,
+           shared_variables, sites, exceptions, captures, globals] = facts;
+    stream(name, head, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes,
+           resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes, dynamic_shared_offset,
+           shared_variables, sites, exceptions, captures, globals);
 }
 
 class Save {
@@ -118,9 +118,12 @@ class Save {
     }
     template <class Value>
     void save(Value& value) {
-        if constexpr (std::unsigned_integral<Value>) writer_.number(value, sizeof value);
-        else if constexpr (std::is_enum_v<Value>) writer_.number(static_cast<std::uint64_t>(value), sizeof value);
-        else members(*this, value);
+        if constexpr (std::unsigned_integral<Value>)
+            writer_.number(value, sizeof value);
+        else if constexpr (std::is_enum_v<Value>)
+            writer_.number(static_cast<std::uint64_t>(value), sizeof value);
+        else
+            members(*this, value);
     }
 
     image::ByteWriter& writer_;
@@ -153,7 +156,8 @@ class Load {
     void load(Value& value) {
         if constexpr (std::unsigned_integral<Value> || std::is_enum_v<Value>)
             value = static_cast<Value>(reader_.number(sizeof value));
-        else members(*this, value);
+        else
+            members(*this, value);
     }
 
     image::ByteReader& reader_;
@@ -166,7 +170,8 @@ std::array<std::uint8_t, checksum_bytes> checksum_of(std::span<const std::byte> 
 
 }  // namespace
 
-std::vector<std::byte> write_entry(const std::string& key, const KernelFacts& facts, std::string_view object) {
+std::vector<std::byte> write_entry(const std::string& key, const KernelFacts& facts,
+                                   std::string_view object) {
     image::ByteWriter payload;
     payload.text(key);
     KernelFacts copy = facts;

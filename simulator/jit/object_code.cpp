@@ -63,9 +63,9 @@ std::unique_ptr<TargetMachine> make_machine(bool fma_contraction) {
     TargetOptions options;
     options.EmitStackSizeSection = true;
     options.AllowFPOpFusion = fma_contraction ? FPOpFusion::Standard : FPOpFusion::Strict;
-    return std::unique_ptr<TargetMachine>(target->createTargetMachine(triple, sys::getHostCPUName(),
-                                                                      host_features(), options, Reloc::PIC_,
-                                                                      CodeModel::Small, CodeGenOptLevel::Default, true));
+    return std::unique_ptr<TargetMachine>(
+        target->createTargetMachine(triple, sys::getHostCPUName(), host_features(), options, Reloc::PIC_,
+                                    CodeModel::Small, CodeGenOptLevel::Default, true));
 }
 
 struct Text {
@@ -239,8 +239,8 @@ SmallVector<char, 0> generate(Compilation& compilation, TargetMachine& machine, 
     return object;
 }
 
-/// `.stack_sizes` holds, for each function, its address (8 bytes) and its frame size (ULEB128); 64 more for the
-/// return address and what hooks push.
+/// `.stack_sizes` holds, for each function, its address (8 bytes) and its frame size (ULEB128); 64 more for
+/// the return address and what hooks push.
 std::uint64_t total_frame_bytes(const SmallVector<char, 0>& object) {
     constexpr std::uint64_t call_overhead = 64;
     const MemoryBufferRef buffer(StringRef(object.data(), object.size()), "kernel");

@@ -29,7 +29,8 @@ namespace cudasim::jit {
 [[nodiscard]] const std::string& host_processor();
 
 /// A relocatable object file; the entry is `cudasim_entry`. @throws CompileError
-[[nodiscard]] llvm::SmallVector<char, 0> generate(Compilation& compilation, llvm::TargetMachine& machine, Effort effort);
+[[nodiscard]] llvm::SmallVector<char, 0> generate(Compilation& compilation, llvm::TargetMachine& machine,
+                                                  Effort effort);
 
 /// Bound on the stack that one activation of every function in it needs.
 [[nodiscard]] std::uint64_t total_frame_bytes(const llvm::SmallVector<char, 0>& object);

@@ -75,8 +75,8 @@ Effort affordable_effort(const Compilation& compilation) {
     return size > most ? Effort::proportional : Effort::full;
 }
 
-/// Not InstCombine, which compares every condition with all those that dominate it, nor EarlyCSE, which looks at every use
-/// of a condition for every branch on it.
+/// Not InstCombine, which compares every condition with all those that dominate it, nor EarlyCSE, which looks
+/// at every use of a condition for every branch on it.
 static void optimise_in_proportion(Compilation& compilation, TargetMachine& machine) {
     Analyses analyses(compilation, machine, {});
     FunctionPassManager passes;

@@ -14,17 +14,17 @@ void inline_functions(Compilation& compilation);
 /// Before late instrumentation: local variables into registers, nothing that could remove an access.
 void promote_locals(Compilation& compilation, llvm::TargetMachine& machine);
 
-/// The time of LLVM's full pipeline and of its register allocation grows with the square of a function's size: minutes
-/// for what is written out over thousands of lines. Such a kernel gets what takes time in proportion to its size:
-/// quick passes, and code generation without optimisation.
+/// The time of LLVM's full pipeline and of its register allocation grows with the square of a function's
+/// size: minutes for what is written out over thousands of lines. Such a kernel gets what takes time in
+/// proportion to its size: quick passes, and code generation without optimisation.
 enum class Effort { full, proportional };
 [[nodiscard]] Effort affordable_effort(const Compilation& compilation);
 
 /// After it: the whole pipeline, or as much of it as the effort allows.
 void optimise(Compilation& compilation, llvm::TargetMachine& machine, Effort effort);
 
-/// For a kernel that was optimised before its thread loop was built: what is the same for all threads of a block
-/// moves in front of the loop. Keeps the loop's shape.
+/// For a kernel that was optimised before its thread loop was built: what is the same for all threads of a
+/// block moves in front of the loop. Keeps the loop's shape.
 void hoist_out_of_thread_loop(Compilation& compilation, llvm::TargetMachine& machine);
 
 /// Quick passes for what hoist_out_of_thread_loop() and split_at_barriers() leave behind.

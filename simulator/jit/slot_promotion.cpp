@@ -1,11 +1,11 @@
-// See slot_promotion.h. For each part of a variable, the values that reach its loads are looked for backwards from each load
-// (LLVM's SSAUpdater).
+// See slot_promotion.h. For each part of a variable, the values that reach its loads are looked for backwards
+// from each load (LLVM's SSAUpdater).
 #include "simulator/jit/slot_promotion.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/SSAUpdater.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ struct Part {
     std::vector<StoreInst*> stores;
 };
 
-/// What uses a variable, where all of it is loads and stores of its parts, and fillings of the whole with one byte.
+/// What uses a variable, where all of it is loads and stores of its parts, and fillings of the whole with one
+/// byte.
 class Variable {
   public:
     explicit Variable(AllocaInst& storage) : storage_(&storage), data_layout_(&storage.getDataLayout()) {
@@ -49,7 +50,8 @@ class Variable {
         const auto bits = static_cast<unsigned>(data_layout_->getTypeSizeInBits(part.type));
         const auto stored_bits = static_cast<unsigned>(data_layout_->getTypeStoreSizeInBits(part.type));
         const APInt byte = cast<ConstantInt>(filling.getValue())->getValue();
-        auto* pattern = ConstantInt::get(part.type->getContext(), APInt::getSplat(stored_bits, byte).trunc(bits));
+        auto* pattern =
+            ConstantInt::get(part.type->getContext(), APInt::getSplat(stored_bits, byte).trunc(bits));
         if (part.type->isPointerTy()) return ConstantExpr::getIntToPtr(pattern, part.type);
         return ConstantExpr::getBitCast(pattern, part.type);
     }
@@ -72,12 +74,14 @@ class Variable {
                 if (!load->isSimple() || !add(offset, load->getType())) return false;
                 parts_[offset].loads.push_back(load);
             } else if (auto* store = dyn_cast<StoreInst>(user)) {
-                if (!store->isSimple() || store->getValueOperand() == &address || !add(offset, store->getValueOperand()->getType()))
+                if (!store->isSimple() || store->getValueOperand() == &address ||
+                    !add(offset, store->getValueOperand()->getType()))
                     return false;
                 parts_[offset].stores.push_back(store);
             } else if (auto* element = dyn_cast<GetElementPtrInst>(user)) {
                 APInt distance(64, 0);
-                if (!element->accumulateConstantOffset(*data_layout_, distance) || distance.isNegative()) return false;
+                if (!element->accumulateConstantOffset(*data_layout_, distance) || distance.isNegative())
+                    return false;
                 addresses_.push_back(element);
                 if (!collect(*element, offset + distance.getZExtValue())) return false;
             } else if (auto* filling = dyn_cast<MemSetInst>(user)) {
@@ -92,7 +96,8 @@ class Variable {
 
     bool fills_all(const MemSetInst& filling) const {
         const auto* length = dyn_cast<ConstantInt>(filling.getLength());
-        return !filling.isVolatile() && length && length->getZExtValue() == bytes_ && isa<ConstantInt>(filling.getValue());
+        return !filling.isVolatile() && length && length->getZExtValue() == bytes_ &&
+               isa<ConstantInt>(filling.getValue());
     }
 
     bool add(std::uint64_t offset, Type* type) {
@@ -154,9 +159,12 @@ class Promotion {
             BasicBlock* block = access->block;
             Value* current = block->isEntryBlock() ? unassigned : nullptr;
             for (; access != accesses.end() && access->block == block; ++access) {
-                if (!access->load) current = access->assigned;
-                else if (current) replaced[access->load] = current;
-                else from_before.push_back(access->load);
+                if (!access->load)
+                    current = access->assigned;
+                else if (current)
+                    replaced[access->load] = current;
+                else
+                    from_before.push_back(access->load);
             }
             if (current) values.AddAvailableValue(block, current);
         }
@@ -170,7 +178,8 @@ class Promotion {
         for (LoadInst* load : part.loads) load->eraseFromParent();
     }
 
-    /// What a load is replaced by may be a load that is replaced itself; a circle of them is code that nothing reaches.
+    /// What a load is replaced by may be a load that is replaced itself; a circle of them is code that
+    /// nothing reaches.
     static Value* last(const DenseMap<const Value*, Value*>& replaced, LoadInst& load) {
         Value* value = &load;
         for (unsigned steps = 0; steps <= replaced.size(); ++steps) {
@@ -188,7 +197,8 @@ class Promotion {
         };
         for (LoadInst* load : part.loads) add(*load, load, nullptr);
         for (StoreInst* store : part.stores) add(*store, nullptr, store->getValueOperand());
-        for (MemSetInst* filling : variable.fillings()) add(*filling, nullptr, variable.filled(part, *filling));
+        for (MemSetInst* filling : variable.fillings())
+            add(*filling, nullptr, variable.filled(part, *filling));
         std::ranges::sort(accesses, {}, &Access::place);
         return accesses;
     }

@@ -1,15 +1,17 @@
-// Local variables into registers, in a time that grows with the distance between a variable's assignments and its uses.
+// Local variables into registers, in a time that grows with the distance between a variable's assignments and
+// its uses.
 //
-// LLVM's mem2reg (inside SROA) walks for each variable all blocks that its assignments dominate. In a kernel that is written
-// out over thousands of lines this is most of the kernel for each of thousands of variables: it is left the small ones.
+// LLVM's mem2reg (inside SROA) walks for each variable all blocks that its assignments dominate. In a kernel
+// that is written out over thousands of lines this is most of the kernel for each of thousands of variables:
+// it is left the small ones.
 #pragma once
 
 #include <llvm/IR/Function.h>
 
 namespace cudasim::jit {
 
-/// Removes variables that nothing reads, with what is stored to them; in large functions it promotes what LLVM would take
-/// too long for. Leaves all that is more than scalars at fixed places to SROA.
+/// Removes variables that nothing reads, with what is stored to them; in large functions it promotes what
+/// LLVM would take too long for. Leaves all that is more than scalars at fixed places to SROA.
 void promote_slots(llvm::Function& function);
 
 }  // namespace cudasim::jit

@@ -1,6 +1,6 @@
 // Special registers (PTX ISA, "Special Registers"): tid and the linear thread index are the kernel body's own
-// parameters, elsewhere loads from the context; what is the same for a whole block is an invariant load. The optimiser
-// is told that extents and indices are never negative: then fewer checks of indices are left.
+// parameters, elsewhere loads from the context; what is the same for a whole block is an invariant load. The
+// optimiser is told that extents and indices are never negative: then fewer checks of indices are left.
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -93,8 +93,9 @@ class Registers {
     }
     /// The load's value is less than `end`.
     Value* below(std::uint32_t end, Value* load) {
-        cast<LoadInst>(load)->setMetadata(LLVMContext::MD_range,
-                                          MDBuilder(function_.getContext()).createRange(APInt(32, 0), APInt(32, end)));
+        cast<LoadInst>(load)->setMetadata(
+            LLVMContext::MD_range,
+            MDBuilder(function_.getContext()).createRange(APInt(32, 0), APInt(32, end)));
         return load;
     }
     Value* linear() { return thread(4, offsetof(ThreadContext, thread)); }

@@ -16,8 +16,8 @@
 
 namespace cudasim::jit {
 
-/// The slot that a debug record describes, or nullptr. The record lies where the function is entered that has the variable:
-/// only behind it can the variable have values.
+/// The slot that a debug record describes, or nullptr. The record lies where the function is entered that has
+/// the variable: only behind it can the variable have values.
 [[nodiscard]] llvm::AllocaInst* described_slot(const llvm::DbgRecord& record);
 
 /// A slot of one variable. A variable has one for each of its types.
@@ -26,19 +26,25 @@ struct Slot {
     const llvm::DILocalVariable* variable;
     const llvm::DILocation* inlined_at;
     llvm::Instruction* description;  ///< the instruction that the description is attached to
-    std::vector<std::pair<std::uint64_t, llvm::StoreInst*>> stores;  ///< by offset; without the front end's initial zeros
+    std::vector<std::pair<std::uint64_t, llvm::StoreInst*>>
+        stores;          ///< by offset; without the front end's initial zeros
     bool simple = true;  ///< all that uses it is known
 };
 
 class VariableSlots {
   public:
-    explicit VariableSlots(llvm::Function& function) : function_(function), data_layout_(function.getDataLayout()) {
+    explicit VariableSlots(llvm::Function& function)
+        : function_(function), data_layout_(function.getDataLayout()) {
         for (llvm::Instruction& instruction : llvm::instructions(function)) {
-            for (llvm::DbgVariableRecord& record : llvm::filterDbgVars(instruction.getDbgRecordRange())) add(record);
+            for (llvm::DbgVariableRecord& record : llvm::filterDbgVars(instruction.getDbgRecordRange()))
+                add(record);
         }
-        std::map<std::tuple<const llvm::DILocation*, const llvm::DIScope*, llvm::StringRef>, std::vector<unsigned>> variables;
+        std::map<std::tuple<const llvm::DILocation*, const llvm::DIScope*, llvm::StringRef>,
+                 std::vector<unsigned>>
+            variables;
         const auto key = [](const Slot& slot) {
-            return std::tuple(slot.inlined_at, llvm::cast<llvm::DIScope>(slot.variable->getScope()), slot.variable->getName());
+            return std::tuple(slot.inlined_at, llvm::cast<llvm::DIScope>(slot.variable->getScope()),
+                              slot.variable->getName());
         };
         for (unsigned i = 0; i < slots_.size(); ++i) {
             collect_uses(i, *slots_[i].storage, 0);
@@ -93,13 +99,18 @@ class VariableSlots {
         if (!storage) return;
         if (index_.contains(storage)) return;
         index_[storage] = slots_.size();
-        slots_.push_back({storage, record.getVariable(), record.getDebugLoc()->getInlinedAt(), record.getMarker()->MarkedInstr, {}});
+        slots_.push_back({storage,
+                          record.getVariable(),
+                          record.getDebugLoc()->getInlinedAt(),
+                          record.getMarker()->MarkedInstr,
+                          {}});
     }
 
     void collect_uses(std::size_t slot, llvm::Value& address, std::uint64_t offset) {
         for (llvm::User* user : address.users()) {
             auto* instruction = llvm::cast<llvm::Instruction>(user);
-            if (auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction); store && store->getPointerOperand() == &address) {
+            if (auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
+                store && store->getPointerOperand() == &address) {
                 if (is_initial(*store, slots_[slot])) continue;
                 slots_[slot].stores.push_back({offset, store});
                 assigns_[store] = slot;
@@ -115,7 +126,8 @@ class VariableSlots {
         }
     }
 
-    /// The front end's zero for a variable that may be read before it is assigned lies in front of the description.
+    /// The front end's zero for a variable that may be read before it is assigned lies in front of the
+    /// description.
     static bool is_initial(const llvm::StoreInst& store, const Slot& slot) {
         const auto* value = llvm::dyn_cast<llvm::Constant>(store.getValueOperand());
         if (!value || !value->isNullValue() || store.getPointerOperand() != slot.storage) return false;
@@ -128,18 +140,22 @@ class VariableSlots {
     }
 
     Assigned nothing() const {
-        return {llvm::BitVector(static_cast<unsigned>(slots_.size())), llvm::BitVector(static_cast<unsigned>(slots_.size()))};
+        return {llvm::BitVector(static_cast<unsigned>(slots_.size())),
+                llvm::BitVector(static_cast<unsigned>(slots_.size()))};
     }
 
-    Assigned meet(const llvm::BasicBlock& block, const std::map<const llvm::BasicBlock*, Assigned>& at_end) const {
+    Assigned meet(const llvm::BasicBlock& block,
+                  const std::map<const llvm::BasicBlock*, Assigned>& at_end) const {
         Assigned state = nothing();
         bool first = true;
         for (const llvm::BasicBlock* before : llvm::predecessors(&block)) {
             const auto known = at_end.find(before);
             if (known == at_end.end()) continue;  // not visited yet: says nothing
             state.possibly |= known->second.possibly;
-            if (first) state.certainly = known->second.certainly;
-            else state.certainly &= known->second.certainly;
+            if (first)
+                state.certainly = known->second.certainly;
+            else
+                state.certainly &= known->second.certainly;
             first = false;
         }
         return state;

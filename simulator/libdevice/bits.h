@@ -42,7 +42,8 @@ template <class T>
 [[nodiscard]] std::int32_t first_set_bit(T x) {
     return x == 0 ? 0 : 1 + std::countr_zero(static_cast<std::make_unsigned_t<T>>(x));
 }
-/// __byte_perm: byte i of the result is the byte of x (0 to 3) or y (4 to 7) that bits 4i to 4i+2 of the selector name.
+/// __byte_perm: byte i of the result is the byte of x (0 to 3) or y (4 to 7) that bits 4i to 4i+2 of the
+/// selector name.
 [[nodiscard]] inline std::uint32_t picked_bytes(std::uint32_t x, std::uint32_t y, std::uint32_t selector) {
     const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
     std::uint32_t result = 0;
@@ -65,7 +66,9 @@ template <class T>
 /// The low 32 bits of the product of the low 24 bits.
 template <class T>
 [[nodiscard]] T product_of_24_bits(T x, T y) {
-    auto low = [](T value) { return static_cast<std::int64_t>(static_cast<T>(static_cast<std::uint32_t>(value) << 8) >> 8); };
+    auto low = [](T value) {
+        return static_cast<std::int64_t>(static_cast<T>(static_cast<std::uint32_t>(value) << 8) >> 8);
+    };
     return static_cast<T>(low(x) * low(y));
 }
 /// The high half of the product.
@@ -95,7 +98,8 @@ template <class T, class Sum>
     return static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(x));
 }
 [[nodiscard]] inline double double_of_words(std::int32_t high, std::int32_t low) {
-    return std::bit_cast<double>(std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low));
+    return std::bit_cast<double>(std::uint64_t{static_cast<std::uint32_t>(high)} << 32 |
+                                 static_cast<std::uint32_t>(low));
 }
 template <class To, class From>
 [[nodiscard]] To same_bits_as(From x) {

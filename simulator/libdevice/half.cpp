@@ -20,8 +20,10 @@ float float_of_half(std::uint32_t bits) {
     const std::uint32_t exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
     if (exponent == 0x1f && mantissa != 0) return std::bit_cast<float>(0x7fffffffU);
     float size = std::numeric_limits<float>::infinity();
-    if (exponent == 0) size = static_cast<float>(mantissa) * 0x1p-24F;
-    else if (exponent != 0x1f) size = std::bit_cast<float>((exponent + 127 - 15) << 23 | mantissa << 13);
+    if (exponent == 0)
+        size = static_cast<float>(mantissa) * 0x1p-24F;
+    else if (exponent != 0x1f)
+        size = std::bit_cast<float>((exponent + 127 - 15) << 23 | mantissa << 13);
     return bits & 0x8000 ? -size : size;
 }
 

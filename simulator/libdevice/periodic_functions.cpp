@@ -1,5 +1,5 @@
-// sin(pi x) and cos(pi x). The argument is reduced before it is multiplied by pi, so that multiples of 1/2 are exact and
-// results near zeros keep their digits.
+// sin(pi x) and cos(pi x). The argument is reduced before it is multiplied by pi, so that multiples of 1/2
+// are exact and results near zeros keep their digits.
 #include <cmath>
 #include <numbers>
 
@@ -34,10 +34,14 @@ double sine_of_pi_times(double x) {
     const Turn turn = reduced(x);
     if (turn.rest == 0 && turn.quadrant % 2 == 0) return std::copysign(0.0, x);
     switch (turn.quadrant) {
-        case 0: return sine(turn);
-        case 1: return cosine(turn);
-        case 2: return -sine(turn);
-        default: return -cosine(turn);
+        case 0:
+            return sine(turn);
+        case 1:
+            return cosine(turn);
+        case 2:
+            return -sine(turn);
+        default:
+            return -cosine(turn);
     }
 }
 
@@ -46,10 +50,14 @@ double cosine_of_pi_times(double x) {
     const Turn turn = reduced(x);
     if (turn.rest == 0 && turn.quadrant % 2 == 1) return 0;
     switch (turn.quadrant) {
-        case 0: return cosine(turn);
-        case 1: return -sine(turn);
-        case 2: return -cosine(turn);
-        default: return sine(turn);
+        case 0:
+            return cosine(turn);
+        case 1:
+            return -sine(turn);
+        case 2:
+            return -cosine(turn);
+        default:
+            return sine(turn);
     }
 }
 

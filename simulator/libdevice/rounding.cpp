@@ -1,5 +1,5 @@
-// See rounding.h. Operands and results are volatile, so that no compiler moves the operation out from between the two
-// changes of the mode.
+// See rounding.h. Operands and results are volatile, so that no compiler moves the operation out from between
+// the two changes of the mode.
 #include "simulator/libdevice/rounding.h"
 
 #include <cfenv>
@@ -20,14 +20,20 @@ class Mode {
     ~Mode() { _mm_setcsr(saved_); }
 
   private:
-    static constexpr unsigned control = rounding == down ? 0x2000 : rounding == up ? 0x4000 : rounding == zero ? 0x6000 : 0;
+    static constexpr unsigned control = rounding == down   ? 0x2000
+                                        : rounding == up   ? 0x4000
+                                        : rounding == zero ? 0x6000
+                                                           : 0;
     unsigned saved_;
 #else
     Mode() : saved_(std::fegetround()) { std::fesetround(control); }
     ~Mode() { std::fesetround(saved_); }
 
   private:
-    static constexpr int control = rounding == down ? FE_DOWNWARD : rounding == up ? FE_UPWARD : rounding == zero ? FE_TOWARDZERO : FE_TONEAREST;
+    static constexpr int control = rounding == down   ? FE_DOWNWARD
+                                   : rounding == up   ? FE_UPWARD
+                                   : rounding == zero ? FE_TOWARDZERO
+                                                      : FE_TONEAREST;
     int saved_;
 #endif
   public:
@@ -87,21 +93,21 @@ Real from_integer(Integer x) {
     return rounded<rounding, Real>([](Integer a) { return static_cast<Real>(a); }, x);
 }
 
-#define FOR_REAL(rounding, T)                          \
-    template T sum<rounding, T>(T, T);                 \
-    template T difference<rounding, T>(T, T);          \
-    template T product<rounding, T>(T, T);             \
-    template T quotient<rounding, T>(T, T);            \
-    template T reciprocal<rounding, T>(T);             \
-    template T square_root<rounding, T>(T);            \
-    template T multiply_add<rounding, T>(T, T, T);     \
+#define FOR_REAL(rounding, T)                            \
+    template T sum<rounding, T>(T, T);                   \
+    template T difference<rounding, T>(T, T);            \
+    template T product<rounding, T>(T, T);               \
+    template T quotient<rounding, T>(T, T);              \
+    template T reciprocal<rounding, T>(T);               \
+    template T square_root<rounding, T>(T);              \
+    template T multiply_add<rounding, T>(T, T, T);       \
     template T from_integer<rounding, T>(std::int32_t);  \
     template T from_integer<rounding, T>(std::uint32_t); \
     template T from_integer<rounding, T>(std::int64_t);  \
     template T from_integer<rounding, T>(std::uint64_t);
-#define FOR_ROUNDING(rounding)   \
-    FOR_REAL(rounding, float)    \
-    FOR_REAL(rounding, double)   \
+#define FOR_ROUNDING(rounding) \
+    FOR_REAL(rounding, float)  \
+    FOR_REAL(rounding, double) \
     template float narrowed<rounding>(double);
 FOR_ROUNDING(down)
 FOR_ROUNDING(nearest)

@@ -1,5 +1,6 @@
-// Arithmetic and conversions that round in a direction of their own: CUDA's __fadd_rd, __float2int_ru and their kind.
-// Correctly rounded by the host's own instructions: for one operation the processor's rounding mode is another.
+// Arithmetic and conversions that round in a direction of their own: CUDA's __fadd_rd, __float2int_ru and
+// their kind. Correctly rounded by the host's own instructions: for one operation the processor's rounding
+// mode is another.
 #pragma once
 
 #include <cmath>
@@ -41,8 +42,8 @@ template <Rounding rounding, class Real>
     return std::nearbyint(x);  // the host rounds to nearest
 }
 
-/// As PTX's cvt: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target is
-/// 64 bits wide (PTX ISA, "cvt").
+/// As PTX's cvt: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target
+/// is 64 bits wide (PTX ISA, "cvt").
 template <class Integer, class Real>
 [[nodiscard]] Integer saturated_integer(Real x) {
     using Limits = std::numeric_limits<Integer>;

@@ -9,10 +9,14 @@ namespace {
 
 template <class T>
 constexpr ValueKind kind_of() {
-    if constexpr (std::is_void_v<T>) return ValueKind::none;
-    else if constexpr (std::is_same_v<T, float>) return ValueKind::float32;
-    else if constexpr (std::is_same_v<T, double>) return ValueKind::float64;
-    else return sizeof(T) == 2 ? ValueKind::int16 : sizeof(T) == 4 ? ValueKind::int32 : ValueKind::int64;
+    if constexpr (std::is_void_v<T>)
+        return ValueKind::none;
+    else if constexpr (std::is_same_v<T, float>)
+        return ValueKind::float32;
+    else if constexpr (std::is_same_v<T, double>)
+        return ValueKind::float64;
+    else
+        return sizeof(T) == 2 ? ValueKind::int16 : sizeof(T) == 4 ? ValueKind::int32 : ValueKind::int64;
 }
 
 template <class Function>
@@ -20,7 +24,8 @@ struct TypesOf;
 
 template <class Result, class... Parameters>
 struct TypesOf<Result(Parameters...)> {
-    static constexpr Parameter parameters[] = {{kind_of<std::remove_pointer_t<Parameters>>(), std::is_pointer_v<Parameters>}...};
+    static constexpr Parameter parameters[] = {
+        {kind_of<std::remove_pointer_t<Parameters>>(), std::is_pointer_v<Parameters>}...};
     static constexpr Signature named(std::string_view name) { return {name, kind_of<Result>(), parameters}; }
 };
 

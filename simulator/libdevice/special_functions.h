@@ -1,6 +1,6 @@
-// Functions that the C library has not, or not within what CUDA allows (CUDA Programming Guide, appendix "Mathematical
-// Functions"). Double forms compute in long double where the library's double form is off by more, float forms in
-// double.
+// Functions that the C library has not, or not within what CUDA allows (CUDA Programming Guide, appendix
+// "Mathematical Functions"). Double forms compute in long double where the library's double form is off by
+// more, float forms in double.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace cudasim::libdevice {
 
-#define REAL_FUNCTION(name)               \
-    [[nodiscard]] double name(double x);  \
+#define REAL_FUNCTION(name)              \
+    [[nodiscard]] double name(double x); \
     [[nodiscard]] float name(float x);
-#define REAL_FUNCTION_OF_ORDER(name)                      \
-    [[nodiscard]] double name(std::int32_t n, double x);  \
+#define REAL_FUNCTION_OF_ORDER(name)                     \
+    [[nodiscard]] double name(std::int32_t n, double x); \
     [[nodiscard]] float name(std::int32_t n, float x);
 
 REAL_FUNCTION(cube_root)

@@ -26,12 +26,15 @@ constexpr std::uint64_t release_pages_above = 256 << 20;
 
 constexpr std::uint64_t page = 4096;
 
-std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
 /// With a redzone behind it. Memory of the host has pages for itself, so that they can be protected
 /// (simulator/streams/page_watch.h).
 std::uint64_t footprint_of(std::uint64_t bytes, bool counted) {
-    return rounded_up(rounded_up(bytes, Arena::alignment) + Arena::alignment, counted ? Arena::alignment : page);
+    return rounded_up(rounded_up(bytes, Arena::alignment) + Arena::alignment,
+                      counted ? Arena::alignment : page);
 }
 
 /// Adopted memory may begin inside a granule of the shadow.
@@ -56,11 +59,13 @@ void fill_poison(std::byte* first, std::uint64_t bytes) {
 }
 
 Arena::Arena(std::uint64_t capacity) : capacity_(capacity) {
-    // Twice the capacity, so that redzones, quarantine and fragmentation never run out of address space first.
+    // Twice the capacity, so that redzones, quarantine and fragmentation never run out of address space
+    // first.
     reserved_ = 2 * capacity + smallest_arena;
     if (const auto limit = address_limit()) reserved_ = std::min(reserved_, limit->left / 2 / page * page);
     for (; reserved_ >= smallest_arena; reserved_ = reserved_ / 2 / page * page) {
-        void* base = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* base = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED) continue;
         madvise(base, reserved_, MADV_DONTDUMP);
         base_ = reinterpret_cast<std::uint64_t>(base);
@@ -91,12 +96,13 @@ std::optional<std::uint64_t> Arena::place(std::uint64_t footprint) {
     return std::nullopt;
 }
 
-std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string label, bool poison, bool read_only,
-                                            bool counted) {
+std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string label, bool poison,
+                                             bool read_only, bool counted) {
     if (bytes > capacity_ - (counted ? std::min(in_use_, capacity_) : 0)) return std::nullopt;
     // Simulated memory is real memory: refusing is kinder than driving the host out of memory.
     const std::uint64_t with_shadow = bytes + bytes / 8;
-    if (bytes >= large_allocation && with_shadow + host_reserve > host_memory_available()) return std::nullopt;
+    if (bytes >= large_allocation && with_shadow + host_reserve > host_memory_available())
+        return std::nullopt;
     const std::uint64_t footprint = footprint_of(bytes, counted);
     auto address = place(footprint);
     if (!address) {
@@ -115,9 +121,14 @@ bool Arena::adopt(std::uint64_t address, std::uint64_t bytes, std::string label)
     const std::uint64_t end = address + bytes;
     if (bytes == 0 || end < address || (address < base_ + reserved_ && end > base_)) return false;
     const Allocation *before = at_or_before(address), *behind = after(address);
-    if ((before && before->address + before->bytes > address) || (behind && behind->address < end)) return false;
+    if ((before && before->address + before->bytes > address) || (behind && behind->address < end))
+        return false;
     set_access(address, bytes, Access::read_write);
-    live_.emplace(address, Allocation{.address = address, .bytes = bytes, .label = std::move(label), .counted = false, .adopted = true});
+    live_.emplace(address, Allocation{.address = address,
+                                      .bytes = bytes,
+                                      .label = std::move(label),
+                                      .counted = false,
+                                      .adopted = true});
     ++adopted_;
     return true;
 }
@@ -143,8 +154,7 @@ bool Arena::free(std::uint64_t address) {
     if (allocation.shared) shared_->unshare(address, allocation.bytes);
     const std::uint64_t footprint = footprint_of(allocation.bytes, allocation.counted);
     if (footprint > quarantine_limit) {
-        if (footprint > release_pages_above)
-            give_pages_back(address, footprint);
+        if (footprint > release_pages_above) give_pages_back(address, footprint);
         release(address, footprint);
     } else {
         quarantined_ += footprint;
@@ -187,7 +197,8 @@ const Allocation* Arena::at_or_before(std::uint64_t address) const {
 
 const Allocation* Arena::containing(std::uint64_t address, std::uint64_t bytes) const {
     const Allocation* allocation = at_or_before(address);
-    if (!allocation || bytes > allocation->bytes || address - allocation->address > allocation->bytes - bytes) return nullptr;
+    if (!allocation || bytes > allocation->bytes || address - allocation->address > allocation->bytes - bytes)
+        return nullptr;
     return allocation;
 }
 

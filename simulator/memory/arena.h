@@ -17,7 +17,8 @@
 
 namespace cudasim::memory {
 
-/// Bytes of V3's poison: a quiet NaN as half, float and double, a large negative integer in every width of 16 up.
+/// Bytes of V3's poison: a quiet NaN as half, float and double, a large negative integer in every width of 16
+/// up.
 inline constexpr std::uint16_t poison_pattern = 0xFFFB;
 void fill_poison(std::byte* first, std::uint64_t bytes);
 
@@ -36,7 +37,8 @@ class Arena {
     /// cudaMalloc's alignment (CUDA C++ Programming Guide, "Device Memory Accesses": at least 256 bytes).
     static constexpr std::uint64_t alignment = 256;
 
-    /// @param capacity bytes that may be allocated at the same time; the reservation is a little larger. Where the
+    /// @param capacity bytes that may be allocated at the same time; the reservation is a little larger.
+    /// Where the
     ///     address space is limited (ulimit -v) it takes half of what is left.
     /// @throws std::bad_alloc when that is less than the smallest arena
     explicit Arena(std::uint64_t capacity);
@@ -47,12 +49,12 @@ class Arena {
     /// nullopt when `bytes` (> 0) do not fit.
     [[nodiscard]] std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::string label, bool poison,
                                                         bool read_only = false, bool counted = true);
-    /// Lets kernels use memory outside of the arena, host memory or another process's, until it is freed here. It
-    /// stays its owner's. A granule (8 bytes) in which the range begins is open from its start. False when the
-    /// range overlaps a live allocation or the arena.
+    /// Lets kernels use memory outside of the arena, host memory or another process's, until it is freed
+    /// here. It stays its owner's. A granule (8 bytes) in which the range begins is open from its start.
+    /// False when the range overlaps a live allocation or the arena.
     [[nodiscard]] bool adopt(std::uint64_t address, std::uint64_t bytes, std::string label);
-    /// Where other processes find the live allocation that starts at `address`; nullopt when none does that could be
-    /// shared. @throws std::system_error
+    /// Where other processes find the live allocation that starts at `address`; nullopt when none does that
+    /// could be shared. @throws std::system_error
     [[nodiscard]] std::optional<SharedPages::Place> share(std::uint64_t address);
     /// False when `address` is not the start of a live allocation.
     [[nodiscard]] bool free(std::uint64_t address);
@@ -72,9 +74,11 @@ class Arena {
         for (const auto& [address, allocation] : live_) visit(allocation);
     }
 
-    [[nodiscard]] bool owns(std::uint64_t address) const { return address >= base_ && address < base_ + reserved_; }
-    /// Whether the address lies in an adopted range, or not further than this from one: then it is what an access
-    /// beyond its end means.
+    [[nodiscard]] bool owns(std::uint64_t address) const {
+        return address >= base_ && address < base_ + reserved_;
+    }
+    /// Whether the address lies in an adopted range, or not further than this from one: then it is what an
+    /// access beyond its end means.
     [[nodiscard]] bool near_adopted(std::uint64_t address, std::uint64_t distance) const;
     [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
     [[nodiscard]] std::uint64_t in_use() const { return in_use_; }
@@ -87,11 +91,11 @@ class Arena {
 
     std::uint64_t base_ = 0, reserved_ = 0, capacity_ = 0;
     std::uint64_t in_use_ = 0, quarantined_ = 0;
-    std::size_t adopted_ = 0;                          // how many of live_ are
+    std::size_t adopted_ = 0;  // how many of live_ are
     std::optional<SharedPages> shared_;
-    std::map<std::uint64_t, Allocation> live_;         // by address
-    std::map<std::uint64_t, std::uint64_t> free_;      // address → bytes, coalesced
-    std::deque<Allocation> quarantine_;                // oldest first
+    std::map<std::uint64_t, Allocation> live_;     // by address
+    std::map<std::uint64_t, std::uint64_t> free_;  // address → bytes, coalesced
+    std::deque<Allocation> quarantine_;            // oldest first
 };
 
 }  // namespace cudasim::memory

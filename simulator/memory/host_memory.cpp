@@ -75,7 +75,8 @@ void look_at(const Path& folder, const Names& names, Group& tightest) {
     if (!limit) return;  // none, or "max"
     const std::uint64_t used = number_in(file_in(folder, names.usage).text()).value_or(0);
     // File pages that nobody used lately go first when the group runs out.
-    const std::uint64_t reclaimable = number_named(file_in(folder, "memory.stat").text(), names.reclaimable).value_or(0);
+    const std::uint64_t reclaimable =
+        number_named(file_in(folder, "memory.stat").text(), names.reclaimable).value_or(0);
     const std::uint64_t held = used - std::min(used, reclaimable);
     tightest.limit = std::min(tightest.limit, *limit);
     tightest.available = std::min(tightest.available, *limit - std::min(*limit, held));
@@ -85,8 +86,8 @@ void look_at(const Path& folder, const Names& names, Group& tightest) {
 void look_at_all(const char* root, std::string_view group, const Names& names, Group& tightest) {
     for (;;) {
         Path folder;
-        if (std::snprintf(folder.data(), folder.size(), "%s%.*s", root, static_cast<int>(group.size()), group.data()) <
-            static_cast<int>(folder.size()))
+        if (std::snprintf(folder.data(), folder.size(), "%s%.*s", root, static_cast<int>(group.size()),
+                          group.data()) < static_cast<int>(folder.size()))
             look_at(folder, names, tightest);
         if (group.empty()) return;
         group = group.substr(0, group.rfind('/'));
@@ -106,14 +107,17 @@ Group control_group() {
         const std::string_view controllers = line.substr(first + 1, second - first - 1);
         std::string_view group = line.substr(second + 1);
         if (group == "/") group = {};
-        if (controllers.empty()) look_at_all("/sys/fs/cgroup", group, version_2, tightest);
+        if (controllers.empty())
+            look_at_all("/sys/fs/cgroup", group, version_2, tightest);
         else if (controllers.find("memory") != std::string_view::npos)
             look_at_all("/sys/fs/cgroup/memory", group, version_1, tightest);
     }
     return tightest;
 }
 
-std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
+std::uint64_t page_bytes() {
+    return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
 
 }  // namespace
 
@@ -155,7 +159,8 @@ std::string bytes_text(std::uint64_t bytes) {
 
 std::string describe_host_memory() {
     const std::uint64_t available = host_memory_available();
-    const std::string host = "this host can give " + bytes_text(available - std::min(available, host_reserve));
+    const std::string host =
+        "this host can give " + bytes_text(available - std::min(available, host_reserve));
     const auto limit = address_limit();
     if (!limit || limit->left > available) return host;
     return std::string(limit->name) + " allows this process " + bytes_text(limit->limit) + ", of which " +

@@ -1,6 +1,6 @@
-// What the host can still give: memory, and address space where that is limited (ulimit -v, ulimit -d). Asked before
-// much memory is touched, because the kernel kills the process that touches too much. Reads files under /proc and
-// /sys without allocating anything, so it can be asked when nothing is left.
+// What the host can still give: memory, and address space where that is limited (ulimit -v, ulimit -d). Asked
+// before much memory is touched, because the kernel kills the process that touches too much. Reads files
+// under /proc and /sys without allocating anything, so it can be asked when nothing is left.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 
 namespace cudasim::memory {
 
-/// What the host could give right now without swapping or killing anybody, bytes: the machine's available memory, or
-/// what is left below a limit of a control group, whichever is less.
+/// What the host could give right now without swapping or killing anybody, bytes: the machine's available
+/// memory, or what is left below a limit of a control group, whichever is less.
 [[nodiscard]] std::uint64_t host_memory_available();
 
-/// Physical memory this process may use: the machine's, or its control group's limit when that is lower. Bytes.
+/// Physical memory this process may use: the machine's, or its control group's limit when that is lower.
+/// Bytes.
 [[nodiscard]] std::uint64_t host_memory_limit();
 
 /// A limit on the address space or the data of this process, and what is left below it. Bytes.

@@ -15,8 +15,9 @@ constexpr unsigned address_bits = 48;
 constexpr unsigned address_bits = 47;
 #endif
 constexpr std::size_t shadow_bytes = std::size_t{1} << (address_bits - 3);
-/// Clearing more than this is done by giving the pages back: they read as zero. Faults for new pages cost more than the
-/// clearing, which matters to ufuncs: each call frees the shadow of its arguments or of its result.
+/// Clearing more than this is done by giving the pages back: they read as zero. Faults for new pages cost
+/// more than the clearing, which matters to ufuncs: each call frees the shadow of its arguments or of its
+/// result.
 constexpr std::uint64_t release_threshold = 16 << 20;
 constexpr std::uint64_t page_bytes = 4096;
 }  // namespace
@@ -27,22 +28,25 @@ Shadow& Shadow::instance() {
 }
 
 Shadow::Shadow() {
-    void* base = mmap(nullptr, shadow_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                      -1, 0);
+    void* base = mmap(nullptr, shadow_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) return;
     madvise(base, shadow_bytes, MADV_DONTDUMP);
     base_ = static_cast<std::int8_t*>(base);
 }
 
 const char* Shadow::reservation_error() const {
-    return base_ ? "" : "16 TiB of address space for shadow memory could not be reserved (is `ulimit -v` set?)";
+    return base_ ? ""
+                 : "16 TiB of address space for shadow memory could not be reserved (is `ulimit -v` set?)";
 }
 
 void Shadow::set(std::uint64_t address, std::uint64_t bytes, Access access) {
     if (!base_ || bytes == 0) return;
     std::int8_t* first = base_ + (address >> 3);
     const std::uint64_t whole = bytes / 8;
-    const auto sign = static_cast<std::int8_t>(access == Access::read_only ? -1 : access == Access::none ? 0 : 1);
+    const auto sign = static_cast<std::int8_t>(access == Access::read_only ? -1
+                                               : access == Access::none    ? 0
+                                                                           : 1);
     if (access == Access::none && whole > release_threshold) {
         auto begin = (reinterpret_cast<std::uint64_t>(first) + page_bytes - 1) & ~(page_bytes - 1);
         auto end = reinterpret_cast<std::uint64_t>(first + whole) & ~(page_bytes - 1);

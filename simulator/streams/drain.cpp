@@ -20,7 +20,8 @@ constexpr auto poll_interval = std::chrono::milliseconds(50);
 
 Drain::Streams Drain::needed(const std::vector<OperationPtr>& targets) const {
     Streams streams;
-    for (auto& operation : timeline_.needed_for(targets)) streams[operation->stream_].push_back(std::move(operation));
+    for (auto& operation : timeline_.needed_for(targets))
+        streams[operation->stream_].push_back(std::move(operation));
     for (auto& [key, operations] : streams)
         std::ranges::sort(operations, {}, [](const OperationPtr& operation) { return operation->number_; });
     return streams;
@@ -87,13 +88,15 @@ void Drain::take_turn(const OperationPtr& operation) {
 void Drain::serve(std::size_t fibers) {
     while (fibers > 0) {
         Operation* operation = nullptr;
-        if (handed_over_->pop_wait_for(operation, poll_interval) != boost::fibers::channel_op_status::success) {
+        if (handed_over_->pop_wait_for(operation, poll_interval) !=
+            boost::fibers::channel_op_status::success) {
             if (!stopping_ && options_.poll && options_.poll()) stop();
         } else if (operation == nullptr) {
             --fibers;
         } else {
             Outcome outcome{Timeline::status_before(*operation)};
-            if (!stopping_ && outcome.status == 0 && operation->work_.task) outcome = operation->work_.task(0);
+            if (!stopping_ && outcome.status == 0 && operation->work_.task)
+                outcome = operation->work_.task(0);
             timeline_.complete(*operation, outcome.status);
             if (outcome.stop) stop();
         }

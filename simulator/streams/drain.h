@@ -1,6 +1,7 @@
-// One run of enqueued work, on the calling thread. Each stream is a fiber that waits for its turn: for the operations
-// before it, in other streams too (Boost.Fiber schedules these waits). A task whose turn has come is handed to the
-// thread's own stack, because what it does (compile, run Python) wants more stack than a fiber has:
+// One run of enqueued work, on the calling thread. Each stream is a fiber that waits for its turn: for the
+// operations before it, in other streams too (Boost.Fiber schedules these waits). A task whose turn has come
+// is handed to the thread's own stack, because what it does (compile, run Python) wants more stack than a
+// fiber has:
 //
 //   fiber of s1:  wait for predecessors → hand over copy → wait until done → …
 //   fiber of s2:  wait for predecessors (an event of s1) ………………………………………… → hand over launch → …

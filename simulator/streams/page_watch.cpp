@@ -23,10 +23,11 @@ struct Watch {
     std::atomic<State> state{State::unused};
 };
 
-/// More than programs have pinned arrays in flight; a table of its own size, because a signal handler reads it.
+/// More than programs have pinned arrays in flight; a table of its own size, because a signal handler reads
+/// it.
 std::array<Watch, 256> watches;
 std::mutex mutex;  ///< of everybody but the signal handler
-struct sigaction previous {};
+struct sigaction previous{};
 std::atomic<void (*)(int)> touch_function{nullptr};
 std::atomic<pid_t> passes_on{0};  ///< the thread whose fault is with the previous handler
 
@@ -69,7 +70,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     // Who was put over this handler passes on to it, and may be the one that it passes on to.
     const auto self = static_cast<pid_t>(syscall(SYS_gettid));
     if (passes_on.load() == self) {
-        struct sigaction by_default {};
+        struct sigaction by_default{};
         by_default.sa_handler = SIG_DFL;
         sigaction(signal, &by_default, nullptr);
         return;
@@ -81,11 +82,11 @@ void handle(int signal, siginfo_t* info, void* context) {
 
 /// In front of everybody else, also of who came after the last time: faulthandler would report a crash.
 void install_handler() {
-    struct sigaction now {};
+    struct sigaction now{};
     sigaction(SIGSEGV, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle) return;
     previous = now;
-    struct sigaction ours {};
+    struct sigaction ours{};
     ours.sa_sigaction = handle;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&ours.sa_mask);
@@ -147,6 +148,8 @@ void protect_all() {
     }
 }
 
-void on_touch(void (*function)(int watch)) { touch_function.store(function); }
+void on_touch(void (*function)(int watch)) {
+    touch_function.store(function);
+}
 
 }  // namespace cudasim::streams::page_watch

@@ -89,7 +89,8 @@ void Timeline::drop(std::optional<int> device) {
     for (const auto& operation : needed_for(tails(device))) {  // tasks are destroyed without the lock
         if (device && operation->stream_.device != *device) continue;
         auto expected = Operation::State::pending;
-        if (operation->state_.compare_exchange_strong(expected, Operation::State::taken)) complete(*operation, 0);
+        if (operation->state_.compare_exchange_strong(expected, Operation::State::taken))
+            complete(*operation, 0);
     }
 }
 
@@ -143,7 +144,8 @@ OperationPtr Timeline::next_callback(std::chrono::milliseconds wait) {
             }
             if (!first && operation->state_.load() == Operation::State::pending) first = operation;
         }
-        // Only the first is looked at: before it there is no callback that this very thread would have to run.
+        // Only the first is looked at: before it there is no callback that this very thread would have to
+        // run.
         if (first && first->work_.due <= now) {
             callbacks_.erase(first->number_);
             return first;
@@ -170,7 +172,8 @@ void Timeline::run_callback(const OperationPtr& callback, const RunOptions& opti
         before = callback->predecessors_;
     }
     // Not run(): another thread's drain may have come to this callback and wait for it.
-    while (callback->state_.load() == Operation::State::pending && !std::ranges::all_of(before, &Operation::done)) {
+    while (callback->state_.load() == Operation::State::pending &&
+           !std::ranges::all_of(before, &Operation::done)) {
         const std::unique_lock drain(drain_mutex_, std::chrono::milliseconds(5));
         if (!drain) {
             if (gives_way(callback)) return;
@@ -179,7 +182,8 @@ void Timeline::run_callback(const OperationPtr& callback, const RunOptions& opti
         }
     }
     auto state = callback->state_.load();
-    while (state != Operation::State::done && !callback->state_.compare_exchange_weak(state, Operation::State::taken)) {
+    while (state != Operation::State::done &&
+           !callback->state_.compare_exchange_weak(state, Operation::State::taken)) {
     }
     if (state == Operation::State::done) return;  // dropped
     const int status = status_before(*callback);

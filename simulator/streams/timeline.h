@@ -1,16 +1,16 @@
-// Streams: the work that a host program has enqueued and the order in which it may run (V8). An operation runs after
-// the one before it in its stream, after those that an event makes it wait for, and as the legacy default stream's
-// rules say (CUDA Runtime API, "Stream synchronization behavior"): an operation there waits for all streams of its
-// device, and theirs wait for it.
+// Streams: the work that a host program has enqueued and the order in which it may run (V8). An operation
+// runs after the one before it in its stream, after those that an event makes it wait for, and as the legacy
+// default stream's rules say (CUDA Runtime API, "Stream synchronization behavior"): an operation there waits
+// for all streams of its device, and theirs wait for it.
 //
 //   Timeline timeline;
 //   auto copied = timeline.enqueue({0, s1}, {.task = copy});
 //   timeline.enqueue({0, s2}, {.task = launch, .after = {copied}});
 //   timeline.run({timeline.tail({0, s2})}, {});         // cudaStreamSynchronize(s2)
 //
-// Nothing runs before a thread calls run(): it drains what its targets need, streams side by side as fibers, the
-// tasks themselves on the calling thread's own stack (drain.h). Host callbacks run on a thread of their own, which
-// asks next_callback() for them. All functions may be called from any thread.
+// Nothing runs before a thread calls run(): it drains what its targets need, streams side by side as fibers,
+// the tasks themselves on the calling thread's own stack (drain.h). Host callbacks run on a thread of their
+// own, which asks next_callback() for them. All functions may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -91,7 +91,8 @@ class Timeline {
     [[nodiscard]] OperationPtr tail(StreamKey stream);
     /// The last operations of all streams, of one device or of all.
     [[nodiscard]] std::vector<OperationPtr> tails(std::optional<int> device = {});
-    /// Runs the targets and everything they wait for. When a task or the poll stops it, all that waits is dropped.
+    /// Runs the targets and everything they wait for. When a task or the poll stops it, all that waits is
+    /// dropped.
     /// @return whether it came to the end
     bool run(std::vector<OperationPtr> targets, const RunOptions& options);
     /// Forgets what has not begun: it counts as done.
@@ -100,8 +101,8 @@ class Timeline {
     /// Whether a callback is to be done before the operation, or is the operation.
     [[nodiscard]] bool waits_for_callback(const OperationPtr& operation);
 
-    /// For the callback thread: a callback whose turn it is, or one that is due and that nobody waits for; null
-    /// after `wait`. To be given to run_callback().
+    /// For the callback thread: a callback whose turn it is, or one that is due and that nobody waits for;
+    /// null after `wait`. To be given to run_callback().
     [[nodiscard]] OperationPtr next_callback(std::chrono::milliseconds wait);
     /// Runs what is before the callback, and the callback; or puts it back when another is waited for.
     void run_callback(const OperationPtr& callback, const RunOptions& options);

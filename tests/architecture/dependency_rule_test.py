@@ -106,12 +106,12 @@ def test_the_rule_has_no_cycles():
         waiting = {folder: needs for folder, needs in waiting.items() if folder not in ready}
 
 
-def test_no_file_is_longer_than_500_lines():
+def test_no_file_is_longer_than_600_lines():
     long_files = [
         f"{path.relative_to(ROOT)}: {count} lines"
         for top in ("simulator", "frontend", "gpu_backend", "tests", "bench", "examples")
         for path in sorted((ROOT / top).rglob("*"))
         if path.suffix in {".h", ".cpp", ".py", ".def", ".cu"}
-        and (count := len(path.read_text().splitlines())) > 500
+        and (count := len(path.read_text().splitlines())) > 600
     ]
     assert not long_files, "\n".join(long_files)

@@ -47,7 +47,11 @@ def execute(command, folder):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     # From CPython 3.13 on a call that is a whole line is underlined, too; the documents show 3.11's tracebacks.
-    shown = re.sub(r"^ +~+\^+\n", "", done.stdout, flags=re.MULTILINE) if sys.version_info >= (3, 13) else done.stdout
+    shown = (
+        re.sub(r"^ +~+\^+\n", "", done.stdout, flags=re.MULTILINE)
+        if sys.version_info >= (3, 13)
+        else done.stdout
+    )
     return done.returncode, shown.replace(str(folder), "/home/you")
 
 
@@ -77,7 +81,9 @@ def test_commands_do_what_the_document_says(document, tmp_path):
     if document.name == "debugging.md" and REASON:
         pytest.skip(REASON)
     if document.name == "debugging.md" and sys.version_info >= (3, 13):
-        pytest.skip("from CPython 3.13 on pdb stops in the line that calls it, which the document says and does not show")
+        pytest.skip(
+            "from CPython 3.13 on pdb stops in the line that calls it, which the document says and does not show"
+        )
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     for language, text in blocks(document):
@@ -135,7 +141,9 @@ def test_listed_mode_differences_are_of_tests_that_there_are():
     for name in mode_differences.KNOWN:
         file, test = name.split("::")
         text = (ROOT / "tests" / "frontend" / "pykernel" / file).read_text()
-        assert f"def {test.split('[')[0]}(" in text, f"tests/mode_differences.py lists {name}, which is not there"
+        assert f"def {test.split('[')[0]}(" in text, (
+            f"tests/mode_differences.py lists {name}, which is not there"
+        )
 
 
 def test_the_list_of_numba_cuda_names_is_up_to_date():
@@ -151,7 +159,10 @@ def test_the_list_of_numba_cuda_names_says_nothing_about_names_that_there_are_no
 
     unknown = [f"{section}.{name}" for section, name in names.DIFFERS if name not in names.NAMES[section]]
     unknown += [
-        f"{section}.{name}" for section, group in names.INTERNAL.items() for name in group if name not in names.NAMES[section]
+        f"{section}.{name}"
+        for section, group in names.INTERNAL.items()
+        for name in group
+        if name not in names.NAMES[section]
     ]
     assert unknown == []
 

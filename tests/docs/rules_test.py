@@ -16,9 +16,24 @@ NO_RULES = {"C99", "C64"}
 
 def texts():
     """(path, text) of every file that may cite rules."""
-    for folder in ("simulator", "frontend", "gpu_backend", "debugger", "tests", "bench", "examples", "docs", "scripts", "cmake"):
+    for folder in (
+        "simulator",
+        "frontend",
+        "gpu_backend",
+        "debugger",
+        "tests",
+        "bench",
+        "examples",
+        "docs",
+        "scripts",
+        "cmake",
+    ):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in SUFFIXES and path.is_file() and path not in (RULE_BOOK, pathlib.Path(__file__).resolve()):
+            if (
+                path.suffix in SUFFIXES
+                and path.is_file()
+                and path not in (RULE_BOOK, pathlib.Path(__file__).resolve())
+            ):
                 yield path, path.read_text()
     yield ROOT / "README.md", (ROOT / "README.md").read_text()
 
@@ -53,7 +68,9 @@ def test_every_rule_that_is_defined_is_cited():
     assert not set(defined(RULE_BOOK.read_text())) - set(cited())
 
 
-@pytest.mark.parametrize("document", sorted((ROOT / "docs").glob("*.md")) + [ROOT / "README.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document", sorted((ROOT / "docs").glob("*.md")) + [ROOT / "README.md"], ids=lambda path: path.name
+)
 def test_a_document_refers_to_nothing_outside_of_the_repository(document):
     text = re.sub(r"^```.*?^```|`[^`]*`", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

@@ -45,7 +45,10 @@ def check(code):
         ("heat_equation", "heat_equation: 500 steps of 2000 points in one launch, close to NumPy's"),
         ("interop", "interop: 1000 elements of another library scaled in place"),
         ("black_scholes", "black_scholes: 100000 options, calls minus puts equal stocks minus strikes"),
-        ("normalise_vectors", "normalise_vectors: 10000 vectors of length 1, about 90 degrees from an axis on average"),
+        (
+            "normalise_vectors",
+            "normalise_vectors: 10000 vectors of length 1, about 90 degrees from an axis on average",
+        ),
         ("monte_carlo_pi", "monte_carlo_pi: 1536 threads with 10000 points each: 3.1417"),
         ("udf_columns", "udf_columns: 50000 rows, two columns computed, one repaired"),
     ],

@@ -51,7 +51,11 @@ def kept_images():
     """[(file, architectures)], each content once."""
     kept = pathlib.Path(os.environ["CUDASIM_KEEP_IMAGES"])
     engine = ROOT / "build" / "release" / "test_images"
-    by_hash = {content_of(path): (path, ARCHITECTURES) for folder in (kept, engine) for path in folder.glob("*.cudasim")}
+    by_hash = {
+        content_of(path): (path, ARCHITECTURES)
+        for folder in (kept, engine)
+        for path in folder.glob("*.cudasim")
+    }
     for path in (kept / "like").glob("*.cudasim"):
         number, rest = divmod(int(content_of(path), 16), SAMPLED)
         if rest == 0:
@@ -123,7 +127,9 @@ def test_a_kernel_that_ptxas_refuses_is_found(tmp_path):
     """
     path = tmp_path / "k.cudasim"
     path.write_bytes(_native.KernelImage.from_ir_text(text).serialise())
-    assert [row[1:4] for row in lowered([(path, ARCHITECTURES)])] == [("k", arch, "ptxas") for arch in ARCHITECTURES]
+    assert [row[1:4] for row in lowered([(path, ARCHITECTURES)])] == [
+        ("k", arch, "ptxas") for arch in ARCHITECTURES
+    ]
 
 
 def test_a_kernel_that_ends_the_program_is_named(tmp_path):

@@ -135,14 +135,17 @@ TEST(Ptx, names_source_lines) {
 
 TEST(Ptx, debug_information_is_kept_as_far_as_asked) {
     const auto full = ptx_of(everything, "scale", {.debug_info = DebugInfo::full});
-    EXPECT_TRUE(contains(full, ".loc\t") && contains(full, ".debug_info") && contains(full, ", debug")) << full;
+    EXPECT_TRUE(contains(full, ".loc\t") && contains(full, ".debug_info") && contains(full, ", debug"))
+        << full;
     const auto lines = ptx_of(everything, "scale", {.debug_info = DebugInfo::lines});
     EXPECT_TRUE(contains(lines, ".loc\t") && contains(lines, "scale.py")) << lines;
     EXPECT_FALSE(contains(lines, ".section") || contains(lines, ", debug")) << lines;
     const auto none = ptx_of(everything, "scale", {.debug_info = DebugInfo::none});
     EXPECT_FALSE(contains(none, ".loc\t") || contains(none, "scale.py")) << none;
-    EXPECT_FALSE(contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::none), "DILocation"));
-    EXPECT_TRUE(contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::lines), "DebugDirectivesOnly"));
+    EXPECT_FALSE(
+        contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::none), "DILocation"));
+    EXPECT_TRUE(contains(nvvm_ir(image::KernelImage::from_ir_text(everything), DebugInfo::lines),
+                         "DebugDirectivesOnly"));
 }
 
 TEST(Ptx, a_kernel_without_debug_information_does_not_say_that_it_has_some) {
@@ -151,8 +154,9 @@ TEST(Ptx, a_kernel_without_debug_information_does_not_say_that_it_has_some) {
 }
 
 TEST(Ptx, launch_bounds_are_directives) {
-    const PtxOptions bounded{.architecture = "sm_90",
-                             .bounds = {.max_threads = 128, .min_blocks = 2, .max_cluster_blocks = 4, .max_registers = 40}};
+    const PtxOptions bounded{
+        .architecture = "sm_90",
+        .bounds = {.max_threads = 128, .min_blocks = 2, .max_cluster_blocks = 4, .max_registers = 40}};
     const auto ptx = ptx_of(everything, "scale", bounded);
     for (const char* directive : {".maxntid 128", ".minnctapersm 2", ".maxclusterrank 4", ".maxnreg 40"})
         EXPECT_TRUE(contains(ptx, directive)) << directive << "\n" << ptx;
@@ -246,10 +250,11 @@ define void @"f.<locals>.k"() {
 
 TEST(Ptx, a_declared_check_used_in_another_way_is_refused) {
     const std::string end = "  ret void\n}\n!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
-    for (const std::string use : {"declare void @__cudasim_check_index()\ndefine void @k(ptr %p) {\n"
-                                  "  call void @__cudasim_check_index()\n",
-                                  "declare i64 @__cudasim_check_index(i64, i64, i32)\ndefine void @k(ptr %p) {\n"
-                                  "  store ptr @__cudasim_check_index, ptr %p\n"}) {
+    for (const std::string use :
+         {"declare void @__cudasim_check_index()\ndefine void @k(ptr %p) {\n"
+          "  call void @__cudasim_check_index()\n",
+          "declare i64 @__cudasim_check_index(i64, i64, i32)\ndefine void @k(ptr %p) {\n"
+          "  store ptr @__cudasim_check_index, ptr %p\n"}) {
         const auto error = refusal(header + use + end, "k");
         EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
         EXPECT_TRUE(contains(error.what(), "i64 (i64, i64, i32)")) << error.what();
@@ -260,33 +265,51 @@ const std::string k_is_a_kernel = "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"
 
 TEST(Ptx, orders_of_atomic_operations_are_fences_around_them) {
     const auto body = [](const std::string& operation) {
-        const auto ptx = ptx_of(header + "define void @k(ptr addrspace(1) %p, i32 %x, ptr addrspace(1) %q) {\n  " + operation +
-                                    "\n  ret void\n}\n" + k_is_a_kernel, "k");
+        const auto ptx =
+            ptx_of(header + "define void @k(ptr addrspace(1) %p, i32 %x, ptr addrspace(1) %q) {\n  " +
+                       operation + "\n  ret void\n}\n" + k_is_a_kernel,
+                   "k");
         const auto fence = ptx.find("membar"), last = ptx.rfind("membar");
-        const auto operation_at = std::min({ptx.find("atom.global"), ptx.find("volatile"), ptx.find("relaxed")});
+        const auto operation_at =
+            std::min({ptx.find("atom.global"), ptx.find("volatile"), ptx.find("relaxed")});
         if (fence == std::string::npos) return std::string("none");
         return (fence < operation_at ? std::string("before") : "") + (last > operation_at ? "after" : "");
     };
-    EXPECT_EQ(body("%v = load atomic i32, ptr addrspace(1) %p acquire, align 4\n  store i32 %v, ptr addrspace(1) %q"), "after");
+    EXPECT_EQ(body("%v = load atomic i32, ptr addrspace(1) %p acquire, align 4\n  store i32 %v, ptr "
+                   "addrspace(1) %q"),
+              "after");
     EXPECT_EQ(body("store atomic i32 %x, ptr addrspace(1) %p release, align 4"), "before");
-    EXPECT_EQ(body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x acq_rel\n  store i32 %v, ptr addrspace(1) %q"), "beforeafter");
-    EXPECT_EQ(body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x release\n  store i32 %v, ptr addrspace(1) %q"), "before");
+    EXPECT_EQ(
+        body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x acq_rel\n  store i32 %v, ptr addrspace(1) %q"),
+        "beforeafter");
+    EXPECT_EQ(
+        body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x release\n  store i32 %v, ptr addrspace(1) %q"),
+        "before");
     EXPECT_EQ(body("%v = cmpxchg ptr addrspace(1) %p, i32 %x, i32 7 seq_cst acquire"), "beforeafter");
-    EXPECT_EQ(body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x monotonic\n  store i32 %v, ptr addrspace(1) %q"), "none");
+    EXPECT_EQ(
+        body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x monotonic\n  store i32 %v, ptr addrspace(1) %q"),
+        "none");
 }
 
 TEST(Ptx, fences_have_the_level_of_their_scope) {
-    for (const auto& [scope, level] : {std::pair{"", "membar.sys"}, std::pair{"syncscope(\"block\") ", "membar.cta"},
-                                       std::pair{"syncscope(\"device\") ", "membar.gl"},
-                                       std::pair{"syncscope(\"unheard-of\") ", "membar.sys"}}) {
-        const auto ptx = ptx_of(header + "define void @k() {\n  fence " + scope + "acq_rel\n  ret void\n}\n" + k_is_a_kernel, "k");
+    for (const auto& [scope, level] :
+         {std::pair{"", "membar.sys"}, std::pair{"syncscope(\"block\") ", "membar.cta"},
+          std::pair{"syncscope(\"device\") ", "membar.gl"},
+          std::pair{"syncscope(\"unheard-of\") ", "membar.sys"}}) {
+        const auto ptx = ptx_of(
+            header + "define void @k() {\n  fence " + scope + "acq_rel\n  ret void\n}\n" + k_is_a_kernel,
+            "k");
         EXPECT_TRUE(contains(ptx, level)) << ptx;
     }
 }
 
 TEST(Ptx, what_llvm_cannot_select_is_refused_not_fatal) {
-    const auto error = refusal(header + "define void @k(ptr %p) {\n  %x = load fp128, ptr %p\n  %y = fadd fp128 %x, %x\n"
-                                        "  store fp128 %y, ptr %p\n  ret void\n}\n" + k_is_a_kernel, "k");
+    const auto error =
+        refusal(header +
+                    "define void @k(ptr %p) {\n  %x = load fp128, ptr %p\n  %y = fadd fp128 %x, %x\n"
+                    "  store fp128 %y, ptr %p\n  ret void\n}\n" +
+                    k_is_a_kernel,
+                "k");
     EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
     EXPECT_TRUE(contains(error.what(), "kernel 'k'")) << error.what();
 }

@@ -23,7 +23,11 @@ BODIES = {
     "sum": lambda n: "    o[i] = " + " + ".join(["o[i]"] * n) + "\n",
 }  # fmt: skip
 #: What stands in front of the kernel, and its further parameters.
-BEFORE = {"calls": lambda n: "".join(f"@cuda.jit(device=True)\ndef d{k}(x):\n    return x * {k} + 1\n" for k in range(n))}
+BEFORE = {
+    "calls": lambda n: "".join(
+        f"@cuda.jit(device=True)\ndef d{k}(x):\n    return x * {k} + 1\n" for k in range(n)
+    )
+}
 PARAMETERS = {"arguments": lambda n: [f"p{k}" for k in range(n)]}
 
 
@@ -31,7 +35,10 @@ def kernel_of(folder, kind, count):
     file = folder / f"{kind}_{count}.py"
     before = BEFORE[kind](count) if kind in BEFORE else ""
     parameters = ", ".join(["o", *(PARAMETERS[kind](count) if kind in PARAMETERS else ())])
-    file.write_text(f"from cudasim import cuda\n{before}@cuda.jit\ndef k({parameters}):\n    i = cuda.grid(1)\n" + BODIES[kind](count))
+    file.write_text(
+        f"from cudasim import cuda\n{before}@cuda.jit\ndef k({parameters}):\n    i = cuda.grid(1)\n"
+        + BODIES[kind](count)
+    )
     namespace = {}
     exec(compile(file.read_text(), str(file), "exec"), namespace)
     return namespace["k"]

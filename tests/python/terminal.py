@@ -38,7 +38,9 @@ class Terminal:
         settings = termios.tcgetattr(slave)
         settings[3] &= ~termios.ECHO
         termios.tcsetattr(slave, termios.TCSANOW, settings)
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))  # tcsetwinsize() came with 3.11
+        fcntl.ioctl(
+            slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0)
+        )  # tcsetwinsize() came with 3.11
         variables.setdefault("TERM", "dumb")
         self._process = subprocess.Popen(
             [str(part) for part in command], cwd=folder, stdin=slave, stdout=slave, stderr=slave,

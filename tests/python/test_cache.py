@@ -34,7 +34,9 @@ def folder(tmp_path):
 
 
 def usage(run, folder, **variables):
-    done = run("-m", "cudasim.command_line", "cache", "info", "--json", CUDASIM_CACHE_DIR=str(folder), **variables)
+    done = run(
+        "-m", "cudasim.command_line", "cache", "info", "--json", CUDASIM_CACHE_DIR=str(folder), **variables
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -286,8 +288,13 @@ def test_clear_removes_what_is_the_caches(run, folder):
 def test_info_shows_it_and_makes_nothing(run, folder):
     done = run("-m", "cudasim.command_line", "cache", "info", CUDASIM_CACHE_DIR=str(folder))
     assert f"folder            {folder}" in done.stdout and "0 of 0 looked up" in done.stdout
-    assert f"folder            {folder}" in run("-m", "cudasim.command_line", "info", CUDASIM_CACHE_DIR=str(folder)).stdout
-    everything = json.loads(run("-m", "cudasim.command_line", "info", "--json", CUDASIM_CACHE_DIR=str(folder)).stdout)
+    assert (
+        f"folder            {folder}"
+        in run("-m", "cudasim.command_line", "info", CUDASIM_CACHE_DIR=str(folder)).stdout
+    )
+    everything = json.loads(
+        run("-m", "cudasim.command_line", "info", "--json", CUDASIM_CACHE_DIR=str(folder)).stdout
+    )
     assert everything["cache"]["folder"] == str(folder)
     assert not folder.exists()
 
@@ -296,7 +303,10 @@ def test_the_tests_own_cache_is_not_the_users():
     assert pathlib.Path(os.environ["CUDASIM_CACHE_DIR"]).parent.name.startswith("cudasim_tests_")
 
 
-@pytest.mark.parametrize("home, reason", [("/dev/null", "/dev/null is no folder"), ("relative", "no home directory"), ("", "no home directory")])
+@pytest.mark.parametrize(
+    "home, reason",
+    [("/dev/null", "/dev/null is no folder"), ("relative", "no home directory"), ("", "no home directory")],
+)
 def test_info_says_why_kernels_cannot_be_kept(run, home, reason):
     state = usage(run, "", XDG_CACHE_HOME=None, HOME=home)
     assert reason in state["problem"] and not state["enabled"]

@@ -166,7 +166,9 @@ def test_ir_says_what_stopped_the_script(run):
 @pytest.mark.parametrize("arguments", [["info"], ["cache", "info"]])
 def test_a_reader_that_leaves_early_is_no_error(arguments):
     program = subprocess.Popen(
-        [sys.executable, "-m", "cudasim.command_line", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "cudasim.command_line", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     program.stdout.close()
     assert program.stderr.read() == b"" and program.wait(timeout=60) == 128 + signal.SIGPIPE

@@ -88,11 +88,22 @@ def test_names_can_be_given():
 def test_numbas_abi_returns_a_status():
     ptx, result = cuda.compile(add, (float32, float32), abi="numba")
     kind, name, parameters = entry(ptx)
-    assert kind == "func" and name.startswith("_ZN") and parameters == ["b64", "b32", "b32"] and result == float32
+    assert (
+        kind == "func"
+        and name.startswith("_ZN")
+        and parameters == ["b64", "b32", "b32"]
+        and result == float32
+    )
 
 
 def test_the_compute_capability_is_the_targets():
-    for cc, target in (((5, 0), "sm_50"), ((8, 6), "sm_86"), ((9, 0), "sm_90"), ((8, 8), "sm_87"), (None, "sm_75")):
+    for cc, target in (
+        ((5, 0), "sm_50"),
+        ((8, 6), "sm_86"),
+        ((9, 0), "sm_90"),
+        ((8, 8), "sm_87"),
+        (None, "sm_75"),
+    ):
         assert f".target {target}\n" in cuda.compile(add, (int32, int32), cc=cc)[0]
     with pytest.raises(RuntimeError, match="3.5 is not supported"):
         cuda.compile(add, (int32, int32), cc=(3, 5))
@@ -133,10 +144,14 @@ def test_compile_all_gives_a_list():
 def test_line_information_and_debug_information():
     lines, _ = cuda.compile(add, (float32, float32), lineinfo=True)
     line = add.__code__.co_firstlineno + 1
-    assert re.search(rf"\.loc\s+1 {line} ", lines) and "test_compile.py" in lines and ".debug_info" not in lines
+    assert (
+        re.search(rf"\.loc\s+1 {line} ", lines) and "test_compile.py" in lines and ".debug_info" not in lines
+    )
     assert ".target sm_75\n" in lines
     debug, _ = cuda.compile(add, (float32, float32), debug=True, opt=False)
-    assert ".target sm_75, debug" in debug and ".debug_info" in debug and re.search(rf"\.loc\s+1 {line} ", debug)
+    assert (
+        ".target sm_75, debug" in debug and ".debug_info" in debug and re.search(rf"\.loc\s+1 {line} ", debug)
+    )
     with pytest.warns(errors.NumbaInvalidConfigWarning, match="not supported by CUDA"):
         cuda.compile(add, (float32, float32), debug=True, opt=True)
 
@@ -148,7 +163,10 @@ def test_fastmath_takes_what_the_processor_has():
         assert instruction in fast, instruction
     assert "__nv_" not in fast
     exact, _ = cuda.compile(trigonometry, (float32,))
-    assert not {"sin.approx", "cos.approx", "div.approx"} & set(re.findall(r"\w+\.approx", exact)) and "div.rn.f32" in exact
+    assert (
+        not {"sin.approx", "cos.approx", "div.approx"} & set(re.findall(r"\w+\.approx", exact))
+        and "div.rn.f32" in exact
+    )
     double, _ = cuda.compile(trigonometry, (float64,), fastmath=True)
     assert "sin.approx" not in double
 
@@ -189,7 +207,9 @@ def test_launch_bounds_and_registers_are_directives():
     cluster = cuda.compile_ptx(add_arrays, arrays, launch_bounds=(128, 2, 4), cc=(9, 0))[0]
     assert ".maxclusterrank 4" in cluster
     assert ".maxntid" not in cuda.compile_ptx(add_arrays, arrays)[0]
-    limited = cuda.jit("void(float32[:], float32[:], float32[:])", max_registers=24, launch_bounds=64)(add_arrays)
+    limited = cuda.jit("void(float32[:], float32[:], float32[:])", max_registers=24, launch_bounds=64)(
+        add_arrays
+    )
     (ptx,) = limited.inspect_asm().values()
     assert ".maxnreg 24" in ptx and ".maxntid 64" in ptx
     assert 0 < limited.get_regs_per_thread() <= 24 and limited.get_max_threads_per_block() == 64
@@ -221,7 +241,14 @@ def test_ptxas_accepts_what_compile_makes(tmp_path):
 
     for ptx in (cuda.compile(add, (float32, float32))[0], cuda.compile(add, (float32, float32), debug=True, opt=False)[0],
                 cuda.compile_ptx(add_arrays, (float32[:],) * 3, lineinfo=True)[0]):  # fmt: skip
-        command = [_native.find_toolkit_file("bin/ptxas"), "-arch=sm_75", "-c", "-o", str(tmp_path / "a"), "-"]
+        command = [
+            _native.find_toolkit_file("bin/ptxas"),
+            "-arch=sm_75",
+            "-c",
+            "-o",
+            str(tmp_path / "a"),
+            "-",
+        ]
         done = subprocess.run(command, input=ptx, text=True, capture_output=True)
         assert done.returncode == 0, done.stderr
 
@@ -260,7 +287,9 @@ def test_everything_is_found_by_signature_in_any_form():
         assert kernel.get_regs_per_thread(form) == compiled.regs_per_thread > 0
     with pytest.raises(KeyError):
         kernel.overloads[(int8,)]
-    assert str(kernel.nopython_signatures[0]) == "(Array(float64, 1, 'C', False, aligned=True), float64) -> none"
+    assert (
+        str(kernel.nopython_signatures[0]) == "(Array(float64, 1, 'C', False, aligned=True), float64) -> none"
+    )
 
 
 def test_one_signature_specialises_and_gives_numbers():
@@ -294,7 +323,11 @@ def test_ir_has_the_debug_information_that_was_asked_for():
     shown = [next(iter(cuda.jit(signature, **options)(add_arrays).inspect_llvm().values()))
              for options in ({}, {"lineinfo": True}, {"debug": True, "opt": False})]  # fmt: skip
     kinds = [re.findall(r"emissionKind: (\w+)", text) for text in shown]
-    assert kinds == [[], ["DebugDirectivesOnly"], ["FullDebug"]] and "!dbg" not in shown[0] and "!dbg" in shown[1]
+    assert (
+        kinds == [[], ["DebugDirectivesOnly"], ["FullDebug"]]
+        and "!dbg" not in shown[0]
+        and "!dbg" in shown[1]
+    )
 
 
 def test_specialisations_are_kept():
@@ -320,7 +353,9 @@ def test_more_values_alive_take_more_registers():
     def kernel_of(count):
         names = [f"v{i}" for i in range(count)]
         body = "".join(f"    {name} = x[{i}]\n" for i, name in enumerate(names))
-        source = f"def k(x):\n{body}    cuda.syncthreads()\n    x[0] = {' + '.join(f'{n} * {n}' for n in names)}\n"
+        source = (
+            f"def k(x):\n{body}    cuda.syncthreads()\n    x[0] = {' + '.join(f'{n} * {n}' for n in names)}\n"
+        )
         namespace = {"cuda": cuda}
         exec(source, namespace)
         import linecache
@@ -346,7 +381,9 @@ def test_what_lives_into_a_loop_counts_in_all_of_it():
 def test_types_are_shown_beside_the_source(capsys):
     launched().inspect_types()
     shown = capsys.readouterr().out
-    assert "shared[cuda.threadIdx.x] = x[i]" in shown and "array(float64, 1d, C)" in shown and "int64" in shown
+    assert (
+        "shared[cuda.threadIdx.x] = x[i]" in shown and "array(float64, 1d, C)" in shown and "int64" in shown
+    )
 
 
 @pytest.mark.skipif(HAS_PTXAS, reason="there is a CUDA toolkit")
@@ -357,7 +394,9 @@ def test_machine_code_needs_a_toolkit():
             inspect()
 
 
-@pytest.mark.skipif(not HAS_PTXAS or _native.find_toolkit_file("bin/nvdisasm") is None, reason="there is no CUDA toolkit")
+@pytest.mark.skipif(
+    not HAS_PTXAS or _native.find_toolkit_file("bin/nvdisasm") is None, reason="there is no CUDA toolkit"
+)
 def test_machine_code_comes_from_the_toolkit():
     kernel = launched()
     wanted = (float64[::1], float64)
@@ -376,7 +415,9 @@ def test_device_functions_have_overloads_when_kernels_called_them():
 
     assert not half.overloads
     kernel[1, 1](np.ones(1))
-    assert list(half.overloads) == [(float64,)] and str(half.nopython_signatures[0]) == "(float64,) -> float64"
+    assert (
+        list(half.overloads) == [(float64,)] and str(half.nopython_signatures[0]) == "(float64,) -> float64"
+    )
     assert "define" in half.inspect_llvm((float64,)) and ".func" in half.inspect_asm((float64,))
     made = half.compile_device((int32,))
     assert made.signature.return_type == float64 and len(half.overloads) == 2

@@ -94,7 +94,12 @@ def test_memory_is_destroyed_with_the_context():
     fresh = cuda.to_device(np.arange(1 << 16))
     del d  # frees nothing of others
     assert fresh.copy_to_host()[5] == 5
-    for destroy in (cuda.close, cuda.gpus[0].reset, cuda.gpus[0].release_primary_context, driver.driver.reset):
+    for destroy in (
+        cuda.close,
+        cuda.gpus[0].reset,
+        cuda.gpus[0].release_primary_context,
+        driver.driver.reset,
+    ):
         array = cuda.to_device(np.zeros(10))
         old = cuda.current_context()
         destroy()

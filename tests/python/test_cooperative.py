@@ -151,9 +151,13 @@ def test_more_blocks_than_fit_are_refused(mode):
     assert most == (132 * 2 if mode == "auto" else 16)
     assert compiled.max_cooperative_grid_blocks((32, 32)) == most
     assert compiled.max_cooperative_grid_blocks(32) == (132 * 32 if mode == "auto" else 512)
-    assert compiled.max_cooperative_grid_blocks(256, dynsmemsize=100 * 1024) == (132 * 2 if mode == "auto" else 64)
+    assert compiled.max_cooperative_grid_blocks(256, dynsmemsize=100 * 1024) == (
+        132 * 2 if mode == "auto" else 64
+    )
     assert compiled.max_cooperative_grid_blocks(2048) == 0
-    with pytest.raises(CudaAPIError, match=f"COOPERATIVE_LAUNCH_TOO_LARGE.*{most + 1} blocks of 1024 threads") as error:
+    with pytest.raises(
+        CudaAPIError, match=f"COOPERATIVE_LAUNCH_TOO_LARGE.*{most + 1} blocks of 1024 threads"
+    ) as error:
         kernel[most + 1, 1024](x)
     assert error.value.code == 720
     if mode == "auto":
@@ -192,7 +196,9 @@ def test_blocks_that_end_early_are_named():
     with pytest.raises(errors.KernelError) as error:
         kernel[4, 32](np.zeros(70))
     text = str(error.value)
-    assert "tid=[0, 0, 0] ctaid=[0, 0, 0]: block 3 of 4 blocks ended without reaching the grid barrier" in text
+    assert (
+        "tid=[0, 0, 0] ctaid=[0, 0, 0]: block 3 of 4 blocks ended without reaching the grid barrier" in text
+    )
     assert "threads 0-31 waiting at grid barrier at test_cooperative.py" in text
     assert error.value.findings[0].kind == "deadlock"
 
@@ -205,7 +211,10 @@ def test_different_barriers_in_a_block_diverge():
         else:
             cuda.cg.this_grid().sync()
 
-    with pytest.raises(errors.KernelError, match="different barriers.*threads 0-7 waiting at barrier.*threads 8-31 waiting at grid barrier"):
+    with pytest.raises(
+        errors.KernelError,
+        match="different barriers.*threads 0-7 waiting at barrier.*threads 8-31 waiting at grid barrier",
+    ):
         kernel[2, 32](np.zeros(1))
 
 
@@ -243,7 +252,10 @@ def test_a_block_that_spins_for_ever_is_a_livelock(mode, workers):
                 pass
         cuda.cg.this_grid().sync()
 
-    with options.override(workers=workers, time_limit=30), pytest.raises(errors.KernelError, match="no thread can ever go on") as error:
+    with (
+        options.override(workers=workers, time_limit=30),
+        pytest.raises(errors.KernelError, match="no thread can ever go on") as error,
+    ):
         kernel[4, 32](cuda.to_device(np.zeros(1, np.int32)))
     assert "waiting at grid barrier" in str(error.value)
 

@@ -115,7 +115,9 @@ def test_a_step_outlasts_the_breakpoints_of_other_threads(terminal):
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="breakpoints share a debugger from CPython 3.14 on")
 def test_breakpoints_of_the_host_share_no_debugger_with_those_of_kernels(terminal):
-    shown = terminal(SCRIPT.replace("try:", "breakpoint()\ntry:").replace("finally:", "finally:\n    breakpoint()"))
+    shown = terminal(
+        SCRIPT.replace("try:", "breakpoint()\ntry:").replace("finally:", "finally:\n    breakpoint()")
+    )
     shown.expect("(Pdb) ")
     shown.ask("alias answer p 40 + 2")
     assert PLACE in shown.ask("c")

@@ -212,7 +212,9 @@ def test_again():
 
 @pytest.mark.parametrize("core", CORES)
 def test_pytest_cov_sees_the_lines_and_branches_of_kernels(tmp_path, core):
-    pytest.importorskip("pytest_cov", reason="pytest-cov is not installed (scripts/set_up.sh test installs it)")
+    pytest.importorskip(
+        "pytest_cov", reason="pytest-cov is not installed (scripts/set_up.sh test installs it)"
+    )
     kernels = SCRIPT.partition("x = np.arange")[0].replace("cuda.grid(1)", "cuda.threadIdx.x")
     (tmp_path / "kernels.py").write_text(kernels)
     (tmp_path / "test_kernels.py").write_text(COVERED_TESTS + SAYS_CORE.replace("\nprint", "\n    print"))

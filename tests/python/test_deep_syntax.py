@@ -92,7 +92,9 @@ SCRIPT = """
 def run(folder, construct, depths, recursion_limit=1000):
     script = textwrap.dedent(SCRIPT).format(tests=os.path.dirname(__file__), folder=str(folder), construct=construct,
                                             depths=depths, recursion_limit=recursion_limit)  # fmt: skip
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.mark.parametrize("construct", sorted(BODIES))
@@ -105,16 +107,23 @@ def test_every_construct_at_every_depth(tmp_path, construct):
     for text in by_depth:
         answers = text.splitlines()
         for answer in answers:
-            assert not answer.startswith(("SystemError", "RecursionError", "MemoryError", "RuntimeError")), answer
+            assert not answer.startswith(("SystemError", "RecursionError", "MemoryError", "RuntimeError")), (
+                answer
+            )
             # An error of the kernel's own run has coordinates, a refusal its place in the source.
             assert answer.startswith(("ran ", "CPython: ")) or "deep" in answer or "tid=[" in answer, answer
-        assert answers[0].startswith("CPython") or answers[0] == answers[1], answers  # the same with more stack
+        assert answers[0].startswith("CPython") or answers[0] == answers[1], (
+            answers
+        )  # the same with more stack
 
 
 @pytest.mark.parametrize("construct", ["sum", "cases"])
 def test_the_limit_says_what_and_where(tmp_path, construct):
     done = run(tmp_path, construct, [5100], recursion_limit=100_000)
     refused, again, python_mode, alive = done.stdout.splitlines()
-    assert "statements and expressions nested more than 5000 deep are not compiled" in refused and "deep5100.py" in refused
+    assert (
+        "statements and expressions nested more than 5000 deep are not compiled" in refused
+        and "deep5100.py" in refused
+    )
     assert (again, alive) == (refused, "alive")
     assert python_mode == "ran 0.0"  # CPython can run it

@@ -83,7 +83,9 @@ def test_what_makes_deferred_work_run(deferred, force):
 def test_a_fault_is_raised_where_the_host_synchronises_and_names_the_launch(deferred):
     stream, d = cuda.stream(), cuda.device_array(2)
     beyond[1, 4, stream](d)  # the launch
-    with pytest.raises(IndexError, match=r"tid=\[2, 0, 0\].*\n.*launched at .*test_deferred_streams.py:\d+") as caught:
+    with pytest.raises(
+        IndexError, match=r"tid=\[2, 0, 0\].*\n.*launched at .*test_deferred_streams.py:\d+"
+    ) as caught:
         stream.synchronize()
     line = int(str(caught.value).rpartition(":")[2])
     assert "# the launch" in linecache.getline(__file__, line)

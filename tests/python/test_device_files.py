@@ -46,14 +46,21 @@ def test_kernels_feel_the_limits_of_the_file(run, name, content):
     assert lines[0].endswith("My GPU (simulated) (8, 6)")
     assert lines[1:3] == ["20 16384 1000000 1 1000", "1536 65536 64"]
     assert [line[:2] for line in lines[3:]] == ["1 "] * 3
-    assert "512 of My GPU" in lines[3] and "1000 of My GPU" in lines[4] and "20480 of My GPU" in lines[5], lines
+    assert "512 of My GPU" in lines[3] and "1000 of My GPU" in lines[4] and "20480 of My GPU" in lines[5], (
+        lines
+    )
 
 
 def test_a_base_gives_what_the_file_lacks(tmp_path):
     path = tmp_path / "seventh.toml"
     path.write_text('base = "a100"\nmultiprocessors = 14\ntotal_memory = "10G"\n')
     whole, own = device_profiles.profile("a100"), device_profiles.load(str(path))
-    assert {name for name in whole if whole[name] != own[name]} == {"key", "name", "multiprocessors", "total_memory"}
+    assert {name for name in whole if whole[name] != own[name]} == {
+        "key",
+        "name",
+        "multiprocessors",
+        "total_memory",
+    }
     assert (own["name"], own["multiprocessors"], own["total_memory"]) == ("seventh (simulated)", 14, 10 << 30)
 
 
@@ -63,7 +70,11 @@ def test_files_and_keys_go_together(run):
         "from cudasim import cuda; print([gpu.name for gpu in cuda.gpus], len({gpu.uuid for gpu in cuda.gpus}))",
         CUDASIM_DEVICE="RTX 4090, one.toml,one.toml",
     )
-    assert done.stdout.count("one (simulated)") == 2 and "RTX 4090" in done.stdout and done.stdout.endswith("3\n"), done.stderr
+    assert (
+        done.stdout.count("one (simulated)") == 2
+        and "RTX 4090" in done.stdout
+        and done.stdout.endswith("3\n")
+    ), done.stderr
 
 
 def test_paths_in_pyproject_begin_in_its_folder(run):

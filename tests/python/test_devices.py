@@ -81,7 +81,9 @@ def test_the_list_of_devices():
 def test_the_driver_object_lists_the_devices():
     from cudasim.cuda.cudadrv.driver import driver
 
-    assert driver.get_device_count() == 1 and driver.list_devices() == [driver.get_device()] == list(cuda.gpus)
+    assert driver.get_device_count() == 1 and driver.list_devices() == [driver.get_device()] == list(
+        cuda.gpus
+    )
 
 
 def test_detect_lists_the_devices(capsys):
@@ -350,7 +352,9 @@ def test_forall_takes_the_best_block_unless_told():
     assert out.tolist() == [1, 32]
     cuda.jit(launch_bounds=128)(sizes.py_func).forall(1000)(out)
     assert out.tolist() == [8, 128]
-    with pytest.raises(TypeError, match="ntasks is the number of threads .*, an integer; got 10.5; use // or int"):
+    with pytest.raises(
+        TypeError, match="ntasks is the number of threads .*, an integer; got 10.5; use // or int"
+    ):
         sizes.forall(10.5)(out)
     with pytest.raises(ValueError, match="Can't create ForAll with negative task count: -1"):
         sizes.forall(-1)

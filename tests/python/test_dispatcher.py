@@ -354,7 +354,11 @@ def test_the_launch_that_a_kernel_is_compiled_for_can_be_known():
     with launchconfig.capture_compile_config(store) as captured:
         store[2, 3, 0, 16](x, 5)
         seen = captured["config"]
-        assert (seen.griddim, seen.blockdim, seen.sharedmem) == ((2, 1, 1), (3, 1, 1), 16) and seen.dispatcher is store
+        assert (seen.griddim, seen.blockdim, seen.sharedmem) == (
+            (2, 1, 1),
+            (3, 1, 1),
+            16,
+        ) and seen.dispatcher is store
         store[1, 1](x, 6)
         assert captured["config"] is seen  # compiled before
         store.compile("void(float32[:], float32)")

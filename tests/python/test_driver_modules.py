@@ -12,7 +12,9 @@ from cudasim.cuda.cudadrv import driver, nvrtc, nvvm
 from cudasim.cuda.kernels.transpose import transpose
 
 HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n"
-COUNTED_ADD = HEAD + """
+COUNTED_ADD = (
+    HEAD
+    + """
 .global .align 4 .u32 counter = 5;
 .extern .shared .align 4 .b8 dynamic[];
 .entry add(.param .u64 values, .param .f32 summand, .param .align 8 .b8 pair[16])
@@ -38,9 +40,14 @@ COUNTED_ADD = HEAD + """
     ret;
 }
 """
-HALF = HEAD + ".visible .func (.param .b32 back) half(.param .b32 x) { .reg .b32 %r; ld.param.u32 %r, [x];" \
+)
+HALF = (
+    HEAD + ".visible .func (.param .b32 back) half(.param .b32 x) { .reg .b32 %r; ld.param.u32 %r, [x];"
     " shr.u32 %r, %r, 1; st.param.b32 [back], %r; ret; }\n"
-CALLER = HEAD + """
+)
+CALLER = (
+    HEAD
+    + """
 .extern .func (.param .b32 back) half(.param .b32 x);
 .visible .entry store(.param .u64 out, .param .u32 x)
 {
@@ -56,6 +63,7 @@ CALLER = HEAD + """
     ret;
 }
 """
+)
 
 
 class Pair(ctypes.Structure):
@@ -75,7 +83,9 @@ def test_kernels_of_ptx_run_with_raw_parameters(as_bytes):
     module = load(COUNTED_ADD.encode() if as_bytes else COUNTED_ADD)
     function = module.get_function("add")
     values = cuda.to_device(np.arange(100, dtype=np.float32))
-    launch(function, 100, ctypes.c_uint64(values.device_ctypes_pointer.value), ctypes.c_float(2.5), Pair(1, 4.0))
+    launch(
+        function, 100, ctypes.c_uint64(values.device_ctypes_pointer.value), ctypes.c_float(2.5), Pair(1, 4.0)
+    )
     np.testing.assert_array_equal(values.copy_to_host(), np.arange(100) + 6.5)
     launch(function, 10, values, np.float32(1), Pair(1, -1.0), stream=cuda.stream().handle, shared=64)
     np.testing.assert_array_equal(values.copy_to_host(), np.arange(100) + 6.5)
@@ -99,7 +109,9 @@ def test_faults_in_modules_are_reported_with_their_line():
     values = cuda.to_device(np.zeros(4, np.float32))
     with pytest.raises(errors.KernelMemoryError, match=r"tid=\[4, 0, 0\]") as caught:
         launch(load().get_function("add"), 5, values, ctypes.c_float(1), Pair())
-    assert caught.value.findings[0].location[0].line == 1 + COUNTED_ADD[: COUNTED_ADD.index("ld.global")].count("\n")
+    assert caught.value.findings[0].location[0].line == 1 + COUNTED_ADD[
+        : COUNTED_ADD.index("ld.global")
+    ].count("\n")
 
 
 @pytest.mark.parametrize(
@@ -178,20 +190,25 @@ def test_linker_says_what_does_not_fit(tmp_path):
 
 def test_callbacks_of_linked_code():
     calls = []
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 .visible .global .align 4 .u32 number;
 .visible .func (.param .b32 status) number_of(.param .b64 result)
 { .reg .b32 %r; .reg .b64 %rd<2>;
   mov.u64 %rd0, number; ld.global.u32 %r, [%rd0]; ld.param.u64 %rd1, [result]; st.u32 [%rd1], %r;
   st.param.b32 [status], 0; ret; }
 """
+    )
 
     def set_up(module):
         memory, size = module.get_global_symbol("number")
         driver.host_to_device(memory, np.array([42], np.uint32), size)
         calls.append("set up")
 
-    code = cuda.PTXSource(text, setup_callback=set_up, teardown_callback=lambda module: calls.append("torn down"))
+    code = cuda.PTXSource(
+        text, setup_callback=set_up, teardown_callback=lambda module: calls.append("torn down")
+    )
     number_of = cuda.declare_device("number_of", "uint32()", link=code)
 
     @cuda.jit
@@ -217,7 +234,10 @@ def test_occupancy():
     assert context.get_max_potential_block_size(function, None, 0, 0) == (2 * multiprocessors, 1024)
     assert context.get_max_potential_block_size(function, None, 0, 100)[1] == 64
     blocks, threads = context.get_max_potential_block_size(function, lambda block: 400 * block, 0, 0)
-    assert threads * 400 <= cuda.get_current_device().MAX_SHARED_MEMORY_PER_MULTIPROCESSOR and blocks == multiprocessors
+    assert (
+        threads * 400 <= cuda.get_current_device().MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+        and blocks == multiprocessors
+    )
 
     @cuda.jit("void(float32[:])")
     def kernel(x):
@@ -312,7 +332,10 @@ def test_kernels_with_c_pointers_are_compiled_loaded_and_launched():
 
 @pytest.mark.parametrize(
     ("signature", "message"),
-    [("void(CPointer(float32), float32)", r"float32\* cannot be indexed with float32"), ("void(voidptr, int32)", "cannot be indexed")],
+    [
+        ("void(CPointer(float32), float32)", r"float32\* cannot be indexed with float32"),
+        ("void(voidptr, int32)", "cannot be indexed"),
+    ],
 )
 def test_what_c_pointers_cannot_do(signature, message):
     def function(x, i):

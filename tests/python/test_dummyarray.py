@@ -32,7 +32,9 @@ def test_indexing(index, order):
     if expected.size:
         assert got.strides == expected.strides
         assert got.extent.begin == expected.__array_interface__["data"][0] - base
-        assert got.is_c_contig == expected.flags.c_contiguous and got.is_f_contig == expected.flags.f_contiguous
+        assert (
+            got.is_c_contig == expected.flags.c_contiguous and got.is_f_contig == expected.flags.f_contiguous
+        )
         covered = sum(end - begin for begin, end in got.iter_contiguous_extent())
         assert covered == expected.nbytes
 

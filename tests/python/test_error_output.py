@@ -119,7 +119,10 @@ def test_a_switch_needs_no_value(run, arguments, said):
     ],
 )
 def test_a_switch_of_pytests_needs_no_value(run, tmp_path, arguments, said):
-    run.write("def test_it():\n    from cudasim import options\n    print('strict', options.get('strict'))", "test_it.py")
+    run.write(
+        "def test_it():\n    from cudasim import options\n    print('strict', options.get('strict'))",
+        "test_it.py",
+    )
     done = run("-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--cudasim", *arguments)
     assert said in done.stdout and "1 passed" in done.stdout, done.stdout + done.stderr
 
@@ -138,7 +141,8 @@ FIRST_USES = {
     [("CUDASIM_POLICY", "sideways", "a launch"), *(("CUDASIM_DEVICE", "nosuch", use) for use in FIRST_USES)],
 )
 def test_a_wrong_variable_is_one_line_without_internal_frames(run, variable, value, first_use):
-    done = run(run.write(f"""
+    done = run(
+        run.write(f"""
         import numpy as np
         from numba import cuda
 
@@ -147,14 +151,18 @@ def test_a_wrong_variable_is_one_line_without_internal_frames(run, variable, val
             x[0] = 1
 
         {FIRST_USES[first_use]}
-    """), ENABLE_CUDASIM="1", **{variable: value})
+    """),
+        ENABLE_CUDASIM="1",
+        **{variable: value},
+    )
     assert done.returncode == 1 and done.stderr.count("Traceback") == 1, done.stderr
     assert variable in done.stderr and "frontend/python/cudasim" not in done.stderr, done.stderr
     assert FIRST_USES[first_use] in done.stderr, done.stderr
 
 
 def test_other_uncaught_errors_keep_their_tracebacks_after_a_wrong_variable(run):
-    done = run(run.write("""
+    done = run(
+        run.write("""
         from numba import cuda
         from cudasim.options import OptionError
         try:
@@ -163,5 +171,8 @@ def test_other_uncaught_errors_keep_their_tracebacks_after_a_wrong_variable(run)
             print("caught")
         from cudasim.reports import tracebacks
         tracebacks.is_package_code(None)
-    """), ENABLE_CUDASIM="1", CUDASIM_DEVICE="nosuch")
+    """),
+        ENABLE_CUDASIM="1",
+        CUDASIM_DEVICE="nosuch",
+    )
     assert done.stdout == "caught\n" and "in is_package_code" in done.stderr, done.stderr

@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 from cudasim import cuda, errors, options
 from cudasim.launch.kernel import CompiledKernel
 from python_mode_required import skip_module_without_python_mode
@@ -90,7 +89,10 @@ def test_what_the_compiler_does_not_know_yet_runs_in_python_mode_and_says_how_sl
     assert list(x) == [3] * 256
     (message,) = messages
     assert "not_yet() runs in Python mode, about " in message and "times slower than compiled" in message
-    assert "nditer() is not supported in kernels yet" in message and "launch of 256 threads takes about" in message
+    assert (
+        "nditer() is not supported in kernels yet" in message
+        and "launch of 256 threads takes about" in message
+    )
     assert found[0].category is errors.PythonModeWarning
     assert (found[0].filename, found[0].lineno) == (__file__, not_yet.py_func.__code__.co_firstlineno + 3)
     assert caught(kernel[2, 128], x)[0] == [], "once for each kernel"
@@ -137,7 +139,11 @@ def test_under_strict_checking_it_is_refused_with_numbas_class():
 
 def test_native_mode_refuses_every_fallback():
     with options.override(mode="native"):
-        for kernel, argument in ((tries, np.zeros(4)), (not_yet, np.zeros(4)), (calls_a_debugger, np.zeros(4))):
+        for kernel, argument in (
+            (tries, np.zeros(4)),
+            (not_yet, np.zeros(4)),
+            (calls_a_debugger, np.zeros(4)),
+        ):
             with pytest.raises(errors.NumbaError):
                 fresh(kernel)[1, 4](argument)
 
@@ -328,8 +334,11 @@ def function_that_calls_itself(x):
     x[0] = factorial(3)
 
 
-@pytest.mark.parametrize("kernel", [prints_with_a_separator, calls_str, takes_a_root_by_numpy, raises_a_number,
-                                    function_that_calls_itself], ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize(
+    "kernel",
+    [prints_with_a_separator, calls_str, takes_a_root_by_numpy, raises_a_number, function_that_calls_itself],
+    ids=lambda kernel: kernel.__name__,
+)
 def test_what_numba_refuses_with_an_unsupported_error_or_worse_is_not_called_a_gap(kernel):
     messages, _ = caught(fresh(kernel)[1, 1], np.ones(4))
     assert [message.partition(":")[0] for message in messages] == ["not-gpu-code"]
@@ -351,7 +360,9 @@ def test_a_signature_of_another_number_of_arguments_is_refused_at_once(signature
     def k(x, n):
         x[0] = n
 
-    with pytest.raises(TypeError, match="Signature mismatch: . argument types given, but function takes 2 arguments"):
+    with pytest.raises(
+        TypeError, match="Signature mismatch: . argument types given, but function takes 2 arguments"
+    ):
         cuda.jit(signature)(k)
     with pytest.raises(TypeError, match="Signature mismatch"):
         cuda.jit(k).compile(signature)

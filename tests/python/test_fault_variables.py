@@ -106,8 +106,16 @@ def test_every_frame_of_a_call_chain_has_its_own():
 
     seen = frames_of(lambda: kernel[1, 8](np.arange(8.0), np.zeros(8)), IndexError)
     assert same(seen["kernel"]["i"], 3) and "shifted" not in seen["kernel"]
-    assert same(seen["outer"]["k"], 3) and same(seen["outer"]["shifted"], 4) and (seen["outer"]["a"] == np.arange(8.0)).all()
-    assert same(seen["inner"]["index"], 4) and same(seen["inner"]["doubled"], 8) and list(seen["inner"])[:2] == ["a", "index"]
+    assert (
+        same(seen["outer"]["k"], 3)
+        and same(seen["outer"]["shifted"], 4)
+        and (seen["outer"]["a"] == np.arange(8.0)).all()
+    )
+    assert (
+        same(seen["inner"]["index"], 4)
+        and same(seen["inner"]["doubled"], 8)
+        and list(seen["inner"])[:2] == ["a", "index"]
+    )
 
 
 def test_recursive_functions_show_the_innermost_call():
@@ -192,7 +200,9 @@ def test_values_of_every_type_come_as_python_and_numpy_have_them():
                              cuda.to_device(table)[:, ::2], np.zeros(3)), IndexError)["kernel"]  # fmt: skip
     assert same(seen["z"], np.complex64(2 + 4j)) and same(seen["w"], 4 - 1j)
     assert same(seen["u8"], 200) and same(seen["byte"], 200) and same(seen["f32"], np.float32(0.5))
-    assert seen["when"] == moment and same(seen["pair"], (4, 5.5)) and same(seen["both"], (0, np.float32(0.5)))
+    assert (
+        seen["when"] == moment and same(seen["pair"], (4, 5.5)) and same(seen["both"], (0, np.float32(0.5)))
+    )
     assert seen["records"].dtype == record and seen["records"].tolist() == records.tolist()
     assert seen["element"].item() == (3, 4.5)
     assert (seen["sliced"] == table[:, ::2]).all() and (seen["row"] == table[1, ::2]).all()
@@ -270,10 +280,17 @@ def test_options_do_not_change_what_is_seen():
             total += j * i
         x[total] = 1
 
-    for settings in ({"carrier": "fiber"}, {"memory_checks": False}, {"policy": "random", "seed": 3}, {"fma": True}):
+    for settings in (
+        {"carrier": "fiber"},
+        {"memory_checks": False},
+        {"policy": "random", "seed": 3},
+        {"fma": True},
+    ):
         for opt in (True, False):
             with options.override(**settings):
-                seen = frames_of(lambda opt=opt: cuda.jit(opt=opt)(kernel)[1, 8](np.zeros(8), 4), IndexError)["kernel"]
+                seen = frames_of(lambda opt=opt: cuda.jit(opt=opt)(kernel)[1, 8](np.zeros(8), 4), IndexError)[
+                    "kernel"
+                ]
             assert (seen["i"], seen["j"], seen["total"]) == (2, 3, 12), settings
 
 
@@ -287,7 +304,9 @@ def test_debuggers_find_them():
     with pytest.raises(IndexError) as caught:
         kernel[1, 8](np.zeros(8))
     output = io.StringIO()
-    debugger = pdb.Pdb(stdin=io.StringIO("p i, square, OFFSET, x.shape\nargs\nq\n"), stdout=output, nosigint=True)
+    debugger = pdb.Pdb(
+        stdin=io.StringIO("p i, square, OFFSET, x.shape\nargs\nq\n"), stdout=output, nosigint=True
+    )
     debugger.use_rawinput = False
     debugger.reset()
     debugger.interaction(None, caught.value.__traceback__)
@@ -299,7 +318,8 @@ OFFSET = 5
 
 def test_pytest_shows_them(tmp_path):
     test = tmp_path / "test_shown.py"
-    test.write_text(textwrap.dedent("""
+    test.write_text(
+        textwrap.dedent("""
         import numpy as np
         from numba import cuda
 
@@ -311,7 +331,8 @@ def test_pytest_shows_them(tmp_path):
 
         def test_it():
             kernel[1, 8](np.zeros(8))
-    """))
+    """)
+    )
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "--cudasim", "--pdb", "-p", "no:cacheprovider", str(test)],
                           input="p square, i\nq\n", capture_output=True, text=True, cwd=tmp_path)  # fmt: skip
     assert "(9, 3)" in done.stdout, done.stdout + done.stderr

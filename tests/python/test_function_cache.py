@@ -57,7 +57,9 @@ def counts(found):
 
 
 def values(found):
-    return [found[f"{name} {dtype}"] for name in ("add", "inner 1", "inner 2") for dtype in ("int64", "float32")]
+    return [
+        found[f"{name} {dtype}"] for name in ("add", "inner 1", "inner 2") for dtype in ("int64", "float32")
+    ]
 
 
 def test_next_process_finds_what_the_first_compiled(program, tmp_path):
@@ -67,7 +69,9 @@ def test_next_process_finds_what_the_first_compiled(program, tmp_path):
     folder = tmp_path / "__pycache__"
     assert first["add"][0] == str(folder)
     names = sorted(re.sub(r"py\d+", "py", file.name) for file in folder.iterdir())
-    inner = [f"script.adding.locals.inner-13.py.{ending}" for ending in ("1.nbc", "2.nbc", "3.nbc", "4.nbc", "nbi")]
+    inner = [
+        f"script.adding.locals.inner-13.py.{ending}" for ending in ("1.nbc", "2.nbc", "3.nbc", "4.nbc", "nbi")
+    ]
     assert names == [f"script.add-8.py.{ending}" for ending in ("1.nbc", "2.nbc", "nbi")] + inner
 
 
@@ -97,12 +101,15 @@ def test_folder_can_be_chosen(program, tmp_path):
 
 def test_processes_at_the_same_time(run, tmp_path):
     run.write(PROGRAM)
-    done = run.script("""
+    done = run.script(
+        """
         import subprocess, sys
         several = [subprocess.Popen([sys.executable, "program.py"], stdout=subprocess.PIPE) for _ in range(4)]
         results = {process.communicate()[0].split(b"inner 1 int64")[1].split(b",")[0] for process in several}
         print(results, [process.returncode for process in several])
-        """.replace("program.py", str(run.write(PROGRAM, "program.py"))), ENABLE_CUDASIM="1")
+        """.replace("program.py", str(run.write(PROGRAM, "program.py"))),
+        ENABLE_CUDASIM="1",
+    )
     assert done.stdout.strip() == r"""{b'": 1'} [0, 0, 0, 0]""", done.stderr
 
 
@@ -140,7 +147,9 @@ def test_without_cache_nothing_is_kept():
 
 def test_functions_without_a_file_cannot_be_cached():
     namespace = {"cuda": cuda}
-    with pytest.raises(RuntimeError, match="cannot cache function 'kernel': no locator available for file '<string>'"):
+    with pytest.raises(
+        RuntimeError, match="cannot cache function 'kernel': no locator available for file '<string>'"
+    ):
         exec("@cuda.jit(cache=True)\ndef kernel(x):\n    x[0] = 1\n", namespace)
 
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from cudasim import cuda, options
-from cudasim.launch import kernel as kernel_module
 from cudasim.errors import KernelTimeoutError
+from cudasim.launch import kernel as kernel_module
 from python_mode_required import needs_python_mode
 
 THREADS = 8
@@ -89,7 +89,9 @@ def test_each_thread_gets_the_errors_of_its_own_launches(mode):
 
 def test_a_kernel_that_several_threads_launch_first_is_compiled_once(monkeypatch):
     compiled = []
-    monkeypatch.setattr(kernel_module, "compiled_listeners", [lambda kernel: compiled.append(kernel.argument_types)])
+    monkeypatch.setattr(
+        kernel_module, "compiled_listeners", [lambda kernel: compiled.append(kernel.argument_types)]
+    )
 
     @cuda.jit
     def fresh(x):
@@ -201,7 +203,9 @@ def test_lines_that_several_threads_print_stay_whole(run):
         """
     )
     lines = done.stdout.splitlines()
-    assert sorted(lines) == sorted(f"launch {n} thread {i}" for n in range(40) for i in range(32)), done.stderr
+    assert sorted(lines) == sorted(f"launch {n} thread {i}" for n in range(40) for i in range(32)), (
+        done.stderr
+    )
 
 
 def test_control_c_ends_the_wait_for_another_threads_launch(run):

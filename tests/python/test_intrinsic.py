@@ -17,7 +17,9 @@ def run(run_with_numba, code, **variables):
 
 
 def test_numbers_libdevice_and_conversions(run_with_numba):
-    done = run(run_with_numba, """
+    done = run(
+        run_with_numba,
+        """
         @intrinsic
         def sqrt_plus(typingctx, a, b):
             signature = a(a, b)
@@ -44,12 +46,15 @@ def test_numbers_libdevice_and_conversions(run_with_numba):
         kernel[1, 1](out, np.array([9.0]))
         print(out)
         print("sqrt.rn.f64" in cuda.compile_ptx(device.py_func, (types.float64,), device=True)[0])
-        """)
+        """,
+    )
     assert done.stdout == "[9. 9.]\nTrue\n", done.stderr
 
 
 def test_special_registers_and_inline_assembly(run_with_numba):
-    done = run(run_with_numba, """
+    done = run(
+        run_with_numba,
+        """
         @intrinsic
         def lane(typingctx):
             def codegen(context, builder, signature, args):
@@ -96,12 +101,15 @@ def test_special_registers_and_inline_assembly(run_with_numba):
         out, lanes = np.zeros(3), np.zeros(40)
         kernel[1, 40](out, lanes)
         print(out, lanes[[0, 31, 32, 39]])
-        """)
+        """,
+    )
     assert done.stdout == "[4. 5. 9.] [   0. 3131.   32.  739.]\n", done.stderr
 
 
 def test_tuples_complex_numbers_and_arrays(run_with_numba):
-    done = run(run_with_numba, """
+    done = run(
+        run_with_numba,
+        """
         @intrinsic
         def swapped(typingctx, pair):
             def codegen(context, builder, signature, args):
@@ -156,12 +164,15 @@ def test_tuples_complex_numbers_and_arrays(run_with_numba):
         out, count = np.zeros(6), np.zeros(1, np.int64)
         kernel[2, 32](out, np.array([9.0]), count)
         print(out, count)
-        """)
+        """,
+    )
     assert done.stdout == "[ 2.5  1.  -2.   9.   8.5  1. ] [64]\n", done.stderr
 
 
 def test_literal_types_and_typing_functions_that_say_no(run_with_numba):
-    done = run(run_with_numba, """
+    done = run(
+        run_with_numba,
+        """
         from cudasim import errors
 
         @intrinsic
@@ -185,12 +196,15 @@ def test_literal_types_and_typing_functions_that_say_no(run_with_numba):
             refused[1, 1](out)
         except errors.TypingError as error:
             print("No implementation of function" in str(error))
-        """)
+        """,
+    )
     assert done.stdout == "[40.]\nTrue\n", done.stderr
 
 
 def test_code_that_cannot_be_generated_or_linked_is_refused(run_with_numba):
-    done = run(run_with_numba, """
+    done = run(
+        run_with_numba,
+        """
         from cudasim import errors
 
         def make(codegen, result=types.float64):
@@ -216,16 +230,21 @@ def test_code_that_cannot_be_generated_or_linked_is_refused(run_with_numba):
         make(lambda context, builder, signature, args: builder.asm(
             ir.FunctionType(ir.DoubleType(), [ir.DoubleType()]), "sin.unknown $0, $1;", "=d,d", args, False))
         make(lambda context, builder, signature, args: None, types.float64[:])
-        """)
+        """,
+    )
     lines = done.stdout.splitlines()
     assert lines[0] == "LinkerError Undefined reference to 'no_such'", done.stderr
-    assert lines[1].startswith("LoweringError intrinsic broken(float64,) -> float64: its code cannot be generated: ZeroDivisionError")
+    assert lines[1].startswith(
+        "LoweringError intrinsic broken(float64,) -> float64: its code cannot be generated: ZeroDivisionError"
+    )
     assert lines[2].startswith("LinkerError intrinsic broken") and "sin.unknown" in lines[2]
     assert "intrinsics cannot give arrays" in done.stdout
 
 
 def test_python_mode_cannot_call_it_and_says_so(run_with_numba):
-    done = run(run_with_numba, """
+    done = run(
+        run_with_numba,
+        """
         @intrinsic
         def same(typingctx, x):
             return x(x), lambda context, builder, signature, args: args[0]
@@ -238,5 +257,7 @@ def test_python_mode_cannot_call_it_and_says_so(run_with_numba):
             kernel[1, 1](np.zeros(1))
         except NotImplementedError as error:
             print(error)
-        """, CUDASIM_MODE="python")
+        """,
+        CUDASIM_MODE="python",
+    )
     assert "same() is code for LLVM: only compiled kernels call it" in done.stdout, done.stderr

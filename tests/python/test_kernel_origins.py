@@ -150,7 +150,10 @@ def test_exec_with_its_text_in_linecache_makes_kernels():
 @pytest.mark.parametrize("name", ["fall", "falls"])
 def test_exec_without_its_text_is_told_apart_from_what_numba_refuses(name):
     kernel = cuda.jit(executed("<string>")[name])
-    with cuda_options_native(), pytest.raises(errors.UnsupportedError, match="source of .* is not available") as caught:
+    with (
+        cuda_options_native(),
+        pytest.raises(errors.UnsupportedError, match="source of .* is not available") as caught,
+    ):
         result(kernel)
     assert caught.value.source_is_missing and caught.value.standing == "not-yet"
     assert (caught.value.file, caught.value.line) == ("<string>", 1 if name == "fall" else 4)
@@ -170,7 +173,11 @@ def test_exec_of_a_text_that_a_caller_names_makes_kernels():
         namespace,
     )
     del text
-    assert [result(namespace[name]) for name in ("fill", "other", "indented")] == [[4.0] * 4, [5.0] * 4, [6.0] * 4]
+    assert [result(namespace[name]) for name in ("fill", "other", "indented")] == [
+        [4.0] * 4,
+        [5.0] * 4,
+        [6.0] * 4,
+    ]
     assert result(cuda.jit(eval("lambda x: put(x, 7)"))) == [7.0] * 4
 
 
@@ -205,7 +212,12 @@ def test_programs_without_a_file_name_have_kernels(run, how):
         arguments = ["-c", file.read(), "an argument"] if how == "-c" else ["-"]
         file.seek(0)
         done = subprocess.run(
-            [sys.executable, *arguments], stdin=file, env=clean_environment(), capture_output=True, text=True, timeout=60
+            [sys.executable, *arguments],
+            stdin=file,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
     assert done.stdout == "[3. 3.]\n", done.stderr
     assert re.search('File "<.*>", line 7, in fill', done.stderr)
@@ -266,7 +278,11 @@ DOCTEST = '''
 @pytest.mark.parametrize("how", ["doctest", "pytest"])
 def test_doctests_have_kernels(run, how):
     path = run.write(DOCTEST, "documented.py")
-    done = run("-m", "doctest", path) if how == "doctest" else run("-m", "pytest", "-q", "--doctest-modules", path)
+    done = (
+        run("-m", "doctest", path)
+        if how == "doctest"
+        else run("-m", "pytest", "-q", "--doctest-modules", path)
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -325,7 +341,9 @@ def test_bound_numbers_are_constants(partial):
     assert result(partial(scale, 3, n=0)) == [303.0] * 4
     assert result(partial(scale, 3, n=0), 7) == [703.0] * 4
     assert result(partial(functools.partial(scale, 3), n=0)) == [303.0] * 4
-    assert result(partial(scale, np.float32(3), signature="void(float64[:], int64, int64)"), 0, 0) == [3.0] * 4
+    assert (
+        result(partial(scale, np.float32(3), signature="void(float64[:], int64, int64)"), 0, 0) == [3.0] * 4
+    )
     assert result(partial(turn_round, 4)) == [3.0, 2.0, 1.0, 0.0]
     assert result(partial(lambda n, x: put(x, n), 2)) == [2.0] * 4
 

@@ -16,6 +16,7 @@ from cudasim import cuda, errors, options
 from long_kernels import BODIES, PARAMETERS, kernel_of
 from test_progress import on_a_terminal, screen_lines
 
+
 def processor_seconds():
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
@@ -85,7 +86,9 @@ def test_a_long_kernel_keeps_its_checks(tmp_path):
 
 
 def test_too_many_inlined_calls_are_refused(tmp_path):
-    with pytest.raises(errors.UnsupportedError, match="more than 10000 calls of functions inside a kernel") as caught:
+    with pytest.raises(
+        errors.UnsupportedError, match="more than 10000 calls of functions inside a kernel"
+    ) as caught:
         kernel_of(tmp_path, "lambdas", 16)[1, 1](np.zeros(1, np.float32))
     assert "f2(x) + f2(x + 1)" in str(caught.value) and "@cuda.jit(device=True)" in str(caught.value)
 
@@ -124,7 +127,9 @@ def run_script(text, **fields):
 
 
 @pytest.mark.parametrize("kibibytes", [64, 256])
-@pytest.mark.parametrize(("kind", "count"), [("ifs", 2000), ("lambdas", 8), ("lambdas", 16), ("sum", 300), ("elif", 300)])
+@pytest.mark.parametrize(
+    ("kind", "count"), [("ifs", 2000), ("lambdas", 8), ("lambdas", 16), ("sum", 300), ("elif", 300)]
+)
 def test_a_thread_with_a_small_stack_compiles(tmp_path, kind, count, kibibytes):
     done = run_script(SMALL_STACK, tests=os.path.dirname(__file__), folder=str(tmp_path), kind=kind, count=count,
                       kibibytes=kibibytes)  # fmt: skip
@@ -162,8 +167,12 @@ def processor_time_of(process):
 def interrupt(folder, kind, count, after):
     """Ctrl-C when the process has worked so long on a kernel: the seconds until KeyboardInterrupt, on the clock and in the
     processor."""
-    script = textwrap.dedent(INTERRUPTED).format(tests=os.path.dirname(__file__), folder=str(folder), kind=kind, count=count)
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    script = textwrap.dedent(INTERRUPTED).format(
+        tests=os.path.dirname(__file__), folder=str(folder), kind=kind, count=count
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "begin\n"
     begin, limit = processor_time_of(process), time.monotonic() + 60
     while processor_time_of(process) < begin + after and time.monotonic() < limit:

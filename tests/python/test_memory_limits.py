@@ -88,7 +88,9 @@ def test_no_limit_of_the_address_space_ends_the_process(mebibytes):
     done = run_limited(ALL_KINDS, mebibytes)
     assert done.returncode >= 0, done.stderr[-2000:]
     if done.returncode != 0:  # not even the imports
-        assert mebibytes < 300 and ("MemoryError" in done.stderr or "ImportError" in done.stderr), done.stderr[-2000:]
+        assert mebibytes < 300 and ("MemoryError" in done.stderr or "ImportError" in done.stderr), (
+            done.stderr[-2000:]
+        )
         return
     *lines, last = done.stdout.splitlines()
     assert last == "alive"
@@ -128,7 +130,10 @@ def test_threads_times_frame_is_compared_with_the_memory_before_it_is_touched():
     done = run_limited(code, 700)
     assert done.returncode == 0, done.stderr[-2000:]
     refused, small, peak = done.stdout.splitlines()
-    assert refused.startswith("wide KernelMemoryError") and "a block of 1024 that waits has a stack of" in refused
+    assert (
+        refused.startswith("wide KernelMemoryError")
+        and "a block of 1024 that waits has a stack of" in refused
+    )
     assert "ulimit -v allows this process 700 MiB" in refused and "were made" not in refused
     assert small == "wide works"
     assert int(peak) < 250

@@ -108,7 +108,9 @@ def test_numba_cudas_copies_of_numbas_modules_are_numbas(run_with_numba, run):
     done = run_with_numba.script(program, ENABLE_CUDASIM="1")
     assert done.stdout == "done\n", done.stdout + done.stderr
     alone = run.script(program, ENABLE_CUDASIM="1")
-    assert "numba.cuda.core.ir\n" in alone.stdout and alone.stdout.endswith("done\n"), alone.stdout + alone.stderr
+    assert "numba.cuda.core.ir\n" in alone.stdout and alone.stdout.endswith("done\n"), (
+        alone.stdout + alone.stderr
+    )
 
 
 def test_signatures_are_numbas_types_where_numba_is(run_with_numba):

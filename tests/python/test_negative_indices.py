@@ -48,14 +48,18 @@ def test_warn_names_line_threads_and_element_and_the_result_stands():
         "tid=[0, 0, 0] ctaid=[0, 0, 0]: index -1 wraps around to element 3 of axis 0 with size 4"
     )
     assert (first.filename, first.lineno) == (__file__, shift.py_func.__code__.co_firstlineno + 4)
-    assert "index -2 wraps around to element 2 of axis 1 with size 4 (6 times, by 6 threads)" in str(second.message)
+    assert "index -2 wraps around to element 2 of axis 1 with size 4 (6 times, by 6 threads)" in str(
+        second.message
+    )
 
 
 def test_error_ends_the_thread_with_its_coordinates():
     u, v = np.arange(4.0), np.zeros(4)
     with options.override(wrap="error"), pytest.raises(IndexError) as caught:
         shift[1, 4](v, u)
-    assert str(caught.value).startswith("tid=[0, 0, 0] ctaid=[0, 0, 0]: index -1 wraps around to element 3 of axis 0 with size 4")
+    assert str(caught.value).startswith(
+        "tid=[0, 0, 0] ctaid=[0, 0, 0]: index -1 wraps around to element 3 of axis 0 with size 4"
+    )
     (finding,) = caught.value.findings
     assert (finding.kind, finding.severity, finding.count) == ("negative-index", "error", 1)
     assert finding.location[0].line == shift.py_func.__code__.co_firstlineno + 4
@@ -63,7 +67,10 @@ def test_error_ends_the_thread_with_its_coordinates():
 
 
 def test_indices_beyond_the_axis_stay_errors_of_their_own_kind():
-    with options.override(wrap="error"), pytest.raises(IndexError, match="index -5 is out of bounds for axis 0 with size 4") as caught:
+    with (
+        options.override(wrap="error"),
+        pytest.raises(IndexError, match="index -5 is out of bounds for axis 0 with size 4") as caught,
+    ):
         index_with[1, 1](np.zeros(4), -5)
     assert caught.value.findings[0].kind == "out-of-bounds-index"
 
@@ -104,7 +111,10 @@ def test_literals_and_slices_are_meant():
 @pytest.mark.parametrize("which", range(4))
 def test_all_kinds_of_arrays_and_atomic_operations_are_checked(which):
     places[1, 1](np.zeros(4), np.int32(-1), which)
-    with options.override(wrap="error"), pytest.raises(IndexError, match="index -1 wraps around to element 3"):
+    with (
+        options.override(wrap="error"),
+        pytest.raises(IndexError, match="index -1 wraps around to element 3"),
+    ):
         places[1, 1](np.zeros(4), np.int32(-1), which)
 
 

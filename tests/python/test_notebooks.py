@@ -2,14 +2,15 @@
 
 import os
 import re
-import sys
 import threading
 import time
 
 import pytest
 from python_mode_required import needs_python_mode
 
-nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed (scripts/set_up.sh test installs it)")
+nbclient = pytest.importorskip(
+    "nbclient", reason="nbclient is not installed (scripts/set_up.sh test installs it)"
+)
 pytest.importorskip("ipykernel", reason="ipykernel is not installed (scripts/set_up.sh test installs it)")
 
 import nbformat  # noqa: E402 - comes with nbclient
@@ -96,10 +97,14 @@ x""",
     frames, message = text.split("\nIndexError: ")
     assert re.fullmatch(r"-+> 9 +x\[i\] = 1", frames.splitlines()[-1]), frames
     assert "Cell In[1], line 9, in fill(x)" in frames
-    assert message.startswith("tid=[3, 0, 0] ctaid=[0, 0, 0]: index 3 is out of bounds for axis 0 with size 3")
+    assert message.startswith(
+        "tid=[3, 0, 0] ctaid=[0, 0, 0]: index 3 is out of bounds for axis 0 with size 3"
+    )
     assert frames.count("Cell In") == 2 and "cudasim" not in frames and "site-packages" not in frames
     assert third == [("execute_result", "array([2., 2., 2.])")]
-    assert "----> 3     x[cuda.grid(1)] = 2" in fourth[0][1] and "Cell In[3], line 3, in fill(x)" in fourth[0][1]
+    assert (
+        "----> 3     x[cuda.grid(1)] = 2" in fourth[0][1] and "Cell In[3], line 3, in fill(x)" in fourth[0][1]
+    )
 
 
 def test_a_cell_run_again_uses_its_new_source(kernel):
@@ -109,7 +114,11 @@ def test_a_cell_run_again_uses_its_new_source(kernel):
 
 
 def test_a_kernel_in_a_timed_cell_has_source(kernel):
-    cell = "%%time\n" + BEGIN + "\n@cuda.jit\ndef fill(x):\n    x[cuda.grid(1)] = 4\nx = np.zeros(2)\nfill[1, 2](x)\nx"
+    cell = (
+        "%%time\n"
+        + BEGIN
+        + "\n@cuda.jit\ndef fill(x):\n    x[cuda.grid(1)] = 4\nx = np.zeros(2)\nfill[1, 2](x)\nx"
+    )
     outputs = asked(kernel, cell)
     assert ("execute_result", "array([4., 4.])") in outputs, outputs
     assert "Wall time" in "".join(text for kind, text in outputs if kind == "stdout")
@@ -148,7 +157,9 @@ def test_interrupting_ends_a_kernel_and_leaves_the_notebook_usable(kernel, mode)
 
 
 def test_long_launches_show_a_bar_in_the_cell(kernel, mode):
-    limited = "from cudasim import options\nwith options.override(time_limit={}):\n    endless[1, 1](np.zeros(1))"
+    limited = (
+        "from cudasim import options\nwith options.override(time_limit={}):\n    endless[1, 1](np.zeros(1))"
+    )
     asked(kernel, BEGIN + ENDLESS)
     outputs = asked(kernel, limited.format(3.4))
     shown = "".join(text for kind, text in outputs if kind in ("stderr", "display_data"))
@@ -212,9 +223,13 @@ def test_pdb_in_a_cells_kernel_asks_in_the_notebook(kernel):
         client.input(answers.pop(0) if answers else "q")
 
     def take(message):
-        shown.append(message["content"].get("text", "") + plain("\n".join(message["content"].get("traceback", []))))
+        shown.append(
+            message["content"].get("text", "") + plain("\n".join(message["content"].get("traceback", [])))
+        )
 
-    cell = BEGIN + """
+    cell = (
+        BEGIN
+        + """
 @cuda.jit
 def asks(x):
     i = cuda.grid(1)
@@ -226,6 +241,7 @@ x = np.zeros(8)
 asks[1, 8](x)
 print("sum", x.sum())
 """
+    )
     client.execute_interactive(cell, timeout=60, allow_stdin=True, stdin_hook=answer, output_hook=take)
     text = "".join(shown)
     assert answers == [] and len(prompts) == 4, (prompts, text)
@@ -233,7 +249,9 @@ print("sum", x.sum())
     assert "5\n" in text and "sum 28.0" in text
 
     answers[:] = ["q"]
-    client.execute_interactive("asks[1, 8](x)", timeout=60, allow_stdin=True, stdin_hook=answer, output_hook=take)
+    client.execute_interactive(
+        "asks[1, 8](x)", timeout=60, allow_stdin=True, stdin_hook=answer, output_hook=take
+    )
     assert asked(kernel, "x[:] = 0\nprint(x.sum())") == [("stdout", "0.0\n")]
 
 
@@ -260,6 +278,10 @@ scale[1, 32](np.zeros(20), 1.5)""",
             printed.append(message["content"]["text"])
 
     client.execute_interactive(
-        "%debug", timeout=60, allow_stdin=True, output_hook=take, stdin_hook=lambda _: client.input(commands.pop(0))
+        "%debug",
+        timeout=60,
+        allow_stdin=True,
+        output_hook=take,
+        stdin_hook=lambda _: client.input(commands.pop(0)),
     )
     assert "(20, 40, 1.5, (20,))" in plain("".join(printed)), printed

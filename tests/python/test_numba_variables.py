@@ -4,7 +4,11 @@ import pytest
 
 
 def printed(run, code, **variables):
-    done = run.script("from numba import config, cuda, float32\nimport numpy as np\n" + code, ENABLE_CUDASIM="1", **variables)
+    done = run.script(
+        "from numba import config, cuda, float32\nimport numpy as np\n" + code,
+        ENABLE_CUDASIM="1",
+        **variables,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -19,7 +23,9 @@ except cuda.CudaSupportError as error:
     print("refused:", str(error).splitlines()[1])
 """
     available, why, refused = printed(run, code, NUMBA_DISABLE_CUDA="1")
-    assert available == "False" and why.startswith("CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment")
+    assert available == "False" and why.startswith(
+        "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment"
+    )
     assert refused.startswith("refused: CUDA is disabled")
     assert printed(run, code, NUMBA_DISABLE_CUDA="0") == ["True", "None"]
 

@@ -28,10 +28,16 @@ def test_misspelt_variables_are_reported_once_with_what_was_meant(run):
     )
     assert done.returncode == 0 and done.stderr.count("OptionWarning") == 1, done.stderr
     assert "script.py:9: OptionWarning: " in done.stderr
-    assert "CUDASIM_WOKERS is no option of cudasim and has no effect. Did you mean 'CUDASIM_WORKERS'?" in done.stderr
+    assert (
+        "CUDASIM_WOKERS is no option of cudasim and has no effect. Did you mean 'CUDASIM_WORKERS'?"
+        in done.stderr
+    )
 
 
-@pytest.mark.parametrize("name, meant", [("cudasim_workers", "Did you mean 'CUDASIM_WORKERS'"), ("CUDASIM_XYZZY", "docs/options.md")])
+@pytest.mark.parametrize(
+    "name, meant",
+    [("cudasim_workers", "Did you mean 'CUDASIM_WORKERS'"), ("CUDASIM_XYZZY", "docs/options.md")],
+)
 def test_other_unknown_variables_are_reported_too(run, name, meant):
     done = run.script("from cudasim import options\noptions.get('seed')", **{name: "1"})
     assert name in done.stderr and meant in done.stderr, done.stderr
@@ -63,12 +69,16 @@ def test_options_without_the_switch_are_reported_once(any_run, statement, variab
 
 
 def test_pyproject_gives_options_from_the_nearest_folder_above(run):
-    run.write('[tool.other]\nx = 1\n[tool.cudasim]\nworkers = 3\ntime-limit = 2.5\ndevice_memory = "64M"\nstrict = true\n', "pyproject.toml")
+    run.write(
+        '[tool.other]\nx = 1\n[tool.cudasim]\nworkers = 3\ntime-limit = 2.5\ndevice_memory = "64M"\nstrict = true\n',
+        "pyproject.toml",
+    )
     below = run.folder / "package" / "tests"
     below.mkdir(parents=True)
     run.folder = below
     done = run.script(
-        SHOW + "print(options.get('time_limit'), options.get('device_memory'), options.get('strict'), options.is_given('fma'))"
+        SHOW
+        + "print(options.get('time_limit'), options.get('device_memory'), options.get('strict'), options.is_given('fma'))"
     )
     first, second = done.stdout.splitlines()
     assert first == f"3 {below.parents[1] / 'pyproject.toml'}, [tool.cudasim]", done.stderr
@@ -125,4 +135,6 @@ def test_the_order_of_sources(run):
         print(options.get("workers"))
         """
     )
-    assert done.stdout.split("\n") == ["1", "2", "3", "4", "5 cudasim.options.override", "6", "3", ""], done.stderr
+    assert done.stdout.split("\n") == ["1", "2", "3", "4", "5 cudasim.options.override", "6", "3", ""], (
+        done.stderr
+    )

@@ -142,11 +142,16 @@ def test_absurd_values_from_programs_are_refused_and_change_nothing(name, value)
 def test_values_of_numpy_are_taken():
     import numpy as np
 
-    options.set(strict=np.bool_(True), workers=np.int8(3), time_limit=np.float32(0.5), device_memory=np.int64(0))
+    options.set(
+        strict=np.bool_(True), workers=np.int8(3), time_limit=np.float32(0.5), device_memory=np.int64(0)
+    )
     assert (options.get("strict"), options.get("workers"), options.get("time_limit")) == (True, 3, 0.5)
 
 
-@pytest.mark.parametrize("name, text, meant", [("policy", "foward", "forward"), ("mode", "pyhton", "python"), ("device", "h10", "h100")])
+@pytest.mark.parametrize(
+    "name, text, meant",
+    [("policy", "foward", "forward"), ("mode", "pyhton", "python"), ("device", "h10", "h100")],
+)
 def test_misspelt_values_get_a_suggestion(name, text, meant):
     with pytest.raises(options.OptionError, match=f"Did you mean '{meant}'"):
         options.set(**{name: text})

@@ -18,6 +18,7 @@ def implement_magnitude(value, scale=1):
     if isinstance(value, type(cuda.types.UniTuple(cuda.types.float64, 2))):
         return lambda value, scale=1: (value[0] ** 2 + value[1] ** 2) ** 0.5 * scale
     if value == cuda.types.float64 or value == cuda.types.int64:
+
         def of_number(value, scale=1):
             if value < 0:
                 return -value * scale
@@ -319,7 +320,10 @@ def test_an_implementers_reason_is_part_of_the_refusal():
     def kernel(out):
         out[0] = picky(1.5)
 
-    with options.override(mode="native"), pytest.raises(errors.TypingError, match="picky.. wants whole numbers"):
+    with (
+        options.override(mode="native"),
+        pytest.raises(errors.TypingError, match="picky.. wants whole numbers"),
+    ):
         kernel[1, 1](np.zeros(1))
 
 

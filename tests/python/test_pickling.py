@@ -64,4 +64,7 @@ def test_kernels_made_in_functions():
     with pytest.raises(TypeError, match="No matching definition"):
         special[1, 1](np.zeros(1, np.int8))
     kernel = again(next(iter(declared.overloads.values())))
-    assert kernel.signature == next(iter(declared.overloads.values())).signature and "st.global" in kernel.inspect_asm()
+    assert (
+        kernel.signature == next(iter(declared.overloads.values())).signature
+        and "st.global" in kernel.inspect_asm()
+    )

@@ -164,5 +164,8 @@ def test_python_mode_refuses_pointers_by_name():
     def kernel(x):
         x[0] = carray(ffi.from_buffer(x), (2,))[1]
 
-    with options.override(mode="python"), pytest.raises(NotImplementedError, match="from_buffer.. makes a C pointer: only compiled"):
+    with (
+        options.override(mode="python"),
+        pytest.raises(NotImplementedError, match="from_buffer.. makes a C pointer: only compiled"),
+    ):
         kernel[1, 1](np.zeros(2))

@@ -29,15 +29,25 @@ def numbers(a, i, u, f, b):
     print(a[0], i, u, f, b)
 
 
-@pytest.mark.parametrize("values, text", [
-    ((np.array([1.5]), 7, np.uint8(200), np.float32(0.1), True), "1.500000 7 200 0.100000 True\n"),
-    ((np.array([-1], np.int8), np.int64(-2**63), np.uint64(2**64 - 1), float("inf"), False),
-     "-1 -9223372036854775808 18446744073709551615 inf False\n"),
-    ((np.array([65535], np.uint16), np.int16(-3), np.uint32(2**32 - 1), float("nan"), np.bool_(True)),
-     "65535 -3 4294967295 nan True\n"),
-    ((np.array([1e20]), 0, np.uint64(0), -0.0, False), "100000000000000000000.000000 0 0 -0.000000 False\n"),
-    ((np.array([True]), np.int32(5), np.uint8(0), 1e-7, True), "True 5 0 0.000000 True\n"),
-])
+@pytest.mark.parametrize(
+    "values, text",
+    [
+        ((np.array([1.5]), 7, np.uint8(200), np.float32(0.1), True), "1.500000 7 200 0.100000 True\n"),
+        (
+            (np.array([-1], np.int8), np.int64(-(2**63)), np.uint64(2**64 - 1), float("inf"), False),
+            "-1 -9223372036854775808 18446744073709551615 inf False\n",
+        ),
+        (
+            (np.array([65535], np.uint16), np.int16(-3), np.uint32(2**32 - 1), float("nan"), np.bool_(True)),
+            "65535 -3 4294967295 nan True\n",
+        ),
+        (
+            (np.array([1e20]), 0, np.uint64(0), -0.0, False),
+            "100000000000000000000.000000 0 0 -0.000000 False\n",
+        ),
+        ((np.array([True]), np.int32(5), np.uint8(0), 1e-7, True), "True 5 0 0.000000 True\n"),
+    ],
+)
 def test_numbers(values, text):
     assert printed(numbers, *values) == text
 
@@ -60,18 +70,23 @@ def test_texts_tuples_and_nothing():
         print(a.shape, cuda.threadIdx, cuda.blockDim.x)
         local = "kept"
         print(local)
-        print("ä", "tab\tand \"quotes\"")
+        print("ä", 'tab\tand "quotes"')
 
     assert printed(kernel, (1, 2), np.zeros((3, 4)), block=(2, 1))[:1000] == "".join(
         f"\ntext 1\na word 100% %d %s\n(1, 2) (1, 2.500000) ((True, 2), (3,)) ()\n(3, 4) ({i}, 0, 0) 2\nkept\n"
-        "ä tab\tand \"quotes\"\n" for i in range(2))
+        'ä tab\tand "quotes"\n'
+        for i in range(2)
+    )
 
 
 def test_more_than_32_items_print_the_format():
     """numba-cuda's user manual, "Printing": the raw format string is printed instead."""
+
     @cuda.jit
     def kernel(i):
-        print(i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i)
+        print(
+            i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i
+        )
 
     assert printed(kernel, 1) == " ".join(["%lld"] * 33) + "\n"
 
@@ -84,8 +99,11 @@ def test_threads_print_in_order_and_blocks_in_turn():
         if cuda.threadIdx.x == 0:
             print("end of block", cuda.blockIdx.x)
 
-    expected = [line for b in range(200) for line in
-                [*(f"block {b} thread {t}" for t in range(33)), f"end of block {b}"]]
+    expected = [
+        line
+        for b in range(200)
+        for line in [*(f"block {b} thread {t}" for t in range(33)), f"end of block {b}"]
+    ]
     assert printed(kernel, grid=200, block=33).splitlines() == expected
 
 
@@ -159,10 +177,16 @@ def test_device_functions_print():
     assert printed(kernel, 2) == "x = 0\nx = 10\nx = 1\nx = 20\n"
 
 
-@pytest.mark.parametrize("body, error", [
-    ("print(a)", NotImplementedError), ("print(None)", NotImplementedError), ("print(np.float32)", NotImplementedError),
-    ("print(('x', 1))", NotImplementedError), ("print(1, end='')", errors.UnsupportedError),
-])
+@pytest.mark.parametrize(
+    "body, error",
+    [
+        ("print(a)", NotImplementedError),
+        ("print(None)", NotImplementedError),
+        ("print(np.float32)", NotImplementedError),
+        ("print(('x', 1))", NotImplementedError),
+        ("print(1, end='')", errors.UnsupportedError),
+    ],
+)
 def test_what_numba_cannot_print_is_refused(body, error):
     from cudasim.compile import compiler
 
@@ -173,7 +197,7 @@ def test_what_numba_cannot_print_is_refused(body, error):
     linecache.cache["<print>"] = (len(text), None, text.splitlines(True), "<print>")
     namespace = {"np": np}
     exec(compile(text, "<print>", "exec"), namespace)
-    with pytest.raises(error, match="File \"<print>\", line 2, in k"):
+    with pytest.raises(error, match='File "<print>", line 2, in k'):
         compiler.compile_kernel(namespace["k"], ["array(float64, 1d, C)"])
 
 
@@ -191,14 +215,18 @@ kernel[{grid}, {block}]({lines})
 
 
 def run(code, **options):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, **options
+    )
 
 
 def test_a_script_prints_to_its_standard_output(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(grid=2, block=2, lines=2))
     result = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
-    assert result.stdout == "".join(f"thread {t} line {i}\n" for t in range(4) for i in range(2)), result.stderr
+    assert result.stdout == "".join(f"thread {t} line {i}\n" for t in range(4) for i in range(2)), (
+        result.stderr
+    )
 
 
 @pytest.mark.parametrize("checks", ["0", "1"])
@@ -219,8 +247,13 @@ def kernel(a):
 
 kernel[1, 2](np.arange(3.0))
 """)
-    result = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60,
-                            env={**os.environ, "CUDASIM_MEMORY_CHECKS": checks})
+    result = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "CUDASIM_MEMORY_CHECKS": checks},
+    )
     lines = [f"{i} {2.0 - i:.6f}\n" for i in range(3) for _ in range(2)]
     assert result.stdout == "".join([*lines, "end 0.000000 (3,)\n", "end 1.000000 (3,)\n"]), result.stderr
 
@@ -228,12 +261,17 @@ kernel[1, 2](np.arange(3.0))
 def test_much_output_needs_little_memory(tmp_path):
     """60 MB from 40 blocks, in a process that may not grow by that much."""
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(grid=40, block=50, lines=1000) + """
+    script.write_text(
+        SCRIPT.format(grid=40, block=50, lines=1000)
+        + """
 import sys  # ru_maxrss would be the largest of this process and of the one that forked it
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")), file=sys.stderr)
-""")
+"""
+    )
     with open(tmp_path / "out", "w") as out:
-        result = subprocess.run([sys.executable, script], stdout=out, stderr=subprocess.PIPE, text=True, timeout=120)
+        result = subprocess.run(
+            [sys.executable, script], stdout=out, stderr=subprocess.PIPE, text=True, timeout=120
+        )
     lines = (tmp_path / "out").read_text().splitlines()
     assert len(lines) == 40 * 50 * 1000
     assert all(line.startswith("thread ") for line in lines) and len(set(lines)) == len(lines)
@@ -246,7 +284,9 @@ def test_a_kernel_that_prints_for_ever_is_interrupted(tmp_path):
 
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(grid=2, block=2, lines="2**62"))
-    process = subprocess.Popen([sys.executable, "-u", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-u", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "thread 0 line 0\n"
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
@@ -258,6 +298,8 @@ def test_the_gpu_gets_vprintf():
     from cudasim import _native
     from cudasim.compile import compiler
 
-    compiled = compiler.compile_kernel(numbers.py_func, ["array(float64, 1d, C)", "int64", "uint64", "float64", "bool"])
+    compiled = compiler.compile_kernel(
+        numbers.py_func, ["array(float64, 1d, C)", "int64", "uint64", "float64", "bool"]
+    )
     ptx = _native.ptx(compiled.image, compiled.kernel_name, "sm_80", False)
     assert "vprintf" in ptx and ".extern .func  (.param .b32 func_retval0) vprintf" in ptx

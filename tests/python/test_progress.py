@@ -49,7 +49,11 @@ def on_a_terminal(run, code, columns=100, **variables):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
-        [sys.executable, run.write(code)], stdin=slave, stdout=slave, stderr=slave, cwd=run.folder,
+        [sys.executable, run.write(code)],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=run.folder,
         env=clean_environment(TERM="xterm", **variables),
     )
     os.close(slave)
@@ -83,7 +87,8 @@ def test_a_terminal_shows_a_bar_with_blocks_rate_and_time_left(run):
     pictures = [part for part in re.split("[\r\n]", text) if part.startswith("count (native): ")]
     assert len(pictures) > 5
     assert re.fullmatch(
-        r"count \(native\):  75%\|[^|]+\| 3/4 blocks, 00:0[23] elapsed, 00:0\d left, +\d\.\d\d(block/s|s/block)", pictures[-1]
+        r"count \(native\):  75%\|[^|]+\| 3/4 blocks, 00:0[23] elapsed, 00:0\d left, +\d\.\d\d(block/s|s/block)",
+        pictures[-1],
     ), pictures[-1]
     assert all(len(picture) <= 100 for picture in pictures)
     assert screen_lines(text) == ["stopped"]
@@ -152,7 +157,8 @@ PYTHON_MODE = (
 @needs_python_mode
 def test_lines_that_python_code_writes_and_the_bar_do_not_mix(run):
     text = on_a_terminal(
-        run, PYTHON_MODE + "    slow[30, 1](np.zeros(1), 1_000_000, True)\n    print(type(sys.stdout).__name__)\n"
+        run,
+        PYTHON_MODE + "    slow[30, 1](np.zeros(1), 1_000_000, True)\n    print(type(sys.stdout).__name__)\n",
     )
     assert "slow (python)" in text
     assert screen_lines(text) == [*(f"thread {i}" for i in range(30)), "TextIOWrapper"]
@@ -218,9 +224,7 @@ def test_short_launches_show_nothing_and_import_nothing(run):
 
 
 def test_a_log_gets_a_line_per_interval(run):
-    done = run.script(
-        SOON + "    _progress.LOG_INTERVAL = 1.2\n    until_the_limit(4, 3, 3)\n"
-    )
+    done = run.script(SOON + "    _progress.LOG_INTERVAL = 1.2\n    until_the_limit(4, 3, 3)\n")
     assert done.stdout == "stopped\n"
     lines = done.stderr.splitlines()
     assert len(lines) == 2, done.stderr

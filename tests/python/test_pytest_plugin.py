@@ -70,7 +70,10 @@ def test_kernels_run_and_a_fault_fails_its_test_with_its_report(run_pytest):
     done = run_pytest(KERNELS, "--cudasim")
     assert "1 failed, 1 passed" in done.stdout and done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"^cudasim: [\d.]+, device=h100, policy=forward, seed=0, mode=auto$", done.stdout, re.M)
-    assert "IndexError: tid=[3, 0, 0] ctaid=[0, 0, 0]: index 3 is out of bounds for axis 0 with size 3" in done.stdout
+    assert (
+        "IndexError: tid=[3, 0, 0] ctaid=[0, 0, 0]: index 3 is out of bounds for axis 0 with size 3"
+        in done.stdout
+    )
     section = done.stdout.split("cudasim findings", 1)[1]
     assert "error: out-of-bounds-index: tid=[3, 0, 0] ctaid=[0, 0, 0]: index 3 is out of bounds" in section
     assert re.search(r"at .*test_kernels\.py:16 in overruns", section)
@@ -146,7 +149,9 @@ def test_runs_without_it_import_nothing_of_the_simulator(run_pytest):
 @pytest.mark.skipif(not has("xdist"), reason="pytest-xdist is not installed")
 def test_workers_of_xdist_have_it(run_pytest):
     done = run_pytest(KERNELS, "--cudasim", "--cudasim-policy", "reverse", "-n", "2")
-    assert "1 failed, 1 passed" in done.stdout and "cudasim findings" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 1 passed" in done.stdout and "cudasim findings" in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 def test_what_a_worker_gets_from_its_controller_is_enough(run_pytest):
@@ -232,7 +237,9 @@ MARKED = """
 
 
 def test_markers_give_options_to_a_test_and_are_restored(run_pytest):
-    done = run_pytest(MARKED, "--cudasim", "--cudasim-seed=3", "--cudasim-policy=reverse", "--strict-markers", "-W", "error")
+    done = run_pytest(
+        MARKED, "--cudasim", "--cudasim-seed=3", "--cudasim-policy=reverse", "--strict-markers", "-W", "error"
+    )
     assert "6 passed" in done.stdout, done.stdout + done.stderr
     assert "cudasim(option=value, ...)" in run_pytest(MARKED, "--markers").stdout
 
@@ -280,7 +287,9 @@ def test_pyproject_of_the_root_directory_gives_options(run_pytest, tmp_path):
 
 def test_pyproject_is_found_where_pytest_was_started_elsewhere(tmp_path):
     (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "pyproject.toml").write_text("[tool.pytest.ini_options]\n[tool.cudasim]\nseed = 5\n")
+    (tmp_path / "project" / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\n[tool.cudasim]\nseed = 5\n"
+    )
     (tmp_path / "project" / "test_seed.py").write_text(
         "from cudasim import options\n\ndef test_seed():\n    assert options.get('seed') == 5\n"
     )

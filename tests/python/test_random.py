@@ -266,8 +266,11 @@ def test_random_numbers_with_the_stand_in(run):
 @pytest.mark.parametrize("reported", ["0", "1"])
 def test_random_numbers_beside_numba(run_with_numba, reported):
     done = run_with_numba.script(
-        PROGRAM, ENABLE_CUDASIM="1", CUDASIM_REPORT_AS_SIMULATOR=reported,
-        NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0", NUMBA_CUDA_WARN_ON_IMPLICIT_COPY="0",
+        PROGRAM,
+        ENABLE_CUDASIM="1",
+        CUDASIM_REPORT_AS_SIMULATOR=reported,
+        NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0",
+        NUMBA_CUDA_WARN_ON_IMPLICIT_COPY="0",
     )
     assert done.stderr == ""
     assert np.allclose(

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from cudasim import cuda, options
 
-DTYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64]
+DTYPES = [
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float32,
+    np.float64,
+]
 SIZES = [1, 2, 31, 32, 33, 64, 65, 127, 128, 129, 1000, 128 * 64, 128 * 64 + 1, 128 * 200 + 77]
 
 
@@ -29,13 +40,17 @@ def in_numbas_order(values, combine, init):
     def rest(part):
         warps = [part[i : i + 32] for i in range(0, len(part), 32)]
         full = [halved(warp) for warp in warps[:-1]]
-        return functools.reduce(combine, [*full, functools.reduce(lambda a, b: dtype(combine(a, b)), warps[-1])])
+        return functools.reduce(
+            combine, [*full, functools.reduce(lambda a, b: dtype(combine(a, b)), warps[-1])]
+        )
 
     whole = len(values) // 128 * 128
     blocks = min(whole // 128, 64)
     partials = []
     for block in range(blocks):
-        columns = [functools.reduce(combine, values[block * 128 + i : whole : blocks * 128]) for i in range(128)]
+        columns = [
+            functools.reduce(combine, values[block * 128 + i : whole : blocks * 128]) for i in range(128)
+        ]
         a, b, c, d = [halved(map(dtype, columns[warp : warp + 32])) for warp in range(0, 128, 32)]
         partials.append(dtype(combine(dtype(combine(a, c)), dtype(combine(b, d)))))
     if blocks:

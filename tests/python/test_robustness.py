@@ -305,7 +305,9 @@ def test_a_launch_from_a_signal_handler_during_a_launch_is_refused_not_waited_fo
         """
     )
     results, *said = done.stdout.splitlines() or [""]
-    assert results == "True" and said and all("signal handler" in each for each in said), done.stdout + done.stderr
+    assert results == "True" and said and all("signal handler" in each for each in said), (
+        done.stdout + done.stderr
+    )
 
 
 def test_a_launch_from_a_signal_handler_during_a_compilation_is_refused(run):
@@ -341,7 +343,9 @@ def test_a_launch_from_a_signal_handler_during_a_compilation_is_refused(run):
         print(x[0], *said)
         """
     )
-    assert done.stdout.startswith("10.0 a kernel cannot be launched for new types from a signal handler"), done.stdout + done.stderr
+    assert done.stdout.startswith("10.0 a kernel cannot be launched for new types from a signal handler"), (
+        done.stdout + done.stderr
+    )
 
 
 def test_a_fork_while_another_thread_launches_is_an_error_in_the_child_not_a_hang(run):

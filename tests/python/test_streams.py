@@ -10,8 +10,8 @@ import time
 import numpy as np
 import pytest
 from cudasim import cuda, options
-from cudasim.streams import stream_work
 from cudasim.errors import CudaAPIError
+from cudasim.streams import stream_work
 from python_mode_required import needs_python_mode
 
 
@@ -397,7 +397,9 @@ def test_threads_that_do_anything_at_any_time_never_hang(both):
         for _ in range(150):
             at = choose.randrange(3)
             stream, array, event = streams[at], arrays[at], events[at]
-            what = choose.choice("launch launch launch default callback callback event query stream all copy".split())
+            what = choose.choice(
+                "launch launch launch default callback callback event query stream all copy".split()
+            )
             if what in ("launch", "default"):
                 add[1, 32, stream if what == "launch" else 0](array, 1)
                 counts[at] += 1

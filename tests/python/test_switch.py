@@ -400,7 +400,10 @@ def test_cupy_without_a_gpu_says_what_to_do(run):
     """)
     done = run(script, ENABLE_CUDASIM="1")
     assert done.stdout == "goes on cupy\n"
-    assert "script.py:3: CupyWithoutGpuWarning: CuPy needs a real GPU and finds none" in done.stderr and "# here" in done.stderr
+    assert (
+        "script.py:3: CupyWithoutGpuWarning: CuPy needs a real GPU and finds none" in done.stderr
+        and "# here" in done.stderr
+    )
     assert "CuPy" not in run(script, ENABLE_CUDASIM="0").stderr
     run.write("class cuda:\n    is_available = staticmethod(lambda: True)\n", "cupy.py")
     done = run(script, ENABLE_CUDASIM="1")

@@ -101,7 +101,7 @@ def test_exceptions_keep_surrogates_in_their_arguments(run_there, mode):
     )
     assert done.stdout.splitlines() == [
         r"ValueError 'bad \udc80 and \ud800' []",
-        r'''Refused "it's \udc80" [3, '\xe9\n\ud800']''',
+        r"""Refused "it's \udc80" [3, '\xe9\n\ud800']""",
         r"AssertionError '\udfff' []",
     ], done.stderr
 
@@ -209,7 +209,9 @@ def test_the_cache_may_lie_there(run_there):
         assert run_there(code, CUDASIM_CACHE_DIR=place).stderr == ""
     assert os.listdir(os.fsencode(place))
     shown = run_there("", "-m", "cudasim.command_line", "cache", "info", CUDASIM_CACHE_DIR=place)
-    assert "caf\\udce9/kept" in shown.stdout and "1 of 2 looked up" in shown.stdout, shown.stdout + shown.stderr
+    assert "caf\\udce9/kept" in shown.stdout and "1 of 2 looked up" in shown.stdout, (
+        shown.stdout + shown.stderr
+    )
     os.chmod(os.fsencode(place), 0o777)
     warned = run_there(code, CUDASIM_CACHE_DIR=place)
     assert "caf\\udce9/kept may be written by others" in warned.stderr, warned.stderr

@@ -108,6 +108,8 @@ PROGRAM = """
 
 @pytest.mark.parametrize("with_numba", [False, True])
 def test_types_have_what_numbas_have(request, with_numba):
-    done = request.getfixturevalue("run_with_numba" if with_numba else "run").script(PROGRAM, ENABLE_CUDASIM="1")
+    done = request.getfixturevalue("run_with_numba" if with_numba else "run").script(
+        PROGRAM, ENABLE_CUDASIM="1"
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "done\n"

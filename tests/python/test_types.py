@@ -68,7 +68,12 @@ def test_signatures_in_every_form(signature, arguments, returns):
 
 @pytest.mark.parametrize(
     "text, refusal",
-    [("void(float33)", NameError), ("void(float32[:)", SyntaxError), ("__import__('os')", NameError), ("float32[1:]", TypeError)],
+    [
+        ("void(float33)", NameError),
+        ("void(float32[:)", SyntaxError),
+        ("__import__('os')", NameError),
+        ("float32[1:]", TypeError),
+    ],
 )
 def test_wrong_signatures_are_refused(text, refusal):
     with pytest.raises(refusal):
@@ -140,7 +145,10 @@ def test_bfloat16_is_a_type_of_numbas_beside_numba(run_with_numba):
         (((1, 2.0), (3, 4.0)), "UniTuple(Tuple(int64, float64) x 2)"),
         (Point(1, 2), "namedtuple(Point; x=int64, y=int64)"),
         (Number.one, "IntEnum<int64>(Number)"),
-        (np.zeros(2, "i4,f8"), "unaligned array(Record(f0[type=int32;offset=0],f1[type=float64;offset=4];12;False), 1d, C)"),
+        (
+            np.zeros(2, "i4,f8"),
+            "unaligned array(Record(f0[type=int32;offset=0],f1[type=float64;offset=4];12;False), 1d, C)",
+        ),
         (np.zeros(2, "i4,f8")[0], "Record(f0[type=int32;offset=0],f1[type=float64;offset=4];12;False)"),
         (np.zeros(3).view(np.recarray), "array(float64, 1d, C)"),
         (np.matrix([[1.0]]), "array(float64, 2d, C)"),
@@ -284,7 +292,11 @@ def test_types_that_arrays_do_not_hold_have_numbas_names_and_classes():
     assert str(t.Omitted(None)) == "omitted(default=None)" and t.Omitted(4).value == 4
     assert str(t.UnicodeCharSeq(4)) == "[unichr x 4]" and str(t.CharSeq(3)) == "[char x 3]"
     assert str(t.NestedArray(t.float32, (3, 2))) == "nestedarray(float32, (3, 2))"
-    assert isinstance(t.none, t.NoneType) and isinstance(t.none, t.Dummy) and isinstance(t.slice2_type, t.SliceType)
+    assert (
+        isinstance(t.none, t.NoneType)
+        and isinstance(t.none, t.Dummy)
+        and isinstance(t.slice2_type, t.SliceType)
+    )
     assert isinstance(t.dim3, t.Dim3) and isinstance(t.grid_group, t.GridGroup) and str(t.dim3) == "Dim3"
     assert str(t.TypeRef(t.float32)) == "typeref[float32]"
 

@@ -52,7 +52,9 @@ def last_line(error):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_a_class_that_can_be_pickled(kind):
     found = errors.warning_class(kind)
-    assert issubclass(found, errors.CudasimWarning) and found is not errors.CudasimWarning and found.kind == kind
+    assert (
+        issubclass(found, errors.CudasimWarning) and found is not errors.CudasimWarning and found.kind == kind
+    )
     assert found.__name__ == "".join(map(str.capitalize, kind.split("-"))) + "Warning"
     assert getattr(errors, found.__name__) is found and found.__name__ in dir(errors)
     assert type(pickle.loads(pickle.dumps(found("text")))) is found
@@ -149,7 +151,8 @@ def test_pythons_own_option_takes_the_classes(run, option, ends):
 
 
 def test_pytest_filters_them_and_names_no_function_where_there_is_none(tmp_path):
-    (tmp_path / "test_both.py").write_text(textwrap.dedent("""
+    (tmp_path / "test_both.py").write_text(
+        textwrap.dedent("""
         import numpy as np
         from numba import cuda
 
@@ -168,7 +171,8 @@ def test_pytest_filters_them_and_names_no_function_where_there_is_none(tmp_path)
 
         def test_dictionary():
             dictionary[1, 4](np.zeros(4))
-    """))
+    """)
+    )
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\nfilterwarnings =\n    error\n    ignore::cudasim.errors.FloatDivisionWarning\n"
     )

@@ -31,7 +31,9 @@ def test_shuffles_of_every_type(dtype):
         out[3, i] = cuda.shfl_down_sync(FULL, v, 3)
         out[4, i] = cuda.shfl_xor_sync(FULL, v, 5)
 
-    values = (np.arange(32) * 0.1e3 - 1234.5).astype(dtype) * dtype(1 if np.dtype(dtype).itemsize == 4 else 1 << 35)
+    values = (np.arange(32) * 0.1e3 - 1234.5).astype(dtype) * dtype(
+        1 if np.dtype(dtype).itemsize == 4 else 1 << 35
+    )
     out = run(kernel, values, shape=(5, 32), dtype=dtype)
     sources = [np.full(32, 5), LANES * 3 % 32, np.where(LANES < 2, LANES, LANES - 2),
                np.where(LANES > 28, LANES, LANES + 3), LANES ^ 5]  # fmt: skip
@@ -61,7 +63,16 @@ def test_votes():
         out[7, i] = cuda.ballot_sync(FULL, True)
 
     out = run(kernel, shape=(8, 32))
-    assert [set(row) for row in out] == [{sum(1 << n for n in range(0, 32, 3))}, {1}, {0}, {1}, {0}, {1}, {0}, {-1}]
+    assert [set(row) for row in out] == [
+        {sum(1 << n for n in range(0, 32, 3))},
+        {1},
+        {0},
+        {1},
+        {0},
+        {1},
+        {0},
+        {-1},
+    ]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint32, np.int64, np.float32, np.float64])
@@ -172,7 +183,9 @@ def test_active_lanes_are_those_at_the_same_call():
 
     out = run(kernel)
     assert np.array_equal(out & FULL, np.where(LANES % 4 == 1, 0x22222222, 0xDDDDDDDD))
-    assert [value >> 32 for value in out.tolist()] == [(1 << lane) - 1 for lane in range(31)] + [(1 << 31) - 1]
+    assert [value >> 32 for value in out.tolist()] == [(1 << lane) - 1 for lane in range(31)] + [
+        (1 << 31) - 1
+    ]
 
 
 def test_syncwarp_orders_a_warp():

@@ -86,7 +86,9 @@ def test_invert():
 
 
 def test_pytest_cov_runs_kernels_compiled_with_one_warning(tmp_path):
-    pytest.importorskip("pytest_cov", reason="pytest-cov is not installed (scripts/set_up.sh test installs it)")
+    pytest.importorskip(
+        "pytest_cov", reason="pytest-cov is not installed (scripts/set_up.sh test installs it)"
+    )
     (tmp_path / "test_script.py").write_text(TEST)
     done = run(tmp_path, "pass", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cov=script", "--cov-report=json:report.json",
                file="test_script.py")  # fmt: skip

@@ -23,12 +23,18 @@ def copy(source, target):
     target[i] = source[i]
 
 
-@pytest.mark.parametrize("shape, strides", [((4,), (2**61,)), ((16,), (2**61,)), ((16,), (-(2**61),)), ((2**60,), None), ((4,), (1000,))])
+@pytest.mark.parametrize(
+    "shape, strides",
+    [((4,), (2**61,)), ((16,), (2**61,)), ((16,), (-(2**61),)), ((2**60,), None), ((4,), (1000,))],
+)
 def test_arrays_of_others_that_span_no_memory_are_refused_where_they_are_used(device, shape, strides):
     address = device.__cuda_array_interface__["data"][0]
     array = cuda.as_cuda_array(Foreign(shape=shape, strides=strides, data=(address, False)))
     if strides is None or strides[0] > 0:
-        with pytest.raises(CudaAPIError, match=r"cuMemcpyDtoH .*CUDA_ERROR_INVALID_VALUE: the array .* is not in device memory"):
+        with pytest.raises(
+            CudaAPIError,
+            match=r"cuMemcpyDtoH .*CUDA_ERROR_INVALID_VALUE: the array .* is not in device memory",
+        ):
             array.copy_to_host()
     with pytest.raises(CudaAPIError, match="is not in device memory that is allocated"):
         copy[1, 4](array, np.zeros(4))
@@ -43,7 +49,9 @@ def test_sizes_that_no_memory_has_are_the_drivers_error(device, size, code):
         "cuMemcpyDtoH": lambda: driver.device_to_host(host, device, size),
         "cuMemcpyDtoD": lambda: driver.device_to_device(device, device, size),
     }.items():
-        with pytest.raises(CudaAPIError, match=f"Call to {call} results in CUDA_ERROR_INVALID_VALUE") as caught:
+        with pytest.raises(
+            CudaAPIError, match=f"Call to {call} results in CUDA_ERROR_INVALID_VALUE"
+        ) as caught:
             run()
         assert caught.value.code == code
         if size == -1:
@@ -78,7 +86,9 @@ def test_atomic_operations_on_parts_of_an_array_still_say_what_is_wrong():
 
 @pytest.mark.parametrize("tasks", [1.5, 2.0, "a", None, np.float64(3)])
 def test_forall_takes_a_whole_number(tasks):
-    with pytest.raises(TypeError, match="ntasks is the number of threads that forall.. is to start, an integer; got"):
+    with pytest.raises(
+        TypeError, match="ntasks is the number of threads that forall.. is to start, an integer; got"
+    ):
         copy.forall(tasks)
     with pytest.raises(TypeError, match="tpb is the number of threads per block, an integer; got"):
         copy.forall(3, tpb=tasks)
@@ -100,20 +110,33 @@ DEFERRED = """
     """
 
 
-@pytest.mark.parametrize("then, status", [("", 1), ("sys.exit(0)", 1), ("sys.exit(3)", 3), ("raise KeyError('x')", 1)])
+@pytest.mark.parametrize(
+    "then, status", [("", 1), ("sys.exit(0)", 1), ("sys.exit(3)", 3), ("raise KeyError('x')", 1)]
+)
 @pytest.mark.parametrize("mode", ["native", "python"])
 def test_a_program_ends_with_a_status_when_a_deferred_launch_failed(run, then, status, mode):
     done = run.script(DEFERRED.format(then=then), ENABLE_CUDASIM="1", CUDASIM_DEFERRED="1", CUDASIM_MODE=mode)
     assert done.returncode == status and done.stdout == "others are called\n", done.stderr
-    assert "IndexError: tid=[3, 0, 0] ctaid=[0, 0, 0]: index 3 is out of bounds for axis 0 with size 3" in done.stderr
-    assert "script.py:12" in done.stderr and "Exception ignored" not in done.stderr and "atexit" not in done.stderr
+    assert (
+        "IndexError: tid=[3, 0, 0] ctaid=[0, 0, 0]: index 3 is out of bounds for axis 0 with size 3"
+        in done.stderr
+    )
+    assert (
+        "script.py:12" in done.stderr
+        and "Exception ignored" not in done.stderr
+        and "atexit" not in done.stderr
+    )
     assert "stream_work" not in done.stderr
 
 
-@pytest.mark.parametrize("then", ["cuda.synchronize()", "try: cuda.synchronize()\n    except IndexError: pass"])
+@pytest.mark.parametrize(
+    "then", ["cuda.synchronize()", "try: cuda.synchronize()\n    except IndexError: pass"]
+)
 def test_the_status_is_the_programs_where_it_was_told(run, then):
     done = run.script(DEFERRED.format(then=then), ENABLE_CUDASIM="1", CUDASIM_DEFERRED="1")
-    assert done.returncode == (0 if "except" in then else 1) and done.stderr.count("IndexError: tid") == (done.returncode == 1)
+    assert done.returncode == (0 if "except" in then else 1) and done.stderr.count("IndexError: tid") == (
+        done.returncode == 1
+    )
 
 
 def test_a_program_without_faults_ends_with_0(run):

@@ -8,7 +8,8 @@
 
 namespace cudasim {
 
-/// False under sanitizers, which need the address space themselves, and under qemu-user, which keeps no limit.
+/// False under sanitizers, which need the address space themselves, and under qemu-user, which keeps no
+/// limit.
 inline bool address_limits_are_kept() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return false;

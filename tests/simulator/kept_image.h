@@ -1,5 +1,5 @@
-// The images of the tests' hand-written kernels, for tests/gpu_backend/every_image_test.py: written to the folder
-// that $CUDASIM_TEST_IMAGES names, in their serialised form.
+// The images of the tests' hand-written kernels, for tests/gpu_backend/every_image_test.py: written to the
+// folder that $CUDASIM_TEST_IMAGES names, in their serialised form.
 #pragma once
 
 #include <unistd.h>
@@ -15,7 +15,8 @@ namespace cudasim::test_images {
 inline image::KernelImage kept(image::KernelImage image) {
     const char* folder = std::getenv("CUDASIM_TEST_IMAGES");
     if (!folder) return image;
-    const std::filesystem::path path = std::filesystem::path(folder) / (image.hash().substr(0, 32) + ".cudasim");
+    const std::filesystem::path path =
+        std::filesystem::path(folder) / (image.hash().substr(0, 32) + ".cudasim");
     if (std::filesystem::exists(path)) return image;
     std::filesystem::create_directories(folder);
     const auto unfinished = path.string() + "." + std::to_string(::getpid());

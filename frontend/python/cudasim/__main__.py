@@ -19,7 +19,12 @@ _COMMANDS = ("run", "info", "ir", "cache")
 
 def main():
     arguments = sys.argv[1:]
-    if arguments[:1] == ["--version"] or arguments and arguments[0] in _COMMANDS and not os.path.exists(arguments[0]):
+    if (
+        arguments[:1] == ["--version"]
+        or arguments
+        and arguments[0] in _COMMANDS
+        and not os.path.exists(arguments[0])
+    ):
         from cudasim import command_line
 
         return command_line.main(arguments)

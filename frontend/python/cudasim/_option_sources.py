@@ -6,7 +6,9 @@ import re
 from cudasim._option_values import did_you_mean
 
 #: Variables that are no options: of the build, and of the project's own tests.
-_NO_OPTIONS = re.compile(r"CUDASIM_(TEST|BUILD|ORACLE|SANITIZE|FUZZ|CLANG|PORTABLE|ADDRESS|SEEDS|RANDOM|CU_FOLDER)\w*")
+_NO_OPTIONS = re.compile(
+    r"CUDASIM_(TEST|BUILD|ORACLE|SANITIZE|FUZZ|CLANG|PORTABLE|ADDRESS|SEEDS|RANDOM|CU_FOLDER)\w*"
+)
 
 #: What a table of ours needs: most projects' files have none, and are not parsed.
 _MAY_HAVE_TABLE = re.compile(rb"""(?m)^\s*\[?\s*(["']?tool["']?\s*\.\s*["']?cudasim|["']?tool["']?\s*\])""")
@@ -28,7 +30,9 @@ def warn_of_unknown_variables(known):
 
     for name in unknown:
         meant = did_you_mean(name.upper(), known) or " docs/options.md has them all."
-        warn_at_calling_code("option", f"the environment variable {name} is no option of cudasim and has no effect.{meant}")
+        warn_at_calling_code(
+            "option", f"the environment variable {name} is no option of cudasim and has no effect.{meant}"
+        )
 
 
 def begin_at(folder):
@@ -80,7 +84,9 @@ def _read(file, take):
     except ValueError as error:
         raise OptionError(f"{file} is no valid TOML: {error}") from None
     except ImportError:
-        raise OptionError(f"reading [tool.cudasim] in {file} needs the package tomli on CPython 3.10: pip install tomli") from None
+        raise OptionError(
+            f"reading [tool.cudasim] in {file} needs the package tomli on CPython 3.10: pip install tomli"
+        ) from None
     where = f"{file}, [tool.cudasim]"
     if not isinstance(table, dict):
         raise OptionError(f"{where} is no table of options")

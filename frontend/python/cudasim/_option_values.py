@@ -18,7 +18,7 @@ class NotValid(ValueError):
 
 
 def did_you_mean(name, names):
-    """" Did you mean 'x'?" for the name that is most like this one; "" when none is."""
+    """ " Did you mean 'x'?" for the name that is most like this one; "" when none is."""
     import difflib  # here: it is needed for messages only
 
     close = difflib.get_close_matches(str(name), list(names), 1, 0.7)

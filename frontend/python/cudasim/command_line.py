@@ -44,7 +44,9 @@ def main(arguments=None):
     except BrokenPipeError:
         if parsed.command is _run:  # the script's own business, as in Python
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python flushes at its end goes there
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # what Python flushes at its end goes there
         return 128 + signal.SIGPIPE  # what a shell says of a program that `| head` ended
 
 

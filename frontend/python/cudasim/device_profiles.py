@@ -124,7 +124,9 @@ def _entry(text):
 
 def entries_from(text: str, folder: str) -> str:
     """The same text with the paths in it as a file in this folder means them."""
-    return ",".join(path_from(entry.strip(), folder) if is_file(entry) else entry for entry in text.split(","))
+    return ",".join(
+        path_from(entry.strip(), folder) if is_file(entry) else entry for entry in text.split(",")
+    )
 
 
 def is_file(text: str) -> bool:
@@ -162,7 +164,9 @@ def load(path: str) -> dict[str, Any]:
     name = values.pop("name", stem)
     values = {**_beginning(path, base, values), **values, "key": stem, "name": f"{name} (simulated)"}
     values["shared_per_block"] = _smaller(given, values, "shared_per_block", "shared_per_block_optin")
-    values["max_threads_per_block"] = _smaller(given, values, "max_threads_per_block", "max_threads_per_multiprocessor")
+    values["max_threads_per_block"] = _smaller(
+        given, values, "max_threads_per_block", "max_threads_per_multiprocessor"
+    )
     for less, more in _ORDER:
         if values[less] > values[more]:
             raise NotValid(f"{path}: {less} is {values[less]}, more than {more}, which is {values[more]}.")
@@ -190,7 +194,9 @@ def _content(path):
     except ValueError as error:
         raise NotValid(f"{path} is neither TOML nor, with the ending .json, JSON: {error}.") from None
     except ImportError:
-        raise NotValid(f"Reading {path} needs the package tomli on CPython 3.10 (pip install tomli); or write it as JSON.") from None
+        raise NotValid(
+            f"Reading {path} needs the package tomli on CPython 3.10 (pip install tomli); or write it as JSON."
+        ) from None
     if not isinstance(table, dict):
         raise NotValid(f"{path} is no table of names and values.")
     return table
@@ -209,11 +215,15 @@ def _beginning(path, base, values):
 
     if base is not None:
         if base not in DEVICES:
-            raise NotValid(f"{path}: there is no device {shown(base)}.{did_you_mean(base, DEVICES)} There are: {', '.join(DEVICES)}.")
+            raise NotValid(
+                f"{path}: there is no device {shown(base)}.{did_you_mean(base, DEVICES)} There are: {', '.join(DEVICES)}."
+            )
         return _by_key(base)
     missing = [name for name in ("compute_capability", *_OF_THE_BOARD) if name not in values]
     if missing:
-        raise NotValid(f"{path} lacks {', '.join(missing)}; or it names a base, base = {DEVICES[0]!r}, whose values hold.")
+        raise NotValid(
+            f"{path} lacks {', '.join(missing)}; or it names a base, base = {DEVICES[0]!r}, whose values hold."
+        )
     limits = _native.architecture_limits(*values["compute_capability"])
     if limits is None:
         raise NotValid(

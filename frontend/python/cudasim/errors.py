@@ -40,7 +40,11 @@ def _warning_classes():
     for kind, severity in _native.finding_kinds():
         if severity == "warning":
             name = "".join(word.capitalize() for word in kind.split("-")) + "Warning"
-            members = {"kind": kind, "__module__": __name__, "__doc__": f"Warnings of the kind {kind} (docs/findings.md)."}
+            members = {
+                "kind": kind,
+                "__module__": __name__,
+                "__doc__": f"Warnings of the kind {kind} (docs/findings.md).",
+            }
             classes[kind] = type(name, (CudasimWarning,), members)
     return classes
 

@@ -29,7 +29,9 @@ def text_of(kernel, stage, architecture=None):
         return _native.instrumented_ir(kernel.image, kernel.kernel_name, options.get("memory_checks"))
     from cudasim.compile.gpu_code import ptx_of
 
-    return ptx_of(kernel.image, kernel.kernel_name, architecture, {"lineinfo": True, **_said(kernel.target_options)})
+    return ptx_of(
+        kernel.image, kernel.kernel_name, architecture, {"lineinfo": True, **_said(kernel.target_options)}
+    )
 
 
 def _said(target_options):

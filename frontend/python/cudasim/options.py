@@ -37,6 +37,7 @@ from cudasim.reports import tracebacks
 
 _MOST_BYTES = 64 << 40
 
+
 class Option(NamedTuple):
     """One row of the table."""
 
@@ -276,7 +277,9 @@ def _parsed(option, text, where):
         reason = f". {refusal} The option {option.name} takes {option.accepts}"
     except (ValueError, TypeError, OverflowError):
         reason = f"; {option.name} takes {option.accepts}"
-    raise tracebacks.without_package_frames_if_uncaught(OptionError(f"{where}: {shown(text)} is not valid{reason}")) from None
+    raise tracebacks.without_package_frames_if_uncaught(
+        OptionError(f"{where}: {shown(text)} is not valid{reason}")
+    ) from None
 
 
 def _option(name):
@@ -318,7 +321,11 @@ def get(name):
 def is_given(name):
     """Whether anybody has set the option: here, in the environment or in pyproject.toml."""
     variable = _option(name).variable
-    return any(name in layer for layer in _layers.values()) or os.environ.get(variable, "") != "" or name in _project()
+    return (
+        any(name in layer for layer in _layers.values())
+        or os.environ.get(variable, "") != ""
+        or name in _project()
+    )
 
 
 def _check_names():

@@ -84,7 +84,9 @@ def _switch_on(arguments):
             raise pytest.UsageError(f"--cudasim: {error}") from None
     elif given and not switch.is_on():
         names = ", ".join(_PREFIX + option.argument[1:] for option in given)
-        raise pytest.UsageError(f"{names}: the simulator is not on in this run; add --cudasim (or set ENABLE_CUDASIM=1)")
+        raise pytest.UsageError(
+            f"{names}: the simulator is not on in this run; add --cudasim (or set ENABLE_CUDASIM=1)"
+        )
     for option, text in given.items():
         if os.environ.get(option.variable) == text:
             continue
@@ -105,7 +107,9 @@ def _marked_options(item):
     values = {}
     for marker in item.iter_markers("cudasim"):
         if marker.args:
-            raise options.OptionError("@pytest.mark.cudasim takes options by name: @pytest.mark.cudasim(policy='random', seed=7)")
+            raise options.OptionError(
+                "@pytest.mark.cudasim takes options by name: @pytest.mark.cudasim(policy='random', seed=7)"
+            )
         values = {**marker.kwargs, **values}
     return values
 

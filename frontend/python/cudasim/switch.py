@@ -139,7 +139,10 @@ class _AliasLoader:
 
 #: Modules that numba.cuda has of its own only where there is no numba.
 _NUMBAS_OWN = {
-    **{f"numba.cuda.core.{name}": f"numba.core.{name}" for name in ("compiler_lock", "config", "errors", "sigutils")},
+    **{
+        f"numba.cuda.core.{name}": f"numba.core.{name}"
+        for name in ("compiler_lock", "config", "errors", "sigutils")
+    },
     "numba.cuda.utils": "numba.core.utils",
 }
 

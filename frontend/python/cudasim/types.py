@@ -48,7 +48,13 @@ class Array(Buffer):
     def __init__(self, dtype, ndim, layout, readonly=False, name=None, aligned=True):
         if layout not in self.LAYOUTS:
             raise errors.NumbaValueError(f"Invalid layout {layout!r}: C, F or A")
-        self.dtype, self.ndim, self.layout, self.mutable, self.aligned = dtype, ndim, layout, not readonly, aligned
+        self.dtype, self.ndim, self.layout, self.mutable, self.aligned = (
+            dtype,
+            ndim,
+            layout,
+            not readonly,
+            aligned,
+        )
         super().__init__(array_name(str(dtype), ndim, layout))
 
     def __repr__(self):
@@ -254,7 +260,9 @@ def member_type_name(enumeration, value_types):
     :raises ValueError: when they have several
     """
     if len(set(value_types)) != 1:
-        raise ValueError(f"Cannot type heterogeneous enum: got value types {', '.join(sorted(set(value_types)))}")
+        raise ValueError(
+            f"Cannot type heterogeneous enum: got value types {', '.join(sorted(set(value_types)))}"
+        )
     kind = "IntEnum" if issubclass(enumeration, enum.IntEnum) else "Enum"
     name = f"{kind}<{value_types[0]}>({enumeration.__name__})"
     _classes[name] = enumeration

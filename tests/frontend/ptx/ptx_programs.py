@@ -27,7 +27,12 @@ def function(body, result, *parameters):
 def call(text, result, parameters, columns, threads=None):
     """f for each row of the columns (one per parameter), as an array."""
     types = [dtype_of(t).name for t in parameters]
-    f = cuda.declare_device("f", f"{dtype_of(result).name}({', '.join(types)})", link=cuda.PTXSource(text, name="test.ptx"), abi="c")
+    f = cuda.declare_device(
+        "f",
+        f"{dtype_of(result).name}({', '.join(types)})",
+        link=cuda.PTXSource(text, name="test.ptx"),
+        abi="c",
+    )
     columns = [np.asarray(column, dtype=kind) for column, kind in zip(columns, types)]
     out = np.zeros(len(columns[0]) if columns else threads, dtype_of(result))
     if not columns:

@@ -1,5 +1,5 @@
-// The reader of PTX under the sanitizers: whole programs, and the same spoiled at random, are read or refused with a line. What
-// instructions mean is tested from Python (test_instructions.py beside this file).
+// The reader of PTX under the sanitizers: whole programs, and the same spoiled at random, are read or refused
+// with a line. What instructions mean is tested from Python (test_instructions.py beside this file).
 #include "frontend/ptx/reader.h"
 
 #include <gtest/gtest.h>
@@ -132,7 +132,9 @@ bool is_read(const std::string& text) {
 /// Words, numbers and marks: [begin, end).
 std::vector<std::pair<std::size_t, std::size_t>> words(const std::string& text) {
     std::vector<std::pair<std::size_t, std::size_t>> found;
-    const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '%' || c == '$' || c == '.'; };
+    const auto in_word = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '%' || c == '$' || c == '.';
+    };
     for (std::size_t i = 0; i < text.size();) {
         std::size_t end = i + 1;
         while (in_word(text[i]) && end < text.size() && in_word(text[end])) ++end;
@@ -149,7 +151,16 @@ std::string spoiled(std::string text, std::mt19937& random) {
         const auto all = words(text);
         const auto [begin, end] = all[any(all.size())];
         const auto [other, other_end] = all[any(all.size())];
-        const std::string replacements[] = {"", text.substr(other, other_end - other), "0", "-1", "0xFFFFFFFFFFFFFFFF", "{", "}", ".pred", "_", "("};
+        const std::string replacements[] = {"",
+                                            text.substr(other, other_end - other),
+                                            "0",
+                                            "-1",
+                                            "0xFFFFFFFFFFFFFFFF",
+                                            "{",
+                                            "}",
+                                            ".pred",
+                                            "_",
+                                            "("};
         text.replace(begin, end - begin, replacements[any(std::size(replacements))]);
     }
     if (any(10) == 0) text.resize(any(text.size()));
@@ -163,7 +174,8 @@ TEST(PtxReader, whole_programs_are_read) {
 TEST(PtxReader, spoiled_text_is_read_or_refused) {
     std::mt19937 random(20);
     int read = 0, refused = 0;
-    for (int i = 0; i < 1500; ++i) ++(is_read(spoiled(i % 2 ? calls : instructions, random)) ? read : refused);
+    for (int i = 0; i < 1500; ++i)
+        ++(is_read(spoiled(i % 2 ? calls : instructions, random)) ? read : refused);
     EXPECT_GT(read, 20);
     EXPECT_GT(refused, 1000);
 }

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from cudasim import cuda, errors
+from cudasim import errors
 from ptx_programs import HEAD, call, function
 
-FUNCTIONS = HEAD + """
+FUNCTIONS = (
+    HEAD
+    + """
 .func (.param .b32 back) plus(.param .b32 a, .param .b32 b)
 {
     .reg .b32 %r<4>;
@@ -26,8 +28,11 @@ FUNCTIONS = HEAD + """
 }
 .func other(.param .b32 a) { ret; }
 """
+)
 
-CHOOSE = FUNCTIONS + """
+CHOOSE = (
+    FUNCTIONS
+    + """
 .global .align 8 .u64 table[4] = {plus, times, 0, other};
 .visible .func (.param .b32 back) f(.param .b32 which, .param .b32 x)
 {
@@ -53,7 +58,11 @@ CHOOSE = FUNCTIONS + """
     ret;
 }
 """
-PROTOTYPE, LIST = ".callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _)", ".calltargets plus, times"
+)
+PROTOTYPE, LIST = (
+    ".callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _)",
+    ".calltargets plus, times",
+)
 
 
 @pytest.mark.parametrize("form", [PROTOTYPE, LIST])
@@ -70,7 +79,9 @@ def test_a_call_of_what_is_no_such_function_is_an_error_at_its_line(which):
         call(text, "u32", ("u32", "u32"), [[0, which], [1, 1]])
     assert "tid=[1, 0, 0] ctaid=[0, 0, 0]" in str(caught.value)
     line = 1 + text[: text.index("call (back0)")].count("\n")
-    assert any(str(frame.path).endswith("test.ptx") and frame.lineno + 1 == line for frame in caught.traceback)
+    assert any(
+        str(frame.path).endswith("test.ptx") and frame.lineno + 1 == line for frame in caught.traceback
+    )
 
 
 def test_addresses_of_functions_in_registers():
@@ -86,18 +97,24 @@ def test_addresses_of_functions_in_registers():
 def test_two_prototypes_of_one_name_in_two_scopes():
     one = "{ form : .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _); call (%r), %w0, (%a, 3), form; }"
     two = "{ form : .callprototype _ (.param .b32 _); call %w1, (%a), form; }"
-    text = FUNCTIONS + function(f"mov.u64 %w0, times;\nmov.u64 %w1, other;\n{one}\n{two}", "u32", "u32").removeprefix(HEAD)
+    text = FUNCTIONS + function(
+        f"mov.u64 %w0, times;\nmov.u64 %w1, other;\n{one}\n{two}", "u32", "u32"
+    ).removeprefix(HEAD)
     assert call(text, "u32", ("u32",), [[5, 6]]).tolist() == [15, 18]
 
 
 def test_addresses_among_numbers():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 .global .align 8 .b8 $text[4] = {97, 98, 99, 0};
 .const .align 4 .u32 weights[3] = {10, 20, 30};
 .global .align 8 .u64 mixed[4] = {7, generic($text)+1, generic(weights), last};
 .global .align 8 .u64 one = generic($text)+2;
 .global .align 4 .u32 last = 1234;
-""" + function("""
+"""
+        + function(
+            """
         setp.eq.u32 %p, %a, 0;
         mov.u64 %w0, mixed;
         ld.global.u64 %w1, [%w0];
@@ -114,7 +131,11 @@ def test_addresses_among_numbers():
         ld.global.u64 %w3, [one];
         ld.u8 %r, [%w3];
         add.u32 %r, %r, %t3;
-        $done:""", "u32", "u32").removeprefix(HEAD)
+        $done:""",
+            "u32",
+            "u32",
+        ).removeprefix(HEAD)
+    )
     assert call(text, "u32", ("u32",), [[0, 1]]).tolist() == [7030098, 99 + 1234]
 
 
@@ -159,7 +180,13 @@ def test_what_is_wrong_is_refused(body, message):
 def test_wrong_initial_values_are_refused(variable, message):
     from cudasim.cuda.cudadrv.driver import LinkerError
 
-    text = HEAD + ".global .u64 w;\n" + variable + "\n" + function("mov.u32 %r, %a;", "u32", "u32").removeprefix(HEAD)
+    text = (
+        HEAD
+        + ".global .u64 w;\n"
+        + variable
+        + "\n"
+        + function("mov.u32 %r, %a;", "u32", "u32").removeprefix(HEAD)
+    )
     with pytest.raises(LinkerError, match="test.ptx, line ") as caught:
         call(text, "u32", ("u32",), [[1]])
     assert message in str(caught.value)

@@ -11,7 +11,9 @@ pytestmark = pytest.mark.usefixtures("nvcc")
 
 def declared(source, **signatures):
     code = cuda.CUSource(source, name="program.cu")
-    return [cuda.declare_device(name, signature, link=code, abi="c") for name, signature in signatures.items()]
+    return [
+        cuda.declare_device(name, signature, link=code, abi="c") for name, signature in signatures.items()
+    ]
 
 
 def address(array):
@@ -19,7 +21,8 @@ def address(array):
 
 
 def test_functions_in_tables_and_behind_virtual_calls():
-    apply, choose, areas = declared("""
+    apply, choose, areas = declared(
+        """
         typedef float (*Operation)(float, float);
         __device__ float plus(float a, float b) { return a + b; }
         __device__ float times(float a, float b) { return a * b; }
@@ -31,7 +34,11 @@ def test_functions_in_tables_and_behind_virtual_calls():
         struct Circle : Shape { float r; __device__ Circle(float r) : r(r) {} __device__ float area() const override { return 3.f * r * r; } };
         __device__ __noinline__ float difference(const Shape* a, const Shape* b) { return a->area() - b->area(); }
         extern "C" __device__ float areas(float x) { Square s(x); Circle c(x); return x > 2 ? difference(&s, &c) : difference(&c, &s); }
-        """, apply="float32(int32, float32, float32)", choose="float32(int32, float32, float32)", areas="float32(float32)")
+        """,
+        apply="float32(int32, float32, float32)",
+        choose="float32(int32, float32, float32)",
+        areas="float32(float32)",
+    )
 
     @cuda.jit
     def kernel(out):
@@ -48,7 +55,8 @@ def test_functions_in_tables_and_behind_virtual_calls():
 
 
 def test_switches_recursion_and_local_arrays():
-    act, fibonacci, local = declared("""
+    act, fibonacci, local = declared(
+        """
         extern "C" __device__ int act(int k, int x) {
             int p[4] = {x, x + 1, x + 2, x + 3};
             switch (k) {
@@ -66,7 +74,11 @@ def test_switches_recursion_and_local_arrays():
         extern "C" __device__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
         __device__ __noinline__ void fill(short* p, int n) { for (int i = 0; i < n; i++) p[i] = i * n; }
         extern "C" __device__ int local(int n) { short a[16]; fill(a, n); int s = 0; for (int i = 0; i < n; i++) s += a[(i * 3) % n]; return s; }
-        """, act="int32(int32, int32)", fibonacci="int32(int32)", local="int32(int32)")
+        """,
+        act="int32(int32, int32)",
+        fibonacci="int32(int32)",
+        local="int32(int32)",
+    )
 
     @cuda.jit
     def kernel(out):
@@ -100,11 +112,14 @@ def test_switches_recursion_and_local_arrays():
     kernel[1, 32](out)
     assert out[0].tolist() == [acted(i % 8, i) for i in range(32)]
     assert out[1].tolist() == [[0, 1, 1, 2, 3, 5, 8, 13, 21, 34][i % 10] for i in range(32)]
-    assert out[2].tolist() == [sum(((j * 3) % n) * n for j in range(n)) for n in (1 + i % 16 for i in range(32))]
+    assert out[2].tolist() == [
+        sum(((j * 3) % n) * n for j in range(n)) for n in (1 + i % 16 for i in range(32))
+    ]
 
 
 def test_variables_that_hold_addresses():
-    counted, letters = declared("""
+    counted, letters = declared(
+        """
         __constant__ float coefficients[4] = {1.f, 2.f, 3.f, 4.f};
         __device__ int counter = 5;
         __device__ int* where = &counter;
@@ -114,7 +129,10 @@ def test_variables_that_hold_addresses():
         extern "C" __device__ float counted(int i) { return coefficients[i & 3] + *where + inside[-i & 3]; }
         __device__ const char* names[3] = {"ab", "cde", "f"};
         extern "C" __device__ int letters(int i) { const char* s = names[i % 3]; int n = 0; while (*s) n = n * 100 + *s++ - 'a' + 1; return n; }
-        """, counted="float32(int32)", letters="int32(int32)")
+        """,
+        counted="float32(int32)",
+        letters="int32(int32)",
+    )
 
     @cuda.jit
     def kernel(out):
@@ -128,7 +146,8 @@ def test_variables_that_hold_addresses():
 
 
 def test_groups_of_a_block_and_shared_memory():
-    tiles, coalesced = declared("""
+    tiles, coalesced = declared(
+        """
         #include <cooperative_groups.h>
         #include <cooperative_groups/reduce.h>
         namespace cg = cooperative_groups;
@@ -145,7 +164,10 @@ def test_groups_of_a_block_and_shared_memory():
             if (x % 3 == 0) { auto group = cg::coalesced_threads(); return group.thread_rank() * 100 + group.size(); }
             return -1;
         }
-        """, tiles="int32(int32)", coalesced="int32(int32)")
+        """,
+        tiles="int32(int32)",
+        coalesced="int32(int32)",
+    )
 
     @cuda.jit
     def kernel(out):
@@ -161,10 +183,13 @@ def test_groups_of_a_block_and_shared_memory():
 
 
 def test_a_grid_meets_as_cuda_cpp_writes_it():
-    (meet,) = declared("""
+    (meet,) = declared(
+        """
         #include <cooperative_groups.h>
         extern "C" __device__ unsigned meet() { auto g = cooperative_groups::this_grid(); g.sync(); return g.thread_rank(); }
-        """, meet="uint32()")
+        """,
+        meet="uint32()",
+    )
 
     @cuda.jit
     def kernel(counts, out):
@@ -182,7 +207,8 @@ def test_a_grid_meets_as_cuda_cpp_writes_it():
 
 
 def test_asynchronous_copies():
-    copied, pipelined = declared("""
+    copied, pipelined = declared(
+        """
         #include <cooperative_groups.h>
         #include <cooperative_groups/memcpy_async.h>
         #include <cuda_pipeline.h>
@@ -203,7 +229,10 @@ def test_asynchronous_copies():
             float4 v = s[threadIdx.x ^ 1];
             return v.x + v.y + v.z + v.w;
         }
-        """, copied="float32(uint64, int32)", pipelined="float32(uint64)")
+        """,
+        copied="float32(uint64, int32)",
+        pipelined="float32(uint64)",
+    )
 
     @cuda.jit
     def kernel(pointer, out):
@@ -220,7 +249,8 @@ def test_asynchronous_copies():
 
 
 def test_half_precision():
-    halves, pairs = declared("""
+    halves, pairs = declared(
+        """
         #include <cuda_fp16.h>
         extern "C" __device__ float halves(float a, float b) {
             __half x = __float2half(a), y = __float2half(b), z = __hfma(x, y, __hadd(x, __hmul(x, y)));
@@ -231,7 +261,10 @@ def test_half_precision():
             __half2 x = __floats2half2_rn(a, b), y = __float2half2_rn(b), z = __hfma2(x, y, __hadd2(x, y));
             return __low2float(z) + 2 * __high2float(z) + 1000 * __hbgt2(x, y) + 2000 * __hble2(x, y) + 4000 * __low2float(__hgt2(x, y)) + (__hgt2_mask(x, y) & 0xff00ff);
         }
-        """, halves="float32(float32, float32)", pairs="float32(float32, float32)")
+        """,
+        halves="float32(float32, float32)",
+        pairs="float32(float32, float32)",
+    )
 
     @cuda.jit
     def kernel(a, b, out):
@@ -239,7 +272,11 @@ def test_half_precision():
         out[0, i] = halves(a[i], b[i])
         out[1, i] = pairs(a[i], b[i])
 
-    a, b, out = np.arange(16, dtype=np.float32) / 4 - 2, np.full(16, 1.5, np.float32), np.zeros((2, 16), np.float32)
+    a, b, out = (
+        np.arange(16, dtype=np.float32) / 4 - 2,
+        np.full(16, 1.5, np.float32),
+        np.zeros((2, 16), np.float32),
+    )
     kernel[1, 16](a, b, out)
     x, y = a.astype(np.float16), b.astype(np.float16)
     z = x * y + (x + x * y)
@@ -251,10 +288,14 @@ def test_half_precision():
 
 
 def test_code_is_for_the_current_device():
-    capability, sums = declared("""
+    capability, sums = declared(
+        """
         extern "C" __device__ int capability() { return __CUDA_ARCH__; }
         extern "C" __device__ int sums(int x) { return __reduce_add_sync(0xffffffff, x) + __reduce_max_sync(0xffffffff, x); }
-        """, capability="int32()", sums="int32(int32)")
+        """,
+        capability="int32()",
+        sums="int32(int32)",
+    )
 
     @cuda.jit
     def kernel(out):
@@ -269,10 +310,13 @@ def test_code_is_for_the_current_device():
 
 
 def test_instructions_of_new_devices_that_are_not_known_are_written_out_by_nvcc():
-    (rounded,) = declared("""
+    (rounded,) = declared(
+        """
         #include <cuda_bf16.h>
         extern "C" __device__ float rounded(float x) { return __bfloat162float(__hadd(__float2bfloat16(x), __float2bfloat16(1.f))); }
-        """, rounded="float32(float32)")
+        """,
+        rounded="float32(float32)",
+    )
 
     @cuda.jit
     def kernel(out):
@@ -297,7 +341,8 @@ def test_lanes_reduce_in_one_instruction():
 
 
 def test_atomic_operations():
-    (run,) = declared("""
+    (run,) = declared(
+        """
         extern "C" __device__ int run(unsigned long long words, unsigned long long longs, unsigned long long reals, unsigned long long shorts) {
             int* i = (int*)words; unsigned* u = (unsigned*)words;
             atomicAdd(i, 1); atomicSub(i + 1, 2); atomicMin(i + 2, -(int)threadIdx.x); atomicMax(i + 3, (int)threadIdx.x);
@@ -312,14 +357,23 @@ def test_atomic_operations():
             __threadfence();
             return atomicExch(i + 11, threadIdx.x);
         }
-        """, run="int32(uint64, uint64, uint64, uint64)")
+        """,
+        run="int32(uint64, uint64, uint64, uint64)",
+    )
 
     @cuda.jit
     def kernel(words, longs, reals, shorts, out):
         out[cuda.threadIdx.x] = run(words, longs, reals, shorts)
 
-    words, longs = cuda.to_device(np.array([0] * 5 + [-1] + [0] * 5 + [-1], np.int32)), cuda.to_device(np.zeros(2, np.uint64))
-    reals, shorts, out = cuda.to_device(np.zeros(2)), cuda.to_device(np.array([7, 65535, 9, 11], np.uint16)), np.zeros(64, np.int32)
+    words, longs = (
+        cuda.to_device(np.array([0] * 5 + [-1] + [0] * 5 + [-1], np.int32)),
+        cuda.to_device(np.zeros(2, np.uint64)),
+    )
+    reals, shorts, out = (
+        cuda.to_device(np.zeros(2)),
+        cuda.to_device(np.array([7, 65535, 9, 11], np.uint16)),
+        np.zeros(64, np.int32),
+    )
     kernel[1, 64](address(words), address(longs), address(reals), address(shorts), out)
     xor = np.bitwise_xor.reduce(np.arange(3, 67))
     last = words.copy_to_host()[11]
@@ -331,12 +385,16 @@ def test_atomic_operations():
 
 
 def test_cached_and_wide_memory_access():
-    cached, wide = declared("""
+    cached, wide = declared(
+        """
         extern "C" __device__ float cached(unsigned long long p, int i) { const float* f = (const float*)p; return __ldg(f + i) + __ldcs(f + i) + __ldca(f + i); }
         extern "C" __device__ float wide(unsigned long long p, int i) {
             float4* q = (float4*)p; float4 v = __ldg(q + i); v.x += 1; v.w = 2; __stcs(q + i, v); return v.y;
         }
-        """, cached="float32(uint64, int32)", wide="float32(uint64, int32)")
+        """,
+        cached="float32(uint64, int32)",
+        wide="float32(uint64, int32)",
+    )
 
     @cuda.jit
     def kernel(p, out):
@@ -351,4 +409,6 @@ def test_cached_and_wide_memory_access():
     expected = 3 * np.arange(16.0)
     expected[:4] += [1, 5, 9, 13]
     assert np.array_equal(out, expected)
-    assert data.copy_to_host().reshape(4, 4).tolist() == [[4 * i + 1, 4 * i + 1, 4 * i + 2, 2] for i in range(4)]
+    assert data.copy_to_host().reshape(4, 4).tolist() == [
+        [4 * i + 1, 4 * i + 1, 4 * i + 2, 2] for i in range(4)
+    ]

@@ -3,7 +3,9 @@
 import pytest
 from cudasim import _native
 
-HEAD = 'target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"\ntarget triple = "nvptx64-nvidia-cuda"\n'
+HEAD = (
+    'target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"\ntarget triple = "nvptx64-nvidia-cuda"\n'
+)
 
 
 def read(body, result="i32", parameters="i32 %x"):

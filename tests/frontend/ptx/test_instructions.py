@@ -7,8 +7,37 @@ import numpy as np
 import pytest
 from ptx_programs import call, dtype_of, function
 
-WORDS = [0, 1, 2, 3, 7, 31, 32, 33, 255, 256, 0x7FFF, 0xFFFF, 0x12345678, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xDEADBEEF, 0xFFFFFFFE, 0xFFFFFFFF]
-LONGS = [*WORDS[:8], 0xFFFFFFFF, 1 << 32, 0x123456789ABCDEF0, (1 << 63) - 1, 1 << 63, (1 << 64) - 2, (1 << 64) - 1]
+WORDS = [
+    0,
+    1,
+    2,
+    3,
+    7,
+    31,
+    32,
+    33,
+    255,
+    256,
+    0x7FFF,
+    0xFFFF,
+    0x12345678,
+    0x7FFFFFFF,
+    0x80000000,
+    0x80000001,
+    0xDEADBEEF,
+    0xFFFFFFFE,
+    0xFFFFFFFF,
+]
+LONGS = [
+    *WORDS[:8],
+    0xFFFFFFFF,
+    1 << 32,
+    0x123456789ABCDEF0,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 64) - 2,
+    (1 << 64) - 1,
+]
 REALS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.5, 1e-30, -1e30, 7.25, math.inf, -math.inf, math.nan, 123456.789]
 
 
@@ -19,7 +48,12 @@ def signed(value, bits):
 
 def operands(kinds):
     """Columns of all combinations of operands; the third and fourth in step with the second."""
-    pools = [np.array(REALS) if k[0] == "f" else [v & ((1 << int(k[1:])) - 1) for v in (LONGS if k.endswith("64") else WORDS)] for k in kinds]
+    pools = [
+        np.array(REALS)
+        if k[0] == "f"
+        else [v & ((1 << int(k[1:])) - 1) for v in (LONGS if k.endswith("64") else WORDS)]
+        for k in kinds
+    ]
     rows = [(x,) for x in pools[0]]
     if len(kinds) > 1:
         rows = [(x, y) for x in pools[0] for y in pools[1]]
@@ -27,7 +61,10 @@ def operands(kinds):
         pool = pools[extra]
         rows = [(*row, pool[(7 * i + extra) % len(pool)]) for i, row in enumerate(rows)]
     columns = list(zip(*rows))
-    return [np.array(c, dtype="float64" if k[0] == "f" else "uint64").astype(dtype_of(k)) for c, k in zip(columns, kinds)]
+    return [
+        np.array(c, dtype="float64" if k[0] == "f" else "uint64").astype(dtype_of(k))
+        for c, k in zip(columns, kinds)
+    ]
 
 
 def shift_left(a, b):
@@ -42,7 +79,11 @@ def bit_field(a, b, c, is_signed, width=32):
     if not is_signed:
         return field
     top = min(start + length - 1, width - 1)
-    return signed(field & ((1 << (top - start + 1)) - 1 if top >= start else 0), max(top - start + 1, 1)) if top >= start else (-1 if a >> (width - 1) else 0)
+    return (
+        signed(field & ((1 << (top - start + 1)) - 1 if top >= start else 0), max(top - start + 1, 1))
+        if top >= start
+        else (-1 if a >> (width - 1) else 0)
+    )
 
 
 def inserted(a, b, c, d):
@@ -145,14 +186,18 @@ INTEGER = [
 
 
 def _lop3(a, b, c, table):
-    return sum((table >> (((a >> i & 1) << 2) | ((b >> i & 1) << 1) | (c >> i & 1)) & 1) << i for i in range(32))
+    return sum(
+        (table >> (((a >> i & 1) << 2) | ((b >> i & 1) << 1) | (c >> i & 1)) & 1) << i for i in range(32)
+    )
 
 
 def as_python(columns):
     return [[int(v) for v in column] for column in columns]
 
 
-@pytest.mark.parametrize("body, result, parameters, meaning", INTEGER, ids=[row[0].split("\n")[-1] for row in INTEGER])
+@pytest.mark.parametrize(
+    "body, result, parameters, meaning", INTEGER, ids=[row[0].split("\n")[-1] for row in INTEGER]
+)
 def test_integer_instruction(body, result, parameters, meaning):
     columns = operands(parameters)
     found = call(function(body, result, *parameters), result, parameters, columns)
@@ -238,7 +283,12 @@ COMPARISONS = {
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparison_of_real_numbers(name):
     columns = operands(("f32", "f32"))
-    found = call(function(f"setp.{name}.f32 %p, %a, %b;\nselp.u32 %r, 1, 0, %p;", "u32", "f32", "f32"), "u32", ("f32", "f32"), columns)
+    found = call(
+        function(f"setp.{name}.f32 %p, %a, %b;\nselp.u32 %r, 1, 0, %p;", "u32", "f32", "f32"),
+        "u32",
+        ("f32", "f32"),
+        columns,
+    )
     assert np.array_equal(found, COMPARISONS[name](*columns).astype(np.uint32))
 
 
@@ -246,13 +296,17 @@ def test_comparison_of_real_numbers(name):
                                            ("number", lambda a: ~np.isnan(a)), ("subnormal", lambda a: (a != 0) & (np.abs(a) < 1.2e-38))])  # fmt: skip
 def test_class_of_a_number(name, meaning):
     values = np.array([*REALS, 1e-40], np.float32)
-    found = call(function(f"testp.{name}.f32 %p, %a;\nselp.u32 %r, 1, 0, %p;", "u32", "f32"), "u32", ("f32",), [values])
+    found = call(
+        function(f"testp.{name}.f32 %p, %a;\nselp.u32 %r, 1, 0, %p;", "u32", "f32"), "u32", ("f32",), [values]
+    )
     assert np.array_equal(found, meaning(values).astype(np.uint32))
 
 
 @pytest.mark.parametrize("to", ["s32", "u32", "s64", "u64"])
 def test_a_real_number_becomes_the_nearest_integer_that_there_is(to):
-    values = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 1e20, -1e20, math.inf, -math.inf, math.nan, 2147483647.0, -2147483648.5])
+    values = np.array(
+        [0.5, 1.5, 2.5, -0.5, -1.5, 1e20, -1e20, math.inf, -math.inf, math.nan, 2147483647.0, -2147483648.5]
+    )
     limits = np.iinfo(dtype_of(to))
     found = call(function(f"cvt.rni.{to}.f64 %r, %a;", to, "f64"), to, ("f64",), [values])
     expected = [0 if math.isnan(v) else limits.max if v == math.inf else limits.min if v == -math.inf
@@ -279,7 +333,9 @@ def test_half_precision():
     assert np.array_equal(found, (x * y + y).astype(np.float16).astype(np.float32))
 
 
-TINY = np.array([1e-40, -1e-40, 1.2e-38, -1.2e-38, 1e-45, 0.0, -0.0, 1.0, -3.0, math.inf, math.nan], np.float32)
+TINY = np.array(
+    [1e-40, -1e-40, 1.2e-38, -1.2e-38, 1e-45, 0.0, -0.0, 1.0, -3.0, math.inf, math.nan], np.float32
+)
 
 
 def flushed(values):
@@ -293,7 +349,9 @@ def test_subnormal_numbers_are_flushed_where_ftz_says_so(name, meaning):
     a, b = (column.ravel() for column in np.meshgrid(TINY, TINY))
     with np.errstate(all="ignore"):
         for ftz in ("", ".ftz"):
-            found = call(function(f"{name}{ftz}.f32 %r, %a, %b;", "f32", "f32", "f32"), "f32", ("f32", "f32"), [a, b])
+            found = call(
+                function(f"{name}{ftz}.f32 %r, %a, %b;", "f32", "f32", "f32"), "f32", ("f32", "f32"), [a, b]
+            )
             expected = flushed(meaning(flushed(a), flushed(b))) if ftz else meaning(a, b)
             assert np.array_equal(found, expected, equal_nan=True)
             numbers = ~np.isnan(expected) & (expected != 0 if name in ("min", "max") else True)
@@ -302,14 +360,23 @@ def test_subnormal_numbers_are_flushed_where_ftz_says_so(name, meaning):
 
 def test_comparisons_and_conversions_flush_too():
     body = "setp.gt.ftz.f32 %p, %a, 0f00000000;\ncvt.ftz.f64.f32 %w0, %a;\nselp.f64 %r, 0d3FF0000000000000, %w0, %p;"
-    found = call(function(body.replace("%w0", "%d").join(("{ .reg .f64 %d;\n", " }")), "f64", "f32"), "f64", ("f32",), [TINY[:9]])
+    found = call(
+        function(body.replace("%w0", "%d").join(("{ .reg .f64 %d;\n", " }")), "f64", "f32"),
+        "f64",
+        ("f32",),
+        [TINY[:9]],
+    )
     assert found.tolist() == [0, 0, 1, float(TINY[3]), 0, 0, 0, 1, -3]
-    narrowed = call(function("cvt.rn.ftz.f32.f64 %r, %a;", "f32", "f64"), "f32", ("f64",), [[1e-40, -1e-40, 2.0]])
+    narrowed = call(
+        function("cvt.rn.ftz.f32.f64 %r, %a;", "f32", "f64"), "f32", ("f64",), [[1e-40, -1e-40, 2.0]]
+    )
     assert narrowed.tolist() == [0, 0, 2] and np.signbit(narrowed[1])
 
 
 def test_pairs_of_halves():
-    halves = "{ .reg .f16x2 %x, %y;\n.reg .b32 %z;\ncvt.rn.f16x2.f32 %x, %a, %b;\ncvt.rn.f16x2.f32 %y, %b, %b;\n"
+    halves = (
+        "{ .reg .f16x2 %x, %y;\n.reg .b32 %z;\ncvt.rn.f16x2.f32 %x, %a, %b;\ncvt.rn.f16x2.f32 %y, %b, %b;\n"
+    )
     a, b = np.float32([1.0, 2.0, 70000.0, 0.1]), np.float32([1.5, 1.5, 1.5, 0.1])
 
     def run(body, kind):
@@ -320,12 +387,19 @@ def test_pairs_of_halves():
     bits = high.view(np.uint16).astype(np.uint32) << 16 | low.view(np.uint16)
     assert np.array_equal(run("mov.b32 %r, %x;", "u32"), bits)
     assert np.array_equal(run("set.gt.u32.f16x2 %r, %x, %y;", "u32"), np.where(high > low, 0xFFFF0000, 0))
-    assert np.array_equal(run("set.le.f16x2.f16x2 %z, %x, %y;\nmov.b32 %r, %z;", "u32"), np.where(high <= low, 0x3C003C00, 0x3C00))
-    assert np.array_equal(run("setp.ge.f16x2 %p|%q, %x, %y;\nselp.u32 %r, 1, 0, %p;\n@%q add.u32 %r, %r, 10;", "u32"), np.where(high >= low, 11, 1))
+    assert np.array_equal(
+        run("set.le.f16x2.f16x2 %z, %x, %y;\nmov.b32 %r, %z;", "u32"),
+        np.where(high <= low, 0x3C003C00, 0x3C00),
+    )
+    assert np.array_equal(
+        run("setp.ge.f16x2 %p|%q, %x, %y;\nselp.u32 %r, 1, 0, %p;\n@%q add.u32 %r, %r, 10;", "u32"),
+        np.where(high >= low, 11, 1),
+    )
 
 
 def test_asynchronous_copies_are_done_at_once():
-    text = function("""
+    text = function(
+        """
         mov.u32 %t0, %tid.x;
         mul.wide.u32 %w0, %t0, 16;
         mov.u64 %w1, tile;
@@ -342,15 +416,22 @@ def test_asynchronous_copies_are_done_at_once():
         ld.shared.u32 %t3, [%w1+4];
         mad.lo.u32 %r, %t1, 100, %t2;
         mad.lo.u32 %r, %t1, 100, %t2;
-        mad.lo.u32 %r, %r, 100, %t3;""", "u32", "u32")
+        mad.lo.u32 %r, %r, 100, %t3;""",
+        "u32",
+        "u32",
+    )
     numbers = ", ".join(str(n + 1) for n in range(16))
-    text = text.replace(".visible", f".shared .align 16 .b8 tile[64];\n.global .align 16 .u32 source[16] = {{{numbers}}};\n.visible")
+    text = text.replace(
+        ".visible",
+        f".shared .align 16 .b8 tile[64];\n.global .align 16 .u32 source[16] = {{{numbers}}};\n.visible",
+    )
     expected = [(4 + 4 * i) * 10000 + (1 + 4 * i) * 100 * (i > 0) + (2 + 4 * i) * (i > 1) for i in range(4)]
     assert call(text, "u32", ("u32",), [[0, 4, 8, 99]]).tolist() == expected
 
 
 def test_spaces_of_generic_addresses():
-    text = function("""
+    text = function(
+        """
         { .local .align 4 .b8 own[8];
         .reg .pred %g, %s, %l;
         mov.u64 %w0, own;
@@ -370,21 +451,29 @@ def test_spaces_of_generic_addresses():
         selp.u32 %r, 1, 0, %g;
         @%s add.u32 %r, %r, 10;
         @%l add.u32 %r, %r, 100;
-        bar.sync 0; }""", "u32", "u32")
+        bar.sync 0; }""",
+        "u32",
+        "u32",
+    )
     text = text.replace(".visible", ".shared .align 4 .b8 tile[64];\n.global .align 4 .u32 held;\n.visible")
     which = np.arange(32) % 3
     for carried_over_a_barrier in (text, text.replace("bar.sync 0;", "")):
-        assert np.array_equal(call(carried_over_a_barrier, "u32", ("u32",), [which]), np.array([100, 10, 1])[which])
+        assert np.array_equal(
+            call(carried_over_a_barrier, "u32", ("u32",), [which]), np.array([100, 10, 1])[which]
+        )
 
 
 def test_clocks_go_on():
     body = "mov.u64 %w0, %clock64;\nmov.u32 %t0, %clock;\nmov.u64 %w1, %globaltimer;\nmov.u64 %w2, %clock64;\nsetp.ge.u64 %p, %w2, %w0;\nselp.u32 %r, 1, 0, %p;"
     assert call(function(body, "u32"), "u32", (), [], threads=2).tolist() == [1, 1]
-    assert call(function("brkpt;\nmov.u32 %r, %nwarpid;", "u32"), "u32", (), [], threads=64).tolist() == [2] * 64
+    assert (
+        call(function("brkpt;\nmov.u32 %r, %nwarpid;", "u32"), "u32", (), [], threads=64).tolist() == [2] * 64
+    )
 
 
 def test_atomic_operations_on_16_bits():
-    text = function("""
+    text = function(
+        """
         { .reg .b16 %old, %one, %two;
         .reg .f16 %h;
         mov.u16 %one, 5;
@@ -396,8 +485,12 @@ def test_atomic_operations_on_16_bits():
         bar.sync 0;
         ld.global.u16 %one, [half+2];
         cvt.u32.u16 %t0, %one;
-        mad.lo.u32 %r, %t0, 100, %r; }""", "u32")
-    text = text.replace(".visible", ".global .align 4 .u16 held[4] = {1, 5, 3};\n.global .align 4 .u16 half[4];\n.visible")
+        mad.lo.u32 %r, %t0, 100, %r; }""",
+        "u32",
+    )
+    text = text.replace(
+        ".visible", ".global .align 4 .u16 held[4] = {1, 5, 3};\n.global .align 4 .u16 half[4];\n.visible"
+    )
     found = call(text, "u32", (), [], threads=8)
     total = int(np.float16(4).view(np.uint16)) * 100
     assert sorted(found.tolist()) == [total + 5] + [total + 9] * 7
@@ -414,5 +507,8 @@ def test_numbers_in_every_notation():
         ld.const.f64 %d, [wide];
         cvt.rn.f32.f64 %r, %d;
         add.f32 %r, %r, %f; }"""
-    text = function(body, "f32").replace(".visible", ".const .align 4 .f32 weights[2] = {0f3F800000, -2.25};\n.const .align 8 .f64 wide = -1e3;\n.visible")
+    text = function(body, "f32").replace(
+        ".visible",
+        ".const .align 4 .f32 weights[2] = {0f3F800000, -2.25};\n.const .align 8 .f64 wide = -1e3;\n.visible",
+    )
     assert call(text, "f32", (), [], threads=1).tolist() == [-1.5 - 0.5 - 2 - 2.25 - 1000]

@@ -5,7 +5,9 @@ import pytest
 from cudasim import cuda, errors, types
 from ptx_programs import HEAD, function
 
-TWICE = HEAD + """
+TWICE = (
+    HEAD
+    + """
 .visible .func (.param .b32 status) twice(.param .b64 result, .param .b32 x)
 {
     .reg .b32 %r<3>;
@@ -19,9 +21,12 @@ TWICE = HEAD + """
     ret;
 }
 """
+)
 
 # Sums an array, as nvcc writes a loop; `sum` calls `element`, which is internal.
-SUM = HEAD + """
+SUM = (
+    HEAD
+    + """
 .func (.param .b32 back) element(.param .b64 base, .param .b32 index)
 {
     .reg .b64 %rd<4>;
@@ -69,6 +74,7 @@ $done:
     ret;
 }
 """
+)
 
 
 def ptx(tmp_path, text, name="code.ptx"):
@@ -91,7 +97,11 @@ def test_a_declared_function_is_linked_from_a_file(tmp_path):
 
 @pytest.mark.parametrize("link", ["path", "object", "list"])
 def test_the_declaration_may_bring_its_code(tmp_path, link):
-    code = {"path": ptx(tmp_path, TWICE), "object": cuda.PTXSource(TWICE.encode()), "list": [cuda.PTXSource(TWICE)]}[link]
+    code = {
+        "path": ptx(tmp_path, TWICE),
+        "object": cuda.PTXSource(TWICE.encode()),
+        "list": [cuda.PTXSource(TWICE)],
+    }[link]
     twice = cuda.declare_device("twice", types.int32(types.int32), link=code)
 
     @cuda.jit(device=True)
@@ -109,7 +119,9 @@ def test_the_declaration_may_bring_its_code(tmp_path, link):
 
 
 def test_arguments_are_converted_to_the_declared_types(tmp_path):
-    half = cuda.declare_device("f", "float64(float64)", abi="c", link=cuda.PTXSource(function("mul.f64 %r, %a, 0.5;", "f64", "f64")))
+    half = cuda.declare_device(
+        "f", "float64(float64)", abi="c", link=cuda.PTXSource(function("mul.f64 %r, %a, 0.5;", "f64", "f64"))
+    )
 
     @cuda.jit
     def kernel(out, x):
@@ -175,7 +187,9 @@ def test_reading_beyond_an_array_is_reported_at_the_line_of_the_ptx(tmp_path):
 
 
 def test_shared_memory_and_barriers_in_linked_code():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 .shared .align 4 .b8 tile[256];
 .visible .func (.param .b32 back) reversed(.param .b32 x)
 {
@@ -194,6 +208,7 @@ def test_shared_memory_and_barriers_in_linked_code():
     ret;
 }
 """
+    )
     swap = cuda.declare_device("reversed", "int32(int32)", abi="c", link=cuda.PTXSource(text))
 
     @cuda.jit
@@ -207,7 +222,9 @@ def test_shared_memory_and_barriers_in_linked_code():
 
 
 def test_local_memory_constants_and_globals():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 .const .align 4 .u32 weights[3] = {10, 20, 30};
 .global .align 4 .u32 calls = 0;
 .visible .func (.param .b32 back) weigh(.param .b32 index)
@@ -238,6 +255,7 @@ def test_local_memory_constants_and_globals():
     ret;
 }
 """
+    )
     code = cuda.PTXSource(text)
     weigh = cuda.declare_device("weigh", "uint32(uint32)", abi="c", link=code)
     count = cuda.declare_device("count", "uint32()", abi="c", link=code)
@@ -256,7 +274,9 @@ def test_local_memory_constants_and_globals():
 
 
 def test_lanes_of_a_warp_in_linked_code():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 .visible .func (.param .b32 back) total(.param .b32 x)
 {
     .reg .b32 %r<4>;
@@ -273,6 +293,7 @@ $next:
     ret;
 }
 """
+    )
     total = cuda.declare_device("total", "int32(int32)", abi="c", link=cuda.PTXSource(text))
 
     @cuda.jit
@@ -342,7 +363,10 @@ def test_wrong_ptx_is_refused_with_its_line(text, line, message):
 
     whole = function(text, "u32", "u32")
     with pytest.raises(LinkerError) as caught:
-        calling(cuda.declare_device("f", "uint32(uint32)", abi="c", link=cuda.PTXSource(whole, name="wrong.ptx")), 1)
+        calling(
+            cuda.declare_device("f", "uint32(uint32)", abi="c", link=cuda.PTXSource(whole, name="wrong.ptx")),
+            1,
+        )
     assert message in str(caught.value)
     assert "wrong.ptx, line " in str(caught.value)
 
@@ -417,20 +441,32 @@ def test_cuda_cpp_through_nvcc(nvcc, capsys):
     np.testing.assert_allclose(x, expected, rtol=1e-12)
     assert np.all(y[4:] == sum(range(64)))
     assert y[:4].tolist() == [7, -3, 1, -1]
-    assert capsys.readouterr().out.splitlines() == ["0 and -3 no", "1 and -3 no", "2 and -3 yes", "3 and -3 yes"]
+    assert capsys.readouterr().out.splitlines() == [
+        "0 and -3 no",
+        "1 and -3 no",
+        "2 and -3 yes",
+        "3 and -3 yes",
+    ]
 
 
 def test_what_nvcc_refuses_is_a_linker_error(nvcc):
     from cudasim.cuda.cudadrv.driver import LinkerError
 
     with pytest.raises(LinkerError, match=r"wrong.cu\(1\): error"):
-        calling(cuda.declare_device("f", "int32(int32)", link=cuda.CUSource("int f() { return x; }", name="wrong.cu")), 1)
+        calling(
+            cuda.declare_device(
+                "f", "int32(int32)", link=cuda.CUSource("int f() { return x; }", name="wrong.cu")
+            ),
+            1,
+        )
 
 
 def test_kernel_and_linked_code_are_one_compile_unit():
     """ptxas refuses debug information of several, on which tests/gpu_backend/every_image_test.py insists."""
     twice = cuda.declare_device("twice", "int32(int32)", link=cuda.PTXSource(TWICE, name="twice.ptx"))
-    half = cuda.declare_device("half", "int32(int32)", link=cuda.PTXSource(TWICE.replace("twice", "half"), name="half.ptx"))
+    half = cuda.declare_device(
+        "half", "int32(int32)", link=cuda.PTXSource(TWICE.replace("twice", "half"), name="half.ptx")
+    )
 
     @cuda.jit(debug=True, opt=False)
     def kernel(x):
@@ -438,4 +474,8 @@ def test_kernel_and_linked_code_are_one_compile_unit():
 
     kernel[1, 1](np.ones(1, np.int32))
     (ir,) = kernel.inspect_llvm().values()
-    assert ir.count("!DICompileUnit(") == 1 and 'DIFile(filename: "half.ptx"' in ir and "distinct !DISubprogram" in ir
+    assert (
+        ir.count("!DICompileUnit(") == 1
+        and 'DIFile(filename: "half.ptx"' in ir
+        and "distinct !DISubprogram" in ir
+    )

@@ -17,7 +17,23 @@ def spoiled(text, choose):
     for _ in range(choose.randint(1, 3)):
         places = list(TOKEN.finditer(text))
         one, other = choose.choice(places), choose.choice(places)
-        new = choose.choice(["", one[0] * 2, other[0], "0", "-1", "0xFFFFFFFFFFFFFFFF", "%", "{", "}", ".b8", ".pred", ";", one[0] + " " + other[0]])
+        new = choose.choice(
+            [
+                "",
+                one[0] * 2,
+                other[0],
+                "0",
+                "-1",
+                "0xFFFFFFFFFFFFFFFF",
+                "%",
+                "{",
+                "}",
+                ".b8",
+                ".pred",
+                ";",
+                one[0] + " " + other[0],
+            ]
+        )
         text = text[: one.start()] + new + text[one.end() :]
     return text[: choose.randrange(len(text))] if choose.random() < 0.1 else text
 

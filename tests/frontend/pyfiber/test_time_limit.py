@@ -31,7 +31,9 @@ def endless(x):
 
 def test_a_loop_that_calls_nothing_is_stopped_and_its_thread_and_line_are_named():
     error = str(stopped(endless).value)
-    assert error.startswith("tid=[3, 0, 0] ctaid=[0, 0, 0]: the launch ran longer than the time limit of 0.3 seconds")
+    assert error.startswith(
+        "tid=[3, 0, 0] ctaid=[0, 0, 0]: the launch ran longer than the time limit of 0.3 seconds"
+    )
     finding = stopped(endless).value.findings[0]
     assert finding.kind == "time-limit" and finding.location[0].function == "endless"
     loop = line_of("# the endless " + "loop")
@@ -75,6 +77,8 @@ def test_a_sleep_of_no_length_is_refused_as_by_python(length):
     def wrong(x):
         time.sleep(length)
 
-    with options.override(mode="python"), pytest.raises(ValueError, match="sleep length must be non-negative|non-negative"):
+    with (
+        options.override(mode="python"),
+        pytest.raises(ValueError, match="sleep length must be non-negative|non-negative"),
+    ):
         wrong[1, 1](np.zeros(1))
-

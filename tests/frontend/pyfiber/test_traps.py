@@ -179,7 +179,9 @@ def test_an_overflow_of_the_c_stack_is_a_finding():
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(10**6)
     try:
-        with pytest.raises(RecursionError, match=r"tid=\[5, 0, 0\].*([Ss]tack overflow|recursion depth)") as raised:
+        with pytest.raises(
+            RecursionError, match=r"tid=\[5, 0, 0\].*([Ss]tack overflow|recursion depth)"
+        ) as raised:
             launched(kernel)
     finally:
         sys.setrecursionlimit(limit)

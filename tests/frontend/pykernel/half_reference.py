@@ -82,7 +82,7 @@ def values_of(form, bits):
 def interesting(form):
     """Bit patterns: zeros, subnormals, ones, ties of sums, the largest, infinities, NaN; some at random."""
     step = 2.0 ** (1 - form.precision)
-    smallest = 2.0 ** form.lowest * step
+    smallest = 2.0**form.lowest * step
     named = [0.0, smallest, 3 * smallest, 2.0**form.lowest, 2.0**form.lowest - smallest, 0.5, 1, 1 + step, 1 + 3 * step,
              2 - step, 1.5, 2.5, 3, 3.5, step, step / 2, 1 / step, 1 / step + 1, 100, form.largest, form.largest / 2,
              np.inf]  # fmt: skip
@@ -171,8 +171,14 @@ def to_integer(values, how, dtype):
         if np.isnan(value):
             result.append(0 if limits.bits < 64 else 1 << 63)
         else:
-            result.append(limits.max if value > limits.max else limits.min if value < limits.min else int(value))
-    return np.array([r % (1 << limits.bits) for r in result], np.uint64).astype(f"u{limits.bits // 8}").view(dtype)
+            result.append(
+                limits.max if value > limits.max else limits.min if value < limits.min else int(value)
+            )
+    return (
+        np.array([r % (1 << limits.bits) for r in result], np.uint64)
+        .astype(f"u{limits.bits // 8}")
+        .view(dtype)
+    )
 
 
 def from_integers(form, values, how):

@@ -30,7 +30,11 @@ def ulps(value, reference, kind):
         reference = mpmath.inf if reference > 0 else -mpmath.inf
     if mpmath.isinf(reference) or math.isinf(value):
         largest = (2 - mpmath.mpf(2) ** (1 - digits)) * mpmath.mpf(2) ** highest
-        return 0 if reference == value else float(abs(abs(reference) - largest) / mpmath.mpf(2) ** (highest + 1 - digits))
+        return (
+            0
+            if reference == value
+            else float(abs(abs(reference) - largest) / mpmath.mpf(2) ** (highest + 1 - digits))
+        )
     unit = lowest if reference == 0 else max(lowest, mpmath.frexp(reference)[1] - digits)
     return float(abs(mpmath.mpf(value) - reference) / mpmath.mpf(2) ** unit)
 
@@ -84,7 +88,9 @@ def sample(domain, kind, count, seed=7):
         values = 2.0 ** rng.uniform(-100, 100, count)
         if domain == "all":
             values *= rng.choice([-1, 1], count)
-        inside = [0.5, 1.0, 2.5, 1e-20, math.inf, math.nan] + ([0.0, -0.0, -1.5, -math.inf] if domain == "all" else [])
+        inside = [0.5, 1.0, 2.5, 1e-20, math.inf, math.nan] + (
+            [0.0, -0.0, -1.5, -math.inf] if domain == "all" else []
+        )
     values[: len(inside)] = inside
     return values.astype(kind)
 
@@ -186,8 +192,10 @@ def unsigned(value, bits):
 
 def _words(function, bits=32, of_unsigned=False):
     """Of integers: arguments as unsigned where asked for, the result wrapped to the width."""
+
     def call(*values):
         return signed(function(*(unsigned(v, bits) if of_unsigned else v for v in values)), bits)
+
     return call
 
 
@@ -292,6 +300,7 @@ def _number(choose):
         if x == y == 0:
             return choose((math.copysign(1, x), x), (math.copysign(1, y), y))[1]
         return choose(x, y)
+
     return call
 
 
@@ -312,7 +321,11 @@ def _ilogb(x, kind):
 
 
 def _scaled(x, n, kind):
-    return x * 1.0 if not math.isfinite(x) or x == 0 else rounded(Fraction(x) * Fraction(2) ** n, "rn", kind) or math.copysign(0.0, x)
+    return (
+        x * 1.0
+        if not math.isfinite(x) or x == 0
+        else rounded(Fraction(x) * Fraction(2) ** n, "rn", kind) or math.copysign(0.0, x)
+    )
 
 
 def _to_integer(round_whole, bits, is_signed):
@@ -327,6 +340,7 @@ def _to_integer(round_whole, bits, is_signed):
         else:
             whole = min(max(int(round_whole(x)), low), high)
         return signed(whole, bits)
+
     return call
 
 
@@ -365,20 +379,25 @@ def directed():
     for way, whole in DIRECTIONS.items():
         for letter, kind in (("d", np.float64), ("f", np.float32)):
             for name, operation in OPERATIONS.items():
-                made[f"{letter}{name}_{way}"] = (
-                    lambda *values, operation=operation, way=way, kind=kind: rounded(operation(*values), way, kind))
+                made[f"{letter}{name}_{way}"] = lambda *values, operation=operation, way=way, kind=kind: (
+                    rounded(operation(*values), way, kind)
+                )
             made[f"{letter}sqrt_{way}"] = lambda x, way=way, kind=kind: rounded_root(abs(x), way, kind)
         for suffix, kind in (("", np.float64), ("f", np.float32)):
-            made[f"fma{suffix}_{way}"] = (
-                lambda x, y, z, way=way, kind=kind: rounded(Fraction(x) * Fraction(y) + Fraction(z), way, kind))
+            made[f"fma{suffix}_{way}"] = lambda x, y, z, way=way, kind=kind: rounded(
+                Fraction(x) * Fraction(y) + Fraction(z), way, kind
+            )
             made[f"fma{suffix}"] = made[f"fma{suffix}_rn"] if way == "rn" else made.get(f"fma{suffix}")
             for integer, (bits, is_signed) in INTEGERS.items():
                 source = "float" if suffix else "double"
                 made[f"{source}2{integer}_{way}"] = (
-                    lambda x, convert=_to_integer(whole, bits, is_signed), kind=kind: convert(x, kind))
+                    lambda x, convert=_to_integer(whole, bits, is_signed), kind=kind: convert(x, kind)
+                )
                 made[f"{integer}2{source}_{way}"] = (
-                    lambda n, way=way, kind=kind, bits=bits, is_signed=is_signed:
-                    rounded(Fraction(n if is_signed else unsigned(n, bits)), way, kind))
+                    lambda n, way=way, kind=kind, bits=bits, is_signed=is_signed: rounded(
+                        Fraction(n if is_signed else unsigned(n, bits)), way, kind
+                    )
+                )
         made[f"double2float_{way}"] = lambda x, way=way: rounded(Fraction(x), way, np.float32)
     made["sqrt"], made["sqrtf"] = made["dsqrt_rn"], made["fsqrt_rn"]
     made["frsqrt_rn"] = _nearest_reciprocal_root
@@ -389,4 +408,8 @@ def directed():
 def _nearest_reciprocal_root(x):
     root = 1 / mpmath.sqrt(mpmath.mpf(abs(x)))
     mantissa, exponent = mpmath.frexp(root)
-    return rounded(Fraction(int(mpmath.floor(mantissa * 2**200)), 2**200) * Fraction(2) ** int(exponent), "rn", np.float32)
+    return rounded(
+        Fraction(int(mpmath.floor(mantissa * 2**200)), 2**200) * Fraction(2) ** int(exponent),
+        "rn",
+        np.float32,
+    )

@@ -33,27 +33,38 @@ class Answer:
 
 class Oracle:
     def __init__(self, interpreter):
-        self._process = subprocess.Popen([interpreter, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         text=True)
+        self._process = subprocess.Popen(
+            [interpreter, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def run(self, source, arguments):
         return self._ask({"source": source, "arguments": [encode(each) for each in arguments]})
 
     def run_rows(self, source, columns, arrays):
-        return self._ask({"source": source, "rows": len(columns[0]), "columns": [encode(each) for each in columns],
-                          "arguments": [encode(each) for each in arrays]})
+        return self._ask(
+            {
+                "source": source,
+                "rows": len(columns[0]),
+                "columns": [encode(each) for each in columns],
+                "arguments": [encode(each) for each in arrays],
+            }
+        )
 
     def _ask(self, request):
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the oracle ended with status {self._process.wait()} on:\n{request['source']}")
+            raise RuntimeError(
+                f"the oracle ended with status {self._process.wait()} on:\n{request['source']}"
+            )
         answer = json.loads(line)
         if answer["error"]:
             return Answer(error=answer["error"])
-        return Answer([decode(each) for each in answer["arguments"]],
-                      {name: set(types) for name, types in answer["types"].items()})
+        return Answer(
+            [decode(each) for each in answer["arguments"]],
+            {name: set(types) for name, types in answer["types"].items()},
+        )
 
 
 @functools.cache
@@ -69,8 +80,12 @@ def start():
 def encode(value):
     if isinstance(value, np.ndarray):
         order = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
-        return {"array": base64.b64encode(value.tobytes()).decode(), "dtype": value.dtype.str, "shape": value.shape,
-                "order": order}
+        return {
+            "array": base64.b64encode(value.tobytes()).decode(),
+            "dtype": value.dtype.str,
+            "shape": value.shape,
+            "order": order,
+        }
     if isinstance(value, np.generic):
         return {"scalar": base64.b64encode(value.tobytes()).decode(), "dtype": value.dtype.str}
     if isinstance(value, tuple):

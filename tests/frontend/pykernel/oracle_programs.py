@@ -194,7 +194,9 @@ class Writer:
             return f"({e('i', depth)} {self.pick('in', 'not in')} {choices})"
         if form == 7:
             ufunc = self.pick("isnan", "logical_not", "logical_and", "logical_xor", "less", "equal")
-            others = [e(kind, depth)] if ufunc[0] == "l" and ufunc != "logical_not" or ufunc == "equal" else []
+            others = (
+                [e(kind, depth)] if ufunc[0] == "l" and ufunc != "logical_not" or ufunc == "equal" else []
+            )
             return f"np.{ufunc}({', '.join([e(kind, depth), *others])})"
         return f"bool({e(self.pick('i', 'f'), depth)})"
 

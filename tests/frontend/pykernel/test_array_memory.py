@@ -10,14 +10,56 @@ from kernel_checks import refusal, types_of
 
 LENGTH, SHAPE = 4, (2, 3)
 RECORDED = np.dtype("i2")
-NAMES = {"np": np, "cuda": cuda, "float32": float32, "int16": int16, "types": types, "LENGTH": LENGTH, "SHAPE": SHAPE,
-         "RECORDED": RECORDED, "NAME": "uint8"}
-DTYPES = {"float32": "float32", "np.float32": "float32", "'float32'": "float32", "'f4'": "float32", "'<f4'": "float32",
-          "'float'": "float64", "'d'": "float64", "'int'": "int64", "'i'": "int32", "'?'": "bool", "'bool'": "bool",
-          "'b1'": "bool", "'byte'": "int8", "'long'": "int64", "NAME": "uint8", "np.bool_": "bool", "np.intp": "int64",
-          "np.uint16": "uint16", "np.longlong": "int64", "RECORDED": "int16", "types.int16": "int16", "a.dtype": "float64"}
-SHAPES = {"3": 1, "(3,)": 1, "(2, 3, 4)": 3, "LENGTH": 1, "SHAPE": 2, "(LENGTH, 2)": 2, "SHAPE[0]": 1, "(SHAPE[1], 4)": 2,
-          "4 // 2": 1, "2 ** 3": 1, "-(-3)": 1, "a.ndim": 1, "()": 0}
+NAMES = {
+    "np": np,
+    "cuda": cuda,
+    "float32": float32,
+    "int16": int16,
+    "types": types,
+    "LENGTH": LENGTH,
+    "SHAPE": SHAPE,
+    "RECORDED": RECORDED,
+    "NAME": "uint8",
+}
+DTYPES = {
+    "float32": "float32",
+    "np.float32": "float32",
+    "'float32'": "float32",
+    "'f4'": "float32",
+    "'<f4'": "float32",
+    "'float'": "float64",
+    "'d'": "float64",
+    "'int'": "int64",
+    "'i'": "int32",
+    "'?'": "bool",
+    "'bool'": "bool",
+    "'b1'": "bool",
+    "'byte'": "int8",
+    "'long'": "int64",
+    "NAME": "uint8",
+    "np.bool_": "bool",
+    "np.intp": "int64",
+    "np.uint16": "uint16",
+    "np.longlong": "int64",
+    "RECORDED": "int16",
+    "types.int16": "int16",
+    "a.dtype": "float64",
+}
+SHAPES = {
+    "3": 1,
+    "(3,)": 1,
+    "(2, 3, 4)": 3,
+    "LENGTH": 1,
+    "SHAPE": 2,
+    "(LENGTH, 2)": 2,
+    "SHAPE[0]": 1,
+    "(SHAPE[1], 4)": 2,
+    "4 // 2": 1,
+    "2 ** 3": 1,
+    "-(-3)": 1,
+    "a.ndim": 1,
+    "()": 0,
+}
 
 
 @pytest.mark.parametrize("place", ["cuda.shared.array", "cuda.local.array"])
@@ -30,7 +72,9 @@ def test_dtypes(place, dtype):
 @pytest.mark.parametrize("place", ["cuda.shared.array", "cuda.local.array"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(place, shape):
-    inferred = types_of(kernel(f"r = {place}(shape={shape}, dtype=float32)", "a", **NAMES), "array(float64, 1d, C)")["r"]
+    inferred = types_of(
+        kernel(f"r = {place}(shape={shape}, dtype=float32)", "a", **NAMES), "array(float64, 1d, C)"
+    )["r"]
     assert inferred == f"array(float32, {SHAPES[shape]}d, C)"
 
 

@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
 ORACLE = numba_oracle.start()
-pytestmark = pytest.mark.skipif(ORACLE is None, reason="CUDASIM_TEST_NUMBA_PYTHON names no interpreter with numba")
+pytestmark = pytest.mark.skipif(
+    ORACLE is None, reason="CUDASIM_TEST_NUMBA_PYTHON names no interpreter with numba"
+)
 
 ROOM = 64
 DTYPES = [np.int8, np.uint16, np.int32, np.int64, np.float32, np.float64, np.bool_]
@@ -83,24 +85,42 @@ class Program:
 
     def loop(self):
         first, second = self.pick(1), self.pick(1)
-        over, target, value = self.draw(st.sampled_from([
-            (f"{first}.flat", "x", "x"),
-            (f"enumerate({first}.flat, i)", "k, x", "x + k"),
-            (f"zip({first}.flat, {second}.flat)", "x, y", "x + y * 3"),
-            (f"zip(range(j, i, -1), {first}.flat)", "k, x", "x * k"),
-            (f"range({first}.shape[-1])", "k", f"k - {second}.ndim"),
-            (f"np.ndindex({first}.shape)", "index", f"{first}[index]"),
-            (f"np.ndenumerate({first})", "index, x", "x + index[0]"),
-        ]))
-        end = self.draw(st.sampled_from(["", "", f"    if n > 20:\n        break\nelse:\n    out[n % {ROOM}] = -1\n    n += 1"]))
-        self.lines += [f"for {target} in {over}:", f"    out[n % {ROOM}] = {value}", "    n += 1", *end.splitlines()]
+        over, target, value = self.draw(
+            st.sampled_from(
+                [
+                    (f"{first}.flat", "x", "x"),
+                    (f"enumerate({first}.flat, i)", "k, x", "x + k"),
+                    (f"zip({first}.flat, {second}.flat)", "x, y", "x + y * 3"),
+                    (f"zip(range(j, i, -1), {first}.flat)", "k, x", "x * k"),
+                    (f"range({first}.shape[-1])", "k", f"k - {second}.ndim"),
+                    (f"np.ndindex({first}.shape)", "index", f"{first}[index]"),
+                    (f"np.ndenumerate({first})", "index, x", "x + index[0]"),
+                ]
+            )
+        )
+        end = self.draw(
+            st.sampled_from(
+                ["", "", f"    if n > 20:\n        break\nelse:\n    out[n % {ROOM}] = -1\n    n += 1"]
+            )
+        )
+        self.lines += [
+            f"for {target} in {over}:",
+            f"    out[n % {ROOM}] = {value}",
+            "    n += 1",
+            *end.splitlines(),
+        ]
 
     def rows(self):
         name = self.pick(2)
         if self.arrays[name] < 2:
             return
-        self.lines += [f"for row in {name}:", f"    out[n % {ROOM}] = row.size", "    n += 1",
-                       "    for x in row.flat:", f"        out[n % {ROOM}] += x"]
+        self.lines += [
+            f"for row in {name}:",
+            f"    out[n % {ROOM}] = row.size",
+            "    n += 1",
+            "    for x in row.flat:",
+            f"        out[n % {ROOM}] += x",
+        ]
 
     def write(self):
         name = self.pick(1)
@@ -112,18 +132,45 @@ class Program:
 
     def facts(self):
         name = self.pick()
-        expression = self.draw(st.sampled_from([
-            f"{name}.size", f"{name}.ndim", f"{name}.nbytes + {name}.itemsize", f"len({name}.shape)",
-            f"{name}.size if {name}.size > j else -{name}.ndim"]))
+        expression = self.draw(
+            st.sampled_from(
+                [
+                    f"{name}.size",
+                    f"{name}.ndim",
+                    f"{name}.nbytes + {name}.itemsize",
+                    f"len({name}.shape)",
+                    f"{name}.size if {name}.size > j else -{name}.ndim",
+                ]
+            )
+        )
         self.lines += [f"out[n % {ROOM}] = {expression}", "n += 1"]
 
     def reduction(self):
         name = self.pick()
-        expression = self.draw(st.sampled_from([
-            f"{name}.sum()", f"{name}.prod()", f"{name}.mean()", f"{name}.var()", f"{name}.std()", f"{name}.any()",
-            f"{name}.all()", f"{name}.argmin()", f"{name}.argmax()", f"np.nansum({name})", f"np.nanmean({name})",
-            f"np.sum({name})", f"np.count_nonzero({name})", f"min({name}.flat)", f"max({name}.flat)", f"3 in {name}",
-            f"i not in {name}", f"sum({name}.shape)"]))
+        expression = self.draw(
+            st.sampled_from(
+                [
+                    f"{name}.sum()",
+                    f"{name}.prod()",
+                    f"{name}.mean()",
+                    f"{name}.var()",
+                    f"{name}.std()",
+                    f"{name}.any()",
+                    f"{name}.all()",
+                    f"{name}.argmin()",
+                    f"{name}.argmax()",
+                    f"np.nansum({name})",
+                    f"np.nanmean({name})",
+                    f"np.sum({name})",
+                    f"np.count_nonzero({name})",
+                    f"min({name}.flat)",
+                    f"max({name}.flat)",
+                    f"3 in {name}",
+                    f"i not in {name}",
+                    f"sum({name}.shape)",
+                ]
+            )
+        )
         self.lines += [f"out[n % {ROOM}] = {expression}", "n += 1"]
 
     def source(self):
@@ -132,12 +179,28 @@ class Program:
 
 @st.composite
 def programs(draw):
-    shapes = [tuple(draw(st.lists(st.integers(0, 4), min_size=d, max_size=d))) for d in
-              draw(st.lists(st.integers(1, 3), min_size=2, max_size=2))]
+    shapes = [
+        tuple(draw(st.lists(st.integers(0, 4), min_size=d, max_size=d)))
+        for d in draw(st.lists(st.integers(1, 3), min_size=2, max_size=2))
+    ]
     program = Program(draw, zip("ab", map(len, shapes)))
     for _ in range(draw(st.integers(1, 7))):
-        draw(st.sampled_from([program.view, program.view, program.view, program.loop, program.loop, program.rows,
-                              program.write, program.facts, program.reduction, program.reduction]))()
+        draw(
+            st.sampled_from(
+                [
+                    program.view,
+                    program.view,
+                    program.view,
+                    program.loop,
+                    program.loop,
+                    program.rows,
+                    program.write,
+                    program.facts,
+                    program.reduction,
+                    program.reduction,
+                ]
+            )
+        )()
     arrays = []
     for shape in shapes:
         dtype = draw(st.sampled_from(DTYPES))
@@ -173,8 +236,12 @@ def run_here(source, arguments):
 
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(programs())
-@example(("def kernel(out, a, b, i, j):\n    v2 = a[::-1, 1:].T\n    out[0] = v2[0, 0]\n",
-          [np.zeros(ROOM), np.arange(6.0).reshape(2, 3), np.zeros(1), 1, 2]))
+@example(
+    (
+        "def kernel(out, a, b, i, j):\n    v2 = a[::-1, 1:].T\n    out[0] = v2[0, 0]\n",
+        [np.zeros(ROOM), np.arange(6.0).reshape(2, 3), np.zeros(1), 1, 2],
+    )
+)
 def test_random_programs_behave_as_numbas(program):
     source, arguments = program
     note(source)

@@ -201,14 +201,40 @@ def unknown_dtype(a):
 
 REFUSALS = {
     "NotImplementedError": [index_of_only_dots, index_of_only_none],
-    "TypingError": [two_ellipses, more_slices_than_axes, boolean_index, text_index, index_of_floats,
-                    nested_tuple_index, slice_with_text, array_into_an_element, none_into_a_slice,
-                    tuple_into_a_matrix, write_to_a_frozen_slice, write_through_a_frozen_view, deletes_an_element,
-                    loops_backwards_over_pairs, loop_over_a_mixed_tuple, counts_from_a_float, reshapes_a_strided_view,
-                    computed_shape, builtin_type_as_dtype, unknown_dtype, keyword_of_enumerate, copies,
-                    sums_along_an_axis, largest_along_an_axis, largest_by_its_method, smallest_by_numpy,
-                    ufunc_of_an_array, ufunc_of_bits_of_floats, searches_for_a_tuple, view_of_another_width,
-                    view_as_a_string, index_in_a_mixed_tuple],
+    "TypingError": [
+        two_ellipses,
+        more_slices_than_axes,
+        boolean_index,
+        text_index,
+        index_of_floats,
+        nested_tuple_index,
+        slice_with_text,
+        array_into_an_element,
+        none_into_a_slice,
+        tuple_into_a_matrix,
+        write_to_a_frozen_slice,
+        write_through_a_frozen_view,
+        deletes_an_element,
+        loops_backwards_over_pairs,
+        loop_over_a_mixed_tuple,
+        counts_from_a_float,
+        reshapes_a_strided_view,
+        computed_shape,
+        builtin_type_as_dtype,
+        unknown_dtype,
+        keyword_of_enumerate,
+        copies,
+        sums_along_an_axis,
+        largest_along_an_axis,
+        largest_by_its_method,
+        smallest_by_numpy,
+        ufunc_of_an_array,
+        ufunc_of_bits_of_floats,
+        searches_for_a_tuple,
+        view_of_another_width,
+        view_as_a_string,
+        index_in_a_mixed_tuple,
+    ],
     "UnsupportedError": [ufunc_that_cuda_does_not_have],
     "NumbaRuntimeError": [array_into_a_row],
     "CompilerError": [deletes_a_name],
@@ -222,13 +248,18 @@ def class_named(name):
     return builtin.get(name) or getattr(errors, name)
 
 
-@pytest.mark.parametrize("name, function", [(name, f) for name, functions in REFUSALS.items() for f in functions],
-                         ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(
+    "name, function",
+    [(name, f) for name, functions in REFUSALS.items() for f in functions],
+    ids=lambda value: getattr(value, "__name__", value),
+)
 def test_refusal(name, function):
     two = function.__code__.co_varnames[0] == "b"
     message = refusal(class_named(name), function, A2 if two else A1)
     number, place = expected_place(function)
-    assert message.endswith(f'\n\n  File "{__file__}", line {number}, in {function.__name__}\n{place}'), message
+    assert message.endswith(f'\n\n  File "{__file__}", line {number}, in {function.__name__}\n{place}'), (
+        message
+    )
 
 
 @cuda.jit(device=True)

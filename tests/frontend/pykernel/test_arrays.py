@@ -31,12 +31,15 @@ def test_negative_indices_wrap():
     assert list(evaluate(kernel, np.arange(5), dtype=np.int64, size=4)) == [4, 3, 0, 7]
 
 
-@pytest.mark.parametrize("index, message", [
-    ((2, 0), "index 2 is out of bounds for axis 0 with size 2"),
-    ((0, 3), "index 3 is out of bounds for axis 1 with size 3"),
-    ((-3, 0), "index -3 is out of bounds for axis 0 with size 2"),
-    ((0, -4), "index -4 is out of bounds for axis 1 with size 3"),
-])
+@pytest.mark.parametrize(
+    "index, message",
+    [
+        ((2, 0), "index 2 is out of bounds for axis 0 with size 2"),
+        ((0, 3), "index 3 is out of bounds for axis 1 with size 3"),
+        ((-3, 0), "index -3 is out of bounds for axis 0 with size 2"),
+        ((0, -4), "index -4 is out of bounds for axis 1 with size 3"),
+    ],
+)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_each_axis_is_checked(index, message, layout):
     def read(out, a, i, j):
@@ -52,7 +55,9 @@ def test_each_axis_is_checked(index, message, layout):
         assert str(caught.value) == f"tid=[0, 0, 0] ctaid=[0, 0, 0]: {message}"
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+)
 def test_indices_of_every_integer_type(dtype):
     def kernel(out, a, i):
         out[0] = a[i]

@@ -76,7 +76,12 @@ def test_tuples_of_mixed_integers_index_several_axes():
 
     a, old = np.zeros((2, 3, 4), np.float32), np.full((2, 3), -1.0)
     kernel[1, (2, 3)](a, old)
-    assert (a[:, :, 3] == 2.5).all() and (a[:, :, 0] == 7).all() and (a[:, :, 1:3] == 0).all() and (old == 0).all()
+    assert (
+        (a[:, :, 3] == 2.5).all()
+        and (a[:, :, 0] == 7).all()
+        and (a[:, :, 1:3] == 0).all()
+        and (old == 0).all()
+    )
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -202,11 +207,16 @@ def test_a_lock_of_compare_and_swap_and_exchange():
     assert total[0] == 256 and lock[0] == 0
 
 
-@pytest.mark.parametrize("call", ["add(a, (i, 1), 1)", "cas(a, (i, 1), 1, 2)", "max(a, (i, 1), 1)", "exch(a, (i, 1), 1)"])
+@pytest.mark.parametrize(
+    "call", ["add(a, (i, 1), 1)", "cas(a, (i, 1), 1, 2)", "max(a, (i, 1), 1)", "exch(a, (i, 1), 1)"]
+)
 @pytest.mark.parametrize("name", ["int32", "uint64"])
 def test_an_index_out_of_bounds_names_thread_and_axis(call, name):
     kernel = kernel_of(f"i = cuda.threadIdx.x\n    cuda.atomic.{call}", "a")
-    with pytest.raises(IndexError, match=r"tid=\[3, 0, 0\] ctaid=\[0, 0, 0\]: index 3 is out of bounds for axis 0 with size 3"):
+    with pytest.raises(
+        IndexError,
+        match=r"tid=\[3, 0, 0\] ctaid=\[0, 0, 0\]: index 3 is out of bounds for axis 0 with size 3",
+    ):
         kernel[1, 4](np.zeros((3, 2), name))
 
 
@@ -229,8 +239,14 @@ def test_an_index_out_of_bounds_of_shared_memory_and_of_the_second_axis():
 def test_wrong_calls_are_typing_errors():
     for call in ("add(a, 0)", "add(a, 0, 1, 2)", "add(1, 0, 1)", "add(a, 0, a)", "add(a, (0, 0), 1)", "add(a, (0,), 1)",
                  "compare_and_swap(a, 0, 1, 2)", "nosuch(a, 0, 1)"):  # fmt: skip
-        refusal(errors.TypingError, kernel_of_source(f"cuda.atomic.{call}", "a", cuda=cuda), "array(int32, 1d, C)")
-    refusal(errors.TypingError, kernel_of_source("cuda.atomic.add(a, 0, 1)", "a", cuda=cuda), "array(int32, 2d, C)")
+        refusal(
+            errors.TypingError, kernel_of_source(f"cuda.atomic.{call}", "a", cuda=cuda), "array(int32, 1d, C)"
+        )
+    refusal(
+        errors.TypingError,
+        kernel_of_source("cuda.atomic.add(a, 0, 1)", "a", cuda=cuda),
+        "array(int32, 2d, C)",
+    )
 
 
 @pytest.mark.parametrize("operation", [*sorted(ELEMENTS), "cas"])

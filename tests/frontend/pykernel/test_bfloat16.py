@@ -46,7 +46,14 @@ def test_comparisons_and_truth():
     def kernel(out, a):
         for i in range(a.size):
             x = bf16.ushort_as_bfloat16(a[i])
-            out[i] = (x < 1) + 2 * (x == x) + 4 * (x >= bfloat16(0.5)) + 8 * (not x) + 16 * (x != x) + 32 * math.isnan(x)
+            out[i] = (
+                (x < 1)
+                + 2 * (x == x)
+                + 4 * (x >= bfloat16(0.5))
+                + 8 * (not x)
+                + 16 * (x != x)
+                + 32 * math.isnan(x)
+            )
 
     out = np.zeros(BITS.size, np.int64)
     cuda.jit(kernel)[1, 1](out, BITS)
@@ -54,17 +61,36 @@ def test_comparisons_and_truth():
     assert out.tolist() == ((v < 1) + 2 * ~nan + 4 * (v >= 0.5) + 8 * (v == 0) + 16 * nan + 32 * nan).tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype",
+    [np.int16, np.int32, np.int64, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64],
+)
 def test_constructor_rounds_once(dtype):
     if np.issubdtype(dtype, np.integer):
         limits = np.iinfo(dtype)
-        every = [0, 1, 255, 257, 258, 259, 511, 32767, (257 << 53) + 1, (257 << 53) - 1, (259 << 53) - 1, limits.max, limits.min]
+        every = [
+            0,
+            1,
+            255,
+            257,
+            258,
+            259,
+            511,
+            32767,
+            (257 << 53) + 1,
+            (257 << 53) - 1,
+            (259 << 53) - 1,
+            limits.max,
+            limits.min,
+        ]
         values = np.array([v for v in every if v <= limits.max], dtype)
         wanted = reference.from_integers(BRAIN, values, "rn")
     else:
         finite = VALUES[np.isfinite(VALUES)]
         with np.errstate(all="ignore"):
-            values = np.concatenate([finite, finite * (1 + 2.0**-8), finite * (1 + 2.0**-8) * (1 + 2.0**-40), [np.inf, np.nan]])
+            values = np.concatenate(
+                [finite, finite * (1 + 2.0**-8), finite * (1 + 2.0**-8) * (1 + 2.0**-40), [np.inf, np.nan]]
+            )
             values = values.astype(dtype)
         wanted = rounded(values)
 
@@ -78,7 +104,9 @@ def test_constructor_rounds_once(dtype):
     np.testing.assert_array_equal(out, wanted)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+)
 def test_storing_to_integers_truncates(dtype):
     def kernel(out, a):
         for i in range(a.size):
@@ -90,7 +118,9 @@ def test_storing_to_integers_truncates(dtype):
     assert out.tolist() == [0, 1, 2, 100]
 
 
-@pytest.mark.parametrize("name", ["ceil", "cos", "exp", "exp2", "floor", "log", "log10", "sin", "sqrt", "tanh", "trunc"])
+@pytest.mark.parametrize(
+    "name", ["ceil", "cos", "exp", "exp2", "floor", "log", "log10", "sin", "sqrt", "tanh", "trunc"]
+)
 def test_math_functions_that_keep_the_type(name):
     """numba.cuda.bf16 overloads them; the others give float32 (test_type_facts.py)."""
     kernel = kernel_of_source(f"r = math.{name}(bf16.bfloat16(a))", "a", math=math, bf16=bf16)
@@ -106,7 +136,11 @@ def test_names_of_the_type():
         out[2] = cuda.types.bfloat16(0.1)
 
     assert evaluate(kernel, size=3).tolist() == [0.10009765625] * 3
-    assert cuda.bfloat16 is bf16.bfloat16 is types.bfloat16 and str(bfloat16) == "__nv_bfloat16" and bfloat16.bitwidth == 16
+    assert (
+        cuda.bfloat16 is bf16.bfloat16 is types.bfloat16
+        and str(bfloat16) == "__nv_bfloat16"
+        and bfloat16.bitwidth == 16
+    )
 
 
 def test_device_functions_with_and_without_a_signature():

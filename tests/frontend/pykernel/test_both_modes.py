@@ -24,7 +24,13 @@ def has_variables_of_one_type(program, types):
 def test_random_programs_agree_in_both_modes():
     compared = []
 
-    @settings(max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=60,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(programs())
     def check(program):
         note(f"{program.types}\n{program.source}")

@@ -47,7 +47,9 @@ def test_several_axes_negative_indices_views_and_keywords():
     assert np.array_equal(out, wanted)
 
 
-@pytest.mark.parametrize("call", [*(f"{name}(a, i)" for name in LOADS), *(f"{name}(a, i, 1)" for name in STORES)])
+@pytest.mark.parametrize(
+    "call", [*(f"{name}(a, i)" for name in LOADS), *(f"{name}(a, i, 1)" for name in STORES)]
+)
 def test_indices_are_checked(call):
     kernel = kernel_of(f"i = cuda.threadIdx.x\n    cuda.{call}", "a")
     with pytest.raises(IndexError, match=r"tid=\[4, 0, 0\].*index 4 is out of bounds for axis 0 with size 4"):
@@ -94,7 +96,9 @@ def test_wrong_calls_are_refused_in_numba_s_words(call, words):
     assert words in refusal(errors.TypingError, kernel, *arrays)
 
 
-@pytest.mark.parametrize("element, bits", [("int8", 8), ("float32", 32), ("uint16", 16), ("float64", 64), ("int64", 64)])
+@pytest.mark.parametrize(
+    "element, bits", [("int8", 8), ("float32", 32), ("uint16", 16), ("float64", 64), ("int64", 64)]
+)
 def test_ptx_has_the_cache_operators(element, bits):
     lines = [f"a[{i}] = cuda.{name}(a, i)" for i, name in enumerate(LOADS)]
     lines += [f"cuda.{name}(a, i, a[{i}])" for i, name in enumerate(STORES)]

@@ -61,7 +61,11 @@ def test_bytes_of_every_size(size):
     values = np.array(texts, f"S{size}")
     out = np.zeros(12)
     kernel[1, 1](out, values)
-    expected = [part for text in texts[:3] for part in (len(text), text == texts[1], text < texts[1], text >= texts[1])]
+    expected = [
+        part
+        for text in texts[:3]
+        for part in (len(text), text == texts[1], text < texts[1], text >= texts[1])
+    ]
     assert out.tolist() == expected
     assert values.tolist() == [texts[2], texts[1], texts[0], texts[1]]
 
@@ -162,7 +166,10 @@ def test_device_functions_take_and_give_characters():
     assert values.tolist() == [b"pear", b"fig", b"fig"]
 
 
-@pytest.mark.parametrize("body", ["out[0] = values[0] + values[0]", "out[0] = int(values[0])", "print(values[0])", "values[0] = 'x'"])
+@pytest.mark.parametrize(
+    "body",
+    ["out[0] = values[0] + values[0]", "out[0] = int(values[0])", "print(values[0])", "values[0] = 'x'"],
+)
 def test_what_numba_refuses_is_refused(body):
     from not_yet import kernel_of
 

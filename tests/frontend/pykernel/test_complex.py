@@ -13,7 +13,9 @@ from cudasim import cuda, errors, options
 from kernel_checks import evaluate, refusal
 
 ORACLE = numba_oracle.start()
-needs_oracle = pytest.mark.skipif(ORACLE is None, reason="CUDASIM_TEST_NUMBA_PYTHON names no interpreter with numba")
+needs_oracle = pytest.mark.skipif(
+    ORACLE is None, reason="CUDASIM_TEST_NUMBA_PYTHON names no interpreter with numba"
+)
 PARTS = [0.0, -0.0, 1.0, -2.5, 0.375, 1e30, -1e-30, math.inf, -math.inf, math.nan]
 VALUES = [complex(x, y) for x in PARTS for y in PARTS]
 ORDINARY = [complex(x, y) for x in (0.5, -1.25, 3.0, 0.0) for y in (-0.75, 2.0, 1e-3, 0.0)]
@@ -32,7 +34,9 @@ def same(got, expected):
 
 
 @needs_oracle
-@pytest.mark.parametrize("operation", ["x + y", "x - y", "x * y", "-x + y", "x.conjugate() * y", "x * 2.5", "3 * x - 1j"])
+@pytest.mark.parametrize(
+    "operation", ["x + y", "x - y", "x * y", "-x + y", "x.conjugate() * y", "x * 2.5", "3 * x - 1j"]
+)
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_arithmetic_gives_numbas_bits(operation, dtype):
     source = ("def kernel(out, a, b):\n    for i in range(a.size):\n        for j in range(b.size):\n"
@@ -45,7 +49,9 @@ def test_arithmetic_gives_numbas_bits(operation, dtype):
 
 
 @needs_oracle
-@pytest.mark.parametrize("operation", ["x / y", "1 / y", "x / 4", "x ** 2", "y ** x", "y ** 3", "abs(x) + abs(y)"])
+@pytest.mark.parametrize(
+    "operation", ["x / y", "1 / y", "x / 4", "x ** 2", "y ** x", "y ** 3", "abs(x) + abs(y)"]
+)
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_quotients_and_powers_are_numbas(operation, dtype):
     source = ("def kernel(out, a, b):\n    for i in range(a.size):\n        for j in range(b.size):\n"
@@ -54,7 +60,9 @@ def test_quotients_and_powers_are_numbas(operation, dtype):
     arguments = [np.zeros((a.size, b.size), dtype), a, b]
     answer = ORACLE.run(source, arguments)
     cuda.jit(numba_oracle.function_from(source))[1, 1](*arguments)
-    np.testing.assert_allclose(arguments[0], answer.arguments[0], rtol=2e-5 if dtype == np.complex64 else 1e-13, atol=1e-30)
+    np.testing.assert_allclose(
+        arguments[0], answer.arguments[0], rtol=2e-5 if dtype == np.complex64 else 1e-13, atol=1e-30
+    )
 
 
 def test_quotients_do_not_overflow_on_the_way():
@@ -121,7 +129,9 @@ def test_cmath_has_cpythons_values(name):
             assert close, (name, z, got, expected)
 
 
-@pytest.mark.parametrize("name", ["acos", "asin", "atan", "cos", "exp", "log", "sin", "sqrt", "tan", "sinh", "atanh"])
+@pytest.mark.parametrize(
+    "name", ["acos", "asin", "atan", "cos", "exp", "log", "sin", "sqrt", "tan", "sinh", "atanh"]
+)
 def test_cmath_of_complex64_is_close(name):
     values = np.array([complex(x, y) for x in (0.3, -2.5, 4.0, 0.0) for y in (0.7, -1.5, 3.25)], np.complex64)
     out = np.zeros_like(values)
@@ -263,7 +273,18 @@ def test_reductions():
 
     a = np.array([1 + 1j, 2 - 1j, 0.5j, 3])
     b = np.array([1 + 1j, math.nan, complex(2, math.nan), 3])
-    expected = [a.sum(), a.prod(), a.mean(), np.nansum(b), np.nanmean(b), a.var(), a.std(), 6, np.nanvar(b), a.sum()]
+    expected = [
+        a.sum(),
+        a.prod(),
+        a.mean(),
+        np.nansum(b),
+        np.nanmean(b),
+        a.var(),
+        a.std(),
+        6,
+        np.nanvar(b),
+        a.sum(),
+    ]
     np.testing.assert_allclose(evaluate(kernel, a, b, dtype=complex, size=10), expected, rtol=1e-14)
 
 

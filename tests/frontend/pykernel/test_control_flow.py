@@ -218,6 +218,7 @@ def test_a_long_function_with_many_branches():
 
 def test_gpu_code_is_accepted_by_llvm_for_every_construct():
     """The same image goes through LLVM's NVPTX back end; without libdevice, which not every machine has."""
+
     @cuda.jit
     def kernel(out, n):
         tile = cuda.shared.array(0, np.float32)
@@ -241,7 +242,9 @@ def run_reversed(kernel, *arguments):
     return [int(v) for v in out[: list(out).index(-1.0)]]
 
 
-@pytest.mark.parametrize("bounds", [(5,), (0,), (2, 9), (9, 2), (0, 10, 3), (10, 0, -3), (1, 2, 5), (3, 3, -1)])
+@pytest.mark.parametrize(
+    "bounds", [(5,), (0,), (2, 9), (9, 2), (0, 10, 3), (10, 0, -3), (1, 2, 5), (3, 3, -1)]
+)
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
 def test_a_reversed_range_has_the_same_values_backwards(bounds, dtype):
     if dtype is np.uint8 and min(bounds) < 0:

@@ -1,6 +1,5 @@
 """cuda.* inside kernels: indices, memory spaces, barriers, atomics."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -81,9 +80,11 @@ def test_shared_and_local_arrays_are_checked():
     def constant(out, i):
         out[0] = cuda.const.array_like(WEIGHTS)[1, i]
 
-    for kernel, message in [(shared, "index 4 is out of bounds for axis 1 with size 4"),
-                            (local, "index 4 is out of bounds for axis 0 with size 4"),
-                            (constant, "index 4 is out of bounds for axis 1 with size 3")]:
+    for kernel, message in [
+        (shared, "index 4 is out of bounds for axis 1 with size 4"),
+        (local, "index 4 is out of bounds for axis 0 with size 4"),
+        (constant, "index 4 is out of bounds for axis 1 with size 3"),
+    ]:
         with pytest.raises(IndexError, match=message):
             evaluate(kernel, 4)
 

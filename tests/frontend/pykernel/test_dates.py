@@ -12,7 +12,16 @@ HOLIDAYS = np.array(["2021-01-01", "NaT", "1969-12-31"], "M8[D]")
 
 
 def moments(unit):
-    texts = ["1970-01-01", "2000-03-01", "2020-02-29", "1969-12-31", "1900-03-01", "2021-12-31", "1803-01-01", "NaT"]
+    texts = [
+        "1970-01-01",
+        "2000-03-01",
+        "2020-02-29",
+        "1969-12-31",
+        "1900-03-01",
+        "2021-12-31",
+        "1803-01-01",
+        "NaT",
+    ]
     return np.array(texts, f"M8[{unit}]")
 
 
@@ -27,7 +36,13 @@ def test_differences_and_comparisons_of_dates(unit, other):
         for i in range(a.size):
             for j in range(b.size):
                 out[i, j] = a[i] - b[j]
-                flags[i, j] = (a[i] < b[j]) + 2 * (a[i] <= b[j]) + 4 * (a[i] == b[j]) + 8 * (a[i] != b[j]) + 16 * (a[i] > b[j])
+                flags[i, j] = (
+                    (a[i] < b[j])
+                    + 2 * (a[i] <= b[j])
+                    + 4 * (a[i] == b[j])
+                    + 8 * (a[i] != b[j])
+                    + 16 * (a[i] > b[j])
+                )
 
     a, b = moments(unit), moments(other)
     x, y = a[:, None], b[None]
@@ -69,7 +84,9 @@ def test_arithmetic_of_durations():
     x, y = a[:, None], b[None]
     out, ratio = np.zeros((3, a.size, b.size), "m8[h]"), np.zeros((a.size, b.size))
     cuda.jit(kernel)[1, 1](out, ratio, a, b)
-    np.testing.assert_array_equal(out, [x + y, x - y, np.abs(-y) + 0 * np.ones(x.shape, int) * np.timedelta64(1, "h")])
+    np.testing.assert_array_equal(
+        out, [x + y, x - y, np.abs(-y) + 0 * np.ones(x.shape, int) * np.timedelta64(1, "h")]
+    )
     np.testing.assert_array_equal(ratio, x / y)
 
 
@@ -173,7 +190,7 @@ def test_what_has_no_meaning_is_refused():
         print(a[0])
 
     def counts_months(out, a):
-        out[0] < a[0]
+        out[0] < a[0]  # noqa: B015
 
     dates = "array(datetime64[D], 1d, C)"
     assert "datetime64[D]" in refusal(errors.TypingError, adds, dates, dates)

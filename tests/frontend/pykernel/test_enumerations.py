@@ -82,7 +82,18 @@ def test_integer_enumerations_are_numbers():
             out[8] += k
         out[9] = level if out[0] > 0 else 2
 
-    assert list(evaluate(kernel, Level.high, np.array([4.0, 5.0]), size=10)) == [8, 1, 1, 0, 7, 14, 5, 7, 21, 7]
+    assert list(evaluate(kernel, Level.high, np.array([4.0, 5.0]), size=10)) == [
+        8,
+        1,
+        1,
+        0,
+        7,
+        14,
+        5,
+        7,
+        21,
+        7,
+    ]
 
 
 def test_types_are_numbas():
@@ -144,4 +155,6 @@ def test_refusals(body, message):
     namespace = {"Colour": Colour, "Shade": Shade, "Mixed": Mixed}
     exec(compile(source, "<refused member>", "exec"), namespace)
     linecache.cache["<refused member>"] = (len(source), None, source.splitlines(True), "<refused member>")
-    assert message in refusal(errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", "Enum<int64>(Colour)")
+    assert message in refusal(
+        errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", "Enum<int64>(Colour)"
+    )

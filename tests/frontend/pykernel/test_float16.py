@@ -9,13 +9,17 @@ from cudasim import cuda, errors
 from kernel_checks import evaluate, refusal
 
 ALL = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-SOME = np.array([0.0, -0.0, 1.0, -2.5, 65504.0, 6e-8, -6e-8, 6.1e-5, 0.1, 1000.5, np.inf, -np.inf, np.nan], np.float16)
+SOME = np.array(
+    [0.0, -0.0, 1.0, -2.5, 65504.0, 6e-8, -6e-8, 6.1e-5, 0.1, 1000.5, np.inf, -np.inf, np.nan], np.float16
+)
 THIRD = np.float16(1 / 3)
 TABLE = np.array([0.5, 2.25], np.float16)
 
 
 def same(got, expected):
-    np.testing.assert_array_equal(got.view(np.uint16) * ~np.isnan(got), expected.view(np.uint16) * ~np.isnan(expected))
+    np.testing.assert_array_equal(
+        got.view(np.uint16) * ~np.isnan(got), expected.view(np.uint16) * ~np.isnan(expected)
+    )
     np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
 
 
@@ -35,7 +39,9 @@ def test_conversion_rounds_once(dtype):
     rng = np.random.default_rng(3)
     values = rng.uniform(-1, 1, 4000) * 2.0 ** rng.integers(-26, 17, 4000)
     midpoints = (ALL[:31743].astype(float) + ALL[1:31744].astype(float)) / 2
-    close = np.concatenate([midpoints, np.nextafter(midpoints, np.inf), np.nextafter(midpoints, 0), [65520, 65519.999]])
+    close = np.concatenate(
+        [midpoints, np.nextafter(midpoints, np.inf), np.nextafter(midpoints, 0), [65520, 65519.999]]
+    )
     values = np.concatenate([values, close[:: 7 if dtype == np.float64 else 11]]).astype(dtype)
 
     def kernel(out, a):
@@ -56,7 +62,9 @@ def test_conversion_of_integers(dtype):
             out[i] = a[i]
             back[i] = out[i]
 
-    a = np.array([0, 1, 3, 100, 2049, 2051, 65519, 65520, 1 << 40]).clip(0, np.iinfo(np.int8).max if dtype == np.int8 else None)
+    a = np.array([0, 1, 3, 100, 2049, 2051, 65519, 65520, 1 << 40]).clip(
+        0, np.iinfo(np.int8).max if dtype == np.int8 else None
+    )
     a = a.astype(dtype)
     out, back = np.zeros(a.size, np.float16), np.zeros(a.size, np.int64)
     cuda.jit(kernel)[1, 1](out, back, a)
@@ -82,8 +90,13 @@ def test_arithmetic_is_numpys():
     cuda.jit(kernel)[1, 1](out, SOME)
     x, y = SOME[:, None], SOME[None]
     with np.errstate(all="ignore"):
-        expected = np.array([x + y, x - y, x * y, -x + 0 * np.abs(np.nan_to_num(y * 0)), np.abs(y) + 0 * np.abs(x * 0)])
-        expected[3], expected[4] = np.broadcast_to(-x, x.shape[:1] * 2), np.broadcast_to(np.abs(y), x.shape[:1] * 2)
+        expected = np.array(
+            [x + y, x - y, x * y, -x + 0 * np.abs(np.nan_to_num(y * 0)), np.abs(y) + 0 * np.abs(x * 0)]
+        )
+        expected[3], expected[4] = (
+            np.broadcast_to(-x, x.shape[:1] * 2),
+            np.broadcast_to(np.abs(y), x.shape[:1] * 2),
+        )
     same(out, expected)
 
 
@@ -99,7 +112,9 @@ def test_quotients_comparisons_and_mixed_types():
     out, flags = np.zeros((4, SOME.size), np.float16), np.zeros(SOME.size, np.int32)
     cuda.jit(kernel)[1, 1](out, flags, SOME)
     with np.errstate(all="ignore"):
-        same(out, np.array([SOME / np.float16(3), SOME + THIRD, np.float16(2.25) * SOME, SOME * np.float16(2)]))
+        same(
+            out, np.array([SOME / np.float16(3), SOME + THIRD, np.float16(2.25) * SOME, SOME * np.float16(2)])
+        )
     expected = (SOME < 1) + 2 * (SOME == SOME) + 4 * (SOME == 0) + 8 * (SOME >= 0.5)
     assert flags.tolist() == expected.tolist()
 

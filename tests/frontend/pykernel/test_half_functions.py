@@ -56,7 +56,12 @@ def rows(form, arity):
         return [np.array(column) for column in zip(*itertools.product(values, values))]
     rng = np.random.default_rng(5)
     step = 2.0 ** (1 - form.precision)
-    close = [(1 + step, 1 + step * m, s * 2.0**e) for m in (0.5, 1, 1.5, 2) for e in (form.lowest, -20, -12, -9) for s in (1, -1)]
+    close = [
+        (1 + step, 1 + step * m, s * 2.0**e)
+        for m in (0.5, 1, 1.5, 2)
+        for e in (form.lowest, -20, -12, -9)
+        for s in (1, -1)
+    ]
     close += [(1 + step, 2.0**-form.precision, s * 2.0**form.lowest) for s in (1, -1)]
     close += [(1.5 * 2.0 ** (1 - form.precision), 1, s * 2.0**form.lowest) for s in (1, -1)]
     close += [(2.0 ** (form.precision) + 1, 1.5, s * 2.0**form.lowest) for s in (1, -1)]
@@ -74,8 +79,12 @@ def check(form, got, expected):
 
 def test_there_are_numba_cudas_names():
     public = {name for name in NAMES if name.startswith("fp16.h")}
-    assert len(public) == 32 and {f"fp16.{name}" for name in fp16.__all__} == {n for n in NAMES if n.startswith("fp16")}
-    assert {f"bf16.{name}" for name in bf16.__all__} == {n for n in NAMES if n.startswith("bf16")} | {"bf16.bfloat16"}
+    assert len(public) == 32 and {f"fp16.{name}" for name in fp16.__all__} == {
+        n for n in NAMES if n.startswith("fp16")
+    }
+    assert {f"bf16.{name}" for name in bf16.__all__} == {n for n in NAMES if n.startswith("bf16")} | {
+        "bf16.bfloat16"
+    }
     assert len(bf16.__all__) == len(set(bf16.__all__)) == 173
 
 
@@ -94,12 +103,16 @@ def test_functions_are_within_one_place(name, stem):
     form = form_of(name)
     bits = reference.interesting(form)
     with np.errstate(all="ignore"):
-        expected = reference.round_to(form, reference.close_functions()[stem](reference.values_of(form, bits)))
+        expected = reference.round_to(
+            form, reference.close_functions()[stem](reference.values_of(form, bits))
+        )
     got = apply(name, "half", bits)
     values = reference.values_of(form, got)
     places = np.abs(got.view(np.int16).astype(int) - reference.bits_of(form, expected).view(np.int16))
     same = (values == expected) | (np.isnan(values) & np.isnan(expected))
-    assert (same | (places <= 1)).all(), [row for row in zip(reference.values_of(form, bits), values, expected) if row[1] != row[2]]
+    assert (same | (places <= 1)).all(), [
+        row for row in zip(reference.values_of(form, bits), values, expected) if row[1] != row[2]
+    ]
     assert same.mean() > 0.95
 
 
@@ -141,9 +154,13 @@ def test_conversions(name, source, target, how):
         ties = [(1 << form.precision) * k + (1 << k.bit_length() >> 2) for k in (1, 2, 3, 4, 5, 8, 9)]
         every = [*range(4), 255, 257, 258, 2049, 2051, 4098, 4099, 65504, 65519, 65520, 65535, 10**6, *ties,
                  (257 << 54) - (1 << 40), (257 << 53) + 1, (257 << 53) - 1, (259 << 53), (259 << 53) + 1, limits.max]  # fmt: skip
-        inside = [v for s in (1, -1) for v in [*(s * e for e in every), limits.min] if limits.min <= v <= limits.max]
+        inside = [
+            v for s in (1, -1) for v in [*(s * e for e in every), limits.min] if limits.min <= v <= limits.max
+        ]
         integers = np.array(inside, limits.dtype)
-        check(form, apply(name, "half", integers, are_bits=False), reference.from_integers(form, integers, how))
+        check(
+            form, apply(name, "half", integers, are_bits=False), reference.from_integers(form, integers, how)
+        )
     else:
         finite = values[np.isfinite(values)]
         step = 2.0 ** (1 - form.precision)
@@ -167,7 +184,12 @@ def test_bits_stay(name):
 
 
 def test_every_function_is_tested_above():
-    tested = {name for name, _ in forms_of({**reference.exact_functions(HALF), **reference.tests(), **reference.close_functions()})}
+    tested = {
+        name
+        for name, _ in forms_of(
+            {**reference.exact_functions(HALF), **reference.tests(), **reference.close_functions()}
+        )
+    }
     tested |= {name for name, _ in forms_of(["hisnan", "hisinf"])} | {row[0] for row in conversions()}
     tested |= {name for name in NAMES if "_as_" in name} | {"fp16.__half"}
     assert set(NAMES) - tested == set()
@@ -180,7 +202,17 @@ def test_arguments_of_any_number_type_convert_and_results_have_numbas_types():
     kernel = kernel_of_source("\n    ".join(lines), "a, b, c", fp16=fp16, bf16=bf16)
     found = types_of(kernel, "int64", "float32", "float16")
     brain = "__nv_bfloat16"
-    assert [found[name] for name in "rstuvwxyz"] == ["float16", "float16", "bool", "int32", "float16", brain, brain, "int32", brain]
+    assert [found[name] for name in "rstuvwxyz"] == [
+        "float16",
+        "float16",
+        "bool",
+        "int32",
+        "float16",
+        brain,
+        brain,
+        "int32",
+        brain,
+    ]
 
 
 @pytest.mark.parametrize("call", ["fp16.hadd(a)", "fp16.hadd(a, a, a)", "fp16.hadd(a, z)", "fp16.hadd()", "bf16.hadd(a, True)",

@@ -187,7 +187,10 @@ def test_a_function_that_is_defined_again_in_a_loop_is_refused_as_by_numba():
             def same(x):
                 return x + 1
 
-    with options.override(mode="native"), pytest.raises(errors.UnsupportedError, match="defined again in a loop") as refusal:
+    with (
+        options.override(mode="native"),
+        pytest.raises(errors.UnsupportedError, match="defined again in a loop") as refusal,
+    ):
         cuda.jit(kernel)[1, 1](np.zeros(2))
     assert refusal.value.standing == "not-gpu-code"
 

@@ -120,10 +120,20 @@ def test_ndindex_and_ndenumerate():
     check(kernel, np.arange(6.0).reshape(3, 2))
 
 
-@pytest.mark.parametrize("start, stop, step", [
-    (0, 10, 3), (10, 0, -3), (5, 5, 1), (0, 5, -1), (2**63 - 3, 2**63 - 1, 1), (2**63 - 5, 2**63 - 1, 3),
-    (-(2**63) + 3, -(2**63), -2), (0, 2**63 - 1, 2**62), (-3, 3, 1),
-])
+@pytest.mark.parametrize(
+    "start, stop, step",
+    [
+        (0, 10, 3),
+        (10, 0, -3),
+        (5, 5, 1),
+        (0, 5, -1),
+        (2**63 - 3, 2**63 - 1, 1),
+        (2**63 - 5, 2**63 - 1, 3),
+        (-(2**63) + 3, -(2**63), -2),
+        (0, 2**63 - 1, 2**62),
+        (-3, 3, 1),
+    ],
+)
 def test_ranges_with_run_time_bounds(start, stop, step):
     def kernel(out, start, stop, step):
         n = 0
@@ -136,9 +146,19 @@ def test_ranges_with_run_time_bounds(start, stop, step):
     check(kernel, start, stop, step)
 
 
-@pytest.mark.parametrize("dtype, loop", [(np.int8, "int32"), (np.uint8, "uint64"), (np.int16, "int32"),
-                                         (np.int32, "int32"), (np.uint32, "uint64"), (np.int64, "int64"),
-                                         (np.uint64, "uint64"), (np.bool_, "int32")])
+@pytest.mark.parametrize(
+    "dtype, loop",
+    [
+        (np.int8, "int32"),
+        (np.uint8, "uint64"),
+        (np.int16, "int32"),
+        (np.int32, "int32"),
+        (np.uint32, "uint64"),
+        (np.int64, "int64"),
+        (np.uint64, "uint64"),
+        (np.bool_, "int32"),
+    ],
+)
 def test_the_type_of_the_loop_variable(dtype, loop):
     def kernel(n):
         for i in range(n):

@@ -56,7 +56,9 @@ def check_ulps(name, kind, value_of, bound, columns):
         for result, wanted in zip(results, exact if isinstance(exact, tuple) else (exact,)):
             error = reference.ulps(result.item(), wanted, kind)
             if not error <= bound:
-                wrong.append(f"{name}{tuple(arguments)} = {result!r}, off by {error:.3g} ulp (allowed: {bound})")
+                wrong.append(
+                    f"{name}{tuple(arguments)} = {result!r}, off by {error:.3g} ulp (allowed: {bound})"
+                )
     assert not wrong, "\n".join(wrong[:5])
 
 
@@ -91,7 +93,9 @@ def same(result, wanted):
     """Equal bits, one NaN like another."""
     result = result.item()
     if isinstance(result, float):
-        return (math.isnan(result) and math.isnan(wanted)) or struct.pack("d", result) == struct.pack("d", wanted)
+        return (math.isnan(result) and math.isnan(wanted)) or struct.pack("d", result) == struct.pack(
+            "d", wanted
+        )
     return result == int(wanted)
 
 
@@ -122,7 +126,9 @@ def arguments_of(name, domain="all"):
         if parameter.startswith("int"):
             columns.append(np.roll(integers(int(parameter[3:]), position), position))
         else:
-            columns.append(np.roll(reference.sample(domain, np.dtype(parameter).type, COUNT, 5 + position), position))
+            columns.append(
+                np.roll(reference.sample(domain, np.dtype(parameter).type, COUNT, 5 + position), position)
+            )
     return columns
 
 
@@ -133,7 +139,11 @@ def test_integers_and_bits(name):
         columns = [np.concatenate([columns[0], np.linspace(-0.5, 1.5, 40)])]
     if name == "float2half_rn":
         halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float64)
-        columns = [np.concatenate([columns[0], ((halves[:-1] + halves[1:]) / 2)[::97], halves[::197], [65519.0, 65520.0]])]
+        columns = [
+            np.concatenate(
+                [columns[0], ((halves[:-1] + halves[1:]) / 2)[::97], halves[::197], [65519.0, 65520.0]]
+            )
+        ]
     if name == "half2float":
         columns = [np.arange(-(2**15), 2**15, 67, dtype=np.int16)]
     if name == "int_as_float":
@@ -153,7 +163,7 @@ def test_functions_with_one_right_answer(stem):
             columns = [np.concatenate([c, reference.sample((-40, 40), kind, 60, i).round(1 + i) + i / 4])
                        for i, c in enumerate(columns)]  # fmt: skip
             columns[0][-20:] = np.arange(-10, 10) + 0.5
-        check_exactly(name, lambda *values: reference.EXACT_REALS[stem](*values, kind), columns)
+        check_exactly(name, lambda *values: reference.EXACT_REALS[stem](*values, kind), columns)  # noqa: B023
 
 
 @pytest.mark.parametrize("name", sorted(DIRECTED))
@@ -172,7 +182,11 @@ def test_rounding_in_a_direction(name):
     if "sqrt" in name:
         columns = [np.abs(c) for c in columns]
     if "2int" in name or "2uint" in name or "2ll" in name or "2ull" in name:
-        columns = [np.concatenate([columns[0], [np.nan, np.inf, -np.inf, 0.5, 1.5, 2.5, -0.5, -1.5, 2.0**31, 2.0**63]])]
+        columns = [
+            np.concatenate(
+                [columns[0], [np.nan, np.inf, -np.inf, 0.5, 1.5, 2.5, -0.5, -1.5, 2.0**31, 2.0**63]]
+            )
+        ]
     check_exactly(name, DIRECTED[name], columns)
 
 
@@ -180,7 +194,10 @@ def test_overflow_in_a_direction():
     top = np.finfo(np.float32).max
     for way, up in (("rd", False), ("ru", True), ("rn", True), ("rz", False)):
         rows, _ = computed(f"fadd_{way}", [top, -top], [top, -top])
-        assert [float(r) for (r,) in rows] == [np.inf if up else top, -np.inf if way in ("rd", "rn") else -top]
+        assert [float(r) for (r,) in rows] == [
+            np.inf if up else top,
+            -np.inf if way in ("rd", "rn") else -top,
+        ]
     rows, _ = computed("ddiv_ru", [1.0, -1.0], [0.0, 0.0])
     assert [r for (r,) in rows] == [np.inf, -np.inf]
 

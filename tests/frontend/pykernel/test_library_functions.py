@@ -19,7 +19,13 @@ def test_numpys_functions_of_arrays():
 
     a = np.arange(12, dtype=np.float32).reshape(3, 4)
     b = np.array([1, np.nan, 3, 8.5])
-    expected = [np.trace(a) + np.trace(a, 1) * 10 + np.trace(a, -2) * 100, a.mean(), np.nanvar(b), np.nanstd(b), 1]
+    expected = [
+        np.trace(a) + np.trace(a, 1) * 10 + np.trace(a, -2) * 100,
+        a.mean(),
+        np.nanvar(b),
+        np.nanstd(b),
+        1,
+    ]
     np.testing.assert_allclose(evaluate(kernel, a, b, size=5), expected, rtol=1e-14)
 
 
@@ -34,7 +40,11 @@ def test_searchsorted(dtype):
     a, b = np.array([1, 2, 2, 3, 5, 5, 9], dtype), np.array([0, 1, 2, 2.5, 5, 9, 100, np.nan])
     out = np.zeros((3, 8), np.int64)
     cuda.jit(kernel)[1, 1](out, a, b)
-    expected = [np.searchsorted(a.astype(float), b), np.searchsorted(a.astype(float), b, "right"), np.zeros(8)]
+    expected = [
+        np.searchsorted(a.astype(float), b),
+        np.searchsorted(a.astype(float), b, "right"),
+        np.zeros(8),
+    ]
     np.testing.assert_array_equal(out, expected)
 
 
@@ -76,7 +86,12 @@ def test_operators_as_functions():
         out[2] = operator.lshift(a, 2) + operator.rshift(a, 1) + operator.and_(a, b) + operator.or_(a, b)
         out[3] = operator.xor(a, b) + operator.neg(a) + operator.pos(b) + operator.invert(a)
         out[4] = operator.eq(a, b) + 2 * operator.ne(a, b) + 4 * operator.lt(a, b) + 8 * operator.le(a, b)
-        out[5] = operator.gt(a, b) + 2 * operator.ge(a, b) + 4 * operator.not_(a) + 8 * operator.contains((1, a), 1)
+        out[5] = (
+            operator.gt(a, b)
+            + 2 * operator.ge(a, b)
+            + 4 * operator.not_(a)
+            + 8 * operator.contains((1, a), 1)
+        )
         out[6] = operator.iadd(a, b) + operator.imul(x, x) + operator.getitem(out, 0)
         operator.setitem(out, 7, operator.add((1, 2), (3.5,))[2])
         out[8] = operator.is_(a, a) + operator.is_not(a, None)

@@ -70,9 +70,19 @@ def test_a_match_without_a_fitting_case_does_nothing():
     assert list(out) == [5, 0, 5]
 
 
-@pytest.mark.parametrize("pattern, what", [("(1, 2)", "a sequence"), ("[a, *b]", "a sequence"), ("{}", "a mapping"),
-                                           ("int()", "a class"), ("1 | (2, 3)", "a sequence")])
+@pytest.mark.parametrize(
+    "pattern, what",
+    [
+        ("(1, 2)", "a sequence"),
+        ("[a, *b]", "a sequence"),
+        ("{}", "a mapping"),
+        ("int()", "a class"),
+        ("1 | (2, 3)", "a sequence"),
+    ],
+)
 def test_other_patterns_are_refused_as_numba_refuses_their_bytecode(pattern, what):
-    kernel = numba_oracle.function_from(f"def kernel(out, x):\n    match x:\n        case {pattern}:\n            pass\n")
+    kernel = numba_oracle.function_from(
+        f"def kernel(out, x):\n    match x:\n        case {pattern}:\n            pass\n"
+    )
     message = refusal(errors.UnsupportedBytecodeError, kernel, "array(float64, 1d, C)", "int64")
     assert f"{what} as a pattern is not supported in kernels" in message and f"case {pattern}" in message

@@ -88,7 +88,9 @@ def test_indexing_with_a_number_known_at_run_time_needs_one_type():
         out[0] = p[i]
 
     assert evaluate(kernel, Point(5, 6), 1) == 6
-    assert "several types" in refusal(errors.TypingError, kernel, "array(float64, 1d, C)", type_name(Point(5, 6.5)), "int64")
+    assert "several types" in refusal(
+        errors.TypingError, kernel, "array(float64, 1d, C)", type_name(Point(5, 6.5)), "int64"
+    )
 
 
 def test_type_names():
@@ -205,7 +207,9 @@ def test_refusals(body, message):
     namespace = {"cuda": cuda, "Point": Point}
     exec(compile(source, "<refused tuple>", "exec"), namespace)
     linecache.cache["<refused tuple>"] = (len(source), None, source.splitlines(True), "<refused tuple>")
-    shown = refusal(errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", type_name(Point(1, 2.5)))
+    shown = refusal(
+        errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", type_name(Point(1, 2.5))
+    )
     assert message in shown
 
 

@@ -23,7 +23,9 @@ def refusal(body, argument):
     return caught.value
 
 
-@pytest.mark.parametrize(("shown", "body", "argument"), not_yet.PROBES, ids=[row[0] for row in not_yet.PROBES])
+@pytest.mark.parametrize(
+    ("shown", "body", "argument"), not_yet.PROBES, ids=[row[0] for row in not_yet.PROBES]
+)
 def test_native_mode_refuses_it_and_python_mode_runs_it(shown, body, argument):
     assert getattr(refusal(body, argument), "standing", None) == "not-yet", refusal(body, argument)
     with warnings.catch_warnings(record=True) as heard:
@@ -41,7 +43,9 @@ def test_every_such_refusal_of_the_compiler_is_listed():
         for text, rest in re.findall(r'refuse_unsupported\(\s*"([^"]+)"([^;]*);', file.read_text()):
             if "Standing::not_gpu_code" in rest:
                 continue
-            assert text in heard or any(part in text for part in rare), f"{file.name}: {text!r} is not in not_yet.py"
+            assert text in heard or any(part in text for part in rare), (
+                f"{file.name}: {text!r} is not in not_yet.py"
+            )
 
 
 def test_the_document_has_the_list():

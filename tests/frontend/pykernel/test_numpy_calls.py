@@ -11,13 +11,48 @@ from cudasim import cuda
 from kernel_checks import evaluate, types_of
 
 ORACLE = numba_oracle.start()
-needs_oracle = pytest.mark.skipif(ORACLE is None, reason="CUDASIM_TEST_NUMBA_PYTHON names no interpreter with numba")
+needs_oracle = pytest.mark.skipif(
+    ORACLE is None, reason="CUDASIM_TEST_NUMBA_PYTHON names no interpreter with numba"
+)
 
-TRIGONOMETRY = ["sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh",
-                "log", "log2", "log10", "deg2rad", "rad2deg", "degrees", "radians"]
+TRIGONOMETRY = [
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "log",
+    "log2",
+    "log10",
+    "deg2rad",
+    "rad2deg",
+    "degrees",
+    "radians",
+]
 EXACT = ["isnan", "logical_not", "conj"]
-PAIRS = ["minimum", "maximum", "fmin", "fmax", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
-         "logical_and", "logical_or", "logical_xor", "divide"]
+PAIRS = [
+    "minimum",
+    "maximum",
+    "fmin",
+    "fmax",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "divide",
+]
 BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"]
 FLOATS = [-2.5, -1.0, -0.0, 0.0, 0.25, 1.0, 3.0, math.inf, -math.inf, math.nan]
 WHOLE = [-100, -3, -1, 0, 1, 2, 5, 100]
@@ -26,8 +61,10 @@ WHOLE = [-100, -3, -1, 0, 1, 2, 5, 100]
 def table(names, values, dtypes):
     """A kernel of one row for each function and pair of values, and its arguments."""
     first, second = (np.array(values, dtype=dtype) for dtype in dtypes)
-    lines = "".join(f"        for j in range(b.size):\n            out[{k}, i, j] = np.{name}(a[i], b[j])\n"
-                    for k, name in enumerate(names))
+    lines = "".join(
+        f"        for j in range(b.size):\n            out[{k}, i, j] = np.{name}(a[i], b[j])\n"
+        for k, name in enumerate(names)
+    )
     source = f"def kernel(out, a, b):\n    for i in range(a.size):\n{lines}"
     return source, [np.zeros((len(names), first.size, second.size)), first, second]
 
@@ -37,8 +74,9 @@ def compare(source, arguments, exact=True):
     assert answer.error == ""
     cuda.jit(numba_oracle.function_from(source))[1, 1](*arguments)
     if exact:
-        assert np.array_equal(arguments[0].view(np.int64), answer.arguments[0].view(np.int64)) or np.array_equal(
-            arguments[0], answer.arguments[0], equal_nan=True)
+        assert np.array_equal(
+            arguments[0].view(np.int64), answer.arguments[0].view(np.int64)
+        ) or np.array_equal(arguments[0], answer.arguments[0], equal_nan=True)
     else:
         # The C library's float32 functions, which Numba calls on the CPU, are off by an ulp or two.
         single = arguments[1].dtype.itemsize <= 2 or arguments[1].dtype == np.float32
@@ -46,19 +84,25 @@ def compare(source, arguments, exact=True):
 
 
 @needs_oracle
-@pytest.mark.parametrize("dtypes", [(np.float64, np.float64), (np.float32, np.float32), (np.float32, np.float64)])
+@pytest.mark.parametrize(
+    "dtypes", [(np.float64, np.float64), (np.float32, np.float32), (np.float32, np.float64)]
+)
 def test_ufuncs_of_two_floats(dtypes):
     compare(*table(PAIRS, FLOATS, dtypes))
 
 
 @needs_oracle
-@pytest.mark.parametrize("dtypes", [(np.int64, np.int64), (np.int8, np.int16), (np.int32, np.float32), (np.int64, np.float64)])
+@pytest.mark.parametrize(
+    "dtypes", [(np.int64, np.int64), (np.int8, np.int16), (np.int32, np.float32), (np.int64, np.float64)]
+)
 def test_ufuncs_of_two_integers(dtypes):
     compare(*table(PAIRS, WHOLE, dtypes))
 
 
 @needs_oracle
-@pytest.mark.parametrize("dtypes", [(np.int64, np.int64), (np.int8, np.int8), (np.uint8, np.int16), (np.uint32, np.uint8)])
+@pytest.mark.parametrize(
+    "dtypes", [(np.int64, np.int64), (np.int8, np.int8), (np.uint8, np.int16), (np.uint32, np.uint8)]
+)
 def test_ufuncs_of_bits(dtypes):
     compare(*table(BITS, [0, 1, 2, 5, 7], dtypes))
 
@@ -113,11 +157,29 @@ def test_rounding():
 
 @needs_oracle
 def test_limits_of_number_types():
-    names = ["bits", "eps", "epsneg", "iexp", "machep", "max", "maxexp", "min", "minexp", "negep", "nexp", "nmant",
-             "precision", "resolution", "tiny"]
+    names = [
+        "bits",
+        "eps",
+        "epsneg",
+        "iexp",
+        "machep",
+        "max",
+        "maxexp",
+        "min",
+        "minexp",
+        "negep",
+        "nexp",
+        "nmant",
+        "precision",
+        "resolution",
+        "tiny",
+    ]
     terms = [f"np.finfo(np.{t}).{name}" for t in ("float32", "float64") for name in names]
-    terms += [f"np.iinfo(np.{t}).{name}" for t in ("int8", "uint8", "int32", "uint32", "int64", "uint64")
-              for name in ("bits", "min", "max")]
+    terms += [
+        f"np.iinfo(np.{t}).{name}"
+        for t in ("int8", "uint8", "int32", "uint32", "int64", "uint64")
+        for name in ("bits", "min", "max")
+    ]
     terms += ["np.finfo(a.dtype).eps", "np.iinfo(i).max", "np.finfo(1.5).max"]
     lines = "".join(f"    out[{k}] = {term}\n" for k, term in enumerate(terms))
     compare(f"def kernel(out, a, i):\n{lines}", [np.zeros(len(terms)), np.zeros(2, np.float32), 3])
@@ -138,8 +200,15 @@ def test_sums_and_extrema_of_what_loops_run_over():
     out[9] = max(b.shape)
     out[10] = min(iter(ia))
 """
-    compare(source, [np.zeros(11), np.array([3, -1.5, np.nan, 7], np.float32), np.arange(5, dtype=np.int32) - 2,
-                     np.arange(6.0).reshape(2, 3)])
+    compare(
+        source,
+        [
+            np.zeros(11),
+            np.array([3, -1.5, np.nan, 7], np.float32),
+            np.arange(5, dtype=np.int32) - 2,
+            np.arange(6.0).reshape(2, 3),
+        ],
+    )
 
 
 @needs_oracle
@@ -181,17 +250,29 @@ def test_views_as_other_types():
     out[12] = b.T.view(np.uint64)[2, 1]
     out[13] = f[::2].view(np.uint32)[1]
 """
-    compare(source, [np.zeros(14), np.arange(1, 7, dtype=np.float32), np.arange(8, dtype=np.int32) - 2,
-                     np.arange(6.0).reshape(2, 3), np.float32(1.5), 7])
+    compare(
+        source,
+        [
+            np.zeros(14),
+            np.arange(1, 7, dtype=np.float32),
+            np.arange(8, dtype=np.int32) - 2,
+            np.arange(6.0).reshape(2, 3),
+            np.float32(1.5),
+            7,
+        ],
+    )
 
 
-@pytest.mark.parametrize("text, message", [
-    ("f.view(np.float64)", "its size must be a divisor"),
-    ("f[::2].view(np.int8)", "the last axis must be contiguous"),
-    ("f[1:].view(np.float64)", "would be misaligned"),
-    ("f[:0].argmax()", "attempt to get argmax of an empty sequence"),
-    ("(1, 2).index(f.size)", "x not in tuple"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("f.view(np.float64)", "its size must be a divisor"),
+        ("f[::2].view(np.int8)", "the last axis must be contiguous"),
+        ("f[1:].view(np.float64)", "would be misaligned"),
+        ("f[:0].argmax()", "attempt to get argmax of an empty sequence"),
+        ("(1, 2).index(f.size)", "x not in tuple"),
+    ],
+)
 def test_what_cannot_be_is_a_value_error_of_the_kernel(text, message):
     kernel = numba_oracle.function_from(f"def kernel(f):\n    v = {text}\n")
     with pytest.raises(ValueError, match=message):

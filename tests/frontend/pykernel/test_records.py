@@ -59,7 +59,9 @@ def test_fields_are_read_and_written_by_attribute_and_by_name():
 
 
 def test_fields_are_numbered_in_order_of_their_offsets():
-    swapped = np.dtype({"names": ["b", "a"], "formats": [np.int32, np.float64], "offsets": [8, 0], "itemsize": 16})
+    swapped = np.dtype(
+        {"names": ["b", "a"], "formats": [np.int32, np.float64], "offsets": [8, 0], "itemsize": 16}
+    )
 
     def kernel(out, a):
         out[0], out[1], out[2] = a[0][0], a[0][1], a[0][-1]
@@ -336,7 +338,11 @@ def test_types_are_numbas():
                                              "titles": ["A", None], "itemsize": 12})])  # fmt: skip
 def test_names_of_records_say_all_about_them(dtype):
     back = types.parse_type(types.name_of(dtype)).dtype
-    assert (back.fields, back.itemsize, back.isalignedstruct) == (dtype.fields, dtype.itemsize, dtype.isalignedstruct)
+    assert (back.fields, back.itemsize, back.isalignedstruct) == (
+        dtype.fields,
+        dtype.itemsize,
+        dtype.isalignedstruct,
+    )
 
 
 def test_records_are_copied_from_the_memory_they_lie_in():
@@ -370,7 +376,10 @@ def test_an_index_error_names_the_thread():
     def kernel(a):
         a[cuda.grid(1)].x = 1.0
 
-    with pytest.raises(IndexError, match=r"tid=\[1, 0, 0\] ctaid=\[2, 0, 0\]: index 5 is out of bounds for axis 0 with size 5"):
+    with pytest.raises(
+        IndexError,
+        match=r"tid=\[1, 0, 0\] ctaid=\[2, 0, 0\]: index 5 is out of bounds for axis 0 with size 5",
+    ):
         kernel[3, 2](points(5))
 
 
@@ -416,7 +425,11 @@ def test_refusals(body, error, message):
     import linecache
 
     linecache.cache["<refused>"] = (len(source), None, source.splitlines(True), "<refused>")
-    array = types.array_name(types.name_of(POINT), 1, "C"), types.array_name(types.name_of(ODD), 1, "C"), "int64"
+    array = (
+        types.array_name(types.name_of(POINT), 1, "C"),
+        types.array_name(types.name_of(ODD), 1, "C"),
+        "int64",
+    )
     assert message in refusal(error, namespace["kernel"], *array)
 
 
@@ -443,4 +456,8 @@ def test_complex_fields_lie_where_their_components_may():
 
     a = np.zeros(2, packed)
     assert evaluate(kernel, a, 1.5 - 2.5j) == -2.5 + 2 + 3
-    assert a[0]["z"] == a[1]["z"] == np.complex64(1.5 - 2.5j) and a[0]["w"].tolist() == [0, 1 + 2j] and a[1]["w"][0] == 3
+    assert (
+        a[0]["z"] == a[1]["z"] == np.complex64(1.5 - 2.5j)
+        and a[0]["w"].tolist() == [0, 1 + 2j]
+        and a[1]["w"][0] == 3
+    )

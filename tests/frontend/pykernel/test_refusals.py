@@ -195,14 +195,42 @@ def text_argument_of_math(x):
 
 
 TYPING = [
-    undefined_name, undefined_attribute, plain_function, types_that_do_not_unify, missing_math,
-    missing_builtin, too_large_an_integer, too_large_a_product, not_of_a_tuple, comparison_of_a_tuple_with_a_number, membership_in_a_mixed_tuple,
-    membership_in_a_number, spread_of_a_number, running_shared_shape, computed_shared_shape, returns_a_value,
-    too_many_indices, float_index, index_of_a_number, unknown_array_attribute, set_attribute,
-    text_in_an_array, text_arithmetic, shift_of_a_float, unpack_of_another_size, unpack_of_a_number,
-    loop_over_a_number, write_to_a_constant, too_many_arguments, missing_argument, unknown_keyword,
-    atomic_on_unsupported_elements, atomic_on_a_local_array, running_index_of_a_mixed_tuple,
-    tuple_index_out_of_range, text_argument_of_math,
+    undefined_name,
+    undefined_attribute,
+    plain_function,
+    types_that_do_not_unify,
+    missing_math,
+    missing_builtin,
+    too_large_an_integer,
+    too_large_a_product,
+    not_of_a_tuple,
+    comparison_of_a_tuple_with_a_number,
+    membership_in_a_mixed_tuple,
+    membership_in_a_number,
+    spread_of_a_number,
+    running_shared_shape,
+    computed_shared_shape,
+    returns_a_value,
+    too_many_indices,
+    float_index,
+    index_of_a_number,
+    unknown_array_attribute,
+    set_attribute,
+    text_in_an_array,
+    text_arithmetic,
+    shift_of_a_float,
+    unpack_of_another_size,
+    unpack_of_a_number,
+    loop_over_a_number,
+    write_to_a_constant,
+    too_many_arguments,
+    missing_argument,
+    unknown_keyword,
+    atomic_on_unsupported_elements,
+    atomic_on_a_local_array,
+    running_index_of_a_mixed_tuple,
+    tuple_index_out_of_range,
+    text_argument_of_math,
 ]
 
 
@@ -261,8 +289,19 @@ def raises_what_ends_a_program(x):
     raise SystemExit(1)  # «SystemExit(1)»
 
 
-UNSUPPORTED = [raises_what_ends_a_program, try_statement, with_statement, comprehension, generator, yields, dictionary,
-               list_display, f_string, nested_function_that_calls_itself, raises_what_is_computed]
+UNSUPPORTED = [
+    raises_what_ends_a_program,
+    try_statement,
+    with_statement,
+    comprehension,
+    generator,
+    yields,
+    dictionary,
+    list_display,
+    f_string,
+    nested_function_that_calls_itself,
+    raises_what_is_computed,
+]
 
 
 def double_star_arguments(x):
@@ -336,14 +375,20 @@ def test_a_wrong_constant_number_of_dimensions_is_a_value_error():
 
 
 def test_an_error_in_a_function_points_into_the_function():
-    message = check(errors.TypingError, error_inside_a_function, [A1], shape_of.py_func,
-                    call_on_line(error_inside_a_function, 1))
+    message = check(
+        errors.TypingError,
+        error_inside_a_function,
+        [A1],
+        shape_of.py_func,
+        call_on_line(error_inside_a_function, 1),
+    )
     assert message.startswith("Unknown attribute 'shape' of type int64")
 
 
 def test_recursion_that_never_returns_is_refused_where_it_calls():
-    assert "runaway recursion" in check(errors.TypingError, recursion, [A1], endless.py_func,
-                                        call_on_line(recursion, 1))
+    assert "runaway recursion" in check(
+        errors.TypingError, recursion, [A1], endless.py_func, call_on_line(recursion, 1)
+    )
 
 
 def test_reasons():

@@ -28,9 +28,15 @@ def test_every_instruction_has_a_line_and_a_column():
         x[1] = tile[0]
 
     text = ir(kernel, A1, "int64")
-    body = text[text.index("define"):text.index("\n}", text.index("define"))].splitlines()[1:]
-    missing = [line for line in body if line.startswith("  ") and "!dbg" not in line
-               and not line.lstrip().startswith("#dbg") and " = alloca " not in line]
+    body = text[text.index("define") : text.index("\n}", text.index("define"))].splitlines()[1:]
+    missing = [
+        line
+        for line in body
+        if line.startswith("  ")
+        and "!dbg" not in line
+        and not line.lstrip().startswith("#dbg")
+        and " = alloca " not in line
+    ]
     assert missing == []
     first = kernel.__code__.co_firstlineno
     found = re.findall(r"DILocation\(line: (\d+), column: (\d+)", text)
@@ -60,8 +66,10 @@ def test_parameters_carry_the_python_names():
 
     text = ir(kernel, "array(float32, 2d, A)", "bool", "UniTuple(int64 x 2)")
     parameters = re.search(r"define void @\S+\((.*?)\) !dbg", text).group(1)
-    assert parameters == ("ptr addrspace(1) %image.data, i64 %image.shape0, i64 %image.shape1, "
-                          "i64 %image.stride0, i64 %image.stride1, i8 %flag, i64 %shift.0, i64 %shift.1")
+    assert parameters == (
+        "ptr addrspace(1) %image.data, i64 %image.shape0, i64 %image.shape1, "
+        "i64 %image.stride0, i64 %image.stride1, i8 %flag, i64 %shift.0, i64 %shift.1"
+    )
 
 
 def test_kernel_symbols_are_legal_in_ptx_and_differ_by_types():
@@ -84,6 +92,7 @@ def test_the_same_kernel_compiles_to_the_same_image():
 
 def test_positions_in_an_indented_decorated_function_with_odd_lines():
     if True:
+
         @cuda.jit(
             device=False,
         )
@@ -91,11 +100,10 @@ def test_positions_in_an_indented_decorated_function_with_odd_lines():
             x,
         ):
             """A docstring
-at column 0."""
+            at column 0."""
             # a comment
-        # and one at another depth
-            y = (x[0] +
-    1)
+            # and one at another depth
+            y = x[0] + 1
             x[1] = y
 
     source = source_of(kernel.py_func)
@@ -173,6 +181,8 @@ class Holder:
     for function in functions:
         source = source_of(function)
         assert source.node.name == function.__name__
-        assert lines[source.node.lineno + source.line_offset - 1].strip().startswith(f"def {function.__name__}(")
+        assert (
+            lines[source.node.lineno + source.line_offset - 1].strip().startswith(f"def {function.__name__}(")
+        )
         last = source.node.body[-1]
-        assert lines[last.lineno + source.line_offset - 1][last.col_offset:].startswith("x[")
+        assert lines[last.lineno + source.line_offset - 1][last.col_offset :].startswith("x[")

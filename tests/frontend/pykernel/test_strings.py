@@ -13,7 +13,13 @@ def test_operators_and_characters(capsys):
         print("a" + "b" * 3, GREETING[2], "abc"[-1])
         out[0] = ord("a")
         out[1] = ord(GREETING[-1])
-        out[2] = ("a" < "b") + 2 * ("ab" in "cab") + 4 * ("x" in "cab") + 8 * ("x" not in "cab") + 16 * ("b" <= "a")
+        out[2] = (
+            ("a" < "b")
+            + 2 * ("ab" in "cab")
+            + 4 * ("x" in "cab")
+            + 8 * ("x" not in "cab")
+            + 16 * ("b" <= "a")
+        )
         out[3] = len(GREETING + "!")
         out[4] = ord("🜁")
         if "a" + "b" == "ab":

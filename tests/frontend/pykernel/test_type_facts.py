@@ -24,7 +24,7 @@ NAMES = {"np": np, "cmath": cmath, "operator": operator, "cuda": cuda, "math": m
 
 
 def our_name(numba_name):
-    """"float32[:, :]" → "array(float32, 2d, A)"."""
+    """ "float32[:, :]" → "array(float32, 2d, A)"."""
     element, bracket, dimensions = numba_name.partition("[:")
     element = {"bool_": "bool"}.get(element, element)
     return f"array({element}, {1 + dimensions.count(':')}d, A)" if bracket else element

@@ -17,8 +17,16 @@ from kernel_checks import kernel_of_source, types_of
 pytestmark = pytest.mark.like_images
 FACTS = json.loads((pathlib.Path(__file__).parent / "numba_cuda_types.json").read_text())
 TYPES = FACTS["types"]
-FUNCTIONS = {"min": min, "max": max, "pow": pow, "divmod": divmod, "abs": abs, "int": int, "bool": bool,
-             "round": round}
+FUNCTIONS = {
+    "min": min,
+    "max": max,
+    "pow": pow,
+    "divmod": divmod,
+    "abs": abs,
+    "int": int,
+    "bool": bool,
+    "round": round,
+}
 
 
 def result_type(body, *types):
@@ -90,9 +98,12 @@ def test_join_of_two_numbers():
     def joined(left, right):
         return result_type("r = a if a > b else b", left, right)
 
-    wrong = [f"{left}, {right}: {joined(left, right)}, Numba says {expected}"
-             for left, row in zip(TYPES, FACTS["join"]) for right, expected in zip(TYPES, row)
-             if joined(left, right) != expected]
+    wrong = [
+        f"{left}, {right}: {joined(left, right)}, Numba says {expected}"
+        for left, row in zip(TYPES, FACTS["join"])
+        for right, expected in zip(TYPES, row)
+        if joined(left, right) != expected
+    ]
     assert wrong == []
 
 
@@ -137,8 +148,10 @@ def test_compiling_a_small_kernel_takes_milliseconds():
 
     source = "\n    ".join(f"a[{i}] = a[{i}] * b + {i}" for i in range(20))
     function = kernel_of_source(source, "a, b")
-    best = min(_timed(lambda: compiler.compile_kernel(function, ("array(float64, 1d, C)", "float64")), time)
-               for _ in range(5))
+    best = min(
+        _timed(lambda: compiler.compile_kernel(function, ("array(float64, 1d, C)", "float64")), time)
+        for _ in range(5)
+    )
     assert best < 0.05  # about 0.005 s alone on a core; the first launch of a kernel has 0.08 s in all
 
 

@@ -71,7 +71,9 @@ def test_operands_are_broadcast(shape, a, b):
     np.testing.assert_allclose(out, expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize(("shape", "a", "b"), [((3, 4), (3,), (4,)), ((3, 1), (3, 4), ()), ((4,), (3, 4), (4,)), ((1,), (4,), ())])
+@pytest.mark.parametrize(
+    ("shape", "a", "b"), [((3, 4), (3,), (4,)), ((3, 1), (3, 4), ()), ((4,), (3, 4), (4,)), ((1,), (4,), ())]
+)
 def test_operands_that_do_not_fit_are_errors(shape, a, b):
     with pytest.raises(ValueError, match="could not be broadcast"):
         cuda.jit(kernel("np.hypot(a, b, out)"))[1, 1](np.zeros(shape), np.ones(a), np.ones(b))

@@ -13,7 +13,9 @@ REALS = [-7.5, -2.0, -0.0, 0.0, 0.5, 2.0, 1e300, math.inf, -math.inf, math.nan]
 
 
 def same(a, b):
-    return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True) and np.all(np.signbit(a) == np.signbit(b))
+    return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True) and np.all(
+        np.signbit(a) == np.signbit(b)
+    )
 
 
 @pytest.mark.parametrize("a", INTEGERS)
@@ -87,7 +89,11 @@ def test_integer_power(base, exponent):
         out[1] = pow(x, n)
         out[2] = x**3
 
-    assert list(evaluate(kernel, base, exponent, dtype=np.int64, size=3)) == [base**exponent, base**exponent, base**3]
+    assert list(evaluate(kernel, base, exponent, dtype=np.int64, size=3)) == [
+        base**exponent,
+        base**exponent,
+        base**3,
+    ]
 
 
 def test_integer_power_wraps_and_negative_exponents_truncate():
@@ -111,7 +117,14 @@ def test_bit_operations_and_shifts():
         out[4], out[5] = a << 2, a >> 1
 
     for a, b in [(12, 10), (-5, 3), (0, -1)]:
-        assert list(evaluate(kernel, a, b, dtype=np.int64, size=6)) == [a & b, a | b, a ^ b, ~a, a << 2, a >> 1]
+        assert list(evaluate(kernel, a, b, dtype=np.int64, size=6)) == [
+            a & b,
+            a | b,
+            a ^ b,
+            ~a,
+            a << 2,
+            a >> 1,
+        ]
 
 
 def test_comparisons_of_mixed_signedness_and_chains():
@@ -186,8 +199,10 @@ def test_min_max_drop_nan():
     assert list(evaluate(kernel, 1.0, math.nan, size=2)) == [1, 1]
 
 
-MATH = ("acos acosh asin asinh atan atanh ceil cos cosh degrees erf erfc exp expm1 fabs floor gamma lgamma log "
-        "log10 log1p log2 radians sin sinh sqrt tan tanh trunc").split()
+MATH = (
+    "acos acosh asin asinh atan atanh ceil cos cosh degrees erf erfc exp expm1 fabs floor gamma lgamma log "
+    "log10 log1p log2 radians sin sinh sqrt tan tanh trunc"
+).split()
 
 
 @pytest.mark.parametrize("name", MATH)
@@ -219,8 +234,21 @@ def test_math_functions_of_two_arguments_and_tuples():
         out[14] = math.pi
 
     x, y = 7.25, 2.5
-    expected = [math.atan2(x, y), x**y, math.hypot(x, y), math.fmod(x, y), -x, *math.frexp(x), *math.modf(x), x * 8,
-                math.remainder(x, y), 0, 0, 1, math.pi]
+    expected = [
+        math.atan2(x, y),
+        x**y,
+        math.hypot(x, y),
+        math.fmod(x, y),
+        -x,
+        *math.frexp(x),
+        *math.modf(x),
+        x * 8,
+        math.remainder(x, y),
+        0,
+        0,
+        1,
+        math.pi,
+    ]
     assert np.allclose(evaluate(kernel, x, y, size=15), expected, rtol=1e-14)
 
 
@@ -231,8 +259,9 @@ def test_math_of_integers_computes_in_float64():
     assert evaluate(kernel, 2) == math.sqrt(2)
 
 
-@pytest.mark.parametrize("bounds", [(5,), (0,), (-3,), (2, 9), (9, 2), (0, 10, 3), (10, 0, -3), (10, 0, -1),
-                                    (0, 10, -1)])
+@pytest.mark.parametrize(
+    "bounds", [(5,), (0,), (-3,), (2, 9), (9, 2), (0, 10, 3), (10, 0, -3), (10, 0, -1), (0, 10, -1)]
+)
 def test_range(bounds):
     def one(out, stop):
         for i in range(stop):
@@ -377,7 +406,13 @@ def test_negation_and_inversion_keep_the_width_of_their_operand():
     def kernel(out, a, b):
         out[0], out[1], out[2], out[3], out[4] = -a, ~a, -b, -True, ~True
 
-    assert list(evaluate(kernel, np.uint8(3), np.int8(-128), dtype=np.int64, size=5)) == [253, 252, -128, -1, -2]  # CPython folds ~True
+    assert list(evaluate(kernel, np.uint8(3), np.int8(-128), dtype=np.int64, size=5)) == [
+        253,
+        252,
+        -128,
+        -1,
+        -2,
+    ]  # CPython folds ~True
 
 
 def test_literals_fold_as_in_cpython_into_int64_or_uint64():

@@ -15,7 +15,9 @@ def test_every_type_holds_its_components(name):
     kernel = kernel_of_source("\n    ".join([f"v = cuda.{name}({values})", *stores]), "out, a", cuda=cuda)
     a = np.array([1.75, 200.0, 40000.25, 7.0])
     out = evaluate(kernel, a, size=4, dtype=base)
-    wanted = evaluate(kernel_of_source("for i in range(4):\n        out[i] = a[i]", "out, a"), a, size=4, dtype=base)
+    wanted = evaluate(
+        kernel_of_source("for i in range(4):\n        out[i] = a[i]", "out, a"), a, size=4, dtype=base
+    )
     assert list(out) == list(wanted[:count]) + [0] * (4 - count)  # converted as a store converts
 
 
@@ -30,8 +32,14 @@ def test_components_come_in_smaller_vectors_too():
     def kernel(out, x):
         pair = cuda.float2(x, 2)
         three = cuda.float32x3(pair, 3.5)
-        for_all = (cuda.float4(pair, pair), cuda.float4(0, pair, 9), cuda.float4(three, True), cuda.float4(7, three),
-                   cuda.float4(cuda.float1(1), 2, cuda.float32x2(3, 4)), cuda.float4(cuda.float4(1, 2, 3, 4)))
+        for_all = (
+            cuda.float4(pair, pair),
+            cuda.float4(0, pair, 9),
+            cuda.float4(three, True),
+            cuda.float4(7, three),
+            cuda.float4(cuda.float1(1), 2, cuda.float32x2(3, 4)),
+            cuda.float4(cuda.float4(1, 2, 3, 4)),
+        )
         for i in range(6):
             v = for_all[i]
             out[i, 0], out[i, 1], out[i, 2], out[i, 3] = v.x, v.y, v.z, v.w
@@ -39,7 +47,14 @@ def test_components_come_in_smaller_vectors_too():
     out = np.zeros((6, 4))
     kernel[1, 1](out, 0.1)
     x = np.float32(0.1)
-    assert out.tolist() == [[x, 2, x, 2], [0, x, 2, 9], [x, 2, 3.5, 1], [7, x, 2, 3.5], [1, 2, 3, 4], [1, 2, 3, 4]]
+    assert out.tolist() == [
+        [x, 2, x, 2],
+        [0, x, 2, 9],
+        [x, 2, 3.5, 1],
+        [7, x, 2, 3.5],
+        [1, 2, 3, 4],
+        [1, 2, 3, 4],
+    ]
 
 
 def test_components_convert_as_numbers_do():
@@ -104,8 +119,9 @@ def test_types_are_named_as_numba_names_them():
         t = (v, 1.0)
 
     types = types_of(kernel, "int64")
-    assert types == {"x": "int64", "v": "float32x4", "r": "float32", "t": "Tuple(float32x4, float64)"} or \
-        {k: types[k] for k in "vrt"} == {"v": "float32x4", "r": "float32", "t": "Tuple(float32x4, float64)"}
+    assert types == {"x": "int64", "v": "float32x4", "r": "float32", "t": "Tuple(float32x4, float64)"} or {
+        k: types[k] for k in "vrt"
+    } == {"v": "float32x4", "r": "float32", "t": "Tuple(float32x4, float64)"}
 
 
 @pytest.mark.parametrize("expression", [
@@ -115,7 +131,9 @@ def test_types_are_named_as_numba_names_them():
     "cuda.float2(1, 2) == cuda.float2(1, 2)", "cuda.float2(1, 2).z", "cuda.float2(1, 2).real", "-cuda.float2(1, 2)",
 ])  # fmt: skip
 def test_what_numba_refuses_is_refused(expression):
-    refusal(errors.TypingError, kernel_of_source(f"r = {expression}", "a", cuda=cuda), "array(float64, 1d, C)")
+    refusal(
+        errors.TypingError, kernel_of_source(f"r = {expression}", "a", cuda=cuda), "array(float64, 1d, C)"
+    )
 
 
 def test_unpacking_is_refused():

@@ -75,7 +75,7 @@ def test_slices_clamp_as_pythons(kernel):
         kernel[1, 1](out, shape, a, start, stop, step)
         expected = EXPECTED[kernel](a, start, stop, step)
         assert shape[0] == len(expected), (a, start, stop, step)
-        assert np.array_equal(out[:len(expected)], expected), (a, start, stop, step)
+        assert np.array_equal(out[: len(expected)], expected), (a, start, stop, step)
 
 
 def test_a_step_of_zero_is_an_error():
@@ -86,8 +86,15 @@ def test_a_step_of_zero_is_an_error():
 def run_on_views(kernel, dimensions, *more):
     """The kernel's output for a C, F and A array of that many dimensions must be NumPy's for the same array."""
     base = np.arange(1.0, 2 * 3 * 4 * 5 + 1).reshape(2, 3, 4, 5)[tuple([1] * (4 - dimensions))]
-    arrays = [base, np.asfortranarray(base), base[tuple([slice(None, None, -1)] * dimensions)],
-              base[..., ::2], base[1:], base.T, np.broadcast_to(base[:1], base.shape)]
+    arrays = [
+        base,
+        np.asfortranarray(base),
+        base[tuple([slice(None, None, -1)] * dimensions)],
+        base[..., ::2],
+        base[1:],
+        base.T,
+        np.broadcast_to(base[:1], base.shape),
+    ]
     for host in arrays:
         out = cuda.to_device(np.zeros(300))
         expected = np.zeros(300)
@@ -101,7 +108,7 @@ def strided_copy(host):
     lowest = sum((n - 1) * s for n, s in zip(host.shape, host.strides) if s < 0)
     span = sum((n - 1) * abs(s) for n, s in zip(host.shape, host.strides)) // 8 + 1
     memory = np.zeros(span)
-    window = np.lib.stride_tricks.as_strided(memory[-lowest // 8:], host.shape, host.strides)
+    window = np.lib.stride_tricks.as_strided(memory[-lowest // 8 :], host.shape, host.strides)
     window[...] = host
     return memory, window, -lowest
 
@@ -113,8 +120,13 @@ def strided_device_array(host):
 
     class Interface:
         keep = device
-        __cuda_array_interface__ = {"shape": host.shape, "strides": host.strides, "typestr": "<f8", "version": 3,
-                                    "data": (device.__cuda_array_interface__["data"][0] + begin, False)}
+        __cuda_array_interface__ = {
+            "shape": host.shape,
+            "strides": host.strides,
+            "typestr": "<f8",
+            "version": 3,
+            "data": (device.__cuda_array_interface__["data"][0] + begin, False),
+        }
 
     return cuda.as_cuda_array(Interface())
 
@@ -261,8 +273,9 @@ def test_views_of_shared_local_and_constant_arrays():
     out = np.zeros((4, 4))
     kernel[1, 4](out)
     local = [[i, 2] * 3 for i in range(4)]
-    assert np.array_equal(out, [[6, sum(local[i][i:]), FROZEN[1:, i].sum(), FROZEN[1][::-2].sum() + 3]
-                                for i in range(4)])
+    assert np.array_equal(
+        out, [[6, sum(local[i][i:]), FROZEN[1:, i].sum(), FROZEN[1][::-2].sum() + 3] for i in range(4)]
+    )
 
 
 def test_dynamic_shared_memory_is_split_by_slices():
@@ -299,12 +312,39 @@ def test_slice_objects():
 
 LAYOUTS = {
     ("C", 1): {"a[1:]": "C", "a[::2]": "A", "a[:]": "C", "a[0:3:1]": "A", "a[:, None]": "A", "a[()]": "C"},
-    ("C", 2): {"a[0]": "C", "a[:]": "C", "a[1:]": "C", "a[:, 0]": "A", "a[0, :]": "C", "a[:, :]": "A",
-               "a[..., 0]": "A", "a[0, ...]": "C", "a[..., :]": "A", "a[:, ...]": "C", "a.T": "F", "a.T[:, 0]": "F",
-               "a.T[0]": "A", "a.real": "C", "a.reshape(6)": "C", "a.transpose()": "F"},
+    ("C", 2): {
+        "a[0]": "C",
+        "a[:]": "C",
+        "a[1:]": "C",
+        "a[:, 0]": "A",
+        "a[0, :]": "C",
+        "a[:, :]": "A",
+        "a[..., 0]": "A",
+        "a[0, ...]": "C",
+        "a[..., :]": "A",
+        "a[:, ...]": "C",
+        "a.T": "F",
+        "a.T[:, 0]": "F",
+        "a.T[0]": "A",
+        "a.real": "C",
+        "a.reshape(6)": "C",
+        "a.transpose()": "F",
+    },
     ("F", 2): {"a[0]": "A", "a[:]": "A", "a[:, 0]": "F", "a[0, :]": "A", "a[..., 0]": "F", "a.T": "C"},
-    ("C", 3): {"a[0, 1:]": "C", "a[0, :, 1]": "A", "a[0, ..., 0]": "A", "a[0, 1, ..., 1:]": "C", "a[0, ..., 1:]": "A"},
-    ("F", 3): {"a[:, 0, 0]": "F", "a[..., 1:, 0]": "F", "a[1:, ..., 0]": "A", "a[:, 1, ...]": "A", "a[..., 0]": "F"},
+    ("C", 3): {
+        "a[0, 1:]": "C",
+        "a[0, :, 1]": "A",
+        "a[0, ..., 0]": "A",
+        "a[0, 1, ..., 1:]": "C",
+        "a[0, ..., 1:]": "A",
+    },
+    ("F", 3): {
+        "a[:, 0, 0]": "F",
+        "a[..., 1:, 0]": "F",
+        "a[1:, ..., 0]": "A",
+        "a[:, 1, ...]": "A",
+        "a[..., 0]": "F",
+    },
     ("A", 2): {"a[0]": "A", "a[:, 0]": "A", "a.T": "A"},
 }
 
@@ -349,9 +389,14 @@ def test_flat_reshape_fill_and_item():
     assert list(out) == [0, 1, 2, 3, 4, 5, 8, 303, 9, 4, 4.5, 0]
 
 
-@pytest.mark.parametrize("shape, reason", [((2, 2), "total size of new array must be unchanged"),
-                                           ((-1, -1), "can only specify one unknown dimension"),
-                                           ((-1, 4), "total size of new array must be unchanged")])
+@pytest.mark.parametrize(
+    "shape, reason",
+    [
+        ((2, 2), "total size of new array must be unchanged"),
+        ((-1, -1), "can only specify one unknown dimension"),
+        ((-1, 4), "total size of new array must be unchanged"),
+    ],
+)
 def test_reshape_refuses_other_sizes(shape, reason):
     @cuda.jit
     def kernel(a, n, m):
@@ -395,8 +440,8 @@ def test_all_combinations_of_index_kinds_match_numpy():
         if expected.ndim == 0:
             body = f"out[0] = a[{text}]"
         cuda.jit(kernel(body, "out, s, a", np=np))[1, 1](out, shape, a)
-        assert tuple(shape[:expected.ndim]) == expected.shape, text
-        assert np.array_equal(out[:expected.size], expected.ravel()), text
+        assert tuple(shape[: expected.ndim]) == expected.shape, text
+        assert np.array_equal(out[: expected.size], expected.ravel()), text
 
 
 def test_column_major_arrays_take_shapes_that_need_no_copy():

@@ -21,7 +21,9 @@ TEST_P(Barriers, every_thread_of_a_3d_launch_runs_once_with_its_coordinates) {
     auto result = run(grid, block, [&](ThreadHandle& thread) {
         EXPECT_EQ(thread.ntid(), block);
         EXPECT_EQ(thread.nctaid(), grid);
-        const auto linear = [](Dim3 at, Dim3 extent) { return at.x + extent.x * (at.y + std::size_t{extent.y} * at.z); };
+        const auto linear = [](Dim3 at, Dim3 extent) {
+            return at.x + extent.x * (at.y + std::size_t{extent.y} * at.z);
+        };
         ++seen[linear(thread.ctaid(), grid) * block.volume() + linear(thread.tid(), block)];
     });
     EXPECT_EQ(messages(result), "");
@@ -47,19 +49,23 @@ TEST_P(Barriers, nobody_passes_before_all_have_arrived) {
 TEST_P(Barriers, tree_reduction_in_shared_memory) {
     constexpr unsigned threads = 256;
     std::vector<float> sums(7);
-    auto result = run({7}, {threads}, [&](ThreadHandle& thread) {
-        auto* shared = reinterpret_cast<float*>(thread.shared());
-        const unsigned i = thread.tid().x;
-        shared[i] = static_cast<float>(i + thread.ctaid().x);
-        thread.barrier(0);
-        for (unsigned stride = threads / 2; stride > 0; stride /= 2) {
-            if (i < stride) shared[i] += shared[i + stride];
-            thread.barrier(1);
-        }
-        if (i == 0) sums[thread.ctaid().x] = shared[0];
-    }, threads * sizeof(float));
+    auto result = run(
+        {7}, {threads},
+        [&](ThreadHandle& thread) {
+            auto* shared = reinterpret_cast<float*>(thread.shared());
+            const unsigned i = thread.tid().x;
+            shared[i] = static_cast<float>(i + thread.ctaid().x);
+            thread.barrier(0);
+            for (unsigned stride = threads / 2; stride > 0; stride /= 2) {
+                if (i < stride) shared[i] += shared[i + stride];
+                thread.barrier(1);
+            }
+            if (i == 0) sums[thread.ctaid().x] = shared[0];
+        },
+        threads * sizeof(float));
     EXPECT_EQ(messages(result), "");
-    for (unsigned block = 0; block < 7; ++block) EXPECT_EQ(sums[block], 32640.0F + 256.0F * static_cast<float>(block));
+    for (unsigned block = 0; block < 7; ++block)
+        EXPECT_EQ(sums[block], 32640.0F + 256.0F * static_cast<float>(block));
 }
 
 TEST_P(Barriers, count_all_and_any_see_every_predicate) {
@@ -76,8 +82,10 @@ TEST_P(Barriers, count_all_and_any_see_every_predicate) {
 
 TEST_P(Barriers, waiting_at_different_barriers_ends_the_block_and_says_who_waits) {
     auto result = run({2}, {32}, [](ThreadHandle& thread) {
-        if (thread.tid().x < 5) thread.barrier(1);
-        else thread.barrier(2);
+        if (thread.tid().x < 5)
+            thread.barrier(1);
+        else
+            thread.barrier(2);
     });
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::barrier_divergence);
@@ -108,8 +116,11 @@ TEST_P(Barriers, ended_threads_do_not_block_the_others_but_are_warned_of) {
 TEST_P(Barriers, early_exit_is_an_error_when_strict) {
     LaunchOptions strict = options();
     strict.strict = true;
-    auto result = launch_function([](ThreadHandle& thread) { if (thread.tid().x != 0) thread.barrier(1); },
-                                  {{1}, {4}}, strict);
+    auto result = launch_function(
+        [](ThreadHandle& thread) {
+            if (thread.tid().x != 0) thread.barrier(1);
+        },
+        {{1}, {4}}, strict);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::barrier_early_exit);
 }

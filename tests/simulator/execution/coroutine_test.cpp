@@ -1,5 +1,5 @@
-// Kernels that wait in the kernel itself are coroutines (E1): the same results and findings as on fibers, also when a
-// thread faults, spins, ends or goes elsewhere between two barriers.
+// Kernels that wait in the kernel itself are coroutines (E1): the same results and findings as on fibers,
+// also when a thread faults, spins, ends or goes elsewhere between two barriers.
 #include <algorithm>
 #include <cstdlib>
 #include <random>
@@ -12,7 +12,8 @@ namespace {
 class Coroutines : public IrKernelTest {};
 INSTANTIATE_TEST_SUITE_P(Modes, Coroutines, all_modes, mode_name);
 
-std::shared_ptr<const jit::CompiledKernel> compiled(const image::KernelImage& image, jit::CompileOptions options = {}) {
+std::shared_ptr<const jit::CompiledKernel> compiled(const image::KernelImage& image,
+                                                    jit::CompileOptions options = {}) {
     return device().compile(*device().load(image), "k", options);
 }
 
@@ -24,7 +25,8 @@ define void @k(ptr addrspace(1) %out, ptr addrspace(1) %flag) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr i32, ptr addrspace(1) %out, i32 %t
   %s = getelementptr [64 x i32], ptr addrspace(3) @tile, i32 0, i32 %t
-)" + std::string(body) + "}");
+)" + std::string(body) +
+                    "}");
 }
 
 const char* const exchange = R"(
@@ -56,7 +58,9 @@ end:
     EXPECT_TRUE(compiled(image)->resume_points.empty());
     DeviceArray<int> out(64, -1);
     const std::uint64_t parameters[2] = {out.pointer(), 0};
-    EXPECT_EQ(messages(device().launch(*device().load(image), "k", {{1}, {64}, 0}, std::as_bytes(std::span(parameters)), {})), "");
+    EXPECT_EQ(messages(device().launch(*device().load(image), "k", {{1}, {64}, 0},
+                                       std::as_bytes(std::span(parameters)), {})),
+              "");
     EXPECT_EQ(out.read()[63], 63);
 }
 
@@ -88,12 +92,14 @@ end:
   ret void
 }
 )";
-    EXPECT_TRUE(compiled(kernel("call void @down(i32 3)\n store i32 %t, ptr addrspace(1) %p, align 4\n ret void\n", recursive))
-                    ->resume_points.empty());
+    EXPECT_TRUE(
+        compiled(kernel("call void @down(i32 3)\n store i32 %t, ptr addrspace(1) %p, align 4\n ret void\n",
+                        recursive))
+            ->resume_points.empty());
 }
 
-/// A tree reduction over 64 threads. Whether a thread adds in one step follows from whether it added in the one before,
-/// so the optimiser would like to join the branches around the barriers.
+/// A tree reduction over 64 threads. Whether a thread adds in one step follows from whether it added in the
+/// one before, so the optimiser would like to join the branches around the barriers.
 const char* const tree = R"(
   store i32 %t, ptr addrspace(3) %s, align 4
   call void @llvm.nvvm.barrier0()
@@ -291,7 +297,8 @@ join:
     auto loaded = device().load(image);
     LaunchOptions limited = options();
     limited.time_limit_seconds = 0.3;
-    const auto result = device().launch(*loaded, "k", {{1}, {64}, 0}, std::as_bytes(std::span(parameters)), limited);
+    const auto result =
+        device().launch(*loaded, "k", {{1}, {64}, 0}, std::as_bytes(std::span(parameters)), limited);
     ASSERT_EQ(result.findings.size(), 1U) << messages(result);
     EXPECT_EQ(result.findings[0].kind, findings::FindingKind::time_limit);
     ASSERT_EQ(result.findings[0].waiting.size(), 2U);
@@ -299,14 +306,15 @@ join:
     EXPECT_EQ(findings::ranges(result.findings[0].waiting[1].threads), "9");
 }
 
-/// Random structured kernels: variables of several types in stack slots (in registers once compiled), branches that
-/// differ between threads, loops and branches that do not and contain barriers.
+/// Random structured kernels: variables of several types in stack slots (in registers once compiled),
+/// branches that differ between threads, loops and branches that do not and contain barriers.
 class RandomKernel {
   public:
     explicit RandomKernel(unsigned seed) : random_(seed) {}
 
     image::KernelImage image() {
-        for (int i = 0; i < variables; ++i) slots_ += "  %v" + std::to_string(i) + " = alloca " + type(i) + ", align 16\n";
+        for (int i = 0; i < variables; ++i)
+            slots_ += "  %v" + std::to_string(i) + " = alloca " + type(i) + ", align 16\n";
         slots_ += "  %array = alloca [4 x i32], align 16\n";
         for (int i = 0; i < 4; ++i) {
             const std::string place = name();
@@ -319,9 +327,12 @@ class RandomKernel {
         for (int i = 0; i < variables; ++i) {
             const std::string value = load(i);
             const std::string bits = name();
-            if (type(i) == "float") line(bits + " = bitcast float " + value + " to i32");
-            else if (type(i) == "i64") line(bits + " = trunc i64 " + value + " to i32");
-            else line(bits + " = add i32 0, " + value);
+            if (type(i) == "float")
+                line(bits + " = bitcast float " + value + " to i32");
+            else if (type(i) == "i64")
+                line(bits + " = trunc i64 " + value + " to i32");
+            else
+                line(bits + " = add i32 0, " + value);
             const std::string next = name(), scaled = name();
             line(scaled + " = mul i32 " + sum + ", 31");
             line(next + " = add i32 " + scaled + ", " + bits);
@@ -351,8 +362,10 @@ class RandomKernel {
     std::string converted(const std::string& value, int variable) {
         if (type(variable) == "i32") return value;
         const std::string result = name();
-        if (type(variable) == "i64") line(result + " = sext i32 " + value + " to i64");
-        else line(result + " = sitofp i32 " + value + " to float");
+        if (type(variable) == "i64")
+            line(result + " = sext i32 " + value + " to i64");
+        else
+            line(result + " = sitofp i32 " + value + " to float");
         return result;
     }
     /// An element of the thread's own array changes places with a variable.
@@ -360,7 +373,8 @@ class RandomKernel {
         const int variable = static_cast<int>(below(4));
         const std::string index = name(), place = name(), old = name(), value = load(variable);
         line(index + " = and i32 " + load(static_cast<int>(below(4))) + ", 3");
-        line(place + " = getelementptr [4 x i32], ptr %array, i32 0, i32 " + (below(2) ? index : std::to_string(below(4))));
+        line(place + " = getelementptr [4 x i32], ptr %array, i32 0, i32 " +
+             (below(2) ? index : std::to_string(below(4))));
         line(old + " = load i32, ptr " + place + ", align 4, !cudasim.checked !{}");
         line("store i32 " + value + ", ptr " + place + ", align 4, !cudasim.checked !{}");
         store(variable, old);
@@ -369,11 +383,12 @@ class RandomKernel {
         if (below(5) == 0) return exchange_with_array();
         const int target = static_cast<int>(below(variables));
         const std::string old = load(target), result = name();
-        const std::string operand = converted(type(target) == "i32" ? load(static_cast<int>(below(4))) : std::to_string(below(9)), target);
+        const std::string operand = converted(
+            type(target) == "i32" ? load(static_cast<int>(below(4))) : std::to_string(below(9)), target);
         const char* const integer[] = {"add", "sub", "mul", "xor"};
         const char* const real[] = {"fadd", "fsub", "fmul"};
-        line(result + " = " + (type(target) == "float" ? real[below(3)] : integer[below(4)]) + " " + type(target) + " " +
-             old + ", " + operand);
+        line(result + " = " + (type(target) == "float" ? real[below(3)] : integer[below(4)]) + " " +
+             type(target) + " " + old + ", " + operand);
         store(target, result);
     }
     /// All lanes of both warps come here.
@@ -421,7 +436,8 @@ class RandomKernel {
     void branch(int depth, bool uniform) {
         const std::string number = std::to_string(label_++), condition = name(), bit = name();
         // Block-uniform: the first kernel parameter's low bits, which all threads share.
-        line(bit + " = and i32 " + (uniform ? "%shared_bits" : load(static_cast<int>(below(4)))) + ", " + std::to_string(1 << below(3)));
+        line(bit + " = and i32 " + (uniform ? "%shared_bits" : load(static_cast<int>(below(4)))) + ", " +
+             std::to_string(1 << below(3)));
         line(condition + " = icmp eq i32 " + bit + ", 0");
         line("br i1 " + condition + ", label %then" + number + ", label %else" + number);
         label("then" + number);
@@ -454,10 +470,14 @@ class RandomKernel {
         }
         for (unsigned n = 1 + below(3); n > 0; --n) {
             const unsigned choice = below(10);
-            if (depth > 0 && choice < 2) loop(depth, uniform);
-            else if (depth > 0 && choice < 4) branch(depth, uniform && choice == 2);
-            else if (uniform && choice < 7) barrier();
-            else assign();
+            if (depth > 0 && choice < 2)
+                loop(depth, uniform);
+            else if (depth > 0 && choice < 4)
+                branch(depth, uniform && choice == 2);
+            else if (uniform && choice < 7)
+                barrier();
+            else
+                assign();
         }
     }
 
@@ -477,15 +497,17 @@ TEST(CoroutineKernels, random_kernels_compute_what_they_compute_on_fibers) {
         coroutines += !points.empty();
         lanes_meet += std::ranges::any_of(points, &jit::ResumePoint::in_warp);
         std::vector<std::vector<int>> results;
-        for (const Mode mode : {Mode{Carrier::fiber, Policy::forward, 1}, Mode{Carrier::automatic, Policy::forward, 1},
-                                Mode{Carrier::automatic, Policy::reverse, 1}}) {
+        for (const Mode mode :
+             {Mode{Carrier::fiber, Policy::forward, 1}, Mode{Carrier::automatic, Policy::forward, 1},
+              Mode{Carrier::automatic, Policy::reverse, 1}}) {
             DeviceArray<int> out(64, -1);
             const std::uint64_t parameters[2] = {out.pointer(), seed};
             LaunchOptions options;
             options.carrier = mode.carrier;
             options.policy = mode.policy;
             options.time_limit_seconds = 5;
-            const auto result = device().launch(*loaded, "k", {{1}, {64}, 0}, std::as_bytes(std::span(parameters)), options);
+            const auto result =
+                device().launch(*loaded, "k", {{1}, {64}, 0}, std::as_bytes(std::span(parameters)), options);
             EXPECT_EQ(messages(result), "") << "seed " << seed;
             results.push_back(out.read());
         }

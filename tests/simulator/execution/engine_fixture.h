@@ -1,4 +1,5 @@
-// What the engine's tests share: a device, and one body run on both carriers, both policies and one or two workers.
+// What the engine's tests share: a device, and one body run on both carriers, both policies and one or two
+// workers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +21,8 @@ inline std::string mode_name(const ::testing::TestParamInfo<Mode>& info) {
     return std::string(info.param.carrier == Carrier::fiber ? "fibers" : "runner") +
            (info.param.policy == Policy::reverse  ? "_reverse_"
             : info.param.policy == Policy::random ? "_random_"
-                                                  : "_forward_") + std::to_string(info.param.workers);
+                                                  : "_forward_") +
+           std::to_string(info.param.workers);
 }
 
 inline const auto all_modes = ::testing::Values(
@@ -36,8 +38,8 @@ inline Device& device() {
 }
 
 /// A C++ function as a kernel on device().
-inline LaunchResult launch_function(std::function<void(ThreadHandle&)> function, const LaunchConfiguration& configuration,
-                                    const LaunchOptions& options) {
+inline LaunchResult launch_function(std::function<void(ThreadHandle&)> function,
+                                    const LaunchConfiguration& configuration, const LaunchOptions& options) {
     HostFunction kernel(std::move(function));
     return device().launch(kernel, configuration, options);
 }
@@ -51,14 +53,16 @@ class EngineTest : public ::testing::TestWithParam<Mode> {
         options.workers = GetParam().workers;
         return options;
     }
-    LaunchResult run(Dim3 grid, Dim3 block, std::function<void(ThreadHandle&)> function, std::uint64_t shared = 0) {
+    LaunchResult run(Dim3 grid, Dim3 block, std::function<void(ThreadHandle&)> function,
+                     std::uint64_t shared = 0) {
         return launch_function(std::move(function), {grid, block, shared}, options());
     }
 };
 
 inline std::string messages(const LaunchResult& result) {
     std::string text;
-    for (const auto& finding : result.findings) text += findings::coordinates(finding.thread) + ": " + finding.message + "\n";
+    for (const auto& finding : result.findings)
+        text += findings::coordinates(finding.thread) + ": " + finding.message + "\n";
     return text;
 }
 

@@ -1,5 +1,5 @@
-// Grid barriers: all blocks of a launch meet, or the launch says who never came. C++ kernels on all carriers, NVVM IR as
-// numba-cuda writes it for coroutines.
+// Grid barriers: all blocks of a launch meet, or the launch says who never came. C++ kernels on all carriers,
+// NVVM IR as numba-cuda writes it for coroutines.
 #include <atomic>
 #include <vector>
 
@@ -14,7 +14,9 @@ using jit::BarrierKind;
 class GridBarriers : public IrKernelTest {};
 INSTANTIATE_TEST_SUITE_P(Modes, GridBarriers, all_modes, mode_name);
 
-std::int32_t meet(ThreadHandle& thread, std::uint32_t site = 1) { return thread.barrier(site, BarrierKind::grid); }
+std::int32_t meet(ThreadHandle& thread, std::uint32_t site = 1) {
+    return thread.barrier(site, BarrierKind::grid);
+}
 
 TEST_P(GridBarriers, no_block_passes_before_all_threads_of_all_have_come) {
     constexpr unsigned threads = 33, blocks = 100, rounds = 12;
@@ -34,19 +36,22 @@ TEST_P(GridBarriers, no_block_passes_before_all_threads_of_all_have_come) {
 TEST_P(GridBarriers, shared_memory_lives_across_them_and_block_barriers_lie_between) {
     constexpr unsigned threads = 64, blocks = 9;
     std::vector<unsigned> sums(blocks);
-    auto result = run({blocks}, {threads}, [&](ThreadHandle& thread) {
-        auto* shared = reinterpret_cast<unsigned*>(thread.shared());
-        const unsigned i = thread.tid().x;
-        shared[i] = thread.ctaid().x + i;
-        meet(thread, 1);
-        for (unsigned stride = threads / 2; stride > 0; stride /= 2) {
-            if (i < stride) shared[i] += shared[i + stride];
-            thread.barrier(2);
-        }
-        if (i == 0) sums[thread.ctaid().x] = shared[0];
-        meet(thread, 3);
-        EXPECT_EQ(sums[(thread.ctaid().x + 1) % blocks], 64 * ((thread.ctaid().x + 1) % blocks) + 2016);
-    }, threads * sizeof(unsigned));
+    auto result = run(
+        {blocks}, {threads},
+        [&](ThreadHandle& thread) {
+            auto* shared = reinterpret_cast<unsigned*>(thread.shared());
+            const unsigned i = thread.tid().x;
+            shared[i] = thread.ctaid().x + i;
+            meet(thread, 1);
+            for (unsigned stride = threads / 2; stride > 0; stride /= 2) {
+                if (i < stride) shared[i] += shared[i + stride];
+                thread.barrier(2);
+            }
+            if (i == 0) sums[thread.ctaid().x] = shared[0];
+            meet(thread, 3);
+            EXPECT_EQ(sums[(thread.ctaid().x + 1) % blocks], 64 * ((thread.ctaid().x + 1) % blocks) + 2016);
+        },
+        threads * sizeof(unsigned));
     EXPECT_EQ(messages(result), "");
 }
 
@@ -68,8 +73,11 @@ TEST_P(GridBarriers, a_block_that_ends_without_coming_is_a_deadlock_that_names_i
     const auto& finding = *result.error();
     EXPECT_EQ(finding.kind, FindingKind::deadlock);
     EXPECT_EQ(findings::coordinates(finding.thread), "tid=[0, 0, 0] ctaid=[0, 0, 0]");
-    EXPECT_NE(finding.message.find("block 3 of 5 blocks ended without reaching the grid barrier"), std::string::npos) << finding.message;
-    EXPECT_NE(finding.message.find("threads 0-31 waiting at grid barrier"), std::string::npos) << finding.message;
+    EXPECT_NE(finding.message.find("block 3 of 5 blocks ended without reaching the grid barrier"),
+              std::string::npos)
+        << finding.message;
+    EXPECT_NE(finding.message.find("threads 0-31 waiting at grid barrier"), std::string::npos)
+        << finding.message;
     EXPECT_EQ(finding.count, 4U * 32);
     EXPECT_EQ(finding.waiting.size(), 4U);
     EXPECT_EQ(result.findings.size(), 1U);
@@ -83,11 +91,13 @@ TEST(GridBarrierOrder, random_schedules_shuffle_the_blocks_again) {
         options.policy = Policy::random;
         options.workers = 1;
         options.seed = seed;
-        const auto result = launch_function([&](ThreadHandle& thread) {
-            before.push_back(thread.ctaid().x);
-            meet(thread);
-            after.push_back(thread.ctaid().x);
-        }, {{16}, {1}, 0}, options);
+        const auto result = launch_function(
+            [&](ThreadHandle& thread) {
+                before.push_back(thread.ctaid().x);
+                meet(thread);
+                after.push_back(thread.ctaid().x);
+            },
+            {{16}, {1}, 0}, options);
         EXPECT_EQ(messages(result), "");
         differed |= before != after;
     }
@@ -108,8 +118,11 @@ TEST_P(GridBarriers, a_spin_for_which_others_wait_at_the_grid_is_a_livelock) {
             EXPECT_EQ(finding.kind, FindingKind::livelock) << finding.message;
             EXPECT_EQ(finding.thread.block, spinner);
             EXPECT_EQ(finding.thread.thread, first);
-            EXPECT_NE(finding.message.find("threads 0-7 waiting at grid barrier"), std::string::npos) << finding.message;
-            EXPECT_NE(finding.message.find(first == 0 ? "threads 0-7 running" : "threads 5-7 running"), std::string::npos) << finding.message;
+            EXPECT_NE(finding.message.find("threads 0-7 waiting at grid barrier"), std::string::npos)
+                << finding.message;
+            EXPECT_NE(finding.message.find(first == 0 ? "threads 0-7 running" : "threads 5-7 running"),
+                      std::string::npos)
+                << finding.message;
         }
     }
 }
@@ -120,7 +133,8 @@ TEST_P(GridBarriers, rounds_that_not_every_block_makes_are_a_deadlock) {
     });
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::deadlock);
-    EXPECT_NE(result.error()->message.find("blocks 0, 2 of 4 blocks ended"), std::string::npos) << result.error()->message;
+    EXPECT_NE(result.error()->message.find("blocks 0, 2 of 4 blocks ended"), std::string::npos)
+        << result.error()->message;
 }
 
 TEST_P(GridBarriers, threads_that_ended_early_are_a_warning_unless_it_is_thread_0) {
@@ -146,19 +160,23 @@ TEST_P(GridBarriers, threads_that_ended_early_are_a_warning_unless_it_is_thread_
 
 TEST_P(GridBarriers, a_grid_barrier_and_a_block_barrier_in_one_block_diverge) {
     auto result = run({2}, {32}, [](ThreadHandle& thread) {
-        if (thread.tid().x < 16) thread.barrier(1);
-        else meet(thread, 1);
+        if (thread.tid().x < 16)
+            thread.barrier(1);
+        else
+            meet(thread, 1);
     });
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::barrier_divergence);
-    EXPECT_NE(result.error()->message.find("threads 0-15 waiting at barrier"), std::string::npos) << result.error()->message;
+    EXPECT_NE(result.error()->message.find("threads 0-15 waiting at barrier"), std::string::npos)
+        << result.error()->message;
     EXPECT_NE(result.error()->message.find("threads 16-31 waiting at grid barrier"), std::string::npos);
 }
 
 TEST_P(GridBarriers, threads_and_blocks_that_a_fault_ended_are_not_waited_for) {
     std::atomic<int> passed{0};
     auto result = run({6}, {10}, [&](ThreadHandle& thread) {
-        if (thread.ctaid().x == 2 || (thread.ctaid().x == 4 && thread.tid().x == 0)) thread.fault(FindingKind::trap);
+        if (thread.ctaid().x == 2 || (thread.ctaid().x == 4 && thread.tid().x == 0))
+            thread.fault(FindingKind::trap);
         meet(thread);
         ++passed;
     });
@@ -171,10 +189,12 @@ TEST_P(GridBarriers, threads_and_blocks_that_a_fault_ended_are_not_waited_for) {
 TEST_P(GridBarriers, at_the_limit_of_faults_the_others_do_not_wait_for_blocks_that_never_start) {
     LaunchOptions limited = options();
     limited.max_faults = 1;
-    auto result = launch_function([](ThreadHandle& thread) {
-        if (thread.ctaid().x == 1) thread.fault(FindingKind::trap);
-        meet(thread);
-    }, {{50}, {4}}, limited);
+    auto result = launch_function(
+        [](ThreadHandle& thread) {
+            if (thread.ctaid().x == 1) thread.fault(FindingKind::trap);
+            meet(thread);
+        },
+        {{50}, {4}}, limited);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::trap);
 }
@@ -182,7 +202,11 @@ TEST_P(GridBarriers, at_the_limit_of_faults_the_others_do_not_wait_for_blocks_th
 TEST_P(GridBarriers, the_time_limit_holds_while_blocks_go_round) {
     LaunchOptions limited = options();
     limited.time_limit_seconds = 0.05;
-    auto result = launch_function([](ThreadHandle& thread) { for (;;) meet(thread); }, {{6}, {8}}, limited);
+    auto result = launch_function(
+        [](ThreadHandle& thread) {
+            for (;;) meet(thread);
+        },
+        {{6}, {8}}, limited);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::time_limit);
 }
@@ -204,7 +228,8 @@ TEST_P(GridBarriers, a_host_kernel_with_more_blocks_than_fit_is_a_deadlock_or_re
     }
 }
 
-// Compiled: each thread adds its neighbour's value of the round before, in the next block for the last thread.
+// Compiled: each thread adds its neighbour's value of the round before, in the next block for the last
+// thread.
 constexpr const char* rotate = R"(
 declare i64 @cudaCGGetIntrinsicHandle(i32)
 declare i32 @cudaCGSynchronize(i64, i32)
@@ -258,7 +283,8 @@ TEST_P(GridBarriers, a_compiled_kernel_of_more_blocks_than_fit_is_refused) {
     } catch (const CudaError& error) {
         EXPECT_EQ(error.code, 720);
         EXPECT_EQ(error.name, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE");
-        EXPECT_NE(std::string(error.what()).find("265 blocks of 1024 threads"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("265 blocks of 1024 threads"), std::string::npos)
+            << error.what();
     }
 }
 

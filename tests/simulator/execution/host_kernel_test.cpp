@@ -76,7 +76,8 @@ TEST_P(HostKernels, a_launch_that_ends_early_lets_every_thread_return) {
     EXPECT_EQ(kernel.held, 0);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::barrier_divergence);
-    EXPECT_NE(messages(result).find("threads 0-3 waiting at barrier at kernel.py:10; threads 4-7"), std::string::npos)
+    EXPECT_NE(messages(result).find("threads 0-3 waiting at barrier at kernel.py:10; threads 4-7"),
+              std::string::npos)
         << messages(result);
 }
 

@@ -1,4 +1,5 @@
-// Faults of every kind in hand-written NVVM IR: what is found, where, and that the process lives (E10, E11, C1–C3).
+// Faults of every kind in hand-written NVVM IR: what is found, where, and that the process lives (E10, E11,
+// C1–C3).
 #include "tests/simulator/execution/ir_kernel.h"
 
 namespace cudasim::execution {
@@ -37,10 +38,16 @@ INSTANTIATE_TEST_SUITE_P(Modes, IrFaults, all_modes, mode_name);
 
 TEST_P(IrFaults, global_memory_behind_before_and_after_free) {
     DeviceArray<int> array(10);
-    const std::string read = "%e = getelementptr i32, ptr %p, i64 OFFSET\n%v = load i32, ptr %e, align 4\nret void";
-    const auto at = [&](const char* offset) { return std::string(read).replace(read.find("OFFSET"), 6, offset); };
-    expect_fault(FindingKind::out_of_bounds_global, "read of 4 bytes starting 0 bytes behind the end of global memory 'array' of 40 bytes", at("10"), "", array.pointer());
-    expect_fault(FindingKind::out_of_bounds_global, "4 bytes before the start of", at("-1"), "", array.pointer());
+    const std::string read =
+        "%e = getelementptr i32, ptr %p, i64 OFFSET\n%v = load i32, ptr %e, align 4\nret void";
+    const auto at = [&](const char* offset) {
+        return std::string(read).replace(read.find("OFFSET"), 6, offset);
+    };
+    expect_fault(FindingKind::out_of_bounds_global,
+                 "read of 4 bytes starting 0 bytes behind the end of global memory 'array' of 40 bytes",
+                 at("10"), "", array.pointer());
+    expect_fault(FindingKind::out_of_bounds_global, "4 bytes before the start of", at("-1"), "",
+                 array.pointer());
     const DevicePointer freed = device().allocate(40, {.label = "gone"});
     device().free(freed);
     expect_fault(FindingKind::use_after_free, "'gone'", at("1"), "", freed);
@@ -48,7 +55,9 @@ TEST_P(IrFaults, global_memory_behind_before_and_after_free) {
 
 TEST_P(IrFaults, a_dead_load_out_of_bounds_is_still_found) {
     DeviceArray<int> array(10);
-    expect_fault(FindingKind::out_of_bounds_global, "write of 4 bytes", "%e = getelementptr i32, ptr %p, i64 12\nstore i32 1, ptr %e, align 4\nret void", "", array.pointer());
+    expect_fault(FindingKind::out_of_bounds_global, "write of 4 bytes",
+                 "%e = getelementptr i32, ptr %p, i64 12\nstore i32 1, ptr %e, align 4\nret void", "",
+                 array.pointer());
 }
 
 TEST_P(IrFaults, misaligned_null_host_and_wild_pointers) {
@@ -65,48 +74,60 @@ TEST_P(IrFaults, misaligned_null_host_and_wild_pointers) {
 TEST_P(IrFaults, shared_local_and_constant_memory_out_of_bounds) {
     const std::string index = "%i = ptrtoint ptr %p to i64\n";
     expect_fault(FindingKind::out_of_bounds_shared, "'tile' of 32 bytes",
-                 index + "%e = getelementptr i32, ptr addrspace(3) @tile, i64 %i\nstore i32 1, ptr addrspace(3) %e, align 4\nret void",
+                 index +
+                     "%e = getelementptr i32, ptr addrspace(3) @tile, i64 %i\nstore i32 1, ptr addrspace(3) "
+                     "%e, align 4\nret void",
                  "@tile = internal addrspace(3) global [8 x i32] undef, align 16\n", 8);
     expect_fault(FindingKind::out_of_bounds_shared, "dynamic",
-                 index + "%e = getelementptr i32, ptr addrspace(3) @dyn, i64 %i\nstore i32 1, ptr addrspace(3) %e, align 4\nret void",
+                 index +
+                     "%e = getelementptr i32, ptr addrspace(3) @dyn, i64 %i\nstore i32 1, ptr addrspace(3) "
+                     "%e, align 4\nret void",
                  "@dyn = external addrspace(3) global [0 x i8], align 16\n", 16);
     expect_fault(FindingKind::out_of_bounds_local, "local memory",
                  index + "call void @local(i64 %i)\nret void",
-                 "define internal void @local(i64 %i) {\n%a = alloca [4 x i32], align 4\n%e = getelementptr i32, ptr %a, i64 %i\n"
-                 "store volatile i32 1, ptr %e, align 4\nret void\n}\n", 4);
+                 "define internal void @local(i64 %i) {\n%a = alloca [4 x i32], align 4\n%e = getelementptr "
+                 "i32, ptr %a, i64 %i\n"
+                 "store volatile i32 1, ptr %e, align 4\nret void\n}\n",
+                 4);
     expect_fault(FindingKind::out_of_bounds_constant, "'table' of 16 bytes",
-                 index + "%e = getelementptr i32, ptr addrspace(4) @table, i64 %i\n%v = load volatile i32, ptr addrspace(4) %e, align 4\nret void",
+                 index +
+                     "%e = getelementptr i32, ptr addrspace(4) @table, i64 %i\n%v = load volatile i32, ptr "
+                     "addrspace(4) %e, align 4\nret void",
                  "@table = addrspace(4) constant [4 x i32] [i32 1, i32 2, i32 3, i32 4], align 4\n", 4);
-    expect_fault(FindingKind::write_to_constant, "'table'",
-                 "%e = addrspacecast ptr addrspace(4) @table to ptr\nstore volatile i32 9, ptr %e, align 4\nret void",
-                 "@table = addrspace(4) constant [4 x i32] [i32 1, i32 2, i32 3, i32 4], align 4\n", 4);
+    expect_fault(
+        FindingKind::write_to_constant, "'table'",
+        "%e = addrspacecast ptr addrspace(4) @table to ptr\nstore volatile i32 9, ptr %e, align 4\nret void",
+        "@table = addrspace(4) constant [4 x i32] [i32 1, i32 2, i32 3, i32 4], align 4\n", 4);
 }
 
 TEST_P(IrFaults, divisions_by_zero_even_when_nobody_uses_the_result) {
     const std::string zero = "%z = ptrtoint ptr %p to i64\n";
     for (const char* operation : {"sdiv", "udiv", "srem", "urem"})
-        expect_fault(FindingKind::integer_division, "division", zero + "%v = " + operation + " i64 7, %z\nret void", "", 0);
+        expect_fault(FindingKind::integer_division, "division",
+                     zero + "%v = " + operation + " i64 7, %z\nret void", "", 0);
 }
 
 TEST_P(IrFaults, traps_unreachable_code_and_bad_calls) {
     expect_fault(FindingKind::trap, "trap", "call void @llvm.trap()\nunreachable", "", 0);
     expect_fault(FindingKind::unreachable_code, "unreachable", "unreachable", "", 0);
     expect_fault(FindingKind::invalid_call, "null function pointer", "call void %p()\nret void", "", 0);
-    expect_fault(FindingKind::invalid_call, "not a function of this type", "call void %p()\nret void", "", 0x1234);
+    expect_fault(FindingKind::invalid_call, "not a function of this type", "call void %p()\nret void", "",
+                 0x1234);
 }
 
 TEST_P(IrFaults, an_index_check_and_a_raise_carry_their_messages) {
     expect_fault(FindingKind::out_of_bounds_index, "index -11 is out of bounds for axis 1 with size 10",
                  "%i = call i64 @__cudasim_check_index(i64 -11, i64 10, i32 1)\nret void", "", 0);
-    expect_fault(FindingKind::kernel_exception, "too small",
-                 "call void @__cudasim_raise(i32 0)\nunreachable",
+    expect_fault(FindingKind::kernel_exception, "too small", "call void @__cudasim_raise(i32 0)\nunreachable",
                  "!cudasim.exceptions = !{!77}\n!77 = !{!\"ValueError\", !\"too small\"}\n", 0);
 }
 
 TEST_P(IrFaults, runaway_recursion_is_a_stack_overflow) {
     expect_fault(FindingKind::stack_overflow, "nested too deeply",
                  "%v = call i64 @deeper(i64 1)\nstore volatile i64 %v, ptr %p\nret void",
-                 "define internal i64 @deeper(i64 %n) {\n  %m = add i64 %n, 1\n  %a = call i64 @deeper(i64 %m)\n  %b = mul i64 %a, %m\n  ret i64 %b\n}\n", 0);
+                 "define internal i64 @deeper(i64 %n) {\n  %m = add i64 %n, 1\n  %a = call i64 @deeper(i64 "
+                 "%m)\n  %b = mul i64 %a, %m\n  ret i64 %b\n}\n",
+                 0);
 }
 
 TEST_P(IrFaults, float_division_by_zero_is_counted_or_raised) {
@@ -172,7 +193,8 @@ loop:
     limited.time_limit_seconds = 0.2;
     image_ = device().load(image);
     const std::uint64_t parameter = 0;
-    auto result = device().launch(*image_, "k", {{4}, {32}}, std::as_bytes(std::span(&parameter, 1)), limited);
+    auto result =
+        device().launch(*image_, "k", {{4}, {32}}, std::as_bytes(std::span(&parameter, 1)), limited);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::time_limit);
 }

@@ -34,20 +34,22 @@ declare void @llvm.trap()
 declare i64 @__cudasim_check_index(i64, i64, i32)
 declare void @__cudasim_check_float_division(i1)
 declare void @__cudasim_raise(i32)
-)" + std::string(body) + "\n!nvvm.annotations = !{";
+)" + std::string(body) +
+                       "\n!nvvm.annotations = !{";
     std::string nodes;
     int count = 0;
     for (std::size_t at = 0; at < kernels.size();) {
         const std::size_t end = std::min(kernels.find(' ', at), kernels.size());
         text += (count ? ", !9000" : "!9000") + std::to_string(count);
-        nodes += "!9000" + std::to_string(count++) + " = !{ptr @" + std::string(kernels.substr(at, end - at)) + ", !\"kernel\", i32 1}\n";
+        nodes += "!9000" + std::to_string(count++) + " = !{ptr @" +
+                 std::string(kernels.substr(at, end - at)) + ", !\"kernel\", i32 1}\n";
         at = end + 1;
     }
     return test_images::kept(image::KernelImage::from_ir_text(text + "}\n" + nodes));
 }
 
-/// The line on which `needle` stands in the text an image was made from does not matter to the engine; tests that
-/// look at places use images with debug info (tests/images) or give each block a distinct finding kind.
+/// The line on which `needle` stands in the text an image was made from does not matter to the engine; tests
+/// that look at places use images with debug info (tests/images) or give each block a distinct finding kind.
 class IrKernelTest : public EngineTest {
   protected:
     template <typename... Arguments>
@@ -58,9 +60,11 @@ class IrKernelTest : public EngineTest {
     template <typename... Arguments>
     LaunchResult run_ir_shared(const image::KernelImage& image, Dim3 grid, Dim3 block, std::uint64_t shared,
                                Arguments... arguments) {
-        const std::uint64_t parameters[sizeof...(arguments) + 1] = {static_cast<std::uint64_t>(arguments)..., 0};
+        const std::uint64_t parameters[sizeof...(arguments) + 1] = {static_cast<std::uint64_t>(arguments)...,
+                                                                    0};
         image_ = device().load(image);
-        return device().launch(*image_, "k", {grid, block, shared}, std::as_bytes(std::span(parameters)), options());
+        return device().launch(*image_, "k", {grid, block, shared}, std::as_bytes(std::span(parameters)),
+                               options());
     }
     std::shared_ptr<LoadedImage> image_;
 };

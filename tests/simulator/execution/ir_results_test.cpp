@@ -35,7 +35,8 @@ define void @k(ptr %out) {
     DeviceArray<int> out(72, -1);
     EXPECT_EQ(messages(run_ir(image, {3}, {4, 3, 2}, out.pointer())), "");
     const auto& values = out.read();
-    for (int i = 0; i < 72; ++i) EXPECT_EQ(values[i], i % 4 + i / 4 % 3 * 10 + i / 12 % 2 * 100 + i / 24 * 1000);
+    for (int i = 0; i < 72; ++i)
+        EXPECT_EQ(values[i], i % 4 + i / 4 % 3 * 10 + i / 12 % 2 * 100 + i / 24 * 1000);
 }
 
 TEST_P(IrResults, static_and_dynamic_shared_memory_with_barriers) {
@@ -148,12 +149,17 @@ define void @k(ptr addrspace(1) %out, double %a, double %c) {
     for (const bool contraction : {false, true}) {
         for (const unsigned optimisation : {0U, 2U}) {
             DeviceArray<double> out(2, -1);
-            struct { DevicePointer out; double a, c; } parameters{out.pointer(), a, c};
+            struct {
+                DevicePointer out;
+                double a, c;
+            } parameters{out.pointer(), a, c};
             LaunchOptions with = options();
             with.compile.fma_contraction = contraction;
             with.compile.optimisation = optimisation;
             auto loaded = device().load(image);
-            EXPECT_EQ(messages(device().launch(*loaded, "k", {{1}, {1}}, std::as_bytes(std::span(&parameters, 1)), with)), "");
+            EXPECT_EQ(messages(device().launch(*loaded, "k", {{1}, {1}},
+                                               std::as_bytes(std::span(&parameters, 1)), with)),
+                      "");
             EXPECT_EQ(out.read()[0], contraction ? fused : 0.0);
             EXPECT_EQ(out.read()[1], 0.0);
         }
@@ -193,7 +199,8 @@ define void @k(ptr %out) {
 })");
     DeviceArray<std::int64_t> out(20);
     EXPECT_EQ(messages(run_ir(image, {1}, {20}, out.pointer())), "");
-    const std::int64_t fibonacci[] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987, 1597, 2584};
+    const std::int64_t fibonacci[] = {0,  1,  1,   2,   3,   5,   8,   13,   21,  34,
+                                      55, 89, 144, 233, 377, 610, 987, 1597, 2584};
     const auto& values = out.read();
     for (int i = 0; i < 20; ++i) EXPECT_EQ(values[i], i % 2 == 0 ? fibonacci[i] : i * i);
 }

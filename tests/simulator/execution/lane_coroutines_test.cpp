@@ -1,5 +1,5 @@
-// Kernels with warp operations as coroutines (E1, E4): warps advance by themselves, lanes wait for lanes that spin, fault,
-// end, or stand elsewhere, as on fibers.
+// Kernels with warp operations as coroutines (E1, E4): warps advance by themselves, lanes wait for lanes that
+// spin, fault, end, or stand elsewhere, as on fibers.
 #include <algorithm>
 
 #include "tests/simulator/execution/ir_kernel.h"
@@ -21,7 +21,8 @@ define void @k(ptr addrspace(1) %out, ptr addrspace(1) %flag) {
 entry:
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr i32, ptr addrspace(1) %out, i32 %t
-)" + std::string(body) + "}");
+)" + std::string(body) +
+                    "}");
 }
 
 const char* const butterfly = R"(
@@ -33,7 +34,8 @@ const char* const butterfly = R"(
   ret void
 )";
 
-std::shared_ptr<const jit::CompiledKernel> compiled(const image::KernelImage& image, jit::CompileOptions options = {}) {
+std::shared_ptr<const jit::CompiledKernel> compiled(const image::KernelImage& image,
+                                                    jit::CompileOptions options = {}) {
     return device().compile(*device().load(image), "k", options);
 }
 
@@ -45,7 +47,8 @@ TEST(LaneCoroutineKernels, are_chosen_unless_they_ask_who_is_active) {
   %m = call i32 @llvm.nvvm.activemask()
   store i32 %m, ptr addrspace(1) %p, align 4
   ret void
-)"))->resume_points.empty());
+)"))
+                    ->resume_points.empty());
 }
 
 TEST_P(LaneCoroutines, every_warp_gets_its_own_values_also_one_that_is_not_full) {
@@ -61,7 +64,8 @@ TEST_P(LaneCoroutines, every_warp_gets_its_own_values_also_one_that_is_not_full)
   %r = or i32 %low, %high
   store i32 %r, ptr addrspace(1) %p, align 4
   ret void
-)"), {1}, {100}, out.pointer(), 0);
+)"),
+                         {1}, {100}, out.pointer(), 0);
     EXPECT_EQ(messages(result), "");
     for (int i = 0; i < 100; ++i) {
         const int lanes = i < 96 ? 0x55 : 0x5;
@@ -91,7 +95,8 @@ end:
   %w = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %v, i32 1, i32 31)
   call void @llvm.nvvm.barrier0()
   ret void
-)"), {1}, {64}, out.pointer(), flag.pointer());
+)"),
+                         {1}, {64}, out.pointer(), flag.pointer());
     EXPECT_EQ(messages(result), "");
     for (int i = 0; i < 64; ++i) ASSERT_EQ(out.read()[static_cast<std::size_t>(i)], i < 32 ? 5 : 37) << i;
 }
@@ -113,7 +118,8 @@ end:
   call void @llvm.nvvm.bar.warp.sync(i32 -1)
   store i32 %t, ptr addrspace(1) %p, align 4
   ret void
-)"), {1}, {64}, out.pointer(), flag.pointer());
+)"),
+                         {1}, {64}, out.pointer(), flag.pointer());
     EXPECT_EQ(messages(result), "");
     for (int i = 0; i < 64; ++i) ASSERT_EQ(out.read()[static_cast<std::size_t>(i)], i);
 }
@@ -140,7 +146,8 @@ vote:
   ret void
 end:
   ret void
-)"), {1}, {32}, out.pointer(), 0);
+)"),
+                         {1}, {32}, out.pointer(), 0);
     EXPECT_EQ(messages(result), "");
     for (int i = 0; i < 16; ++i) EXPECT_EQ(out.read()[static_cast<std::size_t>(i)], 15 - i);
     for (int i = 16; i < 30; ++i) EXPECT_EQ(out.read()[static_cast<std::size_t>(i)], 20);
@@ -157,12 +164,14 @@ meet:
 block:
   call void @llvm.nvvm.barrier0()
   ret void
-)"), {1}, {64}, 0, 0);
+)"),
+                         {1}, {64}, 0, 0);
     ASSERT_NE(result.error(), nullptr);
     const auto& finding = *result.error();
     EXPECT_EQ(finding.kind, FindingKind::missing_lane);
     EXPECT_EQ(finding.thread.thread, 32U);
-    EXPECT_NE(finding.message.find("waits for lanes 8-31, which never come"), std::string::npos) << finding.message;
+    EXPECT_NE(finding.message.find("waits for lanes 8-31, which never come"), std::string::npos)
+        << finding.message;
     EXPECT_EQ(finding.count, 8U);
     ASSERT_EQ(finding.waiting.size(), 2U);
     const std::vector<std::pair<std::uint32_t, std::uint32_t>> at_barrier{{40, 63}}, in_warp{{32, 39}};
@@ -176,7 +185,8 @@ TEST_P(LaneCoroutines, a_mask_that_does_not_name_its_own_lane_ends_that_lane) {
   call void @llvm.nvvm.bar.warp.sync(i32 255)
   store i32 %t, ptr addrspace(1) %p, align 4
   ret void
-)"), {1}, {32}, out.pointer(), 0);
+)"),
+                         {1}, {32}, out.pointer(), 0);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::missing_lane);
     EXPECT_EQ(result.error()->thread.thread, 8U);
@@ -196,7 +206,8 @@ meet:
   %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 true)
   store i32 %b, ptr addrspace(1) %p, align 4
   ret void
-)"), {1}, {32}, out.pointer(), 0);
+)"),
+                         {1}, {32}, out.pointer(), 0);
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->thread.thread, 3U);
     EXPECT_EQ(out.read()[0], ~8);
@@ -215,10 +226,12 @@ spin:
 meet:
   call void @llvm.nvvm.bar.warp.sync(i32 -1)
   ret void
-)"), {1}, {32}, 0, flag.pointer());
+)"),
+                         {1}, {32}, 0, flag.pointer());
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.error()->kind, FindingKind::livelock);
-    EXPECT_NE(result.error()->message.find("waiting in a warp operation"), std::string::npos) << result.error()->message;
+    EXPECT_NE(result.error()->message.find("waiting in a warp operation"), std::string::npos)
+        << result.error()->message;
 }
 
 }  // namespace

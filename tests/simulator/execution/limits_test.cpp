@@ -77,7 +77,8 @@ TEST(Limits, out_of_memory_names_what_was_asked_for_and_what_is_there) {
     } catch (const CudaError& error) {
         EXPECT_EQ(error.code, 2);
         EXPECT_EQ(error.name, "CUDA_ERROR_OUT_OF_MEMORY");
-        EXPECT_NE(std::string(error.what()).find("1073741824 MiB asked for"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("1073741824 MiB asked for"), std::string::npos)
+            << error.what();
     }
 }
 

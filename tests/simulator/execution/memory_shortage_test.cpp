@@ -1,5 +1,5 @@
-// Memory that runs out during a launch ends the launch, not the process, and the next launch works. In a process of its
-// own, because limits are the process's.
+// Memory that runs out during a launch ends the launch, not the process, and the next launch works. In a
+// process of its own, because limits are the process's.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,7 +56,8 @@ class MemoryShortage : public ::testing::TestWithParam<unsigned> {
   protected:
     void SetUp() override {
         if (!address_limits_are_kept()) GTEST_SKIP() << "the address space cannot be limited here";
-        own_ = std::make_unique<Device>(h100());  // its memory is reserved before the address space is limited
+        own_ =
+            std::make_unique<Device>(h100());  // its memory is reserved before the address space is limited
     }
     LaunchResult launch(HostKernel& kernel, std::uint32_t blocks, std::uint32_t threads) {
         LaunchOptions options;
@@ -75,7 +76,8 @@ TEST_P(MemoryShortage, a_launch_without_room_for_its_stacks_is_one_finding_and_t
         ASSERT_EQ(result.findings.size(), 1U) << messages(result);
         const auto& finding = *result.error();
         EXPECT_EQ(finding.kind, FindingKind::out_of_memory);
-        EXPECT_NE(finding.message.find("a block of 1024 that waits has a stack of 4 MiB"), std::string::npos) << finding.message;
+        EXPECT_NE(finding.message.find("a block of 1024 that waits has a stack of 4 MiB"), std::string::npos)
+            << finding.message;
         EXPECT_NE(finding.message.find("ulimit -v"), std::string::npos) << finding.message;
         EXPECT_GT(kernel.started, 10);
         EXPECT_EQ(kernel.ended, unwinds ? kernel.started.load() : 0);
@@ -144,7 +146,8 @@ TEST_P(MemoryShortage, threads_that_cannot_be_started_leave_the_work_to_fewer) {
 }
 
 std::ptrdiff_t host_threads() {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                         std::filesystem::directory_iterator());
 }
 
 TEST(Workers, absurd_numbers_of_workers_start_no_more_threads_than_are_of_use) {

@@ -1,4 +1,5 @@
-// Forward progress (E5): spinning threads let others run, within and across blocks; endless spins are reported.
+// Forward progress (E5): spinning threads let others run, within and across blocks; endless spins are
+// reported.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -13,7 +14,8 @@ using findings::FindingKind;
 
 /// Never in the same state twice, so no livelock. Needs eight bytes of shared memory for each thread.
 void count_for_ever(ThreadHandle& thread) {
-    for (auto* counter = reinterpret_cast<long*>(thread.shared()) + thread.tid().x;; ++*counter) thread.yield();
+    for (auto* counter = reinterpret_cast<long*>(thread.shared()) + thread.tid().x;; ++*counter)
+        thread.yield();
 }
 
 class Progress : public EngineTest {};
@@ -88,15 +90,19 @@ TEST_P(Progress, a_spin_that_can_never_end_is_a_livelock_and_names_its_threads) 
     ASSERT_NE(result.error(), nullptr) << messages(result);
     EXPECT_EQ(result.error()->kind, FindingKind::livelock);
     EXPECT_EQ(findings::coordinates(result.error()->thread), "tid=[5, 0, 0] ctaid=[0, 0, 0]");
-    EXPECT_NE(result.error()->message.find("threads 0-4, 6-7 waiting at barrier"), std::string::npos) << messages(result);
+    EXPECT_NE(result.error()->message.find("threads 0-4, 6-7 waiting at barrier"), std::string::npos)
+        << messages(result);
 }
 
 TEST_P(Progress, a_slow_launch_is_not_a_livelock) {
-    auto result = run({2}, {4}, [&](ThreadHandle& thread) {
-        auto* steps = reinterpret_cast<long*>(thread.shared()) + thread.tid().x;
-        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
-        for (*steps = 0; std::chrono::steady_clock::now() < end; ++*steps) thread.yield();
-    }, 64);
+    auto result = run(
+        {2}, {4},
+        [&](ThreadHandle& thread) {
+            auto* steps = reinterpret_cast<long*>(thread.shared()) + thread.tid().x;
+            const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+            for (*steps = 0; std::chrono::steady_clock::now() < end; ++*steps) thread.yield();
+        },
+        64);
     EXPECT_EQ(messages(result), "");
 }
 

@@ -49,7 +49,9 @@ define void @k(ptr %out, ptr %counter) {
     DeviceArray<int> out(64), counter(1);
     const std::uint64_t parameters[2] = {out.pointer(), counter.pointer()};
     auto loaded = device().load(image);
-    EXPECT_EQ(messages(device().launch(*loaded, "k", {{1}, {64}, 0}, std::as_bytes(std::span(parameters)), options)), "");
+    EXPECT_EQ(messages(device().launch(*loaded, "k", {{1}, {64}, 0}, std::as_bytes(std::span(parameters)),
+                                       options)),
+              "");
     return out.read();
 }
 
@@ -63,7 +65,8 @@ TEST(RandomPolicy, gives_every_thread_its_turns_in_an_order_that_the_seed_decide
     auto sorted = first;
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i / 128 * 1000 + i % 128 / 2);
-    EXPECT_NE(std::vector(first.begin(), first.begin() + 64), std::vector(first.begin() + 64, first.begin() + 128));
+    EXPECT_NE(std::vector(first.begin(), first.begin() + 64),
+              std::vector(first.begin() + 64, first.begin() + 128));
     options.seed = 2;
     EXPECT_NE(order(options), first);
 }

@@ -22,12 +22,14 @@ std::size_t resident_pages() {
 }
 
 LaunchResult faulting_launch() {
-    return launch_function([](ThreadHandle& thread) {
-        thread.barrier(1);
-        if (thread.tid().x % 2 == 1) thread.fault(FindingKind::trap);
-        thread.barrier(2);
-        if (thread.tid().x == 0) thread.fault(FindingKind::unreachable_code);
-    }, {{2}, {32}}, {});
+    return launch_function(
+        [](ThreadHandle& thread) {
+            thread.barrier(1);
+            if (thread.tid().x % 2 == 1) thread.fault(FindingKind::trap);
+            thread.barrier(2);
+            if (thread.tid().x == 0) thread.fault(FindingKind::unreachable_code);
+        },
+        {{2}, {32}}, {});
 }
 
 TEST(Robustness, ten_thousand_faulting_launches_leak_nothing) {
@@ -40,7 +42,8 @@ TEST(Robustness, ten_thousand_faulting_launches_leak_nothing) {
 }
 
 TEST(Robustness, a_launch_in_which_every_thread_faults_ends_at_the_limit) {
-    auto result = launch_function([](ThreadHandle& thread) { thread.fault(FindingKind::trap); }, {{100000}, {256}}, {});
+    auto result =
+        launch_function([](ThreadHandle& thread) { thread.fault(FindingKind::trap); }, {{100000}, {256}}, {});
     ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(findings::coordinates(result.error()->thread), "tid=[0, 0, 0] ctaid=[0, 0, 0]");
     EXPECT_LT(result.blocks_run, 1000U);
@@ -51,10 +54,12 @@ TEST(Robustness, the_lowest_fault_is_raised_whatever_the_number_of_workers) {
         LaunchOptions options;
         options.workers = workers;
         options.max_faults = 10;
-        auto result = launch_function([](ThreadHandle& thread) {
-            for (int i = 0; thread.ctaid().x == 3 && i < 200; ++i) thread.yield();
-            if (thread.ctaid().x >= 3) thread.fault(FindingKind::trap);
-        }, {{2000}, {32}}, options);
+        auto result = launch_function(
+            [](ThreadHandle& thread) {
+                for (int i = 0; thread.ctaid().x == 3 && i < 200; ++i) thread.yield();
+                if (thread.ctaid().x >= 3) thread.fault(FindingKind::trap);
+            },
+            {{2000}, {32}}, options);
         ASSERT_NE(result.error(), nullptr);
         EXPECT_EQ(findings::coordinates(result.error()->thread), "tid=[0, 0, 0] ctaid=[3, 0, 0]");
     }
@@ -63,10 +68,12 @@ TEST(Robustness, the_lowest_fault_is_raised_whatever_the_number_of_workers) {
 TEST(Robustness, launching_after_fork_works_in_parent_and_child) {
     const auto launch = [] {
         std::atomic<int> count{0};
-        auto result = launch_function([&](ThreadHandle& thread) {
-            for (int i = 0; i < 10; ++i) thread.barrier(1);
-            ++count;
-        }, {{500}, {64}}, {});
+        auto result = launch_function(
+            [&](ThreadHandle& thread) {
+                for (int i = 0; i < 10; ++i) thread.barrier(1);
+                ++count;
+            },
+            {{500}, {64}}, {});
         return result.findings.empty() && count == 500 * 64;
     };
     ASSERT_TRUE(launch());
@@ -85,10 +92,12 @@ TEST(Robustness, launches_from_several_host_threads_all_complete) {
         hosts.emplace_back([&] {
             for (int i = 0; i < 50; ++i) {
                 std::atomic<int> count{0};
-                auto result = launch_function([&](ThreadHandle& thread) {
-                    thread.barrier(1);
-                    ++count;
-                }, {{8}, {33}}, {});
+                auto result = launch_function(
+                    [&](ThreadHandle& thread) {
+                        thread.barrier(1);
+                        ++count;
+                    },
+                    {{8}, {33}}, {});
                 if (result.findings.empty() && count == 8 * 33) ++good;
             }
         });

@@ -1,5 +1,6 @@
-// Where the address space is limited there is no shadow memory: kernels that need it are refused with a reason,
-// kernels whose accesses are index-checked run. In a process of its own, because the shadow is the process's.
+// Where the address space is limited there is no shadow memory: kernels that need it are refused with a
+// reason, kernels whose accesses are index-checked run. In a process of its own, because the shadow is the
+// process's.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -9,18 +10,21 @@ namespace cudasim::execution {
 namespace {
 
 class LimitedAddressSpace : public IrKernelTest {};
-INSTANTIATE_TEST_SUITE_P(Modes, LimitedAddressSpace, ::testing::Values(Mode{Carrier::automatic, Policy::forward, 2}),
-                         mode_name);
+INSTANTIATE_TEST_SUITE_P(Modes, LimitedAddressSpace,
+                         ::testing::Values(Mode{Carrier::automatic, Policy::forward, 2}), mode_name);
 
 TEST_P(LimitedAddressSpace, refuses_unchecked_accesses_and_runs_checked_ones) {
 #if defined(__SANITIZE_ADDRESS__)
-    const volatile bool sanitized = true;  // volatile: were the rest known to be dead, the program would not link
+    const volatile bool sanitized =
+        true;  // volatile: were the rest known to be dead, the program would not link
     if (sanitized) GTEST_SKIP() << "AddressSanitizer itself needs the address space";
 #endif
     const rlimit limit{std::uint64_t{8} << 30, std::uint64_t{8} << 30};
     ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-    void* beyond = mmap(nullptr, limit.rlim_cur, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (beyond != MAP_FAILED) GTEST_SKIP() << "the limit of address space is not kept here, as under qemu-user";
+    void* beyond =
+        mmap(nullptr, limit.rlim_cur, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (beyond != MAP_FAILED)
+        GTEST_SKIP() << "the limit of address space is not kept here, as under qemu-user";
     DeviceArray<int> array(4, 1);
     auto checked = ir_image(R"(
 define void @k(ptr %p) {

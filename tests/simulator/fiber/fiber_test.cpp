@@ -92,10 +92,13 @@ TEST(Fiber, entry_finds_an_aligned_stack) {
             Fiber fiber;
             std::uintptr_t address = 1;
         } probe;
-        probe.fiber.prepare(stack.low, stack.top, [](void* argument) {
-            alignas(16) volatile char aligned[16] = {};
-            static_cast<Probe*>(argument)->address = reinterpret_cast<std::uintptr_t>(aligned);
-        }, &probe);
+        probe.fiber.prepare(
+            stack.low, stack.top,
+            [](void* argument) {
+                alignas(16) volatile char aligned[16] = {};
+                static_cast<Probe*>(argument)->address = reinterpret_cast<std::uintptr_t>(aligned);
+            },
+            &probe);
         probe.fiber.resume();
         EXPECT_EQ(probe.address % 16, 0U);
     }

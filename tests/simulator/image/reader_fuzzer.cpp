@@ -1,7 +1,7 @@
-// The image reader under libFuzzer: `make fuzz`. Coverage guides it through our own reader; LLVM's readers run in
-// child processes, where only their end is seen: what AddressSanitizer finds there is LLVM's, ends the child as a crash
-// would, and leaves no crash file. Mutations know the serialised form: they change what lies behind
-// the checksum and then mend the checksum, else nearly all of them would end there.
+// The image reader under libFuzzer: `make fuzz`. Coverage guides it through our own reader; LLVM's readers
+// run in child processes, where only their end is seen: what AddressSanitizer finds there is LLVM's, ends the
+// child as a crash would, and leaves no crash file. Mutations know the serialised form: they change what lies
+// behind the checksum and then mend the checksum, else nearly all of them would end there.
 #include <pthread.h>
 
 #include <cstddef>

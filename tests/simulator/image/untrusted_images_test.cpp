@@ -73,8 +73,10 @@ TEST(UntrustedImages, survives_mutations_of_its_seeds) {
         const unsigned changes = 1 + random() % 4;
         for (unsigned i = 0; i < changes && !bytes.empty(); ++i) {
             const std::size_t at = random() % bytes.size();
-            if (random() % 16 == 0) bytes.resize(at);
-            else bytes[at] ^= std::byte{1} << (random() % 8);
+            if (random() % 16 == 0)
+                bytes.resize(at);
+            else
+                bytes[at] ^= std::byte{1} << (random() % 8);
         }
         const bool serialised = bytes.size() > serialised_header_bytes && bytes[0] == std::byte{'C'};
         if (serialised && random() % 4 != 0) restamp(bytes);
@@ -85,11 +87,16 @@ TEST(UntrustedImages, survives_mutations_of_its_seeds) {
 }
 
 TEST(UntrustedImages, whatever_ends_the_child_is_a_refusal) {
-    EXPECT_NE(refusal([]() -> std::string { std::abort(); }).find("crashed on it (Aborted)"), std::string::npos);
+    EXPECT_NE(refusal([]() -> std::string { std::abort(); }).find("crashed on it (Aborted)"),
+              std::string::npos);
     EXPECT_NE(refusal([]() -> std::string { std::exit(0); }).find("gave up"), std::string::npos);
     EXPECT_NE(refusal([]() -> std::string { ::_exit(0); }).find("gave up"), std::string::npos);
     EXPECT_NE(refusal([]() -> std::string { throw 1; }).find("gave up"), std::string::npos);
-    EXPECT_NE(refusal([]() -> std::string { ::raise(SIGSEGV); return "half"; }).find("crashed"), std::string::npos);
+    EXPECT_NE(refusal([]() -> std::string {
+                  ::raise(SIGSEGV);
+                  return "half";
+              }).find("crashed"),
+              std::string::npos);
     EXPECT_EQ(refusal([]() -> std::string { throw ImageError("its own words"); }), "its own words");
 }
 
@@ -125,8 +132,14 @@ TEST(UntrustedImages, nothing_of_the_child_reaches_the_parent) {
     const std::size_t before = open_files();
     ::testing::internal::CaptureStdout();
     std::printf("said once");
-    (void)refusal([]() -> std::string { std::printf("by the child"); std::exit(1); });
-    (void)refusal([]() -> std::string { ::kill(::getpid(), SIGKILL); return ""; });
+    (void)refusal([]() -> std::string {
+        std::printf("by the child");
+        std::exit(1);
+    });
+    (void)refusal([]() -> std::string {
+        ::kill(::getpid(), SIGKILL);
+        return "";
+    });
     EXPECT_EQ(::testing::internal::GetCapturedStdout(), "said once");
     EXPECT_EQ(open_files(), before);
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left over";

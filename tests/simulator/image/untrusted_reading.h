@@ -1,5 +1,5 @@
-// One trial of the image reader with bytes that nobody vouches for; what the tests and the fuzzer share. Whatever
-// the bytes are: an image that holds together, or an ImageError. Anything else ends the process.
+// One trial of the image reader with bytes that nobody vouches for; what the tests and the fuzzer share.
+// Whatever the bytes are: an image that holds together, or an ImageError. Anything else ends the process.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>

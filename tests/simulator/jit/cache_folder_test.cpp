@@ -151,8 +151,10 @@ TEST_F(CacheFolderTest, an_entry_beyond_the_limit_is_not_kept) {
 }
 
 TEST_F(CacheFolderTest, what_a_killed_writer_left_goes_after_an_hour) {
-    for (const char* name : {"new-0000000000000001", "new-0000000000000002"}) std::ofstream(path / name) << "part";
-    fs::last_write_time(path / "new-0000000000000001", fs::file_time_type::clock::now() - std::chrono::hours(2));
+    for (const char* name : {"new-0000000000000001", "new-0000000000000002"})
+        std::ofstream(path / name) << "part";
+    fs::last_write_time(path / "new-0000000000000001",
+                        fs::file_time_type::clock::now() - std::chrono::hours(2));
     folder.write("a", bytes_of(1));
     EXPECT_FALSE(fs::exists(path / "new-0000000000000001"));
     EXPECT_TRUE(fs::exists(path / "new-0000000000000002"));

@@ -364,8 +364,8 @@ TEST(InstrumentedIr, shows_checks_and_the_thread_loop_before_optimisation) {
 }
 
 TEST(DeclaredChecks, used_in_another_way_are_refused) {
-    const std::string head = "target datalayout = \"" + std::string(image::data_layout) + "\"\ntarget triple = \"" +
-                             std::string(image::target_triple) + "\"\n";
+    const std::string head = "target datalayout = \"" + std::string(image::data_layout) +
+                             "\"\ntarget triple = \"" + std::string(image::target_triple) + "\"\n";
     for (const std::string use : {"declare void @__cudasim_check_index()\ndefine void @k() {\n"
                                   "  call void @__cudasim_check_index()\n  ret void\n}\n",
                                   "declare i64 @__cudasim_raise(i64)\ndefine void @k() {\n"

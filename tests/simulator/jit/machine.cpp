@@ -211,8 +211,8 @@ std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std
     record("barrier", context, {kind, value}, site);
     return kind == 0 ? 0 : 40 + value;
 }
-std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask, std::uint64_t value,
-                                std::uint32_t operand, std::uint32_t site) {
+std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask,
+                                std::uint64_t value, std::uint32_t operand, std::uint32_t site) {
     (void)context, (void)kind, (void)mask, (void)operand, (void)site;
     return value;
 }
@@ -226,15 +226,17 @@ void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     record("yield", context, {}, site);
     if (++yields >= running->yields_before_stopping) end_thread();
 }
-void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) { cudasim_hook_yield(context, site); }
+void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) {
+    cudasim_hook_yield(context, site);
+}
 
 void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size,
                               std::int32_t axis, std::int32_t is_unsigned, std::uint32_t site) {
     record("index_fault", context, {index, size, axis, is_unsigned}, site);
     end_thread();
 }
-void cudasim_hook_index_wraps(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
-                              std::uint32_t site) {
+void cudasim_hook_index_wraps(ThreadContext* context, std::int64_t index, std::int64_t size,
+                              std::int32_t axis, std::uint32_t site) {
     record("index_wraps", context, {index, size, axis}, site);
 }
 void cudasim_hook_access_check(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
@@ -271,7 +273,8 @@ void cudasim_hook_bad_call(ThreadContext* context, std::uint64_t handle, std::ui
 }
 std::int32_t cudasim_hook_vprintf(ThreadContext* context, std::uint64_t format, std::uint64_t arguments,
                                   std::uint32_t site) {
-    record("vprintf", context, {static_cast<std::int64_t>(format), static_cast<std::int64_t>(arguments)}, site);
+    record("vprintf", context, {static_cast<std::int64_t>(format), static_cast<std::int64_t>(arguments)},
+           site);
     return 0;
 }
 void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,

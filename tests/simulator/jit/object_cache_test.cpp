@@ -230,7 +230,8 @@ TEST_F(ObjectCacheTest, threads_and_forked_processes_share_it) {
     }
     EXPECT_EQ(usage().entries, 8U);
     EXPECT_EQ(usage().hits + usage().misses, 72U);
-    for (int value = 0; value < 8; ++value) EXPECT_TRUE(cache.find(cache_key(image_of(storing(value)), "k", {})));
+    for (int value = 0; value < 8; ++value)
+        EXPECT_TRUE(cache.find(cache_key(image_of(storing(value)), "k", {})));
 }
 
 TEST_F(ObjectCacheTest, an_unsafe_folder_is_not_used) {

@@ -77,7 +77,8 @@ define void @store(ptr addrspace(1) %a, i64 %size) {
   %n = zext i32 %ntid to i64
   %base = mul i64 %c, %n
   %i = add i64 %base, %t
-  %checked = call i64 @)" + check + R"((i64 %i, i64 %size, i32 0)
+  %checked = call i64 @)" + check +
+                           R"((i64 %i, i64 %size, i32 0)
   %p = getelementptr i8, ptr addrspace(1) %a, i64 %checked
   store i8 1, ptr addrspace(1) %p, align 1, !cudasim.checked !0
   ret void
@@ -89,7 +90,8 @@ define void @store(ptr addrspace(1) %a, i64 %size) {
 }
 
 TEST(VectorAdd, an_index_in_the_grid_is_known_not_to_be_negative) {
-    // The cold paths tell the engine of the index's sign, which takes some bytes of either; a comparison takes more.
+    // The cold paths tell the engine of the index's sign, which takes some bytes of either; a comparison
+    // takes more.
     EXPECT_LE(code_bytes("__cudasim_check_index"), code_bytes("__cudasim_check_unsigned_index"));
 }
 

@@ -169,7 +169,8 @@ TEST(Shadow, large_ranges_are_cleared_completely) {
     const std::uint64_t a = *arena.allocate(40 * mebibyte + 3, "large", false);
     EXPECT_TRUE(shadow.allows(a, 40 * mebibyte + 3, true));
     EXPECT_TRUE(arena.free(a));
-    for (std::uint64_t offset = 0; offset < 40 * mebibyte; offset += 1000) ASSERT_FALSE(shadow.allows(a + offset, 1, false));
+    for (std::uint64_t offset = 0; offset < 40 * mebibyte; offset += 1000)
+        ASSERT_FALSE(shadow.allows(a + offset, 1, false));
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ TEST(HostMemory, a_limit_of_the_address_space_is_found_with_what_is_left) {
 
 TEST(HostMemory, the_tighter_of_two_limits_counts) {
     if (!address_limits_are_kept()) GTEST_SKIP() << "the address space cannot be limited here";
-    const Limit address(RLIMIT_AS, std::uint64_t{1} << 46), data(RLIMIT_DATA, (std::uint64_t{1} << 44) + 1024 * gibibyte);
+    const Limit address(RLIMIT_AS, std::uint64_t{1} << 46),
+        data(RLIMIT_DATA, (std::uint64_t{1} << 44) + 1024 * gibibyte);
     EXPECT_STREQ(address_limit()->name, "ulimit -d");
     EXPECT_NE(describe_host_memory().find("this host can give"), std::string::npos) << "the host has less";
 }

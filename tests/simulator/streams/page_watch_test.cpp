@@ -18,7 +18,8 @@ class PageWatch : public testing::Test {
     void SetUp() override {
         touched = -1;
         page_watch::on_touch([](int watch) { touched = watch; });
-        memory = static_cast<volatile char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        memory = static_cast<volatile char*>(
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         memory[5] = 7;
     }
     void TearDown() override { munmap(const_cast<char*>(memory), bytes); }

@@ -1,4 +1,5 @@
-// The order in which enqueued work runs: CUDA Runtime API, "Stream synchronization behavior" and "Event management".
+// The order in which enqueued work runs: CUDA Runtime API, "Stream synchronization behavior" and "Event
+// management".
 #include "simulator/streams/timeline.h"
 
 #include <gtest/gtest.h>
@@ -16,10 +17,11 @@ using namespace std::chrono_literals;
 class TimelineTest : public testing::Test {
   protected:
     Work note(const std::string& name, std::vector<OperationPtr> after = {}) {
-        return {.task = [this, name](int) {
-                    order.push_back(name);
-                    return Outcome{};
-                },
+        return {.task =
+                    [this, name](int) {
+                        order.push_back(name);
+                        return Outcome{};
+                    },
                 .after = std::move(after)};
     }
     Work fail(int status) {
@@ -195,9 +197,10 @@ TEST_F(TimelineTest, the_poll_can_end_waiting_for_another_threads_run) {
     std::atomic<bool> begun{false}, release{false};
     const auto end = Clock::now() + 2s;
     const auto first = timeline.enqueue(s1, {.task = [&](int) {
-                                                 for (begun = true; !release && Clock::now() < end;) std::this_thread::sleep_for(1ms);
-                                                 return Outcome{};
-                                             }});
+                                            for (begun = true; !release && Clock::now() < end;)
+                                                std::this_thread::sleep_for(1ms);
+                                            return Outcome{};
+                                        }});
     std::thread other([&] { (void)timeline.run({first}, {}); });
     while (!begun) std::this_thread::sleep_for(1ms);
     const auto never = timeline.enqueue(s2, note("never"));
@@ -267,9 +270,9 @@ TEST_F(WithCallbacks, a_callback_nobody_waits_for_runs_when_it_is_due) {
 
 TEST_F(WithCallbacks, a_callback_that_becomes_due_while_a_run_comes_to_it) {
     (void)timeline.enqueue(s1, {.task = [](int) {
-                                    std::this_thread::sleep_for(50ms);
-                                    return Outcome{};
-                                }});
+                               std::this_thread::sleep_for(50ms);
+                               return Outcome{};
+                           }});
     (void)timeline.enqueue(s1, callback("callback", Clock::now() + 5ms));
     serve(1);
     const auto end = Clock::now() + 10s;
@@ -341,9 +344,9 @@ TEST_F(TimelineTest, threads_enqueue_and_run_at_once) {
             for (int i = 0; i < 200; ++i) {
                 const StreamKey stream{0, i % 7 == 0 ? StreamKey::legacy_default : 100 + t};
                 (void)timeline.enqueue(stream, {.task = [&](int) {
-                                                    ++done;
-                                                    return Outcome{};
-                                                }});
+                                           ++done;
+                                           return Outcome{};
+                                       }});
                 if (i % 5 == 0) {
                     EXPECT_TRUE(timeline.run({timeline.tail(stream)}, {}));
                 }

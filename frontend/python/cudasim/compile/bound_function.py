@@ -30,7 +30,11 @@ def bind(function, values):
     except SourceNotAvailable as error:
         made = _calling(function, values)
         give_source(made, error)
-    made.__module__, made.__qualname__, made.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    made.__module__, made.__qualname__, made.__doc__ = (
+        function.__module__,
+        function.__qualname__,
+        function.__doc__,
+    )
     made.__cudasim_bound__ = (made.__code__, function, values)
     return made
 
@@ -67,7 +71,9 @@ def _compiled(function, source, values):
     cells.update((outer[name], types.CellType(value)) for name, value in values.items())
     code = _code(node, source, function, cells)
     closure = tuple(cells[name] for name in code.co_freevars)
-    made = types.FunctionType(code, function.__globals__, function.__name__, tuple(defaults.values()), closure)
+    made = types.FunctionType(
+        code, function.__globals__, function.__name__, tuple(defaults.values()), closure
+    )
     give_source(made, KernelSource(node, source.line_offset, source.file, source.first_line, source.lines,
                                    source.file_text))  # fmt: skip
     return made
@@ -103,7 +109,9 @@ def _code(node, source, function, cells):
     ast.increment_lineno(body, source.line_offset)
     code = compile_tree(shell, source.file)
     for name in ("shell", function.__code__.co_name):
-        code = next(each for each in code.co_consts if isinstance(each, types.CodeType) and each.co_name == name)
+        code = next(
+            each for each in code.co_consts if isinstance(each, types.CodeType) and each.co_name == name
+        )
     return code
 
 
@@ -114,4 +122,6 @@ def _calling(function, values):
     text = f"lambda called, {', '.join(values)}: lambda {', '.join(parameters)}: called({', '.join(names)})"
     made = eval(text, {"__builtins__": {}})(function, **values)
     code = made.__code__.replace(co_name=function.__code__.co_name, co_filename=function.__code__.co_filename)
-    return types.FunctionType(code, function.__globals__, function.__name__, tuple(defaults.values()), made.__closure__)
+    return types.FunctionType(
+        code, function.__globals__, function.__name__, tuple(defaults.values()), made.__closure__
+    )

@@ -31,11 +31,20 @@ class CompiledPythonKernel:
                  "cooperative", "links", "notes")  # fmt: skip
 
     def __init__(self, result, argument_types, program):
-        self.image, self.kernel_name, self.typed_ir = (result[part] for part in ("image", "kernel_name", "typed_ir"))
-        self.argument_types, self.constants, self.exceptions = argument_types, program.constants, program.exceptions
+        self.image, self.kernel_name, self.typed_ir = (
+            result[part] for part in ("image", "kernel_name", "typed_ir")
+        )
+        self.argument_types, self.constants, self.exceptions = (
+            argument_types,
+            program.constants,
+            program.exceptions,
+        )
         self.cooperative, self.links, self.notes = result["cooperative"], program.links, result["notes"]
-        self.result_types = {(program.order[number], given): found for number, given, found in result["overloads"]
-                             if number < len(program.order)}  # functions inside functions come after
+        self.result_types = {
+            (program.order[number], given): found
+            for number, given, found in result["overloads"]
+            if number < len(program.order)
+        }  # functions inside functions come after
         self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
 
     def state(self):
@@ -54,7 +63,15 @@ class CompiledPythonKernel:
 
 
 def compile_kernel(
-    pyfunc, argument_types, *, debug=False, fastmath=False, fma=True, device_functions=None, links=(), without_debuggers=False
+    pyfunc,
+    argument_types,
+    *,
+    debug=False,
+    fastmath=False,
+    fma=True,
+    device_functions=None,
+    links=(),
+    without_debuggers=False,
 ):
     """Compiles a plain Python function as a kernel for the given types (Numba's names).
 
@@ -80,15 +97,28 @@ def compile_device_function(pyfunc, argument_types, *, abi, name=None, result_ty
     if name is None:
         name = re.sub(r"\W", "_", pyfunc.__name__) if abi == "c" else _numba_symbol(pyfunc, argument_types)
     elif not re.fullmatch(r"[A-Za-z_$][\w$]*", name, re.ASCII):
-        raise ValueError(f"abi_name is the name of a function in PTX (letters, digits, _ and $), not {name!r}")
-    return _compile(pyfunc, argument_types, (), False, fastmath=bool(fastmath), fma=True, entry=abi, entry_name=name,
-                    result_type=result_type or "")
+        raise ValueError(
+            f"abi_name is the name of a function in PTX (letters, digits, _ and $), not {name!r}"
+        )
+    return _compile(
+        pyfunc,
+        argument_types,
+        (),
+        False,
+        fastmath=bool(fastmath),
+        fma=True,
+        entry=abi,
+        entry_name=name,
+        result_type=result_type or "",
+    )
 
 
 def _numba_symbol(pyfunc, argument_types):
     parts = [*pyfunc.__module__.split("."), pyfunc.__name__]
     mangled = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W", "_", part) for part in parts))
-    types = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W+", "_", str(part)) for part in argument_types))
+    types = "".join(
+        f"{len(part)}{part}" for part in (re.sub(r"\W+", "_", str(part)) for part in argument_types)
+    )
     return f"_ZN{mangled}E{types or 'v'}"
 
 
@@ -96,12 +126,20 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
     program = _Program(pyfunc, links, without_debuggers)
     while True:
         try:
-            result = _native.compile_python(program.functions, list(map(str, argument_types)),
-                                            sorted(program.sources.items()), program.extensions, program.libraries(),
-                                            progress=progress.shown_as(pyfunc.__name__, "compiling"),
-                                            progress_after_seconds=progress.AFTER_SECONDS, **options_of_compiler)
+            result = _native.compile_python(
+                program.functions,
+                list(map(str, argument_types)),
+                sorted(program.sources.items()),
+                program.extensions,
+                program.libraries(),
+                progress=progress.shown_as(pyfunc.__name__, "compiling"),
+                progress_after_seconds=progress.AFTER_SECONDS,
+                **options_of_compiler,
+            )
             break
-        except _native.MissingLibraryFunction as missing:  # which ones it takes is known only when the types are
+        except (
+            _native.MissingLibraryFunction
+        ) as missing:  # which ones it takes is known only when the types are
             program.use_library(str(missing))
             continue
         except _native.LinkError as error:
@@ -235,7 +273,9 @@ class _Program:
         if code is None:
             return False
         self._intrinsics[code.symbol] = code.images
-        self.functions[number]["choices"].append((list(type_names), code.symbol, (code.parameters, code.result)))
+        self.functions[number]["choices"].append(
+            (list(type_names), code.symbol, (code.parameters, code.result))
+        )
         return True
 
     def _describe_all(self):
@@ -293,7 +333,9 @@ def _stripped(node):
     copy = copied(node)
     for each in ast.walk(copy):
         for statements in (value for _, value in ast.iter_fields(each) if isinstance(value, list)):
-            statements[:] = [ast.copy_location(ast.Pass(), one) if _is_for_debugger(one) else one for one in statements]
+            statements[:] = [
+                ast.copy_location(ast.Pass(), one) if _is_for_debugger(one) else one for one in statements
+            ]
     return copy
 
 
@@ -301,7 +343,11 @@ def _is_for_debugger(statement):
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         module = getattr(statement, "module", None) or statement.names[0].name
         return module.partition(".")[0] in _DEBUGGERS
-    function = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
+    function = (
+        statement.value.func
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        else None
+    )
     return (getattr(function, "id", None) or getattr(function, "attr", None)) in DEBUGGER_CALLS
 
 
@@ -309,7 +355,12 @@ def _without_source(error, function):
     """Numba compiles such a function, from its bytecode: it is one that cudasim does not compile yet."""
     code = function.__code__
     refusal = errors.UnsupportedError(str(error))
-    refusal.reason, refusal.file, refusal.line, refusal.column = str(error), code.co_filename, code.co_firstlineno, 0
+    refusal.reason, refusal.file, refusal.line, refusal.column = (
+        str(error),
+        code.co_filename,
+        code.co_firstlineno,
+        0,
+    )
     refusal.standing, refusal.source_is_missing = "not-yet", True
     return refusal
 
@@ -328,7 +379,12 @@ def _as_numba_error(error, reasons=()):
     text = "\n".join([str(error), *reasons])
     refusal = error_class(text)
     refusal.args = (text,)  # some classes make a sentence of their own of it
-    refusal.reason, refusal.file, refusal.line, refusal.column = error.reason, error.file, error.line, error.column
+    refusal.reason, refusal.file, refusal.line, refusal.column = (
+        error.reason,
+        error.file,
+        error.line,
+        error.column,
+    )
     refusal.standing = error.standing
     if error.standing != "not-yet":
         refusal.findings = [_not_gpu_code(error, type(refusal).__name__)]

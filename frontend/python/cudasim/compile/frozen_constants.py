@@ -12,7 +12,18 @@ import numpy as np
 from cudasim.compile.resolve import describe, dotted_name, look_up
 from cudasim.reports.user_warnings import warn_at
 
-_FROZEN_KINDS = {"integer", "real", "complex", "date", "boolean", "tuple", "array", "device_array", "record", "text"}
+_FROZEN_KINDS = {
+    "integer",
+    "real",
+    "complex",
+    "date",
+    "boolean",
+    "tuple",
+    "array",
+    "device_array",
+    "record",
+    "text",
+}
 _WHOLE_BYTES = 1 << 16
 _SAMPLES = 4096
 
@@ -40,14 +51,19 @@ class FrozenConstant:
     def warn(self):
         """Says so, at the line that uses it first."""
         self.warned = True
-        lines = [node.lineno for node in ast.walk(self.source.node)
-                 if isinstance(node, (ast.Name, ast.Attribute)) and dotted_name(node) == self.name]
+        lines = [
+            node.lineno
+            for node in ast.walk(self.source.node)
+            if isinstance(node, (ast.Name, ast.Attribute)) and dotted_name(node) == self.name
+        ]
         line = min(lines, default=self.source.node.lineno) + self.source.line_offset
         warn_at(
             "changed-constant",
             f"'{self.name}' has changed since {self.function.__name__}() was compiled; the kernel keeps the value that "
             "it had then, as in Numba: pass it as an argument, or make the kernel again",
-            self.source.file, line)
+            self.source.file,
+            line,
+        )
 
 
 def _sample(array):
@@ -59,8 +75,11 @@ def _sample(array):
 
 def frozen_constants(function, source, descriptions):
     """Of one function; descriptions: _resolve.globals_of()."""
-    return [FrozenConstant(function, source, name, description) for name, description in descriptions.items()
-            if description[0] in _FROZEN_KINDS]
+    return [
+        FrozenConstant(function, source, name, description)
+        for name, description in descriptions.items()
+        if description[0] in _FROZEN_KINDS
+    ]
 
 
 def warn_of_changes(constants):

@@ -87,7 +87,9 @@ def resources_of(ptx, sm, most_registers=0):
         registers, local = found
         return Resources(registers, constant, local, "ptxas")
     limit = most_registers or _MOST_REGISTERS
-    return Resources(min(estimated_registers(ptx), limit), constant, _declared_bytes(ptx, "local"), "estimate")
+    return Resources(
+        min(estimated_registers(ptx), limit), constant, _declared_bytes(ptx, "local"), "estimate"
+    )
 
 
 def _declared_bytes(ptx, space):
@@ -104,7 +106,9 @@ def _asked_of_ptxas(ptx, sm, most_registers):
         return None
     limit = [f"--maxrregcount={most_registers}"] if most_registers else []
     with tempfile.TemporaryDirectory() as folder:
-        done = _run([ptxas, "-v", f"-arch={sm}", *limit, "-o", os.path.join(folder, "kernel.cubin"), "-"], ptx)
+        done = _run(
+            [ptxas, "-v", f"-arch={sm}", *limit, "-o", os.path.join(folder, "kernel.cubin"), "-"], ptx
+        )
     registers = re.search(r"Used (\d+) registers", done.stderr)
     stack = re.search(r"(\d+) bytes stack frame", done.stderr)
     if done.returncode != 0 or registers is None:
@@ -151,15 +155,22 @@ def sass_of(ptx, sm, flags=("-gi",)):
     """
     ptxas, nvdisasm = (_native.find_toolkit_file(f"bin/{tool}") for tool in ("ptxas", "nvdisasm"))
     if ptxas is None or nvdisasm is None:
-        missing = " and ".join(tool for tool, path in (("ptxas", ptxas), ("nvdisasm", nvdisasm)) if path is None)
+        missing = " and ".join(
+            tool for tool, path in (("ptxas", ptxas), ("nvdisasm", nvdisasm)) if path is None
+        )
         raise RuntimeError(
             f"{missing} not found: ptxas makes machine code (SASS) of PTX, nvdisasm shows it. They come with the CUDA toolkit: "
             "install it and put its bin folder on PATH, or set CUDA_HOME. inspect_asm() shows the PTX without it"
         )
     with tempfile.TemporaryDirectory() as folder:
         cubin = os.path.join(folder, "kernel.cubin")
-        for command, text in (([ptxas, f"-arch={sm}", "-o", cubin, "-"], ptx), ([nvdisasm, *flags, cubin], None)):
+        for command, text in (
+            ([ptxas, f"-arch={sm}", "-o", cubin, "-"], ptx),
+            ([nvdisasm, *flags, cubin], None),
+        ):
             done = _run(command, text)
             if done.returncode != 0:
-                raise RuntimeError(f"{os.path.basename(command[0])} failed: {done.stderr.strip() or done.stdout.strip()}")
+                raise RuntimeError(
+                    f"{os.path.basename(command[0])} failed: {done.stderr.strip() or done.stdout.strip()}"
+                )
         return done.stdout

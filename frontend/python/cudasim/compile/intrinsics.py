@@ -127,7 +127,9 @@ _GROUPS = {
 }
 
 
-_IN_MODULES = {"cuda.cg.this_grid": "The group of all threads of a cooperative launch; its sync() waits for all of them."}
+_IN_MODULES = {
+    "cuda.cg.this_grid": "The group of all threads of a cooperative launch; its sync() waits for all of them."
+}
 _BASES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 #: CUDA's vector types: "float32x4" → ("float32", 4)
 VECTOR_TYPES = {f"{base}x{count}": (base, count) for base in _BASES for count in (1, 2, 3, 4)}
@@ -135,7 +137,9 @@ _C_NAMES = {"char": "int8", "short": "int16", "int": "int32", "long": "int64", "
             "ushort": "uint16", "uint": "uint32", "ulong": "uint64", "ulonglong": "uint64", "float": "float32",
             "double": "float64"}  # fmt: skip
 #: CUDA C++'s names of them: "float4" → "float32x4"
-VECTOR_ALIASES = {f"{c_name}{count}": f"{base}x{count}" for c_name, base in _C_NAMES.items() for count in (1, 2, 3, 4)}
+VECTOR_ALIASES = {
+    f"{c_name}{count}": f"{base}x{count}" for c_name, base in _C_NAMES.items() for count in (1, 2, 3, 4)
+}
 
 
 def _make():
@@ -155,9 +159,13 @@ def _make():
         vector.aliases = [alias for alias, meant in VECTOR_ALIASES.items() if meant == name]
     for name, parameters, results in _native.libdevice_functions():
         full = f"cuda.libdevice.{name}"
-        made[full] = Intrinsic(full, f"({', '.join(parameters)}) -> {', '.join(results)}: CUDA's __nv_{name}.")
+        made[full] = Intrinsic(
+            full, f"({', '.join(parameters)}) -> {', '.join(results)}: CUDA's __nv_{name}."
+        )
     for name in _native.half_functions():
-        made[f"cuda.{name}"] = Intrinsic(f"cuda.{name}", "CUDA's intrinsic of this name for floats of 16 bits.")
+        made[f"cuda.{name}"] = Intrinsic(
+            f"cuda.{name}", "CUDA's intrinsic of this name for floats of 16 bits."
+        )
     return made
 
 

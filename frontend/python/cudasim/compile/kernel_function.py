@@ -26,7 +26,9 @@ def function_of(given, device):
         raise TypeError("@cuda.jit takes a plain Python function; " + _why_not(given))
     flags, name = given.__code__.co_flags, given.__name__
     if flags & _COROUTINE:
-        raise TypeError(f"@cuda.jit takes a plain Python function; {name}() is a coroutine: write `def`, not `async def`")
+        raise TypeError(
+            f"@cuda.jit takes a plain Python function; {name}() is a coroutine: write `def`, not `async def`"
+        )
     if flags & inspect.CO_GENERATOR and not device:
         raise TypeError(
             f"@cuda.jit takes a plain Python function; {name}() is a generator: a kernel writes its results to arrays "
@@ -49,7 +51,9 @@ def _why_not(given):
         )
     if isinstance(given, type):
         return f"{name} is a class: decorate the function that is to run on the device"
-    if isinstance(given, (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)):
+    if isinstance(
+        given, (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+    ):
         return f"{name} is built in and has no Python code: call it from a function of your own"
     if not callable(given):
         return f"{given!r} is not a callable object"
@@ -62,12 +66,16 @@ def _function_of_partial(partial, device):
     try:
         bound = inspect.signature(function).bind_partial(*partial.args, **partial.keywords)
     except TypeError as error:
-        raise TypeError(f"functools.partial binds what {function.__name__}() does not take: {error}") from None
+        raise TypeError(
+            f"functools.partial binds what {function.__name__}() does not take: {error}"
+        ) from None
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     for name in bound.arguments:
         if name not in names:
-            raise TypeError(f"functools.partial of {function.__name__}(): kernels have no such parameter as {name!r}")
+            raise TypeError(
+                f"functools.partial of {function.__name__}(): kernels have no such parameter as {name!r}"
+            )
     arrays = {} if device else {name: value for name, value in bound.arguments.items() if _holds_array(value)}
     constants = {name: value for name, value in bound.arguments.items() if name not in arrays}
     warn_at_users_line(
@@ -85,7 +93,11 @@ def _function_of_partial(partial, device):
 def _holds_array(value):
     if isinstance(value, tuple):
         return any(map(_holds_array, value))
-    return hasattr(value, "__array_interface__") and bool(value.shape) or hasattr(value, "__cuda_array_interface__")
+    return (
+        hasattr(value, "__array_interface__")
+        and bool(value.shape)
+        or hasattr(value, "__cuda_array_interface__")
+    )
 
 
 class BoundKernel:

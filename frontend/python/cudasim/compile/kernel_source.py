@@ -104,11 +104,12 @@ def source_of(function):
         return _from_file(code, lines, _find_lambda)
     first = code.co_firstlineno
     for end in _possible_ends(lines, first):
-        block = lines[first - 1:end]
+        block = lines[first - 1 : end]
         node, offset = _parse_block(block, code.co_name)
         if node is not None:
-            return KernelSource(node, first - 1 + offset, code.co_filename, first, _without_ends(block),
-                                "".join(lines))
+            return KernelSource(
+                node, first - 1 + offset, code.co_filename, first, _without_ends(block), "".join(lines)
+            )
     return _from_file(code, lines, _find_function)
 
 
@@ -121,7 +122,7 @@ def _possible_ends(lines, first):
     start = lines[first - 1]
     depth = len(start) - len(start.lstrip())
     seen_def = False
-    for number, line in enumerate(lines[first - 1:], first):
+    for number, line in enumerate(lines[first - 1 :], first):
         stripped = line.strip()
         deeper = len(line) - len(line.lstrip()) > depth
         if seen_def and stripped and not deeper and not stripped.startswith(("#", ")")):
@@ -165,10 +166,14 @@ def _from_file(code, lines, find):
         raise SourceNotAvailable(f"{code.co_filename}, line {error.lineno}: {error.msg}") from None
     node = find(tree, code)
     if node is None and code.co_filename == "<string>":
-        raise _not_available(code)  # `python -c` and every exec() share that name, and linecache may know one of them
+        raise _not_available(
+            code
+        )  # `python -c` and every exec() share that name, and linecache may know one of them
     if node is None:
-        raise SourceNotAvailable(f"the definition of {code.co_name} was not found on line {code.co_firstlineno} of "
-                                 f"{code.co_filename!r}; has the file changed since it was imported?")
+        raise SourceNotAvailable(
+            f"the definition of {code.co_name} was not found on line {code.co_firstlineno} of "
+            f"{code.co_filename!r}; has the file changed since it was imported?"
+        )
     return KernelSource(node, 0, code.co_filename, 1, _without_ends(lines), text)
 
 
@@ -182,10 +187,14 @@ def _find_function(tree, code):
 
 
 def _find_lambda(tree, code):
-    names = code.co_varnames[:code.co_argcount]
-    found = [node for node in ast.walk(tree)
-             if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
-             and tuple(argument.arg for argument in node.args.posonlyargs + node.args.args) == names]
+    names = code.co_varnames[: code.co_argcount]
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and tuple(argument.arg for argument in node.args.posonlyargs + node.args.args) == names
+    ]
     if len(found) > 1 and hasattr(code, "co_positions"):
         places = {(line, column) for line, _, column, _ in code.co_positions() if column is not None}
         found = [node for node in found if (node.body.lineno, node.body.col_offset) in places] or found
@@ -205,5 +214,7 @@ def _compiles_to(tree, node, code):
         return False
     finally:
         node.lineno, node.end_lineno = place
-    return all(getattr(made, what) == getattr(code, what)
-               for what in ("co_code", "co_consts", "co_names", "co_freevars", "co_cellvars"))
+    return all(
+        getattr(made, what) == getattr(code, what)
+        for what in ("co_code", "co_consts", "co_names", "co_freevars", "co_cellvars")
+    )

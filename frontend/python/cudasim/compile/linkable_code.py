@@ -19,7 +19,9 @@ class LinkableCode:
     def __init__(self, data, name=None, setup_callback=None, teardown_callback=None, nrt=False):
         for which, callback in (("setup", setup_callback), ("teardown", teardown_callback)):
             if callback is not None and not callable(callback):
-                raise TypeError(f"{which}_callback must be callable: it is called with the module; {callback!r} cannot be called")
+                raise TypeError(
+                    f"{which}_callback must be callable: it is called with the module; {callback!r} cannot be called"
+                )
         self._data = data
         self._name = name
         self.setup_callback, self.teardown_callback, self.nrt = setup_callback, teardown_callback, nrt

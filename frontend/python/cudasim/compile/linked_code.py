@@ -26,7 +26,9 @@ def checked_links(links):
     items = tuple(links) if isinstance(links, (list, tuple, set, frozenset)) else (links,)
     for item in items:
         if not isinstance(item, (str, os.PathLike, LinkableCode)):
-            raise TypeError(f"link: a path or linkable code (cuda.PTXSource, cuda.CUSource) is expected, got {item!r}")
+            raise TypeError(
+                f"link: a path or linkable code (cuda.PTXSource, cuda.CUSource) is expected, got {item!r}"
+            )
     return items
 
 

@@ -44,20 +44,26 @@ def code_for(intrinsic, arguments):
     except errors.NumbaError:
         raise
     except Exception as error:  # whatever the user's code raises, llvmlite or numba's context
-        refusal = errors.LoweringError(f"intrinsic {name}{signature}: its code cannot be generated: {type(error).__name__}: {error}")
+        refusal = errors.LoweringError(
+            f"intrinsic {name}{signature}: its code cannot be generated: {type(error).__name__}: {error}"
+        )
         raise refusal from error
     try:
         images = _native.read_llvm(text, f"intrinsic {name}")
     except (ValueError, RuntimeError) as error:
         raise LinkerError(f"intrinsic {name}{signature}: {error.args[0]}") from error
-    return IntrinsicCode(symbol, images, [_name_of(kind) for kind in signature.args], _name_of(signature.return_type))
+    return IntrinsicCode(
+        symbol, images, [_name_of(kind) for kind in signature.args], _name_of(signature.return_type)
+    )
 
 
 def _name_of(kind):
     from numba.core import types as numba_types
 
     kind = numba_types.unliteral(kind)
-    if isinstance(kind, (numba_types.Dummy, numba_types.UnicodeType)) and not isinstance(kind, numba_types.CPointer):
+    if isinstance(kind, (numba_types.Dummy, numba_types.UnicodeType)) and not isinstance(
+        kind, numba_types.CPointer
+    ):
         return "none"
     return str(types.name_of(kind))
 
@@ -69,7 +75,9 @@ def _module_text(name, context, signature, generate):
     values = _Values(context)
     parameters = [part for kind in signature.args for part in values.part_types(kind)]
     results = values.part_types(signature.return_type)
-    returned = ir.VoidType() if not results else results[0] if len(results) == 1 else ir.LiteralStructType(results)
+    returned = (
+        ir.VoidType() if not results else results[0] if len(results) == 1 else ir.LiteralStructType(results)
+    )
     module = ir.Module(name)
     module.triple, module.data_layout = _TRIPLE, _DATA_LAYOUT
     function = ir.Function(module, ir.FunctionType(returned, parameters), "cudasim_intrinsic")
@@ -123,12 +131,20 @@ class _Values:
             return self.part_types(kind.dtype)
         if isinstance(kind, numba_types.BooleanLiteral):
             return [ir.IntType(1)]
-        scalars = (numba_types.Number, numba_types.Boolean, numba_types.NPDatetime, numba_types.NPTimedelta, numba_types.CPointer)
+        scalars = (
+            numba_types.Number,
+            numba_types.Boolean,
+            numba_types.NPDatetime,
+            numba_types.NPTimedelta,
+            numba_types.CPointer,
+        )
         if isinstance(kind, scalars):
             return [self._context.get_value_type(numba_types.unliteral(kind))]
         if isinstance(kind, (numba_types.Dummy, numba_types.UnicodeType)):
             return []
-        raise errors.LoweringError(f"intrinsics take and give numbers, tuples, arrays and pointers here, not {kind}")
+        raise errors.LoweringError(
+            f"intrinsics take and give numbers, tuples, arrays and pointers here, not {kind}"
+        )
 
     def assembled(self, builder, kind, parts):
         """The value whose parts come next, as Numba's context has it."""
@@ -138,7 +154,9 @@ class _Values:
         if isinstance(kind, numba_types.Array):
             return self._array(builder, kind, parts)
         if isinstance(kind, numba_types.BaseTuple):
-            return context.make_tuple(builder, kind, [self.assembled(builder, element, parts) for element in kind.types])
+            return context.make_tuple(
+                builder, kind, [self.assembled(builder, element, parts) for element in kind.types]
+            )
         if isinstance(kind, numba_types.Complex):
             return self._complex(builder, kind, next(parts), next(parts))
         if isinstance(kind, numba_types.Optional):
@@ -180,7 +198,11 @@ class _Values:
             raise errors.LoweringError("intrinsics cannot give arrays")
         if isinstance(kind, numba_types.BaseTuple):
             elements = [builder.extract_value(value, index) for index in range(len(kind.types))]
-            return [part for element, one in zip(kind.types, elements) for part in self.taken_apart(builder, element, one)]
+            return [
+                part
+                for element, one in zip(kind.types, elements)
+                for part in self.taken_apart(builder, element, one)
+            ]
         if isinstance(kind, numba_types.Complex):
             made = self._context.make_complex(builder, kind, value)
             return [made.real, made.imag]

@@ -3,7 +3,22 @@
 from cudasim._cuda_errors import CCSupportError, LinkerError, NvrtcCompilationError, NvrtcSupportError
 
 #: LLVM 19's NVPTX processors from sm_50 on.
-_CAPABILITIES = ((5, 0), (5, 2), (5, 3), (6, 0), (6, 1), (6, 2), (7, 0), (7, 2), (7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0))
+_CAPABILITIES = (
+    (5, 0),
+    (5, 2),
+    (5, 3),
+    (6, 0),
+    (6, 1),
+    (6, 2),
+    (7, 0),
+    (7, 2),
+    (7, 5),
+    (8, 0),
+    (8, 6),
+    (8, 7),
+    (8, 9),
+    (9, 0),
+)
 
 
 def compile(src, name, cc, ltoir=False, lineinfo=False, debug=False):
@@ -19,9 +34,13 @@ def compile(src, name, cc, ltoir=False, lineinfo=False, debug=False):
     from cudasim.compile.linkable_code import PTXSource
 
     if not isinstance(cc, tuple) or len(cc) != 2:
-        raise TypeError(f"`cc` must be a list or tuple of length 2: a compute capability such as (8, 0), got {cc!r}")
+        raise TypeError(
+            f"`cc` must be a list or tuple of length 2: a compute capability such as (8, 0), got {cc!r}"
+        )
     if ltoir:
-        raise NvrtcSupportError("LTO-IR is machine code, which cannot be simulated; compile to PTX (ltoir=False)")
+        raise NvrtcSupportError(
+            "LTO-IR is machine code, which cannot be simulated; compile to PTX (ltoir=False)"
+        )
     if linked_code.nvcc() is None:
         raise NvrtcSupportError(
             f"{name}: compiling CUDA C++ needs nvcc of a CUDA toolkit (CUDA_HOME, or on PATH), which is not here"

@@ -61,7 +61,9 @@ def _unliteral(kind):
 def _check_parameters(typing, implementation):
     """Both have to take the same arguments, as in Numba, where calls are bound to the typing function's."""
     if not inspect.isfunction(implementation):
-        raise errors.TypingError(f"{typing.__name__}() of overload() has to give a function, not {implementation!r}")
+        raise errors.TypingError(
+            f"{typing.__name__}() of overload() has to give a function, not {implementation!r}"
+        )
     wanted, given = (inspect.signature(function).parameters for function in (typing, implementation))
     if any(one.kind is one.VAR_POSITIONAL for one in wanted.values()):
         return
@@ -163,7 +165,11 @@ def of(value):
 
 def of_attribute(kind, name):
     """(The Overloaded of an attribute of values of a type, whether it is a method), or None."""
-    found = [(implementer, is_method) for owner, implementer, is_method in _attributes.get(name, ()) if _owns(owner, kind)]
+    found = [
+        (implementer, is_method)
+        for owner, implementer, is_method in _attributes.get(name, ())
+        if _owns(owner, kind)
+    ]
     found += _attributes_registered_with_numba(kind, name)
     found = [each for each in found if each[0].rank >= 0]
     if not found:
@@ -195,7 +201,9 @@ def _registry():
 def _implementer_of(template):
     target = (getattr(template, "metadata", None) or {}).get("target", "generic")
     strict = getattr(template, "_strict", True)
-    return Implementer(template._overload_func, target, bool(getattr(template, "prefer_literal", False)), strict)
+    return Implementer(
+        template._overload_func, target, bool(getattr(template, "prefer_literal", False)), strict
+    )
 
 
 def _registered_with_numba(value):

@@ -17,25 +17,75 @@ from cudasim.kernel_library import function_for
 from cudasim.types import Type, member_type_name, name_of, note_class
 
 # NumPy's names that kernels may call and that are no ufuncs.
-_NUMPY_FUNCTIONS = {getattr(np, name): "numpy." + kernel_name for name, kernel_name in (
-    *((name, name) for name in (
-        "ndindex", "ndenumerate", "shape", "size", "asarray", "sum", "prod", "mean", "var", "std", "all", "any", "argmin",
-        "argmax", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "count_nonzero", "min", "max", "round", "finfo", "iinfo", "isscalar", "iscomplexobj", "isrealobj")),
-    ("amin", "min"), ("amax", "max"), ("around", "round"))}
+_NUMPY_FUNCTIONS = {
+    getattr(np, name): "numpy." + kernel_name
+    for name, kernel_name in (
+        *(
+            (name, name)
+            for name in (
+                "ndindex",
+                "ndenumerate",
+                "shape",
+                "size",
+                "asarray",
+                "sum",
+                "prod",
+                "mean",
+                "var",
+                "std",
+                "all",
+                "any",
+                "argmin",
+                "argmax",
+                "nansum",
+                "nanprod",
+                "nanmean",
+                "nanvar",
+                "nanstd",
+                "count_nonzero",
+                "min",
+                "max",
+                "round",
+                "finfo",
+                "iinfo",
+                "isscalar",
+                "iscomplexobj",
+                "isrealobj",
+            )
+        ),
+        ("amin", "min"),
+        ("amax", "max"),
+        ("around", "round"),
+    )
+}
 #: Where math's functions say that they are from; those of integers from CPython 3.15 on (PEP 791).
 _MATH = ("math", "math.integer")
 #: What Numba's CUDA target compiles (numba-cuda 0.30).
 _NUMPY_NOT_YET = ("nditer",)
-_NUMPY_ALLOCATES = ("array", "arange", "empty", "empty_like", "full", "full_like", "linspace", "ones", "ones_like",
-                    "zeros", "zeros_like")
+_NUMPY_ALLOCATES = (
+    "array",
+    "arange",
+    "empty",
+    "empty_like",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+)
 _UNDEFINED = object()
 #: In bytes: TypeTable::characters() of the compiler.
 _LARGEST_CHARACTERS = 1024
 #: Of a dotted name; as in frontend/pykernel/flow_graph_expressions.cpp.
 _MOST_ATTRIBUTES = 99
 _INT64_MIN, _INT64_END, _UINT64_END = -(1 << 63), 1 << 63, 1 << 64
-_BUILTINS = {value: name for name, value in vars(builtins).items()
-             if callable(value) and not (isinstance(value, type) and issubclass(value, BaseException))}
+_BUILTINS = {
+    value: name
+    for name, value in vars(builtins).items()
+    if callable(value) and not (isinstance(value, type) and issubclass(value, BaseException))
+}
 
 
 def globals_of(function, node, register_function):
@@ -102,6 +152,8 @@ def pointer_function(value):
     """The name of Numba's functions that make arrays of pointers, "carray" or "farray"; None for anything else."""
     known = isinstance(value, python_types.FunctionType) and value.__name__ in ("carray", "farray")
     return value.__name__ if known and value.__module__.endswith(".numpy_support") else None
+
+
 def dotted_name(node):
     """The text of a name, or of attributes of a name; None for another expression."""
     parts = _dotted(node)
@@ -207,7 +259,11 @@ def _real(value):
 def _complex(value):
     if isinstance(value, np.complexfloating) and value.dtype.itemsize not in (8, 16):
         return ("unsupported", f"{value.dtype.name} is not supported in kernels")
-    return ("complex", complex(value), value.dtype.name if isinstance(value, np.complexfloating) else "complex128")
+    return (
+        "complex",
+        complex(value),
+        value.dtype.name if isinstance(value, np.complexfloating) else "complex128",
+    )
 
 
 def _tuple(value, name, register_function):
@@ -224,8 +280,12 @@ def _tuple(value, name, register_function):
 def _member(value, name, register_function):
     """Of an enumeration whose members are no integers."""
     values = [describe(member.value, name, register_function) for member in type(value)]
-    kinds = [known[2] if known[0] in ("integer", "real") else {"boolean": "bool", "text": "unicode_type"}.get(known[0])
-             for known in values]
+    kinds = [
+        known[2]
+        if known[0] in ("integer", "real")
+        else {"boolean": "bool", "text": "unicode_type"}.get(known[0])
+        for known in values
+    ]
     if None in kinds:
         return ("unsupported", f"Cannot determine Numba type of {type(value)}")
     try:
@@ -247,7 +307,11 @@ def _array(value, name):
     largest = 16 if value.dtype.kind == "c" else 8
     if value.dtype.kind in "SU":
         largest = _LARGEST_CHARACTERS
-    if value.dtype.kind not in "biufcmMSU" and not _is_bfloat16(value.dtype) or value.dtype.itemsize > largest:
+    if (
+        value.dtype.kind not in "biufcmMSU"
+        and not _is_bfloat16(value.dtype)
+        or value.dtype.itemsize > largest
+    ):
         kind = "unsupported" if value.dtype.kind == "O" or value.dtype.itemsize > largest else "not_yet"
         return (kind, f"an array of {value.dtype} is not supported in kernels")
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
@@ -323,7 +387,10 @@ def _callable_or_type(value, name, register_function):
     if in_library is not None:
         return ("function", register_function(in_library), in_library.name)
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "cmath":
-        return ("unsupported", f"cmath.{value.__name__}() is not supported in kernels, by Numba's CUDA target neither")
+        return (
+            "unsupported",
+            f"cmath.{value.__name__}() is not supported in kernels, by Numba's CUDA target neither",
+        )
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ in _MATH:
         return ("intrinsic", "math." + value.__name__)
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "_operator":
@@ -355,7 +422,9 @@ def _callable_or_type(value, name, register_function):
 
 def _numba_type_name(value):
     """Numba's name of a type object, its own or cudasim's; None for anything else."""
-    if isinstance(value, Type) or any(base.__module__ == "numba.core.types.abstract" and base.__name__ == "Type"
-                                      for base in type(value).__mro__):
+    if isinstance(value, Type) or any(
+        base.__module__ == "numba.core.types.abstract" and base.__name__ == "Type"
+        for base in type(value).__mro__
+    ):
         return str(value)
     return None

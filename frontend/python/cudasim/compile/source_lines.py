@@ -84,7 +84,9 @@ def _find(code):
 
 def _makes(text, code):
     try:
-        program = _native.call_on_large_stack(compile, text, code.co_filename, "exec", code.co_flags & _FUTURES, True)
+        program = _native.call_on_large_stack(
+            compile, text, code.co_filename, "exec", code.co_flags & _FUTURES, True
+        )
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return code in codes_in(program)
@@ -119,7 +121,10 @@ def _timed_cells():
 
 def _texts_of_callers():
     """Texts that the calling functions hold: what they give to exec() is often one of them."""
-    frame, known = sys._getframe(1), {}  # id → dictionary, kept: from CPython 3.13 on f_locals makes a new object each time
+    frame, known = (
+        sys._getframe(1),
+        {},
+    )  # id → dictionary, kept: from CPython 3.13 on f_locals makes a new object each time
     while frame is not None:
         for names in (frame.f_locals, frame.f_globals):
             if id(names) not in known:
@@ -156,7 +161,11 @@ def _texts_in(value):
 
 
 def _joined(lines):
-    if isinstance(lines, (list, tuple)) and 0 < len(lines) <= _MOST_ELEMENTS and all(type(line) is str for line in lines):
+    if (
+        isinstance(lines, (list, tuple))
+        and 0 < len(lines) <= _MOST_ELEMENTS
+        and all(type(line) is str for line in lines)
+    ):
         yield "\n".join(lines)
         yield "".join(lines)
 

@@ -7,7 +7,7 @@ Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .
 from cudasim._cuda_errors import CudaSupportError
 from cudasim.compile.intrinsics import TOP_LEVEL as _INTRINSICS
 from cudasim.cuda import bf16, cg, cudadrv, fp16, libdevice
-from cudasim.cuda.kernels import reduction
+from cudasim.cuda.kernels import reduction  # noqa: F401 - a name of numba.cuda
 from cudasim.cuda.kernels.reduction import Reduce
 from cudasim.cuda.module_names import find as _find
 from cudasim.driver.device_selection import (

@@ -10,7 +10,9 @@ class GridGroup:
 
     def sync(self):
         """Waits for all of them; in kernels only."""
-        raise NotImplementedError("sync() of a grid works in a kernel only: call it from a function decorated with @cuda.jit")
+        raise NotImplementedError(
+            "sync() of a grid works in a kernel only: call it from a function decorated with @cuda.jit"
+        )
 
 
 __all__ = ["GridGroup", "this_grid"]

@@ -44,7 +44,9 @@ def overload_attribute(typ, attr, target="cuda", **kwargs):
 
 def _attribute(kind, name, is_method, target, prefer_literal=False, strict=True, **kwargs):
     del kwargs
-    return _registering(lambda one: overloads.add_attribute(kind, name, one, is_method), target, prefer_literal, strict)
+    return _registering(
+        lambda one: overloads.add_attribute(kind, name, one, is_method), target, prefer_literal, strict
+    )
 
 
 def _registering(add, target, prefer_literal, strict):
@@ -75,7 +77,9 @@ def intrinsic(*args, **kwargs):
     try:
         from numba.extending import intrinsic as numbas
     except ImportError as error:
-        raise ImportError("intrinsic() needs numba, with whose types and context its code is generated: install numba") from error
+        raise ImportError(
+            "intrinsic() needs numba, with whose types and context its code is generated: install numba"
+        ) from error
     return numbas(*args, **kwargs)
 
 
@@ -120,4 +124,15 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*_NUMBAS, "intrinsic", "is_jitted", "overload", "overload_attribute", "overload_method", "register_jitable", "typeof_impl"])
+    return sorted(
+        [
+            *_NUMBAS,
+            "intrinsic",
+            "is_jitted",
+            "overload",
+            "overload_attribute",
+            "overload_method",
+            "register_jitable",
+            "typeof_impl",
+        ]
+    )

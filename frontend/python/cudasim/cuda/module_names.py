@@ -47,12 +47,18 @@ LAZY = {
     **{
         name: f"cudasim.launch.device_code:{name}"
         for name in (
-            "compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"
+            "compile",
+            "compile_all",
+            "compile_for_current_device",
+            "compile_ptx",
+            "compile_ptx_for_current_device",
         )
     },
     "KernelRuntimeError": "cudasim.cuda.errors:KernelRuntimeError",
     "literal_unroll": "cudasim.cuda.misc.special:literal_unroll",
-    **{name: f"cudasim.cuda.types:{name}" for name in ("Dim3", "GridGroup", "dim3", "grid_group", "optional")},
+    **{
+        name: f"cudasim.cuda.types:{name}" for name in ("Dim3", "GridGroup", "dim3", "grid_group", "optional")
+    },
 }
 
 

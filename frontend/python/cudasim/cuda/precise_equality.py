@@ -33,7 +33,9 @@ def _kind(value):
 def _compare(first, second, options, where):
     kinds = _kind(first), _kind(second)
     place = f" at {where}" if where else ""
-    assert kinds[0] == kinds[1], f"{first!r} ({kinds[0]}) and {second!r} ({kinds[1]}) are of different kinds{place}"
+    assert kinds[0] == kinds[1], (
+        f"{first!r} ({kinds[0]}) and {second!r} ({kinds[1]}) are of different kinds{place}"
+    )
     if isinstance(first, np.ndarray):
         _compare_arrays(first, second, options, place)
     elif isinstance(first, (tuple, list)):
@@ -66,7 +68,9 @@ def _compare_floats(first, second, options, place):
         same = math.isnan(first) and math.isnan(second)
     elif first == second:
         same = ignore_sign_on_zero or first != 0 or math.copysign(1, first) == math.copysign(1, second)
-    elif abs_tol is not None and abs(first - second) <= (_EPSILON.get(prec, 2.0**-52) if abs_tol == "eps" else abs_tol):
+    elif abs_tol is not None and abs(first - second) <= (
+        _EPSILON.get(prec, 2.0**-52) if abs_tol == "eps" else abs_tol
+    ):
         same = True
     elif prec == "exact" or math.isinf(first) or math.isinf(second):
         same = False

@@ -147,7 +147,9 @@ def xfail_unless_cudasim(fn):
 
 def skip_unless_conda_cudatoolkit(reason):
     """Skips the test: cudasim uses no CUDA toolkit of conda's."""
-    return unittest.skipUnless(os.path.isdir(os.path.join(sys.prefix, "conda-meta", "cuda-toolkit")), _reason(reason))
+    return unittest.skipUnless(
+        os.path.isdir(os.path.join(sys.prefix, "conda-meta", "cuda-toolkit")), _reason(reason)
+    )
 
 
 def skip_if_external_memmgr(reason):
@@ -230,7 +232,9 @@ def skip_if_cuda_includes_missing(fn):
 
 def skip_if_curand_kernel_missing(fn):
     """Skips the test where there is no curand_kernel.h."""
-    return unittest.skipIf(_missing_file(_in_include_folder("curand_kernel.h")), "there is no curand_kernel.h")(fn)
+    return unittest.skipIf(
+        _missing_file(_in_include_folder("curand_kernel.h")), "there is no curand_kernel.h"
+    )(fn)
 
 
 def cudadevrt_missing():

@@ -14,7 +14,18 @@ __path__ = []
 PARTS = frozenset(
     f"{prefix}{name}"
     for prefix in ("", "cuda_")
-    for name in ("abstract", "common", "containers", "ext_types", "function_type", "functions", "iterators", "misc", "npytypes", "scalars")
+    for name in (
+        "abstract",
+        "common",
+        "containers",
+        "ext_types",
+        "function_type",
+        "functions",
+        "iterators",
+        "misc",
+        "npytypes",
+        "scalars",
+    )
 )
 #: numba-cuda's own, which Numba's module of types lacks.
 _OURS = ("Dim3", "GridGroup", "dim3", "grid_group")
@@ -36,7 +47,9 @@ def __getattr__(name):
         return getattr(value_types, name)
     if hasattr(_types, name) and not name.startswith("_"):
         return getattr(_types, name)
-    raise AttributeError(f"module 'numba.cuda.types' has no attribute {name!r}: cudasim has no such type (yet)")
+    raise AttributeError(
+        f"module 'numba.cuda.types' has no attribute {name!r}: cudasim has no such type (yet)"
+    )
 
 
 def __dir__():

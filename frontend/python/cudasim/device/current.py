@@ -16,7 +16,9 @@ from cudasim._numba_config import poses_as_gpu
 from cudasim.device.device import are_made, devices
 from cudasim.reports.user_warnings import warn_at_users_line
 
-_forked_after_use = False  # whether this process was forked when its parent had used CUDA, and nobody has been told
+_forked_after_use = (
+    False  # whether this process was forked when its parent had used CUDA, and nobody has been told
+)
 
 
 class _ThreadState(threading.local):

@@ -13,9 +13,7 @@ from cudasim import _numba_config, options
 from cudasim._cuda_errors import CudaAPIError, CudaSupportError
 from cudasim.device.device_attributes import ATTRIBUTES
 
-_DISABLED = (
-    "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported on 32-bit systems."
-)
+_DISABLED = "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported on 32-bit systems."
 
 _lock = threading.RLock()
 _devices = ()  # made at the first use

@@ -71,7 +71,11 @@ class Function:
         sm = architecture(self.device.compute_capability)
         found = resources_of(ptx_of(self.module.image, self.name, sm, {}), sm)
         return FunctionAttributes(
-            found.registers, self.shared_mem_per_block, found.local, found.constant, self.max_threads_per_block
+            found.registers,
+            self.shared_mem_per_block,
+            found.local,
+            found.constant,
+            self.max_threads_per_block,
         )
 
     @property
@@ -90,7 +94,9 @@ class Function:
         """The same in percent."""
 
     def _plan(self, grid, block, shared_bytes):
-        return make_plan(self.module.loaded, self.module.image, self.name, self.name, grid, block, shared_bytes, {})
+        return make_plan(
+            self.module.loaded, self.module.image, self.name, self.name, grid, block, shared_bytes, {}
+        )
 
     def _packed(self, args):
         parameters = self._kernel["parameters"]
@@ -100,7 +106,9 @@ class Function:
         for value, (name, offset, size, _) in zip(args, parameters):
             content = _bytes_of(value, size)
             if len(content) != size:
-                raise TypeError(f"parameter {name} of {self.name} has {size} bytes, {value!r} has {len(content)}")
+                raise TypeError(
+                    f"parameter {name} of {self.name} has {size} bytes, {value!r} has {len(content)}"
+                )
             buffer[offset : offset + size] = content
         return bytes(buffer)
 
@@ -120,12 +128,17 @@ class Function:
         waits = not fits(self.device.profile, grid, block, shared_bytes)
         stream_work.submit(key_of(stream, self.device), work, waits)
 
-
     def launch_as_core_does(self, stream, config, args):
         """cuda.core.launch(): the configuration is a cuda.core.LaunchConfig, and Python's numbers are 64 bits wide."""
         wide = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_bool, complex: np.complex128}
         values = [wide[type(value)](value) if type(value) in wide else value for value in args]
-        self.launch(tuple(config.grid), tuple(config.block), int(config.shmem_size or 0), stream_or_zero(stream), values)
+        self.launch(
+            tuple(config.grid),
+            tuple(config.block),
+            int(config.shmem_size or 0),
+            stream_or_zero(stream),
+            values,
+        )
 
 
 class _FunctionHandle(int):
@@ -136,7 +149,9 @@ def _bytes_of(value, size):
     """A parameter of a kernel as bytes."""
     if is_device_memory(value):
         return int(value.device_ctypes_pointer.value or 0).to_bytes(8, "little")
-    if isinstance(value, (ctypes._SimpleCData, ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._Pointer)):
+    if isinstance(
+        value, (ctypes._SimpleCData, ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._Pointer)
+    ):
         return bytes(value)
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tobytes()
@@ -152,9 +167,13 @@ def function_of(function):
     """
     if isinstance(function, Function):
         return function
-    known = getattr(function, "__cudasim_function__", None) or (_functions.get(function) if isinstance(function, int) else None)
+    known = getattr(function, "__cudasim_function__", None) or (
+        _functions.get(function) if isinstance(function, int) else None
+    )
     if known is None:
-        raise CudaAPIError(400, f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_HANDLE: {function!r} is no kernel")
+        raise CudaAPIError(
+            400, f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_HANDLE: {function!r} is no kernel"
+        )
     return known
 
 
@@ -165,7 +184,11 @@ def launch_kernel(cufunc_handle, gx, gy, gz, bx, by, bz, sharedmem, hstream, arg
     :param hstream: a stream, its handle, or 0
     :param args: ctypes values, one for each parameter, or device memory
     """
-    stream = Stream(int(hstream), external=True) if isinstance(hstream, int) and hstream else checked_stream(hstream)
+    stream = (
+        Stream(int(hstream), external=True)
+        if isinstance(hstream, int) and hstream
+        else checked_stream(hstream)
+    )
     function_of(cufunc_handle).launch((gx, gy, gz), (bx, by, bz), int(sharedmem or 0), stream, list(args))
 
 

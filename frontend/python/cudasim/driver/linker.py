@@ -1,9 +1,9 @@
 """numba.cuda's linker: PTX and CUDA C++ (where an nvcc is) become one module.
 
-    linker = driver.Linker.new(cc=(8, 0))
-    linker.add_ptx(text)
-    linker.add_file_guess_ext("functions.ptx")
-    module = cuda.current_context().create_module_image(linker.complete())
+linker = driver.Linker.new(cc=(8, 0))
+linker.add_ptx(text)
+linker.add_file_guess_ext("functions.ptx")
+module = cuda.current_context().create_module_image(linker.complete())
 """
 
 import os

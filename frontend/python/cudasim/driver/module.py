@@ -1,9 +1,9 @@
 """Modules of the driver: PTX and linked code, loaded into a context, whose kernels and variables are found by name.
 
-    module = cuda.current_context().create_module_ptx(text)
-    function = module.get_function("add")
-    driver.launch_kernel(function.handle, 1, 1, 1, 32, 1, 1, 0, 0, [ctypes.c_void_p(address)])
-    memory, size = module.get_global_symbol("counter")
+module = cuda.current_context().create_module_ptx(text)
+function = module.get_function("add")
+driver.launch_kernel(function.handle, 1, 1, 1, 32, 1, 1, 0, 0, [ctypes.c_void_p(address)])
+memory, size = module.get_global_symbol("counter")
 """
 
 from cudasim import _native
@@ -49,7 +49,9 @@ def image_of(code):
             )
         text = text.decode(errors="replace")
     if not isinstance(text, str):
-        raise TypeError(f"a module is made of PTX text or of what a linker's complete() gave, not of {code!r}")
+        raise TypeError(
+            f"a module is made of PTX text or of what a linker's complete() gave, not of {code!r}"
+        )
     try:
         return module_image(text, getattr(code, "name", "<ptx>"))
     except _native.PtxError as error:
@@ -66,7 +68,10 @@ class Module:
         self.context = context
         self.image = image
         self.handle = next_handle()
-        self.setup_callbacks, self.teardown_callbacks = tuple(setup_callbacks or ()), tuple(teardown_callbacks or ())
+        self.setup_callbacks, self.teardown_callbacks = (
+            tuple(setup_callbacks or ()),
+            tuple(teardown_callbacks or ()),
+        )
         self._loaded = context.device.native.load(image)
         for callback in self.setup_callbacks:
             callback(self)
@@ -85,7 +90,8 @@ class Module:
                 return Function(self, kernel)
         known = ", ".join(kernel["name"] for kernel in self.image.kernels) or "none"
         raise CudaAPIError(
-            500, f"Call to cuModuleGetFunction results in CUDA_ERROR_NOT_FOUND: no kernel {name!r}; it has {known}"
+            500,
+            f"Call to cuModuleGetFunction results in CUDA_ERROR_NOT_FOUND: no kernel {name!r}; it has {known}",
         )
 
     def get_global_symbol(self, name):
@@ -111,9 +117,15 @@ class Module:
 
 def load_module_image(context, object_code, setup_callbacks=None, teardown_callbacks=None):
     """The code as a Module of the context, which keeps it. :param object_code: see image_of()"""
-    setup = setup_callbacks or getattr(object_code, "setup_callbacks", None) or _callback(object_code, "setup_callback")
+    setup = (
+        setup_callbacks
+        or getattr(object_code, "setup_callbacks", None)
+        or _callback(object_code, "setup_callback")
+    )
     teardown = (
-        teardown_callbacks or getattr(object_code, "teardown_callbacks", None) or _callback(object_code, "teardown_callback")
+        teardown_callbacks
+        or getattr(object_code, "teardown_callbacks", None)
+        or _callback(object_code, "teardown_callback")
     )
     module = Module(context, image_of(object_code), setup, teardown)
     context.modules[module.handle] = module

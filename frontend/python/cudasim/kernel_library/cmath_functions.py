@@ -14,7 +14,10 @@ from cudasim.kernel_library import library_function
 _LOG_2 = math.log(2.0)
 _LOG_10 = math.log(10.0)
 _LARGE = 1e18  # the square of 1/x is lost against 1; in float32 its square is finite
-_FINITE, _TEST = (("complex64", "complex64"), ("complex128", "complex128")), (("bool", "complex64"), ("bool", "complex128"))
+_FINITE, _TEST = (
+    (("complex64", "complex64"), ("complex128", "complex128")),
+    (("bool", "complex64"), ("bool", "complex128")),
+)
 
 
 @library_function("cmath.isfinite", *_TEST)
@@ -37,7 +40,9 @@ def phase(z):
     return math.atan2(z.imag, z.real)
 
 
-@library_function("cmath.polar", ("UniTuple(float32 x 2)", "complex64"), ("UniTuple(float64 x 2)", "complex128"), exact=True)
+@library_function(
+    "cmath.polar", ("UniTuple(float32 x 2)", "complex64"), ("UniTuple(float64 x 2)", "complex128"), exact=True
+)
 def polar(z):
     return math.hypot(z.real, z.imag), math.atan2(z.imag, z.real)
 
@@ -87,7 +92,9 @@ def log(z, base=None):
     if size > 0.7 and size < 1.75:  # the logarithm of 1 + d
         return complex(0.5 * math.log1p((large - 1.0) * (large + 1.0) + small * small), angle)
     if large < 1e-30 and large > 0.0:  # near what is subnormal
-        return complex(math.log(math.hypot(1e150 * np.float64(x), 1e150 * np.float64(y))) - 150.0 * _LOG_10, angle)
+        return complex(
+            math.log(math.hypot(1e150 * np.float64(x), 1e150 * np.float64(y))) - 150.0 * _LOG_10, angle
+        )
     return complex(math.log(size), angle)
 
 
@@ -189,7 +196,9 @@ def _tanh(z):
 
 sinh = library_function("cmath.sinh", *_FINITE, exact=True)(_sinh)
 cosh = library_function("cmath.cosh", *_FINITE, exact=True)(_cosh)
-tanh = library_function("cmath.tanh", ("complex128", "complex64"), ("complex128", "complex128"), exact=True)(_tanh)
+tanh = library_function("cmath.tanh", ("complex128", "complex64"), ("complex128", "complex128"), exact=True)(
+    _tanh
+)
 _typed_tanh = library_function("tanh of the argument's type", *_FINITE, exact=True)(_tanh)
 
 

@@ -156,6 +156,8 @@ class HostCopies:
 
 _DATES = (np.datetime64, np.timedelta64)
 _COMPLEX = (complex, np.complex64, np.complex128)
+
+
 def struct_format(names):
     """The struct format of a parameter buffer for arguments of these types."""
     return "".join(map(_format_of, names))
@@ -253,7 +255,9 @@ class Flattener:
             if isinstance(value.value, np.ndarray) and device_view(value.value) is None:
                 values += copies.add(value.value, self._labels[index], value.copies_in, value.copies_out)
             elif isinstance(value.value, np.void):
-                values.append(copies.add_record(value.value, self._labels[index], value.copies_in, value.copies_out))
+                values.append(
+                    copies.add_record(value.value, self._labels[index], value.copies_in, value.copies_out)
+                )
             else:
                 self._flatten_one(value.value, index, copies, values)
         elif isinstance(value, tuple):

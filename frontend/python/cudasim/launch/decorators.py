@@ -107,7 +107,9 @@ def jit(
         else:
             return make(func_or_sig)
     is_list = isinstance(func_or_sig, list)
-    signatures = [types.parse_signature(signature) for signature in (func_or_sig if is_list else [func_or_sig])]
+    signatures = [
+        types.parse_signature(signature) for signature in (func_or_sig if is_list else [func_or_sig])
+    ]
     if not device:
         _check_void(signatures)
 
@@ -190,4 +192,3 @@ def _checked_registers(count):
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
         raise ValueError(f"max_registers is a number of registers per thread, got {count!r}")
     return count
-

@@ -61,7 +61,9 @@ def compile(  # noqa: A001 - Numba's name
             fastmath=fastmath,
         )
         if result_type == "none" and compiled.result_type != "none":
-            raise errors.TypingError(f"No conversion from {compiled.result_type} to none: the signature says void")
+            raise errors.TypingError(
+                f"No conversion from {compiled.result_type} to none: the signature says void"
+            )
     else:
         if result_type not in (None, "none"):
             raise TypeError("CUDA kernel must have void return type.")
@@ -134,7 +136,19 @@ def compile_ptx(
 ):
     """compile() with other defaults: a kernel, with the Numba ABI."""
     return compile(
-        pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, "ptx", forceinline, launch_bounds
+        pyfunc,
+        sig,
+        debug,
+        lineinfo,
+        device,
+        fastmath,
+        cc,
+        opt,
+        abi,
+        abi_info,
+        "ptx",
+        forceinline,
+        launch_bounds,
     )
 
 
@@ -160,6 +174,18 @@ def compile_all(
 ):
     """compile(), with the code in a list, beside that of functions that are linked (there are none)."""
     ptx, result_type = compile(
-        pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds
+        pyfunc,
+        sig,
+        debug,
+        lineinfo,
+        device,
+        fastmath,
+        cc,
+        opt,
+        abi,
+        abi_info,
+        output,
+        forceinline,
+        launch_bounds,
     )
     return [ptx], result_type

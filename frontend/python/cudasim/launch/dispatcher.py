@@ -65,7 +65,9 @@ class ConfiguredKernel(_native.FramelessCall):
 
     def __reduce__(self):
         if self.pre_launch_callbacks:
-            raise TypeError("a launch configuration with pre_launch_callbacks cannot be pickled: functions of this process")
+            raise TypeError(
+                "a launch configuration with pre_launch_callbacks cannot be pickled: functions of this process"
+            )
         return operator.getitem, (
             self.dispatcher,
             (self.griddim, self.blockdim, self.stream, self.sharedmem),
@@ -102,7 +104,9 @@ class ConfiguredKernel(_native.FramelessCall):
             plain = plain and len(args) == given
             check_stream_device(self.stream or None, device)
             kernel = self._kernel_for(args, key)
-            entry = self._entries[device.id, key] = kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)
+            entry = self._entries[device.id, key] = kernel.entry(
+                device, self.griddim, self.blockdim, self.sharedmem
+            )
         if lines_are_watched():
             entry = self._traced_entry(entry, device, key)
         if self.pre_launch_callbacks:
@@ -259,7 +263,13 @@ class CUDADispatcher(InspectedFunction):
         if getattr(module, self.__qualname__, None) is self:
             return self.__qualname__
         signatures = () if self._can_compile else [(declared, None) for declared in self._overloads]
-        return _unpickled, (state_of(self.py_func), self.specialized, self.targetoptions, signatures, self.device)
+        return _unpickled, (
+            state_of(self.py_func),
+            self.specialized,
+            self.targetoptions,
+            signatures,
+            self.device,
+        )
 
     @property
     def __code__(self):

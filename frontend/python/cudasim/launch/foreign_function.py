@@ -13,7 +13,9 @@ class ForeignFunction:
 
     def __init__(self, name, argument_types, result, links, c_convention):
         self.name = self.__name__ = name
-        self.sig = types.Signature(types.parse_type(result), [types.parse_type(one) for one in argument_types])
+        self.sig = types.Signature(
+            types.parse_type(result), [types.parse_type(one) for one in argument_types]
+        )
         self.links = links
         #: For the compiler (cudasim.compile.resolve): symbol, types of arguments, type of the result, whether the calling
         #: convention is C's.
@@ -48,5 +50,7 @@ def declare_device(name, sig, link=None, use_cooperative=False, abi="numba"):
         raise NotImplementedError(f"Unsupported ABI: {abi!r}; there are 'numba' and 'c'")
     argument_types, result = types.parse_signature(sig)
     if result is None:
-        raise TypeError(f"Return type must be provided for device declarations: declare_device({name!r}, 'int32(…)')")
+        raise TypeError(
+            f"Return type must be provided for device declarations: declare_device({name!r}, 'int32(…)')"
+        )
     return ForeignFunction(name, argument_types, result, checked_links(link), abi == "c")

@@ -108,7 +108,13 @@ class FunctionCache:
             closure = hashlib.sha256(pickle.dumps(cells)).hexdigest()
         except Exception:  # noqa: BLE001 - objects raise what they like
             return None
-        return _build(), tuple(argument_types), options, hashlib.sha256(self._function.__code__.co_code).hexdigest(), closure
+        return (
+            _build(),
+            tuple(argument_types),
+            options,
+            hashlib.sha256(self._function.__code__.co_code).hexdigest(),
+            closure,
+        )
 
     def _index(self):
         """Key → file name, of what is valid."""
@@ -154,8 +160,12 @@ class FunctionCache:
         :raises pickle.PicklingError: for one that has addresses of this process's device memory in it
         """
         if compiled.links:
-            raise RuntimeError("Cannot pickle CUDACodeLibrary with linking files: a kernel with link= cannot be cached")
-        captured = [constant.name for constant in compiled.constants if _has_device_array(constant.description)]
+            raise RuntimeError(
+                "Cannot pickle CUDACodeLibrary with linking files: a kernel with link= cannot be cached"
+            )
+        captured = [
+            constant.name for constant in compiled.constants if _has_device_array(constant.description)
+        ]
         if captured:
             raise pickle.PicklingError(
                 "Cannot serialize kernels or device functions referencing global device arrays. Pass the array(s) as arguments "

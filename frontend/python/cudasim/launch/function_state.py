@@ -37,7 +37,9 @@ def function_from(state):
         from cudasim.compile.bound_function import bind
 
         _, original, constants = state
-        return bind(function_from(original), {name: _value(described) for name, described in constants.items()})
+        return bind(
+            function_from(original), {name: _value(described) for name, described in constants.items()}
+        )
     code, module, qualname, defaults, cells, values = state
     code = marshal.loads(code)
     namespace = {"__name__": module, "__builtins__": __builtins__}

@@ -147,7 +147,9 @@ class InspectedFunction:
     def _inspect(self, signature, what):
         if signature is not None:
             return what(self.overloads[signature])
-        return BySignature({argument_types: what(kernel) for argument_types, kernel in self._overloads.items()})
+        return BySignature(
+            {argument_types: what(kernel) for argument_types, kernel in self._overloads.items()}
+        )
 
     def _resource(self, signature, name):
         if signature is None and self.specialized:

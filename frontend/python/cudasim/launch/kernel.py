@@ -119,7 +119,8 @@ def launch_options(name, mode, target_options):
     return {
         "policy": options.get("policy"),
         "seed": options.get("seed") % 2**64,
-        "raise_float_division": bool(target_options.get("debug", False)) or options.get("raise_float_division"),
+        "raise_float_division": bool(target_options.get("debug", False))
+        or options.get("raise_float_division"),
         "wrap": options.get("wrap"),
         "strict": options.get("strict"),
         "max_faults": options.get("max_faults"),
@@ -266,7 +267,12 @@ class CompiledKernel(GpuCode, Launchable):
             listener(self)
 
     def __reduce__(self):
-        return _compiled_again, (state_of(self.py_func), self.argument_types, self.target_options, self.converts)
+        return _compiled_again, (
+            state_of(self.py_func),
+            self.argument_types,
+            self.target_options,
+            self.converts,
+        )
 
     def _loaded_image(self, device):
         with self._lock:

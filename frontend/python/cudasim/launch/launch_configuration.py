@@ -130,7 +130,9 @@ def blocks_per_multiprocessor(profile, threads, shared_bytes):
     """
     warp = profile["warp_size"]
     rounded = (threads + warp - 1) // warp * warp
-    blocks = min(profile["max_threads_per_multiprocessor"] // rounded, profile["max_blocks_per_multiprocessor"])
+    blocks = min(
+        profile["max_threads_per_multiprocessor"] // rounded, profile["max_blocks_per_multiprocessor"]
+    )
     if shared_bytes:
         needed = shared_bytes + profile["shared_reserved_per_block"]
         blocks = min(blocks, profile["shared_per_multiprocessor"] // needed)

@@ -30,4 +30,6 @@ def _warn(message):
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})
     warning = errors.NumbaPerformanceWarning(message)
-    warnings.warn_explicit(warning, None, frame.f_code.co_filename, frame.f_lineno, names.get("__name__"), registry)
+    warnings.warn_explicit(
+        warning, None, frame.f_code.co_filename, frame.f_lineno, names.get("__name__"), registry
+    )

@@ -7,7 +7,6 @@ threads.
 
 import sys
 from collections.abc import Callable
-from typing import Optional
 
 _gettrace = sys.gettrace
 
@@ -25,11 +24,11 @@ if sys.version_info >= (3, 12):
             return True
         return any(_get_tool(tool) is not None for tool in _others)
 
-    def monitoring_debugger() -> Optional[str]:
+    def monitoring_debugger() -> str | None:
         """The name of the debugger that uses sys.monitoring, None without one."""
         return _get_tool(_monitoring.DEBUGGER_ID)
 
-    def debuggers_callback() -> Optional[Callable]:
+    def debuggers_callback() -> Callable | None:
         """What the debugger that uses sys.monitoring has called when a function starts, without what wraps it."""
         event = _monitoring.events.PY_START
         callback = _monitoring.register_callback(_monitoring.DEBUGGER_ID, event, None)
@@ -47,11 +46,11 @@ else:
         """Whether a trace function is set."""
         return _gettrace() is not None
 
-    def monitoring_debugger() -> Optional[str]:
+    def monitoring_debugger() -> str | None:
         """None: there is no sys.monitoring."""
         return None
 
-    def debuggers_callback() -> Optional[Callable]:
+    def debuggers_callback() -> Callable | None:
         """None: there is no sys.monitoring."""
         return None
 

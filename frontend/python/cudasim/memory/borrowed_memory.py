@@ -45,7 +45,12 @@ class BorrowedMemory:
 
     def view(self, host):
         """A device array over the memory of a host array, or None where it has to be copied."""
-        if not self._lends or host.nbytes < _SMALLEST or not host.flags.c_contiguous or not host.flags.aligned:
+        if (
+            not self._lends
+            or host.nbytes < _SMALLEST
+            or not host.flags.c_contiguous
+            or not host.flags.aligned
+        ):
             return None
         address = host.__array_interface__["data"][0]
         known = self._views.get(address)
@@ -57,6 +62,8 @@ class BorrowedMemory:
             self._device.native.adopt(address, host.nbytes, "host array", "cuMemHostRegister")
         except CudaAPIError:  # overlaps what is lent already, here or by another thread
             return None
-        lent = DeviceNDArray(host.shape, host.strides, host.dtype, 0, host, address=address, device=self._device)
+        lent = DeviceNDArray(
+            host.shape, host.strides, host.dtype, 0, host, address=address, device=self._device
+        )
         self._views[address] = lent
         return lent

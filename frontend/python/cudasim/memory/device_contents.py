@@ -53,7 +53,10 @@ class DeviceNDArrayBase:
     def T(self):  # noqa: N802 - NumPy's name
         return self.transpose()
 
-_make_ipc_handle = None  # (handle of the memory, description of the array) → IpcArrayHandle; ipc.py registers it
+
+_make_ipc_handle = (
+    None  # (handle of the memory, description of the array) → IpcArrayHandle; ipc.py registers it
+)
 
 
 def register_ipc_handles(make: Callable[[Any, dict], Any]) -> None:
@@ -62,7 +65,9 @@ def register_ipc_handles(make: Callable[[Any, dict], Any]) -> None:
     _make_ipc_handle = make
 
 
-_as_device_array = None  # object with __cuda_array_interface__ → DeviceNDArray; array_interface.py registers it
+_as_device_array = (
+    None  # object with __cuda_array_interface__ → DeviceNDArray; array_interface.py registers it
+)
 
 
 def register_foreign_arrays(view: Callable[[Any], "DeviceContents"]) -> None:

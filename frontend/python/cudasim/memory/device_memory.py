@@ -132,7 +132,14 @@ def _copy(at_once, in_stream, stream, *arguments):
 
 def host_to_device(dst, src, size, stream=0):
     """Copies bytes from host memory to device memory."""
-    _copy(calls.cuMemcpyHtoD, calls.cuMemcpyHtoDAsync, stream, device_pointer(dst), host_pointer(src, True), size)
+    _copy(
+        calls.cuMemcpyHtoD,
+        calls.cuMemcpyHtoDAsync,
+        stream,
+        device_pointer(dst),
+        host_pointer(src, True),
+        size,
+    )
 
 
 def device_to_host(dst, src, size, stream=0):

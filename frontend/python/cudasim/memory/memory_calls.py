@@ -38,7 +38,9 @@ def checked_size(call, size):
     except TypeError:
         raise TypeError(f"{call}: a size is a number of bytes, an integer; got {size!r}") from None
     if not 0 <= size < 1 << 63:
-        raise failure(call, 1, f"{size} bytes: {'no memory is so large' if size > 0 else 'a size is 0 or more'}")
+        raise failure(
+            call, 1, f"{size} bytes: {'no memory is so large' if size > 0 else 'a size is 0 or more'}"
+        )
     return size
 
 
@@ -185,7 +187,9 @@ class MemoryCalls:
         known = host_visible.find(address)
         if known is None or known.kind == "pinned":
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            what = "this is no page-locked memory" if known is None else "this page-locked memory is not mapped"
+            what = (
+                "this is no page-locked memory" if known is None else "this page-locked memory is not mapped"
+            )
             raise failure("cuMemHostGetDevicePointer", code, what)
         return CUdeviceptr(address)
 

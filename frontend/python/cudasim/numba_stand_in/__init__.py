@@ -57,7 +57,9 @@ def vectorize(signatures_or_function=None, **options):
     if options.get("target") == "cuda":
         from cudasim.ufuncs.vectorizers import vectorize as cuda_vectorize
 
-        return cuda_vectorize(*([] if signatures_or_function is None else [signatures_or_function]), **options)
+        return cuda_vectorize(
+            *([] if signatures_or_function is None else [signatures_or_function]), **options
+        )
     if callable(signatures_or_function):
         _say_once()
         return _np.vectorize(signatures_or_function)
@@ -96,6 +98,7 @@ def literal_unroll(container):
 
 
 literal_unroll.__cudasim_intrinsic__ = "cuda.literal_unroll"
+
 
 def __getattr__(name):
     if name in ("carray", "farray"):

@@ -10,7 +10,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any
 
 from cudasim import _pyfiber
 from cudasim.launch import tracing
@@ -24,7 +24,7 @@ def uses_monitoring() -> bool:
     return tracing.monitoring_debugger() == _TOOL
 
 
-def monitoring_debugger() -> Optional[Any]:
+def monitoring_debugger() -> Any | None:
     """The bdb.Bdb that watches the lines of this thread of the host with sys.monitoring, None without one."""
     if not uses_monitoring():
         return None

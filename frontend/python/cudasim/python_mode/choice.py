@@ -14,7 +14,6 @@ never         a result would hide the mistake (a run-time shape, a returned valu
 
 import functools
 import types as python_types
-from typing import Optional
 
 from cudasim import errors, options
 from cudasim._numba_config import poses_as_gpu
@@ -45,7 +44,7 @@ class Reason:
 
 
 @functools.cache
-def unavailable() -> Optional[str]:
+def unavailable() -> str | None:
     """Why this CPython has no Python mode, in a sentence; None where it has (frontend/pyfiber/CMakeLists.txt)."""
     try:
         from cudasim import _pyfiber  # noqa: F401
@@ -74,7 +73,9 @@ def _without_python_mode(refusal: Exception) -> Exception:
 def _python_kernel(dispatcher, argument_types, converts, reason=None, refusal=None, constants=()):
     from cudasim.python_mode.kernel import PythonKernel
 
-    kernel = PythonKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, reason, refusal)
+    kernel = PythonKernel(
+        dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, reason, refusal
+    )
     kernel.constants = constants
     return kernel
 
@@ -87,7 +88,11 @@ def choose_kernel(dispatcher, argument_types, converts):
     debugger = debugger_call(dispatcher.py_func)
     try:
         kernel = CompiledKernel(
-            dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, without_debuggers=debugger is not None
+            dispatcher.py_func,
+            argument_types,
+            dispatcher.targetoptions,
+            converts,
+            without_debuggers=debugger is not None,
         )
     except Exception as error:
         if getattr(error, "standing", "never") == "never":
@@ -154,7 +159,9 @@ def _lines_naming(code, name):
     for each in codes_in(code):
         line = each.co_firstlineno
         for step in dis.get_instructions(each):
-            line = getattr(step, "line_number", step.starts_line) or line  # starts_line is a bool from CPython 3.13 on
+            line = (
+                getattr(step, "line_number", step.starts_line) or line
+            )  # starts_line is a bool from CPython 3.13 on
             if step.argval == name:
                 yield line
 

@@ -151,7 +151,9 @@ def wants_lines_of(function):
     codes = [known.__code__ for known in reachable_functions(function) if hasattr(known, "__code__")]
     debugger = bdb_backends.monitoring_debugger() or getattr(sys.gettrace(), "__self__", None)
     if _is_bdb(debugger):
-        return _steps(debugger) or any(_breaks_in(debugger, code) for code in codes)  # a step goes into the kernel
+        return _steps(debugger) or any(
+            _breaks_in(debugger, code) for code in codes
+        )  # a step goes into the kernel
     others_watch = sys.gettrace() is not None or tracing.monitoring_tools()
     if not others_watch and bdb_backends.uses_monitoring():
         return False  # a debugger of another thread of the host

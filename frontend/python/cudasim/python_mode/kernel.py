@@ -33,7 +33,9 @@ class PythonKernel(Launchable):
         self.target_options, self.converts = target_options, converts
         self.reason, self.refusal = reason, refusal
         self.function = KernelFunctions().of(py_func)
-        self.builder = ArgumentBuilder(argument_types, _parameter_names(py_func, len(argument_types)), converts)
+        self.builder = ArgumentBuilder(
+            argument_types, _parameter_names(py_func, len(argument_types)), converts
+        )
         #: what a compiled kernel would have frozen (cudasim.compile.frozen_constants), where it could be compiled
         self.constants = ()
         #: as far as its names tell; the engine sees grid barriers when threads come to them

@@ -66,7 +66,11 @@ class _GlobalsWithLane(dict):
         self._lane_names = names
 
     def __getitem__(self, name):
-        return _pyfiber.intrinsics["cuda.laneid"](None) if name in self._lane_names else super().__getitem__(name)
+        return (
+            _pyfiber.intrinsics["cuda.laneid"](None)
+            if name in self._lane_names
+            else super().__getitem__(name)
+        )
 
 
 def _module(source, replaced, kind=python_types.ModuleType):
@@ -117,7 +121,9 @@ def _library_call(function):
 
 def _ufunc(ufunc):
     math_name = _MATH_NAMES.get(ufunc.__name__, "")
-    for_complex = named("cmath.log2") if math_name == "log2" else function_for(getattr(cmath, math_name, None))
+    for_complex = (
+        named("cmath.log2") if math_name == "log2" else function_for(getattr(cmath, math_name, None))
+    )
     complex_function = None if for_complex is None else _library_call(for_complex)
     if ufunc is np.divide:
         complex_function = complex_divide
@@ -136,7 +142,9 @@ class _Replacements:
         self._members["bf16"].bfloat16 = _pyfiber.bfloat16
         own_types = {name: kernel_types.get(getattr(kind, "dtype", None)) for name, kind in types.ALIASES.items()
                      if isinstance(kind, types.Scalar)}  # fmt: skip
-        own_types = {name: kind for name, kind in own_types.items() if kind is not None} | {"bfloat16": _pyfiber.bfloat16}
+        own_types = {name: kind for name, kind in own_types.items() if kind is not None} | {
+            "bfloat16": _pyfiber.bfloat16
+        }
         self._members["types"] = _module(cuda.types, own_types)
         vars(self._members["types"])["__getattr__"] = cuda.types.__getattr__
         self._cuda, self._cuda_with_lane = cuda, _module(cuda, self._members, _CudaWithLane)
@@ -145,14 +153,16 @@ class _Replacements:
         by_identity[id(np.bool_)] = _pyfiber.builtins["bool"]
         by_identity[id(time.sleep)] = sleep = _pyfiber.builtins["time.sleep"]
         by_identity[id(np.round)] = by_identity[id(np.around)] = _pyfiber.builtins["numpy.round"]
-        for name, value in vars(np).items():
+        for value in vars(np).values():
             if isinstance(value, np.ufunc) and id(value) not in by_identity:
                 by_identity[id(value)] = _ufunc(value)
         for name in NUMPY_NAMES:
             by_identity[id(getattr(np, name))] = _library_call(named("numpy." + name))
         cmath_members = {name: _library_call(named("cmath." + name)) for name in CMATH_NAMES}
         by_identity |= {id(getattr(cmath, name)): function for name, function in cmath_members.items()}
-        numpy_members = {name: by_identity[id(value)] for name, value in vars(np).items() if id(value) in by_identity}
+        numpy_members = {
+            name: by_identity[id(value)] for name, value in vars(np).items() if id(value) in by_identity
+        }
         for dtype, kind in kernel_types.items():
             by_identity[id(getattr(types, dtype.name))] = kind
         self._by_identity = {
@@ -183,7 +193,9 @@ class _Replacements:
         known = self._by_identity.get(id(value))
         if known is not None:
             return known
-        if isinstance(value, type) and issubclass(value, np.generic) and value.__name__ == "bfloat16":  # ml_dtypes
+        if (
+            isinstance(value, type) and issubclass(value, np.generic) and value.__name__ == "bfloat16"
+        ):  # ml_dtypes
             return _pyfiber.bfloat16
         if isinstance(value, Intrinsic):
             name = value.__cudasim_intrinsic__
@@ -209,13 +221,21 @@ class _Replacements:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)._make([self.of(element, clone, names) for element in value])
         if isinstance(value, python_types.ModuleType):
-            return self._numba_module(value) if value is sys.modules.get("numba") else self._frozen(value, clone, names)
+            return (
+                self._numba_module(value)
+                if value is sys.modules.get("numba")
+                else self._frozen(value, clone, names)
+            )
         return clone(value)
 
     def _frozen(self, module, clone, names):
         """A module whose constants have their values of now, as compiled kernels take them (`settings.SCALE`)."""
         members = vars(module)
-        known = [name for name in names if name in members and not isinstance(members[name], python_types.ModuleType)]
+        known = [
+            name
+            for name in names
+            if name in members and not isinstance(members[name], python_types.ModuleType)
+        ]
         replaced = {name: self.of(members[name], clone, names) for name in known}
         if type(module) is not python_types.ModuleType:
             return module
@@ -280,7 +300,9 @@ class KernelFunctions:
             self._functions[function] = function
             return function
         own_globals = dict(function.__globals__)
-        matches_classes = any(step.opname == "MATCH_CLASS" for step in dis.get_instructions(function.__code__))
+        matches_classes = any(
+            step.opname == "MATCH_CLASS" for step in dis.get_instructions(function.__code__)
+        )
         own_globals["__builtins__"] = _BUILTINS_WITH_TYPES if matches_classes else _BUILTINS
         code = _with_kernel_floats(function.__code__)
         if is_package_code(code):  # cuda.random, kernels around ufuncs: reports do not show them

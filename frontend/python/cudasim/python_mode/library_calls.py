@@ -82,7 +82,9 @@ def array_ufunc(ufunc, *args):
     """np.sin(a, out), with the values that the ufunc has for numbers."""
     *operands, out = args
     if len(operands) != ufunc.nin or not hasattr(out, "shape"):
-        raise TypeError(f"numpy.{ufunc.__name__}: pass an output array as the last argument: kernels have no memory for one")
+        raise TypeError(
+            f"numpy.{ufunc.__name__}: pass an output array as the last argument: kernels have no memory for one"
+        )
     if not all(_broadcasts(getattr(value, "shape", ()), out.shape) for value in operands):
         raise ValueError("operands could not be broadcast together with the shape of the output array")
     for index in np.ndindex(*out.shape):

@@ -67,7 +67,10 @@ def type_name(value):
         return types.name_of(kind)
     if isinstance(value, _pyfiber.KernelArray):
         dtype, shape = value.dtype, value.shape
-        return array_type_name(dtype, len(shape), layout_of(shape, value.strides, dtype.itemsize)) or f"array({dtype})"
+        return (
+            array_type_name(dtype, len(shape), layout_of(shape, value.strides, dtype.itemsize))
+            or f"array({dtype})"
+        )
     if isinstance(value, _pyfiber.KernelRecord):
         return record_name(value.__array__().dtype)
     if isinstance(value, tuple):
@@ -106,6 +109,10 @@ def _attribute(name, function_of):
         if known[kind] is None:
             raise AttributeError(f"Unknown attribute {name!r} of type {kind}")
         call, is_method = known[kind]
-        return _native.FramelessMethod(lambda *args, **keywords: call(value, *args, **keywords)) if is_method else call(value)
+        return (
+            _native.FramelessMethod(lambda *args, **keywords: call(value, *args, **keywords))
+            if is_method
+            else call(value)
+        )
 
     return attribute

@@ -45,6 +45,9 @@ def reachable_functions(function):
     functions = [function]
     for known in functions:  # grows while it runs
         for dispatcher in called_dispatchers(known):
-            if isinstance(dispatcher.py_func, python_types.FunctionType) and dispatcher.py_func not in functions:
+            if (
+                isinstance(dispatcher.py_func, python_types.FunctionType)
+                and dispatcher.py_func not in functions
+            ):
                 functions.append(dispatcher.py_func)
     return functions

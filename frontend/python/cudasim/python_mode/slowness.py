@@ -83,7 +83,9 @@ def _measured(rounds=20):
     from cudasim.memory.array_functions import device_array
     from cudasim.python_mode.kernel import PythonKernel
 
-    function = python_types.FunctionType(_reference.__code__, {"cuda": cuda_module(), "range": range}, "reference")
+    function = python_types.FunctionType(
+        _reference.__code__, {"cuda": cuda_module(), "range": range}, "reference"
+    )
     argument_types = ("array(float64, 1d, C)", "array(float64, 1d, C)", "int64")
     seconds = {}
     for kind, blocks in ((CompiledKernel, 512), (PythonKernel, 1)):

@@ -164,7 +164,7 @@ class _Registration:
 
 
 def where():
-    """"kernel tid=[10, 0, 0] ctaid=[0, 0, 0]" on a simulated thread, else None."""
+    """ "kernel tid=[10, 0, 0] ctaid=[0, 0, 0]" on a simulated thread, else None."""
     position = _pyfiber.position()
     if position is None:
         return None

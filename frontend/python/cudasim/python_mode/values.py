@@ -42,14 +42,29 @@ def _uncompiled_value(value, numbers, owner):
     if not hasattr(value, "strides"):
         return next(numbers)
     address, rest = next(numbers), [next(numbers) for _ in range(2 * value.ndim)]
-    return _pyfiber.array(address, tuple(rest[: value.ndim]), tuple(rest[value.ndim :]), value.dtype, True, owner)
+    return _pyfiber.array(
+        address, tuple(rest[: value.ndim]), tuple(rest[value.ndim :]), value.dtype, True, owner
+    )
 
 
 #: numpy.dtype → the type that a kernel's values of it have
 kernel_types = {
     np.dtype(name): getattr(_pyfiber, name)
-    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-                 "complex64", "complex128")
+    for name in (
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    )
 }
 _dtypes = {kind: dtype for dtype, kind in kernel_types.items()}
 
@@ -126,8 +141,11 @@ def excess_of_shared_memory(static_bytes, dynamic_bytes):
     total = f"{static_bytes} bytes of static shared memory"
     if dynamic_bytes:
         total += f" and {dynamic_bytes} bytes of dynamic shared memory"
-    return errors.CudaAPIError(1, f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: {total} per block "
-                                  "are more than the device has")
+    return errors.CudaAPIError(
+        1,
+        f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: {total} per block "
+        "are more than the device has",
+    )
 
 
 def excess_of_local_memory(kernel, total, most, file, function, line):
@@ -137,7 +155,9 @@ def excess_of_local_memory(kernel, total, most, file, function, line):
         f"{most >> 10} KiB of local memory"
     )
     place = [(file, function, line, 0)]
-    return errors.from_native_cuda_error("cuLaunchKernel", 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", message, place)
+    return errors.from_native_cuda_error(
+        "cuLaunchKernel", 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", message, place
+    )
 
 
 # Frameless: a debugger in a kernel does not step into them.

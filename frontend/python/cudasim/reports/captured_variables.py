@@ -76,7 +76,11 @@ def _decoded(kind, data, variable):
     value = np.frombuffer(data, _dtype(kind), 1)[0]
     if kind.get("name") == "bfloat16":
         return np.frombuffer(b"\0\0" + data[:2], np.float32)[0]
-    return value.item() if what in ("signed", "unsigned", "bool") and value.dtype.kind in "iub" else _plain(value)
+    return (
+        value.item()
+        if what in ("signed", "unsigned", "bool") and value.dtype.kind in "iub"
+        else _plain(value)
+    )
 
 
 def _plain(value):
@@ -98,7 +102,8 @@ def _decoded_struct(kind, data, variable):
 
 def _array(kind, members, data, variable):
     shape, strides = (
-        struct.unpack_from(f"<{members[name][1]['length']}q", data, members[name][0]) for name in ("shape", "strides")
+        struct.unpack_from(f"<{members[name][1]['length']}q", data, members[name][0])
+        for name in ("shape", "strides")
     )
     dtype = _dtype(members["data"][1]["to"])
     if 0 in shape:

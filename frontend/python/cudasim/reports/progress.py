@@ -86,7 +86,9 @@ class LaunchProgress:
             return
         try:
             if _in_notebook():
-                self._display = _Bar(_notebook_class(), self._title, self._blocks, _NOTEBOOK_INTERVAL, leave=True)
+                self._display = _Bar(
+                    _notebook_class(), self._title, self._blocks, _NOTEBOOK_INTERVAL, leave=True
+                )
             elif sys.stderr.isatty():
                 from tqdm import tqdm
 
@@ -118,7 +120,7 @@ def _code(handler):
         handler = handler.func
     handler = getattr(handler, "__func__", handler)
     if not hasattr(handler, "__code__"):
-        handler = getattr(type(handler), "__call__", None)
+        handler = getattr(type(handler), "__call__", None)  # noqa: B004 - the method, for its code
     return getattr(handler, "__code__", None)
 
 
@@ -144,8 +146,14 @@ class _Bar:
 
         self._interval, self._next = interval, 0.0
         self._make = functools.partial(
-            Bar, total=blocks, desc=title, leave=leave, unit="block", unit_scale=(blocks or 0) >= _MANY_BLOCKS,
-            bar_format=_COMPILING if blocks is None else _BAR, dynamic_ncols=True,
+            Bar,
+            total=blocks,
+            desc=title,
+            leave=leave,
+            unit="block",
+            unit_scale=(blocks or 0) >= _MANY_BLOCKS,
+            bar_format=_COMPILING if blocks is None else _BAR,
+            dynamic_ncols=True,
         )
         self._bar = self._stdout = None
         self._drawn = False
@@ -223,8 +231,15 @@ class _Log:
         from tqdm import tqdm
 
         self._next = seconds + LOG_INTERVAL
-        line = tqdm.format_meter(done, self._blocks, seconds, prefix=self._title, unit="block", unit_scale=(self._blocks or 0) >= _MANY_BLOCKS,
-                                 bar_format=_COMPILING if self._blocks is None else _LINE)
+        line = tqdm.format_meter(
+            done,
+            self._blocks,
+            seconds,
+            prefix=self._title,
+            unit="block",
+            unit_scale=(self._blocks or 0) >= _MANY_BLOCKS,
+            bar_format=_COMPILING if self._blocks is None else _LINE,
+        )
         sys.stderr.write(f"cudasim: {line}\n")
         sys.stderr.flush()
 

@@ -38,8 +38,8 @@ def deliver(
     kernel_globals,
     write_back,
     exceptions=NONE,
-    raised=FromThread(),
-    ends_launch=FromThread(),
+    raised=FromThread(),  # noqa: B008 - is not changed
+    ends_launch=FromThread(),  # noqa: B008
     arguments=None,
 ):
     """Raises or warns what the report says. Results are written back unless there is an error.

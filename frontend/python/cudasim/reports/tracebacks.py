@@ -138,7 +138,10 @@ def at_kernel_lines(exception, chain, module_globals, variables=()):
         return exception.with_traceback(None)
     step, raises = exception, True  # the frame that raises it does not keep it, which would be a cycle
     for place, (arguments, others) in itertools.zip_longest(chain, variables, fillvalue=({}, {})):
-        step, raises = _frame_function(place, module_globals, step, raises, _named(arguments), _named(others)), False
+        step, raises = (
+            _frame_function(place, module_globals, step, raises, _named(arguments), _named(others)),
+            False,
+        )
     try:
         step()
     except BaseException as raised:  # noqa: B902 - the exception we were given, whatever it is
@@ -150,7 +153,9 @@ def at_kernel_lines(exception, chain, module_globals, variables=()):
 
 def _named(values):
     """Those that Python can have as variables: names that compilers make are none."""
-    return {name: value for name, value in values.items() if name.isidentifier() and not keyword.iskeyword(name)}
+    return {
+        name: value for name, value in values.items() if name.isidentifier() and not keyword.iskeyword(name)
+    }
 
 
 def is_package_code(code):

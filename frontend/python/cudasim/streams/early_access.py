@@ -31,7 +31,17 @@ _listening = False
 class Watch:
     """Memory that enqueued work has to do with, from its enqueueing to its end."""
 
-    __slots__ = ("_number", "_host", "_kind", "_work", "_work_place", "_place", "_before", "_writes", "__weakref__")
+    __slots__ = (
+        "_number",
+        "_host",
+        "_kind",
+        "_work",
+        "_work_place",
+        "_place",
+        "_before",
+        "_writes",
+        "__weakref__",
+    )
 
     def __init__(self, host, memory, work, place, writes=False):
         """
@@ -127,7 +137,11 @@ def _leaves(values):
         if isinstance(value, tuple):
             yield from _leaves(value)
         else:
-            yield getattr(value, "value", value) if type(value).__module__ == "cudasim.launch.arguments" else value
+            yield (
+                getattr(value, "value", value)
+                if type(value).__module__ == "cudasim.launch.arguments"
+                else value
+            )
 
 
 def watched(function, watches):

@@ -239,7 +239,9 @@ def _warn_of(callback, error):
 def _start_callback_thread():
     global _callback_thread
     if _callback_thread is None or not _callback_thread.is_alive():
-        _callback_thread = threading.Thread(target=_serve_callbacks, name="cudasim stream callbacks", daemon=True)
+        _callback_thread = threading.Thread(
+            target=_serve_callbacks, name="cudasim stream callbacks", daemon=True
+        )
         _callback_thread.start()
 
 

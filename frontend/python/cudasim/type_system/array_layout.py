@@ -130,7 +130,9 @@ def completed_shape(shape, size):
     if -1 in shape:
         rest = element_count(extent for extent in shape if extent != -1)
         if not rest or size % rest:
-            raise ValueError(f"cannot infer valid shape for unknown dimension: {size} elements, shape {shape}")
+            raise ValueError(
+                f"cannot infer valid shape for unknown dimension: {size} elements, shape {shape}"
+            )
         shape = tuple(size // rest if extent == -1 else extent for extent in shape)
     if element_count(shape) != size or any(extent < 0 for extent in shape):
         raise ValueError(f"reshape changes the size of the array: {size} elements, shape {shape}")

@@ -65,13 +65,17 @@ def _device_types(numba_types):
     made = {}
     for name, instance in (("Dim3", "dim3"), ("GridGroup", "grid_group")):
         # They are where numba-cuda has them, so that they count as Numba's.
-        made[name] = type(name, (numba_types.Type,), {"__module__": "numba.cuda.types", "__doc__": f"The type {name}."})
+        made[name] = type(
+            name, (numba_types.Type,), {"__module__": "numba.cuda.types", "__doc__": f"The type {name}."}
+        )
         made[instance] = made[name](name)
     return made
 
 
 def _of(numba_types, own):
-    return numba_type(numba_types, own if isinstance(own, types.Type) else types.parse_type(types.name_of(own)))
+    return numba_type(
+        numba_types, own if isinstance(own, types.Type) else types.parse_type(types.name_of(own))
+    )
 
 
 def _array(numba_types, own):
@@ -136,7 +140,9 @@ def _makers():
         value_types.Literal: lambda numba_types, own: numba_types.literal(own.literal_value),
         value_types.Optional: _optional,
         value_types.Omitted: lambda numba_types, own: numba_types.Omitted(own.value),
-        value_types.SliceType: lambda numba_types, own: numba_types.slice3_type if own.has_step else numba_types.slice2_type,
+        value_types.SliceType: lambda numba_types, own: (
+            numba_types.slice3_type if own.has_step else numba_types.slice2_type
+        ),
         value_types.EllipsisType: lambda numba_types, own: numba_types.ellipsis,
         value_types.CharSeq: lambda numba_types, own: numba_types.CharSeq(own.count),
         value_types.UnicodeCharSeq: lambda numba_types, own: numba_types.UnicodeCharSeq(own.count),

@@ -20,7 +20,9 @@ def from_dtype(dtype):
 
         return numba_from_dtype(dtype)
     if not _np.dtype(dtype).isnative:
-        raise _errors.NumbaNotImplementedError(f"{_np.dtype(dtype).str}: kernels take this machine's byte order")
+        raise _errors.NumbaNotImplementedError(
+            f"{_np.dtype(dtype).str}: kernels take this machine's byte order"
+        )
     try:
         return _types.public(_types.name_of(_np.dtype(dtype)))
     except TypeError as error:

@@ -13,9 +13,25 @@ import numpy as np
 _DATE = re.compile(r"(datetime64|timedelta64)(?:\[(\w+)\])?")
 _CHARACTERS = re.compile(r"\[(char|unichr) x (\d+)\]")
 _NESTED = re.compile(r"nestedarray\((.+), (\([\d, ]+\))\)")
-_NUMBERS = {name: np.dtype(name) for name in (
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-    "complex64", "complex128")}
+_NUMBERS = {
+    name: np.dtype(name)
+    for name in (
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    )
+}
 
 
 def dtype_name(dtype):

@@ -26,7 +26,9 @@ class Record(types.Type):
     def make_c_struct(cls, name_types):
         """A record whose fields, (name, type) pairs, lie as C puts them."""
         names, kinds = zip(*name_types)
-        return cls(np.dtype({"names": list(names), "formats": [_element_dtype(kind) for kind in kinds]}, align=True))
+        return cls(
+            np.dtype({"names": list(names), "formats": [_element_dtype(kind) for kind in kinds]}, align=True)
+        )
 
     @property
     def bitwidth(self):
@@ -41,7 +43,10 @@ class Record(types.Type):
     @property
     def members(self):
         """(name, type) of each field, in order of their offsets."""
-        return [(name, field.type) for name, field in sorted(self.fields.items(), key=lambda known: known[1].offset)]
+        return [
+            (name, field.type)
+            for name, field in sorted(self.fields.items(), key=lambda known: known[1].offset)
+        ]
 
     def __len__(self):
         return len(self.dtype.fields)

@@ -155,7 +155,9 @@ class Bfloat16(Type):
         try:
             import ml_dtypes
         except ImportError:
-            raise TypeError("NumPy has no bfloat16 without the package ml_dtypes; pass bits, as int16") from None
+            raise TypeError(
+                "NumPy has no bfloat16 without the package ml_dtypes; pass bits, as int16"
+            ) from None
         return np.dtype(ml_dtypes.bfloat16)
 
 

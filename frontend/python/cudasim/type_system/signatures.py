@@ -25,7 +25,10 @@ class Signature:
         return f"{self.args!r} -> {self.return_type}"
 
     def __eq__(self, other):
-        return isinstance(other, Signature) and (self.names, self.return_type) == (other.names, other.return_type)
+        return isinstance(other, Signature) and (self.names, self.return_type) == (
+            other.names,
+            other.return_type,
+        )
 
     def __hash__(self):
         return hash(self.names)

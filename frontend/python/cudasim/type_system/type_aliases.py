@@ -22,6 +22,9 @@ def names(known):
     found |= {f"np_{name}_domain": domain for name, domain in domains.items()}
     found |= {f"py_{name}_domain": domain for name, domain in domains.items() if name != "unsigned"}
     found |= {f"np_{name}": known[{"long": "long_"}.get(name, name)] for name in _NUMPY}
-    found |= {f"c_{name}": known[name] for name in _C} | {"c_bool": known["boolean"], "np_float_": known["float32"]}
+    found |= {f"c_{name}": known[name] for name in _C} | {
+        "c_bool": known["boolean"],
+        "np_float_": known["float32"],
+    }
     python = {"bool": "boolean", "int": "intp", "float": "float64", "complex": "complex128"}
     return found | {f"py_{name}": known[plain] for name, plain in python.items()}

@@ -52,7 +52,11 @@ def type_name(value: Any) -> str:
         return host_array_type(value)
     if isinstance(value, np.generic):
         return _numpy_scalar_type(value)
-    if isinstance(value, enum.Enum) and not isinstance(value, enum.Flag) and isinstance(value.value, (int, float)):
+    if (
+        isinstance(value, enum.Enum)
+        and not isinstance(value, enum.Flag)
+        and isinstance(value.value, (int, float))
+    ):
         return _member_type(value)
     if isinstance(value, numbers.Integral):
         return _integer_type(int(value))
@@ -107,7 +111,9 @@ def _numpy_scalar_type(value):
             return value.dtype.name
         raise _unsupported_dtype("scalar", value.dtype)
     if value.dtype.name == "bfloat16":
-        raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; pass its bits, as int16")
+        raise NotImplementedError(
+            f"a value of {type(value)} cannot be passed to a kernel; pass its bits, as int16"
+        )
     return types.ALIASES[value.dtype.name].name
 
 
@@ -150,5 +156,3 @@ def host_array_type(array: np.ndarray) -> str:
     if layout is None:
         raise not_contiguous(array)
     return array_type(array, layout)
-
-

@@ -187,7 +187,9 @@ def literal(value):
     for kind, made in ((bool, BooleanLiteral), (int, IntegerLiteral), (str, StringLiteral)):
         if type(value) is kind:
             return made(value)
-    raise errors.LiteralTypingError(f"{type(value)} cannot be used as a literal: {value!r} is no int, bool or str")
+    raise errors.LiteralTypingError(
+        f"{type(value)} cannot be used as a literal: {value!r} is no int, bool or str"
+    )
 
 
 def maybe_literal(value):

@@ -29,7 +29,11 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         super().__init__(self._run)
         self.functions, self._recipe = functions, recipe
         self.max_blocksize = 1 << 30
-        self.__name__, self.__qualname__, self.__module__ = py_func.__name__, py_func.__qualname__, py_func.__module__
+        self.__name__, self.__qualname__, self.__module__ = (
+            py_func.__name__,
+            py_func.__qualname__,
+            py_func.__module__,
+        )
         self.__doc__ = py_func.__doc__
 
     def __reduce__(self):
@@ -77,7 +81,9 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
             parameters = [memory.on_device(array, stream) for array in flat]
             lent = memory.view(result)
             target = _unwritten(result.shape, result_type, stream) if lent is None else lent
-            kernel.forall(result.size, tpb=threads_per_block(self.max_blocksize), stream=stream)(*parameters, target)
+            kernel.forall(result.size, tpb=threads_per_block(self.max_blocksize), stream=stream)(
+                *parameters, target
+            )
             if lent is None:
                 target.copy_to_host(result, stream=stream)
         return result.reshape(shape)

@@ -24,7 +24,11 @@ class CUDAGeneralizedUFunc(_native.FramelessCall):
         super().__init__(self._run)
         self.kernelmap, self.engine, self._recipe = kernelmap, engine, recipe
         self.max_blocksize = 1 << 30
-        self.__name__, self.__qualname__, self.__module__ = py_func.__name__, py_func.__qualname__, py_func.__module__
+        self.__name__, self.__qualname__, self.__module__ = (
+            py_func.__name__,
+            py_func.__qualname__,
+            py_func.__module__,
+        )
         self.__doc__ = py_func.__doc__
 
     def __reduce__(self):

@@ -33,7 +33,9 @@ def _stager(source, core):
     # In angle brackets, so that debuggers take it as it is and find its lines.
     file = f"{OWN_CODE}<ufunc {function.__name__} {zlib.crc32(source.encode()):x}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    module = {name: function.__globals__[name] for name in ("__name__", "__file__") if name in function.__globals__}
+    module = {
+        name: function.__globals__[name] for name in ("__name__", "__file__") if name in function.__globals__
+    }
     namespace = {**module, "__core__": core, "__cuda__": cuda_module(), "__min__": min}
     exec(compile(source, file, "exec"), namespace)
     stager = namespace.pop("__stager__")

@@ -57,7 +57,8 @@ class Array:
         self.extent = Extent(offset, max(last + itemsize, offset))
         repeats = self.size and 0 in strides
         self.flags = {
-            f"{order}_CONTIGUOUS": not repeats and is_contiguous(shape, strides, itemsize, order) for order in "CF"
+            f"{order}_CONTIGUOUS": not repeats and is_contiguous(shape, strides, itemsize, order)
+            for order in "CF"
         }
 
     def __repr__(self):
@@ -107,7 +108,9 @@ class Array:
             yield Extent(begin, begin + run)
 
     def _changed(self, shape, strides):
-        return Array(self._offset, tuple(shape), tuple(strides), self.itemsize), list(self.iter_contiguous_extent())
+        return Array(self._offset, tuple(shape), tuple(strides), self.itemsize), list(
+            self.iter_contiguous_extent()
+        )
 
     def reshape(self, *newdims, order="C"):
         """The array in another shape, and the extents of this one."""

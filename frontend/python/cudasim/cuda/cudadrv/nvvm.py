@@ -10,7 +10,22 @@ from cudasim._cuda_errors import NvvmError, NvvmSupportError, NvvmWarning  # noq
 from cudasim.cuda.cudadrv.libs import get_libdevice, open_libdevice  # noqa: F401
 
 #: libNVVM API, "Compilation options", and numba.cuda's names of them.
-_OPTIONS = frozenset(("arch", "debug", "fastmath", "fma", "ftz", "g", "gen-lto", "gen_lto", "lineinfo", "opt", "prec_div", "prec_sqrt"))
+_OPTIONS = frozenset(
+    (
+        "arch",
+        "debug",
+        "fastmath",
+        "fma",
+        "ftz",
+        "g",
+        "gen-lto",
+        "gen_lto",
+        "lineinfo",
+        "opt",
+        "prec_div",
+        "prec_sqrt",
+    )
+)
 _DATA_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 
 

@@ -38,7 +38,7 @@ def _make_kernels(functor, dtype):
         step = cuda.gridDim.x * columns
         a, b, c, d = arr[first], arr[first + 1], arr[first + 2], arr[first + 3]
         e, f, g, h = arr[first + 4], arr[first + 5], arr[first + 6], arr[first + 7]
-        i, j, k, l = arr[first + 8], arr[first + 9], arr[first + 10], arr[first + 11]
+        i, j, k, l = arr[first + 8], arr[first + 9], arr[first + 10], arr[first + 11]  # noqa: E741
         m, n, o, p = arr[first + 12], arr[first + 13], arr[first + 14], arr[first + 15]
         for row in range(first + step, arr.size, step):
             a = combine(a, arr[row])
@@ -52,7 +52,7 @@ def _make_kernels(functor, dtype):
             i = combine(i, arr[row + 8])
             j = combine(j, arr[row + 9])
             k = combine(k, arr[row + 10])
-            l = combine(l, arr[row + 11])
+            l = combine(l, arr[row + 11])  # noqa: E741
             m = combine(m, arr[row + 12])
             n = combine(n, arr[row + 13])
             o = combine(o, arr[row + 14])

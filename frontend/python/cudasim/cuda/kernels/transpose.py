@@ -18,6 +18,8 @@ def transpose(a, b=None):
     elif not is_cuda_ndarray(b):
         b = to_device(b, stream=stream)
     if b.shape != device.shape[::-1] or b.dtype != device.dtype:
-        raise ValueError(f"the result has shape {device.shape[::-1]} and dtype {device.dtype}, not {b.shape} and {b.dtype}")
+        raise ValueError(
+            f"the result has shape {device.shape[::-1]} and dtype {device.dtype}, not {b.shape} and {b.dtype}"
+        )
     b._write(device._read().T)
     return b

@@ -32,6 +32,11 @@ def _only_constant(val):
         return "slice<a:b>" if val.step is None else "slice<a:b:c>"
     if type(val) is _np.ndarray and not (val.flags.c_contiguous or val.flags.f_contiguous):
         return types.array_name(types.name_of(val.dtype), val.ndim, "A")
-    if types.is_numba_type(val) or isinstance(val, types.Type) or isinstance(val, type) and issubclass(val, _np.generic):
+    if (
+        types.is_numba_type(val)
+        or isinstance(val, types.Type)
+        or isinstance(val, type)
+        and issubclass(val, _np.generic)
+    ):
         return f"class({types.name_of(val)})"
     return None
