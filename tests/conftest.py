@@ -1,5 +1,5 @@
 """For all tests: compiled kernels are kept in a folder of this run, never in the user's own cache, and the images
-of all kernels in another one, which tests/gpu_backend/every_image_test.py looks at when all else has run.
+of all kernels in another one, which tests/gpu_backend/test_every_image.py looks at when all else has run.
 
 Tests that start programs give them an environment without cudasim's variables, except those set here.
 """
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(__file__))  # both_modes, mode_differences
 def pytest_configure(config):
     config.addinivalue_line(
         "markers",
-        "like_images: thousands of kernels that differ in a type or an operator; every_image_test.py takes a sample",
+        "like_images: thousands of kernels that differ in a type or an operator; test_every_image.py takes a sample",
     )
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell's background job: programs that tests start would inherit it, and Ctrl-C would not reach them.
@@ -35,7 +35,7 @@ def pytest_unconfigure(config):
 
 def pytest_collection_modifyitems(items):
     items.sort(
-        key=lambda item: pathlib.Path(item.path).name == "every_image_test.py"
+        key=lambda item: pathlib.Path(item.path).name == "test_every_image.py"
     )  # stable: the rest stays
 
 

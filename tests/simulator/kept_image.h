@@ -1,4 +1,4 @@
-// The images of the tests' hand-written kernels, for tests/gpu_backend/every_image_test.py: written to the
+// The images of the tests' hand-written kernels, for tests/gpu_backend/test_every_image.py: written to the
 // folder that $CUDASIM_TEST_IMAGES names, in their serialised form.
 #pragma once
 

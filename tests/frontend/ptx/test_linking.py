@@ -462,7 +462,7 @@ def test_what_nvcc_refuses_is_a_linker_error(nvcc):
 
 
 def test_kernel_and_linked_code_are_one_compile_unit():
-    """ptxas refuses debug information of several, on which tests/gpu_backend/every_image_test.py insists."""
+    """ptxas refuses debug information of several, on which tests/gpu_backend/test_every_image.py insists."""
     twice = cuda.declare_device("twice", "int32(int32)", link=cuda.PTXSource(TWICE, name="twice.ptx"))
     half = cuda.declare_device(
         "half", "int32(int32)", link=cuda.PTXSource(TWICE.replace("twice", "half"), name="half.ptx")
