@@ -3,7 +3,9 @@
 // (frontend/pyfiber).
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/host_poll.h"
@@ -15,47 +17,107 @@ namespace cudasim::bindings {
 namespace {
 
 using Extents = std::array<std::uint32_t, 3>;
+using execution::LaunchOptions;
 
-execution::Policy policy_from(const std::string& name) {
-    if (name == "reverse") return execution::Policy::reverse;
-    return name == "random" ? execution::Policy::random : execution::Policy::forward;
+template <typename Value>
+using Names = std::initializer_list<std::pair<const char*, Value>>;
+
+/// The value that a text names. @throws value_error with the names
+template <typename Value>
+Value named(const char* option, const py::handle& given, const Names<Value>& names) {
+    const auto text = py::cast<std::string>(given);
+    std::string known;
+    for (const auto& [name, value] : names) {
+        if (text == name) return value;
+        known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    throw py::value_error(std::string("the launch option ") + option + " is one of " + known + ", not '" +
+                          text + "'");
 }
 
-execution::Wrap wrap_from(const std::string& name) {
-    if (name == "error") return execution::Wrap::error;
-    return name == "warn" ? execution::Wrap::warn : execution::Wrap::allow;
+struct LaunchOption {
+    const char* name;  ///< as Python's option table has it
+    void (*set)(LaunchOptions& options, const char* name, const py::handle& value);
+};
+
+template <auto Member>
+void set_member(LaunchOptions& options, const char*, const py::handle& value) {
+    auto& member = options.*Member;
+    member = py::cast<std::remove_reference_t<decltype(member)>>(value);
+}
+
+template <auto Member>
+void set_compile_member(LaunchOptions& options, const char*, const py::handle& value) {
+    auto& member = options.compile.*Member;
+    member = py::cast<std::remove_reference_t<decltype(member)>>(value);
+}
+
+/// The one place where an option of a launch meets its name.
+constexpr LaunchOption launch_option_table[] = {
+    {"policy",
+     [](LaunchOptions& options, const char* name, const py::handle& value) {
+         using execution::Policy;
+         options.policy = named<Policy>(
+             name, value,
+             {{"forward", Policy::forward}, {"reverse", Policy::reverse}, {"random", Policy::random}});
+     }},
+    {"carrier",
+     [](LaunchOptions& options, const char* name, const py::handle& value) {
+         using execution::Carrier;
+         options.carrier =
+             named<Carrier>(name, value, {{"automatic", Carrier::automatic}, {"fiber", Carrier::fiber}});
+     }},
+    {"wrap",
+     [](LaunchOptions& options, const char* name, const py::handle& value) {
+         using execution::Wrap;
+         options.wrap =
+             named<Wrap>(name, value, {{"allow", Wrap::allow}, {"warn", Wrap::warn}, {"error", Wrap::error}});
+     }},
+    {"seed", &set_member<&LaunchOptions::seed>},
+    {"workers", &set_member<&LaunchOptions::workers>},
+    {"time_limit", &set_member<&LaunchOptions::time_limit_seconds>},
+    {"raise_float_division", &set_member<&LaunchOptions::raise_float_division>},
+    {"strict", &set_member<&LaunchOptions::strict>},
+    {"max_faults", &set_member<&LaunchOptions::max_faults>},
+    {"cooperative", &set_member<&LaunchOptions::cooperative>},
+    {"memory_checks", &set_compile_member<&jit::CompileOptions::memory_checks>},
+    {"fma", &set_compile_member<&jit::CompileOptions::fma_contraction>},
+    {"optimisation", &set_compile_member<&jit::CompileOptions::optimisation>},
+};
+
+/// @throws type_error for a name that is no option of a launch
+LaunchOptions make_options(const py::kwargs& given) {
+    LaunchOptions options;
+    for (const auto& [key, value] : given) {
+        const auto name = py::cast<std::string>(key);
+        const auto* row =
+            std::ranges::find_if(launch_option_table, [&](const auto& each) { return name == each.name; });
+        if (row == std::end(launch_option_table))
+            throw py::type_error("a launch has no option '" + name + "'");
+        row->set(options, row->name, value);
+    }
+    return options;
+}
+
+execution::LaunchConfiguration make_configuration(Extents grid, Extents block,
+                                                  std::uint64_t dynamic_shared_bytes) {
+    return {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes};
 }
 
 struct HostPlan {
     std::shared_ptr<SimulatedDevice> device;
     execution::LaunchConfiguration configuration;
-    execution::LaunchOptions options;
+    LaunchOptions options;
     std::vector<image::SourceFile> sources;
     Progress progress;
 };
 
-HostPlan make_host_plan(const std::shared_ptr<SimulatedDevice>& device, Extents grid, Extents block,
-                        std::uint64_t dynamic_shared_bytes,
+HostPlan make_host_plan(const std::shared_ptr<SimulatedDevice>& device,
+                        const execution::LaunchConfiguration& configuration, const LaunchOptions& options,
                         const std::vector<std::pair<std::string, std::string>>& sources,
-                        const std::string& policy, std::uint64_t seed, bool raise_float_division,
-                        const std::string& wrap, bool strict, std::uint64_t max_faults,
-                        const py::object& progress, double progress_after_seconds, bool cooperative,
-                        double time_limit_seconds) {
-    execution::LaunchOptions options;
-    options.time_limit_seconds = time_limit_seconds;
-    options.policy = policy_from(policy);
-    options.seed = seed;
-    options.cooperative = cooperative;
-    options.workers = 1;  // the GIL is held
-    options.raise_float_division = raise_float_division;
-    options.wrap = wrap_from(wrap);
-    options.strict = strict;
-    options.max_faults = max_faults;
-    HostPlan plan{device,
-                  {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
-                  std::move(options),
-                  {},
-                  {progress, progress_after_seconds}};
+                        const Progress& progress) {
+    HostPlan plan{device, configuration, options, {}, progress};
+    plan.options.workers = 1;  // the GIL is held
     for (const auto& [path, text] : sources) plan.sources.push_back({path, text});
     return plan;
 }
@@ -68,40 +130,17 @@ struct LaunchPlan {
     std::string display_name;  ///< what reports call the kernel: its name in the source
     std::uint32_t parameter_bytes;
     execution::LaunchConfiguration configuration;
-    execution::LaunchOptions options;
+    LaunchOptions options;
     Progress progress;
 };
 
 LaunchPlan make_plan(const LoadedImage& loaded, const image::KernelImage& image, const std::string& kernel,
-                     const std::string& display_name, Extents grid, Extents block,
-                     std::uint64_t dynamic_shared_bytes, const std::string& policy, std::uint64_t seed,
-                     const std::string& carrier, unsigned workers, double time_limit_seconds,
-                     bool raise_float_division, const std::string& wrap, bool strict,
-                     std::uint64_t max_faults, bool memory_checks, bool fma_contraction,
-                     unsigned optimisation, const py::object& progress, double progress_after_seconds) {
+                     const std::string& display_name, const execution::LaunchConfiguration& configuration,
+                     const LaunchOptions& options, const Progress& progress) {
     const image::Kernel* found = image.find(kernel);
     if (found == nullptr) throw py::value_error("the image has no kernel called '" + kernel + "'");
-    execution::LaunchOptions options;
-    options.policy = policy_from(policy);
-    options.seed = seed;
-    if (carrier == "fiber") options.carrier = execution::Carrier::fiber;
-    options.workers = workers;
-    options.time_limit_seconds = time_limit_seconds;
-    options.raise_float_division = raise_float_division;
-    options.wrap = wrap_from(wrap);
-    options.strict = strict;
-    options.max_faults = max_faults;
-    options.compile = {
-        .memory_checks = memory_checks, .fma_contraction = fma_contraction, .optimisation = optimisation};
-    return {loaded.owner,
-            loaded.image,
-            image,
-            kernel,
-            display_name,
-            found->parameter_bytes,
-            {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared_bytes},
-            std::move(options),
-            {progress, progress_after_seconds}};
+    return {loaded.owner,           loaded.image,  image,   kernel,  display_name,
+            found->parameter_bytes, configuration, options, progress};
 }
 
 /// Whether this host thread is inside a launch. Python code runs there in signal handlers (HostPoll) and, in
@@ -191,24 +230,24 @@ std::uint64_t compile(LaunchPlan& plan) {
 }  // namespace
 
 void bind_launch(py::module_& module) {
+    py::class_<LaunchOptions>(module, "LaunchOptions", "How a launch runs; keywords are names of options.")
+        .def(py::init(&make_options));
+    py::class_<execution::LaunchConfiguration>(
+        module, "LaunchConfiguration", "Grid and block, (x, y, z) each, and bytes of dynamic shared memory.")
+        .def(py::init(&make_configuration), py::arg("grid"), py::arg("block"),
+             py::arg("dynamic_shared_bytes") = 0);
+    py::class_<Progress>(
+        module, "Progress",
+        "What shows how far a launch is, once it has run for so many seconds; None shows nothing.")
+        .def(py::init<py::object, double>(), py::arg("begin") = py::none(), py::arg("after_seconds") = 0.0);
     py::class_<LaunchPlan>(module, "LaunchPlan", "A kernel, a configuration and options, ready to launch.")
         .def(py::init(&make_plan), py::arg("loaded"), py::arg("image"), py::arg("kernel"),
-             py::arg("display_name"), py::arg("grid"), py::arg("block"), py::arg("dynamic_shared_bytes") = 0,
-             py::kw_only(), py::arg("policy") = "forward", py::arg("seed") = 0,
-             py::arg("carrier") = "automatic", py::arg("workers") = 0, py::arg("time_limit_seconds") = 0.0,
-             py::arg("raise_float_division") = false, py::arg("wrap") = "allow", py::arg("strict") = false,
-             py::arg("max_faults") = 1000, py::arg("memory_checks") = true,
-             py::arg("fma_contraction") = false, py::arg("optimisation") = 2,
-             py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0)
+             py::arg("display_name"), py::arg("configuration"), py::arg("options"), py::arg("progress"))
         .def("launch", &launch, "Runs the kernel to its end; returns None or a LaunchReport.")
         .def("compile", &compile, "Compiles the kernel now; returns its bytes of static shared memory.");
     py::class_<HostPlan>(module, "HostPlan", "A launch of host code as a kernel (cudasim._pyfiber).")
-        .def(py::init(&make_host_plan), py::arg("device"), py::arg("grid"), py::arg("block"),
-             py::arg("dynamic_shared_bytes"), py::arg("sources"), py::kw_only(),
-             py::arg("policy") = "forward", py::arg("seed") = 0, py::arg("raise_float_division") = false,
-             py::arg("wrap") = "allow", py::arg("strict") = false, py::arg("max_faults") = 1000,
-             py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
-             py::arg("cooperative") = false, py::arg("time_limit_seconds") = 0.0)
+        .def(py::init(&make_host_plan), py::arg("device"), py::arg("configuration"), py::arg("options"),
+             py::arg("sources"), py::arg("progress"))
         .def("launch", &launch_host, "Runs the kernel to its end; returns None or a LaunchReport.");
 }
 

@@ -458,7 +458,13 @@ def test_wild_pointers_are_memory_errors_with_cudas_code(where, kind):
     address = where and array.parameters[0] + where
     image = _native.KernelImage.from_ir_text(WILD_STORE)
     plan = _native.LaunchPlan(
-        current_device().native.load(image), image, "wild", "wild", (1, 1, 1), (1, 1, 1)
+        current_device().native.load(image),
+        image,
+        "wild",
+        "wild",
+        _native.LaunchConfiguration((1, 1, 1), (1, 1, 1)),
+        _native.LaunchOptions(),
+        _native.Progress(),
     )
     report = plan.launch(address.to_bytes(8, "little"))
     with pytest.raises(KernelMemoryError) as caught:

@@ -409,3 +409,19 @@ def test_events_measure_time():
     end.synchronize()
     assert 0 < cuda.event_elapsed_time(start, end) < 60_000
     assert start.elapsed_time(end) == cuda.event_elapsed_time(start, end)
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"policy": "sideways"}, ValueError("policy is one of forward, reverse, random, not 'sideways'")),
+        ({"carrier": ""}, ValueError("carrier is one of automatic, fiber")),
+        ({"wrap": "no"}, ValueError("wrap is one of allow, warn, error")),
+        ({"polcy": "forward"}, TypeError("a launch has no option 'polcy'")),
+    ],
+)
+def test_options_of_a_launch_are_taken_by_name_and_value_or_refused(options, error):
+    from cudasim import _native
+
+    with pytest.raises(type(error), match=str(error)):
+        _native.LaunchOptions(**options)

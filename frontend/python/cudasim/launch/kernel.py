@@ -114,19 +114,21 @@ class LaunchEntry:
         reporting.deliver(report, names, write_back, self.kernel.exceptions, arguments=arguments)
 
 
-def launch_options(name, mode, target_options):
-    """The options in force that mean the same in both modes, as _native's plans take them; `name` is for people."""
-    return {
-        "policy": options.get("policy"),
+def launch_options(target_options):
+    """The options in force that mean the same in both modes, as _native.LaunchOptions takes them."""
+    in_force = {key: options.get(key) for key in ("policy", "wrap", "strict", "max_faults", "time_limit")}
+    debug = bool(target_options.get("debug", False))
+    return in_force | {
         "seed": options.get("seed") % 2**64,
-        "raise_float_division": bool(target_options.get("debug", False))
-        or options.get("raise_float_division"),
-        "wrap": options.get("wrap"),
-        "strict": options.get("strict"),
-        "max_faults": options.get("max_faults"),
-        "progress": progress.shown_as(name, mode),
-        "progress_after_seconds": progress.AFTER_SECONDS,
+        "raise_float_division": debug or options.get("raise_float_division"),
     }
+
+
+def launch_progress(name, mode):
+    """What shows how far a launch is, a _native.Progress; `name` is the kernel's, for people."""
+    from cudasim import _native
+
+    return _native.Progress(progress.shown_as(name, mode), progress.AFTER_SECONDS)
 
 
 def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, target_options):
@@ -139,21 +141,13 @@ def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, targe
     from cudasim import _native, cache
 
     cache.apply()
+    in_force = {key: options.get(key) for key in ("carrier", "workers", "memory_checks", "fma")}
+    launch = _native.LaunchOptions(
+        **in_force, **launch_options(target_options), optimisation=2 if target_options.get("opt", True) else 0
+    )
+    configuration = _native.LaunchConfiguration(grid, block, shared_bytes)
     return _native.LaunchPlan(
-        loaded,
-        image,
-        kernel_name,
-        name,
-        grid,
-        block,
-        shared_bytes,
-        carrier=options.get("carrier"),
-        workers=options.get("workers"),
-        time_limit_seconds=options.get("time_limit"),
-        memory_checks=options.get("memory_checks"),
-        fma_contraction=options.get("fma"),
-        optimisation=2 if target_options.get("opt", True) else 0,
-        **launch_options(name, "native", target_options),
+        loaded, image, kernel_name, name, configuration, launch, launch_progress(name, "native")
     )
 
 
@@ -195,7 +189,7 @@ class Launchable:
 
     def launch_options(self):
         """The options in force that mean the same in both modes, as _native's plans take them."""
-        return launch_options(self.name, self.mode, self.target_options)
+        return launch_options(self.target_options)
 
     def check_configuration(self, grid, block):
         """Refuses extents that no launch may have, and blocks above launch_bounds."""

@@ -7,7 +7,7 @@ from cudasim import _native, _pyfiber, errors, options
 from cudasim.compile.frozen_constants import warn_of_changes
 from cudasim.device.current import current_device
 from cudasim.launch.arguments import HostCopies
-from cudasim.launch.kernel import Launchable
+from cudasim.launch.kernel import Launchable, launch_progress
 from cudasim.launch.launch_configuration import best_block_size
 from cudasim.python_mode import debuggers, slowness, tracers
 from cudasim.python_mode.choice import warn_of_not_gpu_code
@@ -110,13 +110,10 @@ class PythonEntry:
         self.deferred = options.get("deferred")
         self._plan = _native.HostPlan(
             device.native,
-            grid,
-            block,
-            shared_bytes,
+            _native.LaunchConfiguration(grid, block, shared_bytes),
+            _native.LaunchOptions(cooperative=kernel.cooperative, **kernel.launch_options()),
             kernel.sources,
-            cooperative=kernel.cooperative,
-            time_limit_seconds=options.get("time_limit"),
-            **kernel.launch_options(),
+            launch_progress(kernel.name, kernel.mode),
         )
         profile = device.profile
         static = profile["shared_per_block"]
