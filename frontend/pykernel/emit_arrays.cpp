@@ -117,7 +117,7 @@ Emitted FunctionEmitter::make_array(TypeRef type, llvm::Value* data, std::span<l
 
 void FunctionEmitter::checked(llvm::Instruction* access, TypeRef container) {
     if (container->indices_guard_memory())
-        access->setMetadata("cudasim.checked", llvm::MDNode::get(module.context, {}));
+        access->setMetadata(image::in_bounds_mark, llvm::MDNode::get(module.context, {}));
 }
 
 llvm::Value* FunctionEmitter::check_index(const Emitted& index, llvm::Value* size, unsigned axis) {

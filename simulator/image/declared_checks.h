@@ -12,6 +12,9 @@ namespace cudasim::image {
 
 /// Metadata of an index check: a negative index is meant, and not reported.
 inline constexpr const char* meant_mark = "cudasim.meant";
+/// Metadata of an access that a declared check has guarded: it lies in its array. It is the kernel's own
+/// access all the same.
+inline constexpr const char* in_bounds_mark = "cudasim.in_bounds";
 
 /// The use as a direct call of the type that the table names, written as LLVM writes it: "i64 (i64, i64,
 /// i32)". nullptr for any other use: its address taken, another type, an invoke.

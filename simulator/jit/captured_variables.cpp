@@ -148,7 +148,7 @@ class CaptureBuilder {
     }
 
     static bool is_access(const Instruction& instruction) {
-        if (instruction.getMetadata(marks::checked)) return false;
+        if (needs_no_memory_check(instruction)) return false;
         const Value* address = nullptr;
         if (const auto* load = dyn_cast<LoadInst>(&instruction))
             address = load->getPointerOperand();
@@ -196,7 +196,7 @@ class CaptureBuilder {
                 add_parts(slot, assigned.certainly[index], described.back(), operands, builder);
                 if (assigned.certainly[index]) continue;
                 auto* flag = builder.CreateLoad(builder.getInt8Ty(), flags_[index]);
-                mark_checked(*flag);
+                mark_internal(*flag);
                 described.back().parts.push_back({assigned_flag, 1, PartSource::slot, operands.size()});
                 operands.push_back(flag);
             }
@@ -270,7 +270,7 @@ class CaptureBuilder {
             Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &local, element.offset);
             auto* value = builder.CreateAlignedLoad(element.type, address,
                                                     commonAlignment(local.getAlign(), element.offset));
-            mark_checked(*value);
+            mark_internal(*value);
             const auto bytes = static_cast<std::uint32_t>(data_layout_.getTypeStoreSize(element.type));
             variable.parts.push_back({variable.bytes + static_cast<std::uint32_t>(element.offset), bytes,
                                       PartSource::slot, operands.size()});
@@ -294,7 +294,7 @@ class CaptureBuilder {
                                                                                slot.storage, part.offset);
         auto* value = builder.CreateAlignedLoad(part.type, address,
                                                 commonAlignment(slot.storage->getAlign(), part.offset));
-        mark_checked(*value);
+        mark_internal(*value);
         return value;
     }
 

@@ -78,11 +78,12 @@ bool only_forwards_its_operand(const Instruction& instruction) {
 
 void strip_instruction(Instruction& instruction, const CompileOptions& options) {
     const DebugLoc place = instruction.getDebugLoc();
-    MDNode* checked = instruction.getMetadata(marks::checked);
-    MDNode* meant = instruction.getMetadata(image::meant_mark);
+    const char* const kept[] = {marks::internal, image::in_bounds_mark, image::meant_mark};
+    MDNode* nodes[std::size(kept)];
+    for (std::size_t i = 0; i < std::size(kept); ++i) nodes[i] = instruction.getMetadata(kept[i]);
     instruction.dropUnknownNonDebugMetadata();
-    if (checked) instruction.setMetadata(marks::checked, checked);
-    if (meant) instruction.setMetadata(image::meant_mark, meant);
+    for (std::size_t i = 0; i < std::size(kept); ++i)
+        if (nodes[i]) instruction.setMetadata(kept[i], nodes[i]);
     instruction.setDebugLoc(place);
     const bool floating = isa<FPMathOperator>(instruction);
     const FastMathFlags flags = floating ? instruction.getFastMathFlags() : FastMathFlags();

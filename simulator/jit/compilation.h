@@ -16,8 +16,8 @@ namespace cudasim::jit {
 
 /// Metadata that passes leave for each other. All of it is gone, or ignored, after memory checks.
 namespace marks {
-/// On an access: it needs no memory check (a declared check guards it, or the compiler itself made it).
-inline constexpr const char* checked = "cudasim.checked";
+/// On an access that the compiler itself made: no check of the kernel's accesses looks at it.
+inline constexpr const char* internal = "cudasim.internal";
 /// On the address computation of a variable: !{i64 bytes, i32 address space}.
 inline constexpr const char* variable = "cudasim.variable";
 /// On a barrier hook: which barrier of the source it is, so that copies made by the optimiser stay one place.

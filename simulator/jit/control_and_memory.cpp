@@ -67,14 +67,13 @@ void poison_locals(Function& function) {
     for (AllocaInst* local : locals) {
         const std::uint64_t bytes = local->getAllocationSize(local->getDataLayout())->getFixedValue();
         if (bytes == 0) continue;
-        mark_checked(*builder.CreateMemSet(local, builder.getInt8(local_poison), bytes, local->getAlign()));
+        mark_internal(*builder.CreateMemSet(local, builder.getInt8(local_poison), bytes, local->getAlign()));
     }
 }
 
 /// Keeps `load` alive until it was checked: a dead load out of bounds is a finding all the same.
 void keep(LoadInst& load, std::map<Type*, Function*>& keepers) {
-    if (load.getMetadata(marks::checked) || isa<AllocaInst>(getUnderlyingObject(load.getPointerOperand())))
-        return;
+    if (needs_no_memory_check(load) || isa<AllocaInst>(getUnderlyingObject(load.getPointerOperand()))) return;
     auto& keeper = keepers[load.getType()];
     if (!keeper) {
         auto& context = load.getContext();

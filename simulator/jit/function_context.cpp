@@ -3,6 +3,7 @@
 
 #include <llvm/IR/Constants.h>
 
+#include "simulator/image/declared_checks.h"
 #include "simulator/jit/abi.h"
 #include "simulator/jit/compilation.h"
 
@@ -10,8 +11,13 @@ namespace cudasim::jit {
 
 using namespace llvm;
 
-void mark_checked(Instruction& access) {
-    access.setMetadata(marks::checked, MDNode::get(access.getContext(), {}));
+void mark_internal(Instruction& access) {
+    access.setMetadata(marks::internal, MDNode::get(access.getContext(), {}));
+}
+
+bool needs_no_memory_check(const Instruction& access) {
+    return access.getMetadata(marks::internal) != nullptr ||
+           access.getMetadata(image::in_bounds_mark) != nullptr;
 }
 
 Instruction* FunctionContext::head() {
@@ -24,7 +30,7 @@ Value* FunctionContext::field(Value* base, unsigned offset, Type* type, bool inv
     Value* address = offset == 0 ? base : builder.CreateConstGEP1_32(builder.getInt8Ty(), base, offset);
     LoadInst* load = builder.CreateLoad(type, address);
     if (invariant) load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(load->getContext(), {}));
-    mark_checked(*load);
+    mark_internal(*load);
     last_ = load;
     return load;
 }

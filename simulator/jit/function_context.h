@@ -30,7 +30,11 @@ class FunctionContext {
     std::map<unsigned, llvm::Value*> block_fields_, thread_fields_;
 };
 
-/// Marks a load or store as the compiler's own: never checked (marks::checked).
-void mark_checked(llvm::Instruction& access);
+/// Marks a load or store as the compiler's own (marks::internal).
+void mark_internal(llvm::Instruction& access);
+
+/// Whether the access is the compiler's own, or in bounds by a declared check (image::in_bounds_mark): a
+/// memory check would find nothing. Checks of another kind, for races say, look at the second kind.
+[[nodiscard]] bool needs_no_memory_check(const llvm::Instruction& access);
 
 }  // namespace cudasim::jit

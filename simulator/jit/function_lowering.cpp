@@ -296,7 +296,7 @@ void copy_parameters_by_value(Function& function, bool kernel) {
         argument.replaceAllUsesWith(copy);
         auto* fill =
             builder.CreateMemCpy(copy, alignment, &argument, alignment, data_layout.getTypeAllocSize(type));
-        mark_checked(*fill);
+        mark_internal(*fill);
     }
 }
 

@@ -34,8 +34,8 @@ class IndirectCalls {
         Value* row = builder.CreateInBoundsGEP(row_type(), table(), {index});
         auto* code = builder.CreateLoad(pointer_, row);
         auto* type = builder.CreateLoad(builder.getInt32Ty(), builder.CreateStructGEP(row_type(), row, 1));
-        mark_checked(*code);
-        mark_checked(*type);
+        mark_internal(*code);
+        mark_internal(*type);
         Value* other_type = builder.CreateICmpNE(type, builder.getInt32(type_number(call.getFunctionType())));
         refuse_when(builder.CreateOr(builder.CreateIsNull(code), other_type), call, handle);
         call.setCalledOperand(code);

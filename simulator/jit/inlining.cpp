@@ -106,7 +106,7 @@ class Inliner {
         Value* frame =
             builder.CreateIntrinsic(Intrinsic::frameaddress, {builder.getPtrTy()}, {builder.getInt32(0)});
         auto* limit = builder.CreateLoad(builder.getInt64Ty(), field(offsetof(ThreadContext, stack_limit)));
-        mark_checked(*limit);
+        mark_internal(*limit);
         Value* overflow = builder.CreateICmpULT(builder.CreatePtrToInt(frame, builder.getInt64Ty()), limit);
         builder.SetInsertPoint(branch_cold(overflow, at, false));
         builder.SetCurrentDebugLocation(place);
@@ -122,11 +122,11 @@ class Inliner {
         auto* fuel = builder.CreateLoad(builder.getInt32Ty(), address);
         Value* rest = builder.CreateSub(fuel, builder.getInt32(1));
         auto* store = builder.CreateStore(rest, address);
-        mark_checked(*fuel);
-        mark_checked(*store);
+        mark_internal(*fuel);
+        mark_internal(*store);
         builder.SetInsertPoint(branch_cold(builder.CreateICmpSLT(rest, builder.getInt32(0)), &at, true));
         builder.SetCurrentDebugLocation(place);
-        mark_checked(*builder.CreateStore(builder.getInt32(fuel_per_slice), address));
+        mark_internal(*builder.CreateStore(builder.getInt32(fuel_per_slice), address));
         call_hook(builder, Hook::yield, {});
     }
 

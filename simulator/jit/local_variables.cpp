@@ -46,7 +46,7 @@ class AddressUses {
         if (const auto* store = dyn_cast<StoreInst>(&user)) {
             if (store->getValueOperand() == use.get()) return false;
         }
-        const bool checked = user.getMetadata(marks::checked) != nullptr;
+        const bool checked = needs_no_memory_check(user);
         if (const auto* load = dyn_cast<LoadInst>(&user)) {
             return checked ||
                    inside(offset, data_layout_.getTypeStoreSize(load->getType()), load->getAlign());

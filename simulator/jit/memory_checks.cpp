@@ -123,7 +123,7 @@ class MemoryChecks {
     bool run() {
         std::vector<Access> needed;
         for (Instruction& instruction : instructions(function_)) {
-            if (instruction.getMetadata(marks::checked)) continue;
+            if (needs_no_memory_check(instruction)) continue;
             for (Access& access : accesses_of(instruction, data_layout_)) {
                 if (is_known_fine(access)) continue;
                 access.capture = capture_before(instruction);
@@ -238,7 +238,7 @@ class MemoryChecks {
         Value* slot =
             builder.CreateGEP(builder.getInt8Ty(), shadow, builder.CreateLShr(address, shadow_granule_log2));
         auto* load = builder.CreateLoad(builder.getInt8Ty(), slot);
-        mark_checked(*load);
+        mark_internal(*load);
         Value* open = builder.CreateSExt(load, builder.getInt32Ty());
         if (read_only) open = builder.CreateBinaryIntrinsic(Intrinsic::abs, open, builder.getFalse());
         Value* first =

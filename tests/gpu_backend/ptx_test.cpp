@@ -39,7 +39,7 @@ good:
   %s = call double @__nv_sin(double %f), !dbg !11
   store double %s, ptr %local, align 8, !dbg !11
   %slot = getelementptr [32 x double], ptr addrspace(3) @tile, i64 0, i32 %tid, !dbg !11
-  store double %s, ptr addrspace(3) %slot, align 8, !cudasim.checked !8, !dbg !11
+  store double %s, ptr addrspace(3) %slot, align 8, !cudasim.in_bounds !8, !dbg !11
   call void @llvm.nvvm.barrier0(), !dbg !11
   %v = load double, ptr addrspace(3) @tile, align 16, !dbg !11
   %d = load double, ptr addrspace(3) @dynamic, align 16, !dbg !11

@@ -142,7 +142,7 @@ fill:
   %n = phi i32 [ 0, %0 ], [ %n1, %fill ]
   %w = getelementptr [8 x i32], ptr %a, i32 0, i32 %n
   %tn = mul i32 %t, %n
-  store i32 %tn, ptr %w, align 4, !cudasim.checked !{}
+  store i32 %tn, ptr %w, align 4, !cudasim.in_bounds !{}
   call void @llvm.nvvm.barrier0()
   %n1 = add i32 %n, 1
   %more = icmp ult i32 %n1, 8
@@ -150,7 +150,7 @@ fill:
 done:
   %i = and i32 %t, 7
   %r = getelementptr [8 x i32], ptr %a, i32 0, i32 %i
-  %v = load i32, ptr %r, align 4, !cudasim.checked !{}
+  %v = load i32, ptr %r, align 4, !cudasim.in_bounds !{}
   store i32 %v, ptr addrspace(1) %p, align 4
   ret void
 )");
@@ -319,7 +319,8 @@ class RandomKernel {
         for (int i = 0; i < 4; ++i) {
             const std::string place = name();
             line(place + " = getelementptr [4 x i32], ptr %array, i32 0, i32 " + std::to_string(i));
-            line("store i32 " + std::to_string(i * 7) + ", ptr " + place + ", align 4, !cudasim.checked !{}");
+            line("store i32 " + std::to_string(i * 7) + ", ptr " + place +
+                 ", align 4, !cudasim.in_bounds !{}");
         }
         for (int i = 0; i < variables; ++i) store(i, converted("%t", i));
         statements(3, true);
@@ -375,8 +376,8 @@ class RandomKernel {
         line(index + " = and i32 " + load(static_cast<int>(below(4))) + ", 3");
         line(place + " = getelementptr [4 x i32], ptr %array, i32 0, i32 " +
              (below(2) ? index : std::to_string(below(4))));
-        line(old + " = load i32, ptr " + place + ", align 4, !cudasim.checked !{}");
-        line("store i32 " + value + ", ptr " + place + ", align 4, !cudasim.checked !{}");
+        line(old + " = load i32, ptr " + place + ", align 4, !cudasim.in_bounds !{}");
+        line("store i32 " + value + ", ptr " + place + ", align 4, !cudasim.in_bounds !{}");
         store(variable, old);
     }
     void assign() {

@@ -95,15 +95,15 @@ TEST_P(MemoryShortage, stacks_that_are_known_to_have_no_room_are_refused_before_
     const auto image = ir_image(R"(
 define void @k(ptr %p) {
   %a = alloca [300000 x i8], align 16
-  %i = load i32, ptr %p, align 4, !cudasim.checked !0
+  %i = load i32, ptr %p, align 4, !cudasim.in_bounds !0
   %n = zext i32 %i to i64
   %e = getelementptr i8, ptr %a, i64 %n
-  store i8 1, ptr %e, align 1, !cudasim.checked !0
-  %old = atomicrmw add ptr %p, i32 0 seq_cst, !cudasim.checked !0
+  store i8 1, ptr %e, align 1, !cudasim.in_bounds !0
+  %old = atomicrmw add ptr %p, i32 0 seq_cst, !cudasim.in_bounds !0
   call void @llvm.nvvm.barrier0()
-  %v = load i8, ptr %e, align 1, !cudasim.checked !0
+  %v = load i8, ptr %e, align 1, !cudasim.in_bounds !0
   %w = zext i8 %v to i32
-  store i32 %w, ptr %p, align 4, !cudasim.checked !0
+  store i32 %w, ptr %p, align 4, !cudasim.in_bounds !0
   ret void
 }
 !0 = !{})");

@@ -32,7 +32,7 @@ define void @k(ptr %p) {
   %n = sext i32 %t to i64
   %i = call i64 @__cudasim_check_index(i64 %n, i64 4, i32 0)
   %e = getelementptr i32, ptr %p, i64 %i
-  store i32 7, ptr %e, align 4, !cudasim.checked !0
+  store i32 7, ptr %e, align 4, !cudasim.in_bounds !0
   ret void
 }
 !0 = !{})");

@@ -17,14 +17,14 @@ define void @add(ptr addrspace(1) %a, i64 %a.size, ptr addrspace(1) %b, i64 %b.s
   %i = zext i32 %linear to i64, !dbg !6
   %ia = call i64 @__cudasim_check_index(i64 %i, i64 %a.size, i32 0), !dbg !7
   %pa = getelementptr float, ptr addrspace(1) %a, i64 %ia, !dbg !7
-  %x = load float, ptr addrspace(1) %pa, align 4, !dbg !7, !cudasim.checked !9
+  %x = load float, ptr addrspace(1) %pa, align 4, !dbg !7, !cudasim.in_bounds !9
   %ib = call i64 @__cudasim_check_index(i64 %i, i64 %b.size, i32 0), !dbg !8
   %pb = getelementptr float, ptr addrspace(1) %b, i64 %ib, !dbg !8
-  %y = load float, ptr addrspace(1) %pb, align 4, !dbg !8, !cudasim.checked !9
+  %y = load float, ptr addrspace(1) %pb, align 4, !dbg !8, !cudasim.in_bounds !9
   %z = fadd float %x, %y, !dbg !8
   %ic = call i64 @__cudasim_check_index(i64 %i, i64 %c.size, i32 0), !dbg !7
   %pc = getelementptr float, ptr addrspace(1) %c, i64 %ic, !dbg !7
-  store float %z, ptr addrspace(1) %pc, align 4, !dbg !7, !cudasim.checked !9
+  store float %z, ptr addrspace(1) %pc, align 4, !dbg !7, !cudasim.in_bounds !9
   ret void, !dbg !7
 }
 !llvm.dbg.cu = !{!0}
@@ -80,7 +80,7 @@ define void @store(ptr addrspace(1) %a, i64 %size) {
   %checked = call i64 @)" + check +
                            R"((i64 %i, i64 %size, i32 0)
   %p = getelementptr i8, ptr addrspace(1) %a, i64 %checked
-  store i8 1, ptr addrspace(1) %p, align 1, !cudasim.checked !0
+  store i8 1, ptr addrspace(1) %p, align 1, !cudasim.in_bounds !0
   ret void
 }
 !0 = !{}
