@@ -1,11 +1,10 @@
 // One launch of a Python function as a kernel: the engine's HostKernel that runs CPython on its fibers.
 //
-//   engine, holding no GIL ─ begin(): takes the GIL ─ run() per thread, on its fiber ─ … ─ end(): gives it
-//   back
+//   engine, holding no GIL ─ begin(): takes the GIL ─ run() per thread, on its fiber ─ … ─ end(): gives it back
 //
-// What a thread raises ends that thread only and becomes a finding; the exception of the lowest (block,
-// thread) is kept, so that the host raises the very object, with the kernel's frames. What is no Exception
-// (KeyboardInterrupt, SystemExit), or what a debugger raises to quit, ends the launch and is raised as it is.
+// What a thread raises ends that thread only and becomes a finding; the exception of the lowest (block, thread) is
+// kept, so that the host raises the very object, with the kernel's frames. What is no Exception (KeyboardInterrupt,
+// SystemExit), or what a debugger raises to quit, ends the launch and is raised as it is.
 #pragma once
 
 #include <Python.h>

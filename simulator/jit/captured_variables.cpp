@@ -166,6 +166,7 @@ class CaptureBuilder {
     static bool can_fault(const Instruction& instruction) {
         switch (hook_called_by(instruction).value_or(Hook::barrier)) {
             case Hook::index_fault:
+            case Hook::index_wraps:
             case Hook::fault:
             case Hook::raise:
             case Hook::float_division:

@@ -2,8 +2,7 @@
 //
 //   key    everything that machine code depends on: this build of cudasim and of LLVM, the processor and its
 //          features, the compile options, the image's bitcode (which names source lines), the kernel's name
-//   entry  what is known about the kernel (KernelFacts) and the relocatable object file, as code generation
-//   left
+//   entry  what is known about the kernel (KernelFacts) and the relocatable object file, as code generation left
 //          it: no address of this process is in it, the hooks are symbols that are resolved at load
 //
 // An entry is only believed when it is whole: magic, version, BLAKE3 of all that follows, and the key itself.

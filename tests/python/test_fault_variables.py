@@ -380,3 +380,15 @@ def test_a_traceback_keeps_no_cycle_alive():
     finally:
         gc.enable()
     assert alive() is None
+
+
+def test_an_index_that_wraps_around_shows_them_where_it_is_an_error():
+    @cuda.jit
+    def shift(v, u):
+        i = cuda.grid(1)
+        j = i - 3
+        v[i] = u[j]
+
+    with options.override(wrap="error"):
+        seen = frames_of(lambda: shift[1, 8](np.zeros(8), np.ones(8)), IndexError)["shift"]
+    assert same(seen["i"], 0) and same(seen["j"], -3)
