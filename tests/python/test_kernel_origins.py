@@ -490,3 +490,18 @@ def test_functions_that_numba_jit_decorated_are_kernels():
 
     with pytest.warns(errors.CudasimWarning):
         assert result(cuda.jit(functools.partial(Jitted(), 3))) == [5.0] * 4
+
+
+def test_what_others_attach_to_syntax_trees_is_not_copied():
+    """As the package `executing` does on CPython 3.10, for IPython's tracebacks: Load() is one object in all trees."""
+    from cudasim.compile.kernel_source import copied
+
+    tree, other = ast.parse("x = y"), ast.parse("z\n" * 100)
+    load = tree.body[0].value.ctx
+    load.parent, other.parent = other, tree
+    try:
+        copy = copied(tree)
+    finally:
+        del load.parent
+    assert ast.dump(copy, include_attributes=True) == ast.dump(tree, include_attributes=True)
+    assert not hasattr(copy.body[0].value.ctx, "parent") and copy.body[0] is not tree.body[0]

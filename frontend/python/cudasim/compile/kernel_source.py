@@ -52,7 +52,8 @@ def copied(tree):
     left = [top]
     while left:
         node = left.pop()
-        for name, value in vars(node).items():
+        for name in node._fields:
+            value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 setattr(node, name, child := _twin(value))
                 left.append(child)
@@ -64,8 +65,10 @@ def copied(tree):
 
 
 def _twin(node):
-    made = type(node).__new__(type(node))
-    vars(made).update(vars(node))
+    """Without what others have attached: on CPython 3.10 IPython's tracebacks give nodes, also those that all trees share (ast.Load()), a
+    `parent`, by which a copy would reach every tree that they have seen."""
+    made, known = type(node).__new__(type(node)), vars(node)
+    vars(made).update((name, known[name]) for name in (*node._fields, *node._attributes) if name in known)
     return made
 
 
