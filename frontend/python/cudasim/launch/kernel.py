@@ -224,7 +224,7 @@ class CompiledKernel(GpuCode, Launchable):
     ):
         """
         :param argument_types: Numba's type names
-        :param without_debuggers: see _compiler.compile_kernel
+        :param without_debuggers: see compiler.compile_kernel
         :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
         :param cached: what it was compiled to before (function_cache.py)
         """

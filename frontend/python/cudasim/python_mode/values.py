@@ -6,6 +6,7 @@ import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
 from cudasim.launch.arguments import Flattener, Intent
+from cudasim.type_system.record_names import NUMBERS
 
 
 class ArgumentBuilder:
@@ -48,24 +49,7 @@ def _uncompiled_value(value, numbers, owner):
 
 
 #: numpy.dtype → the type that a kernel's values of it have
-kernel_types = {
-    np.dtype(name): getattr(_pyfiber, name)
-    for name in (
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-    )
-}
+kernel_types = {dtype: getattr(_pyfiber, name) for name, dtype in NUMBERS.items() if name != "bool"}
 _dtypes = {kind: dtype for dtype, kind in kernel_types.items()}
 
 

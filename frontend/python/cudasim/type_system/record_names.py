@@ -13,7 +13,8 @@ import numpy as np
 _DATE = re.compile(r"(datetime64|timedelta64)(?:\[(\w+)\])?")
 _CHARACTERS = re.compile(r"\[(char|unichr) x (\d+)\]")
 _NESTED = re.compile(r"nestedarray\((.+), (\([\d, ]+\))\)")
-_NUMBERS = {
+#: The numbers that kernels know: name → numpy.dtype.
+NUMBERS = {
     name: np.dtype(name)
     for name in (
         "bool",
@@ -44,7 +45,7 @@ def dtype_name(dtype):
         return f"nestedarray({dtype_name(element)}, {shape})"
     if dtype.names is not None:
         return record_name(dtype)
-    if dtype.name in _NUMBERS and dtype.isnative:
+    if dtype.name in NUMBERS and dtype.isnative:
         return dtype.name
     if dtype.kind in "mM" and dtype.isnative:
         return dtype.name
@@ -67,8 +68,8 @@ def record_name(dtype):
 
 def dtype_from_name(name):
     """The numpy.dtype; None for what is no name of one."""
-    if name in _NUMBERS:
-        return _NUMBERS[name]
+    if name in NUMBERS:
+        return NUMBERS[name]
     if name.startswith("Record("):
         return _record_from_name(name)
     if match := _NESTED.fullmatch(name):

@@ -16,6 +16,7 @@ import numpy as np
 from cudasim import errors, types
 from cudasim.type_system.array_compatibility import not_contiguous
 from cudasim.type_system.array_layout import array_type_name
+from cudasim.type_system.record_names import NUMBERS
 from cudasim.type_system.registered_types import registered_type
 
 _protocols: list[tuple[Callable[[Any], bool], Callable[[Any], str]]] = []
@@ -72,7 +73,7 @@ def type_name(value: Any) -> str:
         if follows(value):
             return type_of(value)
     registered = getattr(registered_type(value), "name", None)
-    if registered in _PASSED_BY_NAME:
+    if registered in NUMBERS:
         return registered
     what = "None" if value is None else f"a value of {kind}"
     if isinstance(value, _NOT_PASSED):
@@ -80,10 +81,6 @@ def type_name(value: Any) -> str:
     raise ValueError(f"Cannot determine Numba type of {kind}; {_PASSED}")
 
 
-#: Types that an object's class may be registered with.
-_PASSED_BY_NAME = {"bool", "float16", "float32", "float64", "complex64", "complex128"} | {
-    f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u")
-}
 _PASSED = "a kernel takes numbers, records, NumPy arrays, device arrays and tuples of them"
 
 
