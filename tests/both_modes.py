@@ -72,6 +72,10 @@ def _content(array):
     return held
 
 
+#: CPython's own warnings. A ResourceWarning comes when garbage of an earlier test happens to be collected here.
+NOT_FROM_LAUNCHES = (DeprecationWarning, ResourceWarning)
+
+
 def _outcome(launch):
     """(exception or None, [(category, text, line)] of warnings, printed text)"""
     printed = io.StringIO()
@@ -83,7 +87,7 @@ def _outcome(launch):
         except Exception as error:  # noqa: BLE001 - compared with the other mode's
             raised = error
     told = [(w.category.__name__, str(w.message), w.lineno) for w in heard
-            if "Python mode" not in str(w.message) and w.category is not DeprecationWarning]  # fmt: skip # CPython's own
+            if "Python mode" not in str(w.message) and w.category not in NOT_FROM_LAUNCHES]  # fmt: skip
     return raised, told, printed.getvalue(), heard
 
 
