@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "frontend/bindings/text_caster.h"
-#include "frontend/pykernel/syntax_tree.h"
+#include "frontend/pykernel/syntax/syntax_tree.h"
 
 namespace cudasim::bindings {
 

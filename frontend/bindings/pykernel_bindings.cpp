@@ -10,7 +10,7 @@
 #include "frontend/bindings/host_poll.h"
 #include "frontend/bindings/python_syntax.h"
 #include "frontend/pykernel/compile.h"
-#include "frontend/pykernel/program.h"
+#include "frontend/pykernel/syntax/in_source.h"
 #include "simulator/execution/launch_memory.h"
 #include "simulator/libdevice/signatures.h"
 
@@ -133,7 +133,7 @@ FunctionSource function_source(const py::dict& function, const image::Cancellati
     source.file = py::cast<std::string>(function["file"]);
     source.first_line = py::cast<int>(function["first_line"]);
     source.lines = py::cast<std::vector<std::string>>(function["lines"]);
-    source.syntax = Program::in_source(source, [&] {
+    source.syntax = in_source(source, [&] {
         return function_from_python(function["node"], py::cast<int>(function["line_offset"]), cancellation);
     });
     for (const auto& [name, value] : py::cast<py::dict>(function["globals"])) {

@@ -7,7 +7,7 @@
 
 #include "frontend/bindings/match_syntax.h"
 #include "frontend/bindings/released_gil.h"
-#include "frontend/pykernel/source_error.h"
+#include "frontend/pykernel/syntax/source_error.h"
 
 namespace cudasim::bindings {
 namespace {

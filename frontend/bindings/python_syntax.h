@@ -4,7 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include "frontend/bindings/text_caster.h"
-#include "frontend/pykernel/syntax_tree.h"
+#include "frontend/pykernel/syntax/syntax_tree.h"
 #include "simulator/image/large_stack.h"
 
 namespace cudasim::bindings {

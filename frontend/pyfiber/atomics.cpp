@@ -1,5 +1,5 @@
 // cuda.atomic.*: load, combine, store. Nothing comes between: simulated threads switch at calls that wait
-// only. The rules are those of frontend/pykernel/atomic_calls.cpp.
+// only. The rules are those of frontend/pykernel/calls/atomic_calls.cpp.
 #include <cmath>
 #include <cstring>
 #include <string_view>

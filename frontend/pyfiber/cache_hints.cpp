@@ -1,5 +1,5 @@
 // cuda.ldca … cuda.stwt in Python mode: loads and stores of one element of global memory, as any other.
-// Types and refusals: frontend/pykernel/cache_hint_calls.cpp, which compiles these kernels first.
+// Types and refusals: frontend/pykernel/calls/cache_hint_calls.cpp, which compiles these kernels first.
 #include "frontend/pyfiber/intrinsics.h"
 #include "frontend/pyfiber/kernel_array.h"
 #include "frontend/pyfiber/kernel_launch.h"

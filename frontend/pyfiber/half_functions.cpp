@@ -1,5 +1,5 @@
 // cuda.fp16.* and cuda.bf16.* in Python mode: by the table of simulator/libdevice/half_functions.def, as
-// frontend/pykernel/half_calls.cpp.
+// frontend/pykernel/calls/half_calls.cpp.
 #include "simulator/libdevice/half_functions.h"
 
 #include <bit>

@@ -204,7 +204,7 @@ bool add_type_names(PyObject* table) {
     return true;
 }
 
-// -- NumPy's ufuncs on numbers (frontend/pykernel/ufunc_calls.cpp has the rules)
+// -- NumPy's ufuncs on numbers (frontend/pykernel/calls/ufunc_calls.cpp has the rules)
 // ----------------------------------
 
 struct Ufunc {

@@ -62,7 +62,7 @@ T value_of(PyObject* self) {
 
 using Op = Operation;
 
-/// As frontend/pykernel/emit_arithmetic.cpp does it (Python language reference, 6.7); a zero divisor gives
+/// As frontend/pykernel/emit/emit_arithmetic.cpp does it (Python language reference, 6.7); a zero divisor gives
 /// IEEE's.
 template <typename T>
 T floor_or_rest(Op op, T left, T right) {
@@ -135,7 +135,7 @@ PyObject* divide_both(PyObject* left, PyObject* right) {
     return Py_BuildValue("NN", quotient, rest);
 }
 
-/// frontend/pykernel/emit_power.cpp: small constant exponents multiply. A plain int is a constant: what a
+/// frontend/pykernel/emit/emit_power.cpp: small constant exponents multiply. A plain int is a constant: what a
 /// kernel computes has a type of ours.
 template <typename T>
 PyObject* raise_power(T base, PyObject* exponent_object, const Number& exponent) {
@@ -267,14 +267,13 @@ PyObject* float_operation(Operation operation, PyObject* left, const Number& a, 
         return nullptr;
     }
     if (operation == Operation::power) {
-        // A float to a whole power stays what it is.
-        const bool narrow = is_whole(b.type) ? is_short_float(a.type) || a.type == Element::float32
-                                             : arithmetic_type(a.type, b.type) != Element::float64;
-        return narrow ? raise_power<float>(static_cast<float>(a.as_double()), right, b)
-                      : raise_power<double>(a.as_double(), right, b);
+        return power_type(a.type, b.type) == Element::float32
+                   ? raise_power<float>(static_cast<float>(a.as_double()), right, b)
+                   : raise_power<double>(a.as_double(), right, b);
     }
-    const Element type = arithmetic_type(a.type, b.type);
-    if (is_short_float(type) && operation <= Operation::true_divide) {
+    const bool floored = operation == Operation::floor_divide || operation == Operation::remainder;
+    const Element type = floored ? floored_type(a.type, b.type) : arithmetic_type(a.type, b.type);
+    if (is_short_float(type)) {
         Reference wide(compute<double>(operation, a.as_double(),
                                        b.as_double()));  // rounding twice is rounding once: so many bits
         return wide ? make_number(type, {Element::float64, 0, PyFloat_AS_DOUBLE(wide.get())}) : nullptr;

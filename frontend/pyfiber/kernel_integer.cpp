@@ -42,10 +42,6 @@ void deallocate(PyObject* self) {
     Py_DECREF(type);
 }
 
-Element operand_type(const Number& a, const Number& b) {
-    return arithmetic_type(a.type, b.type);
-}
-
 PyObject* by_zero() {
     PyErr_SetString(PyExc_ZeroDivisionError, "integer division or modulo by zero");
     return nullptr;
@@ -59,7 +55,7 @@ std::int64_t floor_quotient(std::int64_t left, std::int64_t right, bool rest) {
 }
 
 PyObject* divide(Operation operation, const Number& a, const Number& b) {
-    const Element type = operand_type(a, b);
+    const Element type = floored_type(a.type, b.type);
     if (b.whole == 0) return by_zero();
     const bool rest = operation == Operation::remainder;
     if (type == Element::int64) return make_integer(type, floor_quotient(a.whole, b.whole, rest));
@@ -68,7 +64,7 @@ PyObject* divide(Operation operation, const Number& a, const Number& b) {
 }
 
 PyObject* shift(bool left_shift, const Number& a, const Number& b) {
-    const Element type = is_unsigned(a.type) ? Element::uint64 : Element::int64;
+    const Element type = shift_type(a.type, b.type);
     const auto amount = static_cast<std::uint64_t>(b.whole);
     const auto bits = static_cast<std::uint64_t>(a.whole);
     if (left_shift) return make_integer(type, amount < 64 ? static_cast<std::int64_t>(bits << amount) : 0);
@@ -78,7 +74,7 @@ PyObject* shift(bool left_shift, const Number& a, const Number& b) {
 }
 
 PyObject* whole_power(const Number& a, const Number& b) {
-    const Element type = operand_type(a, b);
+    const Element type = power_type(a.type, b.type);
     auto base = static_cast<std::uint64_t>(a.whole), exponent = static_cast<std::uint64_t>(b.whole);
     if (!is_unsigned(b.type) && b.whole < 0) {
         if (a.whole == 0) return by_zero();
@@ -94,7 +90,7 @@ PyObject* whole_power(const Number& a, const Number& b) {
 PyObject* whole_operation(Operation operation, const Number& a, const Number& b) {
     const auto left = static_cast<std::uint64_t>(a.whole), right = static_cast<std::uint64_t>(b.whole);
     auto result = [&](std::uint64_t bits) {
-        return make_integer(operand_type(a, b), static_cast<std::int64_t>(bits));
+        return make_integer(arithmetic_type(a.type, b.type), static_cast<std::int64_t>(bits));
     };
     switch (operation) {
         case Operation::add:
@@ -178,18 +174,16 @@ PyObject* absolute(PyObject* self) {
                         wrapped(type, static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(value))));
 }
 
-/// A uint64 and a signed integer meet as float64.
 PyObject* compare(PyObject* left, PyObject* right, int operation) {
     const Number a = read_number(left), b = read_number(right);
     if (a.type == Element::other || b.type == Element::other)
         return PyLong_Type.tp_richcompare(left, right, operation);
-    const bool left_wide = a.type == Element::uint64, right_wide = b.type == Element::uint64;
-    if (is_float(a.type) || is_float(b.type) || (left_wide && !is_unsigned(b.type)) ||
-        (right_wide && !is_unsigned(a.type))) {
+    const Element type = comparison_type(a.type, b.type);
+    if (is_float(type)) {
         const double x = a.as_double(), y = b.as_double();
         Py_RETURN_RICHCOMPARE(x, y, operation);
     }
-    if (left_wide || right_wide) {
+    if (type == Element::uint64) {
         const auto x = static_cast<std::uint64_t>(a.whole), y = static_cast<std::uint64_t>(b.whole);
         Py_RETURN_RICHCOMPARE(x, y, operation);
     }
@@ -320,35 +314,6 @@ Number read_number(PyObject* object) {
         return {Element::float64, 0, real};
     }
     return read_numpy(object);
-}
-
-Element unified_type(Element left, Element right) {
-    auto fits = [](Element from, Element to) {
-        if (from == to) return true;
-        if (to == Element::bfloat16) return is_integer(from) && width(from) == 1;
-        if (from == Element::bfloat16) return to == Element::float32 || to == Element::float64;
-        if (from == Element::boolean) return true;
-        if (to == Element::boolean) return false;
-        if (is_float(from)) return is_float(to) && width(to) >= width(from);
-        if (to == Element::float16) return from == Element::int8;
-        if (is_float(to)) return to == Element::float64 || width(from) == 1 || from == Element::int16;
-        if (width(to) <= width(from)) return false;
-        return is_unsigned(from) || !is_unsigned(to);
-    };
-    if (fits(left, right)) return right;
-    if (fits(right, left)) return left;
-    if (is_float(left) || is_float(right)) {
-        const Element other = is_float(left) ? right : left;
-        if (left == Element::bfloat16 || right == Element::bfloat16)
-            return arithmetic_type(other, Element::float32);
-        if (other == Element::uint8) return other == left ? right : left;
-        return width(other) <= 2 ? Element::float32 : Element::float64;
-    }
-    const int bytes = 2 * (width(left) > width(right) ? width(left) : width(right));
-    return bytes == 2   ? Element::int16
-           : bytes == 4 ? Element::int32
-           : bytes == 8 ? Element::int64
-                        : Element::float64;
 }
 
 std::int64_t wrapped(Element type, std::int64_t bits) {

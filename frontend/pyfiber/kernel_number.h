@@ -1,6 +1,5 @@
-// Numbers as the kernel compiler types them, of whatever Python objects a kernel computes with; the
-// compiler's rules for which type a result has (frontend/pykernel/promotion.cpp has the tables that they
-// follow).
+// Numbers as the kernel compiler types them, read from whatever Python objects a kernel computes with. Which type a
+// result has is Numba's rule, shared with the compiler: frontend/numba_rules.
 #pragma once
 
 #include <Python.h>
@@ -8,6 +7,7 @@
 #include <cstdint>
 
 #include "frontend/cpython/integers.h"
+#include "frontend/numba_rules/numbers.h"
 #include "frontend/pyfiber/kernel_array.h"
 
 namespace cudasim::pyfiber {
@@ -53,28 +53,50 @@ using cpython::low_bits;
     return type == Element::bfloat16 || type == Element::float16;
 }
 
-/// Of +, -, *, //, %: Numba's CUDA target has int64, uint64, float32 and float64 versions only, and float16's
-/// and bfloat16's of the first three and of /.
-[[nodiscard]] constexpr Element arithmetic_type(Element left, Element right) {
-    if (!is_float(left) && !is_float(right))
-        return is_unsigned(left) && is_unsigned(right) ? Element::uint64 : Element::int64;
-    auto fits_float16 = [](Element type) {
-        return type == Element::float16 || type == Element::int8 || type == Element::boolean;
-    };
-    if (fits_float16(left) && fits_float16(right)) return Element::float16;
-    auto fits_bfloat16 = [](Element type) {
-        return type == Element::bfloat16 || type == Element::int8 || type == Element::uint8;
-    };
-    if (fits_bfloat16(left) && fits_bfloat16(right)) return Element::bfloat16;
-    auto fits_float32 = [](Element type) {
-        return is_short_float(type) || type == Element::float32 ||
-               (is_whole(type) && (width(type) == 1 || type == Element::int16));
-    };
-    return fits_float32(left) && fits_float32(right) ? Element::float32 : Element::float64;
+// Element begins with the numbers of frontend/numba_rules.
+static_assert(static_cast<int>(Element::boolean) == static_cast<int>(numba_rules::Number::boolean));
+static_assert(static_cast<int>(Element::uint64) == static_cast<int>(numba_rules::Number::uint64));
+static_assert(static_cast<int>(Element::bfloat16) == static_cast<int>(numba_rules::Number::bfloat16));
+static_assert(static_cast<int>(Element::complex128) == static_cast<int>(numba_rules::Number::complex128));
+
+/// @param element a number's type
+[[nodiscard]] constexpr numba_rules::Number number_type(Element element) {
+    return static_cast<numba_rules::Number>(element);
+}
+/// Element::other for numba_rules::Number::none.
+[[nodiscard]] constexpr Element element_type(numba_rules::Number number) {
+    return number == numba_rules::Number::none ? Element::other : static_cast<Element>(number);
 }
 
+/// The type of left + right, and of - and * likewise. Both are types of numbers.
+[[nodiscard]] constexpr Element arithmetic_type(Element left, Element right) {
+    constexpr auto table = numba_rules::PairTable::results(numba_rules::arithmetic);
+    return element_type(table(number_type(left), number_type(right)));
+}
+/// Of left // right and left % right.
+[[nodiscard]] constexpr Element floored_type(Element left, Element right) {
+    constexpr auto table = numba_rules::PairTable::results(numba_rules::floored);
+    return element_type(table(number_type(left), number_type(right)));
+}
+/// Of left ** right.
+[[nodiscard]] constexpr Element power_type(Element left, Element right) {
+    constexpr auto table = numba_rules::PairTable::results(numba_rules::power);
+    return element_type(table(number_type(left), number_type(right)));
+}
+/// Of left << right and left >> right, two integers.
+[[nodiscard]] constexpr Element shift_type(Element left, Element right) {
+    constexpr auto table = numba_rules::PairTable::results(numba_rules::shift);
+    return element_type(table(number_type(left), number_type(right)));
+}
+/// The type to which comparisons convert both.
+[[nodiscard]] constexpr Element comparison_type(Element left, Element right) {
+    constexpr auto table = numba_rules::PairTable::left_operands(numba_rules::comparison);
+    return element_type(table(number_type(left), number_type(right)));
+}
 /// What values of both types are brought to where control flow joins, and by min() and max().
-[[nodiscard]] Element unified_type(Element left, Element right);
+[[nodiscard]] constexpr Element unified_type(Element left, Element right) {
+    return element_type(numba_rules::unified(number_type(left), number_type(right)));
+}
 
 /// A value of a type: a bool, a kernel integer (kernel_integer.cpp) or a kernel float. Wraps and saturates as
 /// PTX.

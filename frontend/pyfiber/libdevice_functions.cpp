@@ -1,5 +1,5 @@
 // cuda.libdevice.* in Python mode: the functions of simulator/libdevice/functions.def themselves. Arguments
-// convert as those of the compiled calls do (frontend/pykernel/libdevice_calls.cpp).
+// convert as those of the compiled calls do (frontend/pykernel/calls/libdevice_calls.cpp).
 #include <tuple>
 #include <type_traits>
 

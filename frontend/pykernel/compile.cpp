@@ -1,9 +1,9 @@
 // The driver: parse the argument types, infer, emit.
 #include "frontend/pykernel/compile.h"
 
-#include "frontend/pykernel/callables.h"
-#include "frontend/pykernel/emission.h"
-#include "frontend/pykernel/program.h"
+#include "frontend/pykernel/calls/callables.h"
+#include "frontend/pykernel/emit/emission.h"
+#include "frontend/pykernel/infer/program.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -97,7 +97,7 @@ std::set<Note> notes(const Program& program) {
 
 Result compile(const Request& request) {
     Program program(request);
-    return Program::in_source(request.functions.front(), [&] {
+    return in_source(request.functions.front(), [&] {
         const std::vector<TypeRef> arguments = parse_arguments(program, request);
         Specialisation& root = program.root(arguments, declared_result(program, request));
         const bool is_kernel = request.entry == Entry::kernel;

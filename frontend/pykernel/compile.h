@@ -1,107 +1,29 @@
 // Python kernels → NVVM IR. The front door of frontend/pykernel.
 //
-//   syntax tree ──► flow graph (flow_graph_*.cpp) ──► SSA versions of variables (ssa.cpp)
-//        ──► types to a fixpoint (inference.cpp, promotion.cpp, the tables of callables)
-//        ──► NVVM IR with debug info (emit_*.cpp)
+//   syntax/  syntax trees, requests, refusals
+//   types/   types, and Numba's rules for numbers, dates, characters, records
+//   graph/   syntax tree ──► flow graph ──► SSA versions of variables
+//   infer/   ──► types to a fixpoint
+//   emit/    ──► NVVM IR with debug info
+//   calls/   the functions that kernels may call: typing rule and code of each
+//
+// Each folder includes those above it only.
 //
 // Typing rules are those of Numba's CUDA target (V1). Nothing here knows Python's C API.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "frontend/pykernel/global_value.h"
-#include "frontend/pykernel/source_error.h"
-#include "frontend/pykernel/syntax_tree.h"
+#include "frontend/pykernel/syntax/request.h"
+#include "frontend/pykernel/syntax/source_error.h"
 #include "simulator/image/kernel_image.h"
-#include "simulator/image/large_stack.h"
 
 namespace cudasim::pykernel {
-
-/// Type names of an explicit signature of a device function; an empty result is inferred.
-struct DeclaredSignature {
-    std::vector<std::string> arguments;
-    std::string result;
-};
-
-/// What a call of an overloaded function with these argument types means (Type::request_name(), "omitted"
-/// where left out): a function of the request, or one of linked code.
-struct Choice {
-    std::vector<std::string> arguments;
-    std::uint32_t function = 0;
-    bool takes_literals = false;  ///< `function` is typed for the literal types themselves
-    std::string
-        symbol;  ///< of linked code, which takes and gives the parts of values (emission.h); else empty
-    DeclaredSignature signature;  ///< of linked code
-};
-
-/// What numba.cuda.extending.overload_method and overload_attribute add to values of a type: an overloaded
-/// function, whose first argument is the value.
-struct Extension {
-    std::uint32_t function = 0;
-    bool is_method = false;
-};
-
-/// A Python function and everything its names mean.
-struct FunctionSource {
-    FunctionSyntax syntax;
-    std::string file;                            ///< as Python shows it
-    int first_line = 1;                          ///< of `lines`
-    std::vector<std::string> lines;              ///< the function's source, without line ends
-    std::map<std::string, GlobalValue> globals;  ///< dotted name, such as "cuda.shared.array" → meaning
-    std::vector<GlobalValue> defaults;           ///< of the last parameters
-    std::set<std::string> outer_locals;          ///< of a function inside another: variables of that one
-    std::vector<DeclaredSignature> signatures;   ///< of a device function that declares any
-    std::string
-        library_name;  ///< "cmath.exp": one of cudasim.kernel_library, which refusals name; else empty
-    bool exact_signatures = false;  ///< of numbers only promotions fit
-    /// Of what numba.cuda.extending.overload implements: `syntax` has its parameters and is not compiled
-    /// itself. A call for which there is no choice yet is refused with SourceError::wanted_overload.
-    bool is_overloaded = false;
-    std::vector<Choice> choices;
-};
-
-/// What the kernel needs of cudasim.kernel_library and did not name: the caller adds the function and
-/// compiles again.
-struct MissingLibraryFunction {
-    std::string name;
-};
-
-/// How others reach functions[0].
-enum class Entry {
-    kernel,
-    c_function,      ///< a device function as CUDA C++ would declare it (numba.cuda.compile, abi "c")
-    numba_function,  ///< a device function that stores its result through its first parameter and returns a
-                     ///< status
-};
-
-struct Request {
-    std::vector<FunctionSource> functions;  ///< [0] is the kernel, or the device function to compile
-    std::map<std::string, std::uint32_t, std::less<>> library;  ///< name → its number among the functions
-    std::map<std::pair<std::string, std::string>, Extension>
-        extensions;                           ///< by type (request_name()) and attribute
-    std::vector<std::string> argument_types;  ///< Numba's type names
-    Entry entry = Entry::kernel;
-    std::string entry_name;   ///< of a device function
-    std::string result_type;  ///< of a device function; empty: inferred
-    bool fastmath = false;
-    bool old_messages = false;  ///< of CPython 3.10, of variables without a value
-    bool fma = false;           ///< mark floating-point operations `contract` (V5)
-    std::vector<image::KernelImage>
-        libraries;                           ///< with the functions that were declared (GlobalKind::foreign)
-    std::vector<image::SourceFile> sources;  ///< what the image keeps for reports
-    const image::Cancellation* cancellation = nullptr;
-
-    /// @throws image::Cancelled
-    void check_cancelled() const {
-        if (cancellation) cancellation->check();
-    }
-};
 
 /// What works here and not on a GPU, because Numba's CUDA target refuses it.
 struct Note {

@@ -2,7 +2,7 @@
 
 The typing function gets Numba's real types; the code generator Numba's context for the CPU, whose values look like those of
 kernels' compilers: numbers, pairs, tuples, array structures. Around what it writes goes a function with the simulator's
-convention, which takes and gives the parts of values (frontend/pykernel/emission.h); the text of the module is then read as
+convention, which takes and gives the parts of values (frontend/pykernel/emit/emission.h); the text of the module is then read as
 linked code is.
 """
 

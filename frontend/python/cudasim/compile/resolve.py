@@ -2,7 +2,7 @@
 
 Names are resolved by identity in the function's closure, globals and builtins, attributes of modules included
 ("cuda.shared.array", "math.pi"): `describe()` says what each stands for as a tuple (kind, fields...), the kinds
-being those of frontend/pykernel/global_value.h.
+being those of frontend/pykernel/syntax/global_value.h.
 """
 
 import ast
@@ -78,7 +78,7 @@ _NUMPY_ALLOCATES = (
 _UNDEFINED = object()
 #: In bytes: TypeTable::characters() of the compiler.
 _LARGEST_CHARACTERS = 1024
-#: Of a dotted name; as in frontend/pykernel/flow_graph_expressions.cpp.
+#: Of a dotted name; as in frontend/pykernel/graph/flow_graph_expressions.cpp.
 _MOST_ATTRIBUTES = 99
 _INT64_MIN, _INT64_END, _UINT64_END = -(1 << 63), 1 << 63, 1 << 64
 _BUILTINS = {

@@ -4,7 +4,7 @@ mode auto    compiled; in Python mode when a kernel calls a debugger, or uses wh
      native  compiled, or refused
      python  everything in Python mode
 
-A refusal has a standing (frontend/pykernel/source_error.h):
+A refusal has a standing (frontend/pykernel/syntax/source_error.h):
 
 not-yet       Numba's CUDA target compiles it: Python mode, with one warning that says how much slower that is
 not-gpu-code  Numba's CUDA target refuses it too, so this kernel runs on no GPU: Python mode with a warning, or with

@@ -1,6 +1,6 @@
 """CUDA's built-in vector types in Python mode: `cuda.float4(x, y, z, w)` on a simulated thread.
 
-Rules as in frontend/pykernel/vector_calls.cpp: components come one by one, as numbers of any type, or in smaller
+Rules as in frontend/pykernel/calls/vector_calls.cpp: components come one by one, as numbers of any type, or in smaller
 vectors of the same base type; attributes x, y, z, w; no operators.
 """
 

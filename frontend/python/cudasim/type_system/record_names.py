@@ -3,7 +3,7 @@
     Record(x[type=float64;offset=0],v[type=nestedarray(int32, (2, 3));offset=8];32;False)
 
 The number is the size in bytes; True says that the fields lie as C puts them (align=True). Fields are in the order
-of their offsets. The compiler reads the same names (frontend/pykernel/record_types.cpp).
+of their offsets. The compiler reads the same names (frontend/pykernel/types/record_types.cpp).
 """
 
 import re

@@ -1,0 +1,221 @@
+// Arithmetic on number literals, done while compiling as CPython's own compiler does it: `-1`, `16 * 16`
+// and `2 ** -1` are literals.
+#include <cmath>
+#include <limits>
+
+#include "frontend/pykernel/graph/flow_graph_builder.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+/// A literal while it is folded: Python's integers are wider than any type, and `2**64 - 1` is a uint64.
+struct Literal {
+    bool is_real = false;
+    bool is_bool = false;
+    bool too_large = false;  ///< beyond 127 bits: no type holds it
+    __int128 integer = 0;
+    double real = 0;
+};
+using Folded = std::optional<Literal>;
+
+Literal integer_literal(__int128 value) {
+    return {.integer = value};
+}
+Literal boolean_literal(bool value) {
+    return {.is_bool = true, .integer = value};
+}
+Literal real_literal(double value) {
+    return {.is_real = true, .real = value};
+}
+
+int bit_length(__int128 value) {
+    int bits = 0;
+    for (auto rest = static_cast<unsigned __int128>(value < 0 ? -value : value); rest; rest >>= 1) ++bits;
+    return bits;
+}
+
+/// CPython folds products, powers and shifts only up to this size (Python/ast_opt.c); larger ones are
+/// computed when the kernel runs, in 64 bits.
+constexpr int largest_folded_bits = 128;
+
+Folded multiply(__int128 a, __int128 b) {
+    if (bit_length(a) + bit_length(b) > largest_folded_bits) return std::nullopt;
+    __int128 product = 0;
+    if (__builtin_mul_overflow(a, b, &product)) return Literal{.too_large = true};
+    return integer_literal(product);
+}
+
+Folded integer_power(__int128 base, __int128 exponent) {
+    if (exponent < 0 || (exponent > 0 && bit_length(base) > largest_folded_bits / exponent))
+        return std::nullopt;
+    __int128 result = 1;
+    const int times = bit_length(base) == 0 ? (exponent > 0 ? 1 : 0) : static_cast<int>(exponent);
+    for (int i = 0; i < times; ++i) {
+        if (__builtin_mul_overflow(result, base, &result)) return Literal{.too_large = true};
+    }
+    return integer_literal(result);
+}
+
+Folded shift_left(__int128 value, __int128 amount) {
+    if (amount < 0 || amount > largest_folded_bits - bit_length(value)) return std::nullopt;
+    return bit_length(value) + amount > 126 ? Folded(Literal{.too_large = value != 0})
+                                            : integer_literal(value * (static_cast<__int128>(1) << amount));
+}
+
+Folded fold_integers(Operator op, __int128 a, __int128 b) {
+    __int128 result = 0;
+    switch (op) {
+        case Operator::add:
+            if (__builtin_add_overflow(a, b, &result)) return Literal{.too_large = true};
+            return integer_literal(result);
+        case Operator::subtract:
+            if (__builtin_sub_overflow(a, b, &result)) return Literal{.too_large = true};
+            return integer_literal(result);
+        case Operator::multiply:
+            return multiply(a, b);
+        case Operator::floor_divide:
+            if (b == 0) return std::nullopt;
+            return integer_literal(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));
+        case Operator::modulo: {
+            if (b == 0) return std::nullopt;
+            const __int128 rest = a % b;
+            return integer_literal(rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0));
+        }
+        case Operator::power:
+            return integer_power(a, b);
+        case Operator::left_shift:
+            return shift_left(a, b);
+        case Operator::right_shift:
+            return b >= 0 ? Folded(integer_literal(a >> (b > 126 ? 126 : static_cast<int>(b))))
+                          : std::nullopt;
+        case Operator::bit_and:
+            return integer_literal(a & b);
+        case Operator::bit_or:
+            return integer_literal(a | b);
+        case Operator::bit_xor:
+            return integer_literal(a ^ b);
+        default:
+            return std::nullopt;
+    }
+}
+
+/// Python's float // and %: the remainder has the divisor's sign (language reference, 6.7).
+Folded floor_division(Operator op, double a, double b) {
+    if (b == 0) return std::nullopt;
+    double rest = std::fmod(a, b);
+    double quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) {
+        rest += b;
+        quotient -= 1;
+    } else if (rest == 0) {
+        rest = std::copysign(0.0, b);
+    }
+    if (op == Operator::modulo) return real_literal(rest);
+    if (quotient == 0) return real_literal(std::copysign(0.0, a / b));
+    const double down = std::floor(quotient);
+    return real_literal(quotient - down > 0.5 ? down + 1 : down);
+}
+
+Folded fold_reals(Operator op, double a, double b) {
+    switch (op) {
+        case Operator::add:
+            return real_literal(a + b);
+        case Operator::subtract:
+            return real_literal(a - b);
+        case Operator::multiply:
+            return real_literal(a * b);
+        case Operator::true_divide:
+            return b == 0 ? std::nullopt : Folded(real_literal(a / b));
+        case Operator::floor_divide:
+        case Operator::modulo:
+            return floor_division(op, a, b);
+        case Operator::power:
+            if (a == 0 && b < 0) return std::nullopt;
+            if (a < 0 && b != std::floor(b)) return std::nullopt;
+            return real_literal(std::pow(a, b));
+        default:
+            return std::nullopt;
+    }
+}
+
+Folded fold(const Expression& syntax);
+
+Folded fold_unary(const Expression& syntax) {
+    const Folded value = fold(syntax.operands[0]);
+    if (!value || value->too_large) return value;
+    switch (syntax.operators[0]) {
+        case Operator::plus:
+            return value->is_bool ? integer_literal(value->integer) : value;
+        case Operator::negate:
+            return value->is_real ? real_literal(-value->real) : integer_literal(-value->integer);
+        case Operator::invert:
+            return value->is_real ? std::nullopt : Folded(integer_literal(~value->integer));
+        case Operator::logical_not:
+            return boolean_literal(value->is_real ? value->real == 0 : value->integer == 0);
+        default:
+            return std::nullopt;
+    }
+}
+
+Folded fold_binary(const Expression& syntax) {
+    const Folded a = fold(syntax.operands[0]);
+    const Folded b = a ? fold(syntax.operands[1]) : std::nullopt;
+    if (!a || !b) return std::nullopt;
+    if (a->too_large || b->too_large) return Literal{.too_large = true};
+    const Operator op = syntax.operators[0];
+    const bool is_bit_operation =
+        op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
+    if (a->is_bool && b->is_bool && is_bit_operation)
+        return boolean_literal(fold_integers(op, a->integer, b->integer)->integer != 0);
+    if (!a->is_real && !b->is_real) {
+        if (const Folded value = fold_integers(op, a->integer, b->integer)) return value;
+        if (op != Operator::true_divide && !(op == Operator::power && b->integer < 0)) return std::nullopt;
+    }
+    auto real = [](const Literal& value) {
+        return value.is_real ? value.real : static_cast<double>(value.integer);
+    };
+    return fold_reals(op, real(*a), real(*b));
+}
+
+Folded fold(const Expression& syntax) {
+    switch (syntax.kind) {
+        case ExpressionKind::integer:
+            return integer_literal(syntax.needs_unsigned
+                                       ? static_cast<__int128>(static_cast<std::uint64_t>(syntax.integer))
+                                       : static_cast<__int128>(syntax.integer));
+        case ExpressionKind::boolean:
+            return boolean_literal(syntax.integer != 0);
+        case ExpressionKind::real:
+            return real_literal(syntax.real);
+        case ExpressionKind::unary:
+            return fold_unary(syntax);
+        case ExpressionKind::binary:
+            return fold_binary(syntax);
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+/// Numba's rule for Python integers: int64, uint64 where that is needed, else a TypingError.
+std::optional<GlobalValue> fold_literals(const Expression& syntax) {
+    const Folded folded = fold(syntax);
+    if (!folded) return std::nullopt;
+    if (folded->is_bool)
+        return GlobalValue{.kind = GlobalKind::boolean,
+                           .integer = static_cast<std::int64_t>(folded->integer)};
+    if (folded->is_real)
+        return GlobalValue{.kind = GlobalKind::real, .type_name = "float64", .real = folded->real};
+    constexpr __int128 low = std::numeric_limits<std::int64_t>::min(),
+                       high = std::numeric_limits<std::int64_t>::max(),
+                       highest = std::numeric_limits<std::uint64_t>::max();
+    if (folded->too_large || folded->integer < low || folded->integer > highest) {
+        refuse_typing("Int value is too large: it does not fit in 64 bits", syntax.location);
+    }
+    return GlobalValue{.kind = GlobalKind::integer,
+                       .type_name = folded->integer > high ? "uint64" : "int64",
+                       .integer = static_cast<std::int64_t>(folded->integer)};
+}
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,500 @@
+// Types to a fixpoint: each round types every instruction from its operands; phis widen until nothing
+// changes. Numbers only widen (promotion.h), so it ends.
+#include <algorithm>
+#include <array>
+
+#include "frontend/pykernel/infer/assignments.h"
+#include "frontend/pykernel/infer/callable.h"
+#include "frontend/pykernel/infer/foreign_functions.h"
+#include "frontend/pykernel/infer/operators.h"
+#include "frontend/pykernel/infer/program.h"
+#include "frontend/pykernel/infer/spread_calls.h"
+#include "frontend/pykernel/infer/subscripts.h"
+
+namespace cudasim::pykernel {
+namespace {
+
+class Inference {
+  public:
+    Inference(Program& program, Specialisation& specialisation)
+        : program_(program),
+          types_(program.types),
+          specialisation_(specialisation),
+          graph_(specialisation.graph) {}
+
+    void run() {
+        for (int round = 0; step(); ++round) {
+            if (round > 1000)
+                refuse_typing("types do not settle in this function", graph_.source->syntax.location);
+        }
+    }
+
+    bool finish() {
+        find_reachable();
+        const bool typed = !untyped();
+        if (typed) drop_unreachable();
+        return typed;
+    }
+
+    /// An instruction that is reached and has no type; null when there is none.
+    const Instruction* untyped() const {
+        for (BlockId id : graph_.order) {
+            if (!reachable_[id]) continue;
+            for (ValueId value : graph_.blocks[id].instructions) {
+                if (!graph_.instructions[value].type) return &graph_.instructions[value];
+            }
+        }
+        return nullptr;
+    }
+
+  private:
+    bool step() {
+        bool changed = false;
+        find_reachable();
+        for (BlockId id : graph_.order) {
+            if (!reachable_[id]) continue;
+            for (const Phi& phi : graph_.blocks[id].phis)
+                changed |= update(graph_.versions[phi.version].type, join(id, phi));
+            expand_spread_arguments(program_, graph_, id);
+            for (ValueId value : graph_.blocks[id].instructions) {
+                program_.request.check_cancelled();
+                changed |= step(graph_.instructions[value]);
+            }
+        }
+        changed |= update(specialisation_.result, return_type());
+        graph_.return_type = specialisation_.result;
+        return changed;
+    }
+
+    bool step(Instruction& instruction) {
+        for (ValueId operand : instruction.operands) {
+            if (!type(operand)) return false;
+        }
+        const TypeRef result = infer(instruction);
+        if (!result) return false;
+        if (result->is(TypeKind::tuple) && result->values > largest_tuple) {
+            refuse_unsupported("tuples of more than " + std::to_string(largest_tuple) +
+                                   " values are not supported in kernels",
+                               instruction.location);
+        }
+        if (instruction.opcode == Opcode::store) update(graph_.versions[instruction.version].type, result);
+        return update(instruction.type, result);
+    }
+
+    /// `if x is None` is decided by the type of x (unless it is optional): the other side is neither typed
+    /// nor compiled.
+    void find_reachable() {
+        reachable_.assign(graph_.blocks.size(), 0);
+        reachable_[0] = 1;
+        for (bool grows = true; grows;) {
+            grows = false;
+            for (BlockId id : graph_.order) {
+                if (!reachable_[id]) continue;
+                for (BlockId target : feasible_targets(id)) {
+                    if (target == nothing || reachable_[target]) continue;
+                    reachable_[target] = 1;
+                    grows = true;
+                }
+            }
+        }
+    }
+
+    std::array<BlockId, 2> feasible_targets(BlockId block) const {
+        const Instruction& last = graph_.instructions[graph_.blocks[block].instructions.back()];
+        if (last.opcode != Opcode::branch) return {last.targets[0], last.targets[1]};
+        const Instruction& condition = graph_.instructions[last.operands[0]];
+        if (!decided_by_type(condition)) return {last.targets[0], last.targets[1]};
+        if (!condition.type) return {nothing, nothing};  // not known yet
+        if (!condition.type->literal) return {last.targets[0], last.targets[1]};
+        return {last.targets[*condition.type->literal ? 0 : 1], nothing};
+    }
+
+    /// `x is None`, `isinstance(x, int)`, `hasattr(x, "size")`.
+    bool decided_by_type(const Instruction& condition) const {
+        if (condition.opcode == Opcode::binary)
+            return condition.op == Operator::is || condition.op == Operator::is_not;
+        if (condition.opcode != Opcode::call) return false;
+        const GlobalValue* callee = graph_.instructions[condition.operands[0]].global;
+        return callee && callee->kind == GlobalKind::intrinsic &&
+               (callee->text == "isinstance" || callee->text == "hasattr");
+    }
+
+    bool feasible(BlockId from, BlockId to) const {
+        const auto targets = feasible_targets(from);
+        return reachable_[from] && (targets[0] == to || targets[1] == to);
+    }
+
+    /// Leaves only what can be reached, for everything after inference.
+    void drop_unreachable() {
+        for (BlockId id : graph_.order) {
+            Instruction& last = graph_.instructions[graph_.blocks[id].instructions.back()];
+            const auto targets = feasible_targets(id);
+            if (last.opcode == Opcode::branch && targets[1] == nothing) {
+                last.opcode = Opcode::jump;
+                last.operands.clear();
+                last.targets[0] = targets[0], last.targets[1] = nothing;
+            }
+            for (Phi& phi : graph_.blocks[id].phis) {
+                std::erase_if(phi.incoming,
+                              [&](const auto& incoming) { return !feasible(incoming.first, id); });
+            }
+        }
+        std::erase_if(graph_.order, [&](BlockId id) { return !reachable_[id]; });
+    }
+
+    static bool update(TypeRef& place, TypeRef type) {
+        if (!type || place == type) return false;
+        place = type;
+        return true;
+    }
+
+    TypeRef join(BlockId joined, const Phi& phi) {
+        TypeRef result = nullptr;
+        for (const auto& [block, version] : phi.incoming) {
+            const TypeRef type = version == nothing ? nullptr : graph_.versions[version].type;
+            if (!type || !feasible(block, joined)) continue;
+            const TypeRef unified = result ? program_.promotion.unify(result, type) : type;
+            if (!unified) cannot_unify(phi, result, type);
+            result = unified;
+        }
+        return result;
+    }
+
+    [[noreturn]] void cannot_unify(const Phi& phi, TypeRef a, TypeRef b) {
+        const Version& version = graph_.versions[phi.version];
+        const Variable& variable = graph_.variables[version.variable];
+        refuse_typing("Cannot unify " + types_.without_literal(a)->name + " and " +
+                          types_.without_literal(b)->name +
+                          (variable.compiler_made ? std::string(" for this expression")
+                                                  : " for variable '" + variable.name + "'") +
+                          ": it has one of these types on one path and the other on another",
+                      version.location);
+    }
+
+    TypeRef type(ValueId id) const { return graph_.instructions[id].type; }
+
+    TypeRef infer(const Instruction& in) {
+        auto raw = [&](std::size_t i) { return type(in.operands[i]); };
+        auto operand = [&](std::size_t i) { return raw(i)->present(); };
+        switch (in.opcode) {
+            case Opcode::constant:
+                return program_.type_of(*in.global, in.location);
+            case Opcode::argument:
+                return specialisation_.arguments[in.index];
+            case Opcode::load:
+                return graph_.versions[in.version].type;
+            case Opcode::store:
+            case Opcode::spread:
+                return raw(0);
+            case Opcode::unary:
+                return unary_type(program_, in.op, raw(0), in.location);
+            case Opcode::binary:
+                return binary_type(program_, in.op, raw(0), raw(1), in.location);
+            case Opcode::get_attribute:
+                return attribute(in, raw(0)->is(TypeKind::member) ? raw(0) : operand(0));
+            case Opcode::get_item:
+                return item_type(types_, operand(0), operand(1), in.location);
+            case Opcode::set_item:
+                check_set_item(types_, in, operand(0), operand(1), operand(2));
+                return types_.none;
+            case Opcode::set_attribute:
+                check_set_attribute(types_, in, operand(0), operand(1));
+                return types_.none;
+            case Opcode::call:
+                return call(in);
+            case Opcode::build_tuple:
+                return build_tuple(in);
+            case Opcode::build_slice:
+                return build_slice(in);
+            case Opcode::unpack:
+                return unpack(in, operand(0));
+            case Opcode::iterate:
+                return iterate(in, operand(0));
+            case Opcode::advance:
+                return types_.boolean;
+            case Opcode::element:
+                return element_type(types_, operand(0));
+            case Opcode::branch:
+                check_condition(raw(0), in.location);
+                return types_.none;
+            case Opcode::return_:
+                return in.operands.empty() ? types_.none : raw(0);
+            case Opcode::unroll:
+                throw UnrollNeeded{in.index, unrolled_size(in, operand(0))};
+            case Opcode::raise:
+                if (!in.operands.empty()) check_raised(in, raw(0));
+                return types_.none;
+            case Opcode::jump:
+                return types_.none;
+        }
+        return nullptr;
+    }
+
+    /// The compiler's own attributes come first, then what programs have added.
+    TypeRef attribute(const Instruction& in, TypeRef object) {
+        if (const Extension* added = program_.extension(object, in.text)) {
+            if (added->is_method)
+                return types_.method(object, extension_prefix + std::to_string(added->function));
+            return extension_call(added->function, object, in.location).result;
+        }
+        try {
+            return attribute_type(types_, object, in.text, in.location);
+        } catch (SourceError& error) {
+            if (error.wanted_overload || !error.wanted_attribute.empty()) throw;
+            error.wanted_attribute = in.text;
+            error.wanted_types = {object->request_name()};
+            throw;
+        }
+    }
+
+    Program::Called extension_call(std::uint32_t function, TypeRef object, Location place) {
+        Program::Called call{.sources = {0}, .arguments = {object}};
+        program_.resolve(function, call, place);
+        return call;
+    }
+
+    TypeRef build_tuple(const Instruction& in) {
+        std::vector<TypeRef> elements;
+        for (ValueId operand : in.operands) elements.push_back(type(operand));
+        return types_.tuple(std::move(elements));
+    }
+
+    TypeRef build_slice(const Instruction& in) {
+        std::vector<TypeRef> bounds;
+        for (ValueId operand : in.operands) bounds.push_back(type(operand));
+        return slice_type(types_, bounds, in.location);
+    }
+
+    TypeRef unpack(const Instruction& in, TypeRef tuple) {
+        if (tuple->is(TypeKind::array) && tuple->dimensions > 0) return element_type(types_, tuple);
+        if (!tuple->is(TypeKind::tuple))
+            refuse_typing("a value of type " + tuple->name + " cannot be unpacked", in.location);
+        if (tuple->elements.size() != in.count) {
+            refuse_typing("Cannot unpack " + std::to_string(tuple->elements.size()) + " values into " +
+                              std::to_string(in.count) + " names",
+                          in.location);
+        }
+        return tuple->elements[in.index];
+    }
+
+    TypeRef iterate(const Instruction& in, TypeRef over) {
+        return iterator_over(types_, over, in.id, 0, in.location);
+    }
+
+    TypeRef call(const Instruction& in) {
+        for (ValueId operand : in.operands) {
+            if (graph_.instructions[operand].opcode == Opcode::spread) return nullptr;  // not known yet
+        }
+        const TypeRef callee = type(in.operands[0]);
+        if (callee->is(TypeKind::data_type)) return conversion_call(in, callee->element());
+        if (const auto added = extension_number(callee)) return function_call(in, *added);
+        if (callee->is(TypeKind::method)) return table_call(in, callee->name);
+        if (callee->is(TypeKind::object)) {
+            const GlobalValue& global = *callee->global;
+            if (global.kind == GlobalKind::function)
+                return function_call(in, static_cast<std::uint32_t>(global.integer));
+            if (global.kind == GlobalKind::foreign) return foreign_call(in, global);
+            if (global.kind == GlobalKind::intrinsic) return table_call(in, global.text);
+            if (global.kind == GlobalKind::tuple_class) return named_tuple(in, global);
+            if (global.kind == GlobalKind::exception) return made_exception(in, global);
+        }
+        std::string given;
+        for (std::size_t i = 1; i < in.operands.size(); ++i)
+            given += (i > 1 ? ", " : "") + type(in.operands[i])->name;
+        refuse_typing("Invalid use of " + callee->name + " with parameters (" + given +
+                          ")\nNo type info available for " + callee->name +
+                          " as a callable: it cannot be called",
+                      in.location);
+    }
+
+    TypeRef foreign_call(const Instruction& in, const GlobalValue& callee) {
+        std::vector<TypeRef> given;
+        for (std::size_t i = 1; i < in.operands.size(); ++i) given.push_back(type(in.operands[i])->present());
+        return type_foreign_call(program_, callee, in, given);
+    }
+
+    TypeRef named_tuple(const Instruction& in, const GlobalValue& tuple_class) {
+        std::vector<TypeRef> elements;
+        for (std::uint32_t operand : bind_fields(in, tuple_class.names))
+            elements.push_back(type(in.operands[operand]));
+        return types_.named_tuple(tuple_class.text, tuple_class.names, std::move(elements));
+    }
+
+    TypeRef made_exception(const Instruction& in, const GlobalValue& exception_class) {
+        if (!in.has_message) {
+            refuse_unsupported("the arguments of an exception raised in a kernel must be constants",
+                               in.location, Standing::not_gpu_code);
+        }
+        return types_.exception(exception_class, in.message);
+    }
+
+    void check_raised(const Instruction& in, TypeRef raised) {
+        const bool exception_class =
+            raised->is(TypeKind::object) && raised->global->kind == GlobalKind::exception;
+        if (raised->is(TypeKind::exception) || exception_class) return;
+        refuse_unsupported("only exception classes and calls of them can be raised in kernels", in.location,
+                           Standing::not_gpu_code);
+    }
+
+    std::size_t unrolled_size(const Instruction& in, TypeRef over) {
+        if (over->is(TypeKind::tuple)) return over->elements.size();
+        refuse_typing(
+            "Invalid use of literal_unroll with a value of type " + over->name + ": it takes a tuple",
+            in.location);
+    }
+
+    TypeRef conversion_call(const Instruction& in, TypeRef target) {
+        if (in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_date() &&
+            (target->is(TypeKind::integer) || target == type(in.operands[1])->present()))
+            return target;
+        const bool one_number =
+            in.operands.size() == 2 && in.keywords.empty() && type(in.operands[1])->present()->is_numeric();
+        if (one_number) check_castable(type(in.operands[1])->present(), target, in.location);
+        if (!one_number || !target->is_numeric()) {
+            refuse_typing("Invalid use of class(" + target->name +
+                              "): no implementation for these arguments, it converts one number",
+                          in.location);
+        }
+        return target;
+    }
+
+    TypeRef table_call(const Instruction& in, const std::string& name) {
+        const Callable* callable = find_callable(name);
+        if (!callable) {
+            // What Numba's CUDA target has and this compiler has not yet; all else Numba refuses too.
+            static constexpr std::string_view missing[] = {"iter", "next", "slice"};
+            if (name.starts_with("numpy.")) {
+                const std::string instead(instead_of_ufunc(name));
+                refuse_unsupported(name + "() is not supported in kernels, by Numba's CUDA target neither" +
+                                       (instead.empty() ? "" : ": write " + instead),
+                                   in.location, Standing::not_gpu_code);
+            }
+            if (std::ranges::find(missing, name) != std::end(missing))
+                refuse_unsupported(name + " is not supported in kernels yet", in.location);
+            // CPython has no meaning for what only a GPU has.
+            const Standing standing = name.starts_with("cuda.") ? Standing::never : Standing::not_gpu_code;
+            refuse_typing("Untyped global name '" + name + "': it is not supported in kernels", in.location,
+                          standing);
+        }
+        CallTyping typing{program_, *callable, in, {}};
+        for (std::uint32_t operand : bind_call(*callable, in)) {
+            const TypeRef argument = operand == nothing ? nullptr : type(in.operands[operand])->present();
+            typing.arguments.push_back(operand == 0 ? argument->element()
+                                                    : argument);  // 0: a method's own object
+        }
+        return callable->type(typing);
+    }
+
+    TypeRef function_call(const Instruction& in, std::uint32_t function) {
+        const FunctionSource& callee = program_.source(function);
+        if (callee.syntax.takes_rest && !in.packed) return nullptr;  // spread_calls.h, in the next round
+        Program::Called called = program_.bound(function, in, [&](ValueId operand) { return type(operand); });
+        const std::vector<TypeRef> arguments = called.arguments;
+        try {
+            program_.resolve(function, called, in.location);
+            return called.result;
+        } catch (SourceError& error) {
+            if (!callee.library_name.empty() && graph_.source->library_name.empty())
+                refuse_library_call(callee, arguments, error, in.location);
+            const FunctionSource& caller = *graph_.source;
+            if (!error.file.empty()) {
+                error.callers.push_back("File \"" + caller.file + "\", line " +
+                                        std::to_string(in.location.line) + ", in " + caller.syntax.name);
+            }
+            throw;
+        }
+    }
+
+    /// What a function of cudasim.kernel_library does not take, in words about the call.
+    [[noreturn]] static void refuse_library_call(const FunctionSource& callee,
+                                                 const std::vector<TypeRef>& arguments,
+                                                 const SourceError& error, Location place) {
+        std::string given;
+        for (TypeRef argument : arguments) given += (given.empty() ? "" : ", ") + argument->name;
+        SourceError refusal(
+            ErrorClass::typing,
+            "No implementation of " + callee.library_name + " for argument types (" + given + ")", place);
+        refusal.standing = error.standing;
+        throw refusal;
+    }
+
+    /// Whether a value is one of the function's arguments, whatever variables it went through.
+    bool is_argument(ValueId value, unsigned depth) const {
+        const Instruction& in = graph_.instructions[value];
+        if (in.opcode == Opcode::argument) return true;
+        return in.opcode == Opcode::load && depth < 100 && holds_argument(in.version, depth + 1);
+    }
+
+    bool holds_argument(VersionId version, unsigned depth) const {
+        for (BlockId id : graph_.order) {
+            for (const Phi& phi : graph_.blocks[id].phis) {
+                if (phi.version != version) continue;
+                return std::ranges::all_of(phi.incoming, [&](const auto& incoming) {
+                    return incoming.second == nothing || incoming.second == version ||
+                           (depth < 100 && holds_argument(incoming.second, depth + 1));
+                });
+            }
+            for (ValueId value : graph_.blocks[id].instructions) {
+                const Instruction& in = graph_.instructions[value];
+                if (in.opcode == Opcode::store && in.version == version)
+                    return is_argument(in.operands[0], depth);
+            }
+        }
+        return false;
+    }
+
+    /// Of the returns typed so far; null: none is, although there are some.
+    TypeRef return_type() {
+        const TypeRef declared = specialisation_.declared_result;
+        TypeRef result = declared;
+        bool returns = false;
+        for (BlockId id : graph_.order) {
+            const Instruction& last = graph_.instructions[graph_.blocks[id].instructions.back()];
+            if (!reachable_[id] || last.opcode != Opcode::return_) continue;
+            returns = true;
+            if (!last.type) continue;
+            if (!last.operands.empty() && last.type->is(TypeKind::array) &&
+                !is_argument(last.operands[0], 0)) {
+                refuse_typing(
+                    "Only accept returning of array passed into the function as argument: a function that "
+                    "kernels "
+                    "call cannot return an array or view that it made",
+                    last.location);
+            }
+            const TypeRef type = types_.without_literal(last.type);
+            if (declared && !declared->is(TypeKind::none) && !misfit(type, declared)) {
+                refuse_typing("Cannot convert " + type->name + " to " + declared->name +
+                                  ", the declared type of the return value",
+                              last.location);
+            }
+            if (declared) continue;
+            const TypeRef unified = result ? program_.promotion.unify(result, type) : type;
+            if (!unified) {
+                refuse_typing("Cannot unify " + result->name + " and " + type->name + " for the return value",
+                              last.location);
+            }
+            result = unified;
+        }
+        return result || returns ? result : types_.none;
+    }
+
+    static constexpr std::uint64_t largest_tuple = 1000;  // each is a variable of the compiled code
+
+    Program& program_;
+    TypeTable& types_;
+    Specialisation& specialisation_;
+    FlowGraph& graph_;
+    std::vector<char> reachable_;  ///< by block
+};
+
+}  // namespace
+
+void infer_types(Program& program, Specialisation& specialisation) {
+    Inference(program, specialisation).run();
+}
+
+bool finish_types(Program& program, Specialisation& specialisation) {
+    return Inference(program, specialisation).finish();
+}
+
+}  // namespace cudasim::pykernel

@@ -1,0 +1,135 @@
+// What one compilation shares: types, the functions reached so far with their argument types, constants.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/pykernel/graph/flow_graph.h"
+#include "frontend/pykernel/syntax/in_source.h"
+#include "frontend/pykernel/syntax/source_error.h"
+#include "frontend/pykernel/types/promotion.h"
+#include "frontend/pykernel/types/types.h"
+
+namespace cudasim::pykernel {
+
+/// A function for one list of argument types: what Numba calls an overload.
+struct Specialisation {
+    std::uint32_t function = 0;  ///< index into Request::functions
+    std::vector<TypeRef> arguments;
+    FlowGraph graph;
+    UnrolledSizes unrolled;    ///< loops over literal_unroll(), as far as known
+    TypeRef result = nullptr;  ///< so far, while its types are being inferred; null: not known yet
+    std::string symbol;
+    TypeRef declared_result = nullptr;
+    std::optional<SourceError> refusal;  ///< why it cannot be typed; another form of the call may still fit
+    bool inferring = false;
+    bool finished = false;   ///< false after inference: its types depend on a caller's that is being inferred
+    std::size_t lowest = 0;  ///< the outermost function being inferred that its types depend on
+};
+
+class Program {
+  public:
+    explicit Program(const Request& request);
+    /// The kernel, or the device function that is compiled, typed.
+    /// @param result what it converts its result to; null: nothing
+    /// @throws SourceError naming the file of the function that is wrong
+    [[nodiscard]] Specialisation& root(const std::vector<TypeRef>& arguments, TypeRef result);
+    /// What a call of one of the request's functions means.
+    struct Called {
+        std::vector<std::uint32_t> sources;  ///< of each argument, as of bind()
+        std::vector<TypeRef> arguments;      ///< types of what is given
+        Specialisation* function = nullptr;
+        const Choice* linked = nullptr;   ///< in place of `function`: linked code
+        std::vector<TypeRef> parameters;  ///< of linked code
+        TypeRef result = nullptr;         ///< null: not known yet
+    };
+    /// Binds the arguments. @param type_of gives the type of an operand @throws SourceError
+    [[nodiscard]] Called bound(std::uint32_t function, const Instruction& call,
+                               const std::function<TypeRef(ValueId)>& type_of);
+    /// Finds function and result. Numbers known while compiling are plain arguments first; a function that
+    /// cannot be typed with those gets their literal types, as `cuda.shared.array(n, …)` needs them. @throws
+    /// SourceError
+    void resolve(std::uint32_t function, Called& call, Location place);
+    /// What a program has added to values of a type; null when nothing.
+    [[nodiscard]] const Extension* extension(TypeRef type, const std::string& attribute) const;
+    /// The function for arguments of these types, typed once; for functions with declared signatures the one
+    /// that fits best, so that `arguments` of the result say what to convert to. In a recursive call its
+    /// result may not be known yet. @throws SourceError
+    [[nodiscard]] Specialisation& specialise(std::uint32_t function, const std::vector<TypeRef>& arguments,
+                                             Location call);
+    /// Of Request::functions, and then of the functions inside them that are passed on as values.
+    [[nodiscard]] const FunctionSource& source(std::uint32_t function) const {
+        const std::size_t given = request.functions.size();
+        return function < given ? request.functions[function] : inner_functions_[function - given];
+    }
+    /// The number of a function inside another one, as a function of its own. @throws SourceError
+    [[nodiscard]] std::uint32_t inner_function(const FunctionSource& outer, const FunctionSyntax& syntax,
+                                               const std::set<std::string>& outer_locals);
+    /// Type of a value known while compiling.
+    [[nodiscard]] TypeRef type_of(const GlobalValue& value, Location place);
+    /// Which operand each parameter of a called function gets; index into the defaults, offset by
+    /// `default_base`, where the call leaves it out. @throws SourceError as Python's TypeError would say
+    static constexpr std::uint32_t default_base = 1U << 16;
+    /// @param has_self whether operand 0 is the first argument: a method of a value
+    [[nodiscard]] std::vector<std::uint32_t> bind(const FunctionSource& callee, const Instruction& call,
+                                                  bool has_self) const;
+    /// A function of cudasim.kernel_library for these types. @throws MissingLibraryFunction, SourceError
+    [[nodiscard]] Specialisation& library(std::string_view name, const std::vector<TypeRef>& arguments,
+                                          Location call);
+    [[nodiscard]] const std::deque<Specialisation>& specialisations() const { return specialisations_; }
+
+    const Request& request;
+    TypeTable types;
+    Promotion promotion{types};
+
+  private:
+    /// A declared signature of the function. @throws SourceError when none fits
+    [[nodiscard]] std::pair<std::vector<TypeRef>, TypeRef> declared(const FunctionSource& source,
+                                                                    const std::vector<TypeRef>& arguments,
+                                                                    Location call);
+    /// The function that an overloaded one means for these types. @throws SourceError that asks for it
+    [[nodiscard]] const Choice& chosen(std::uint32_t function, const Called& call, Location place) const;
+    void build(Specialisation& specialisation);
+    Specialisation& make(std::uint32_t function, const std::vector<TypeRef>& arguments);
+    [[nodiscard]] Specialisation& specialise_plain_first(std::uint32_t function, Called& call,
+                                                         Location place);
+    void infer(Specialisation& specialisation, Location call);
+    void check_depth(const Specialisation& specialisation, Location call) const;
+    void infer_to_fixpoint(Specialisation& specialisation);
+    void abandon(Specialisation& specialisation, std::size_t depth);
+    void finish_with_cycle(Specialisation& head, std::size_t depth);
+
+    std::deque<FunctionSource> inner_functions_;
+    std::map<const FunctionSyntax*, std::uint32_t> inner_numbers_;
+    std::vector<std::unique_ptr<GlobalValue>> constants_;
+    std::deque<Specialisation> specialisations_;
+    std::map<std::pair<std::uint32_t, std::vector<TypeRef>>, Specialisation*> known_;
+    std::vector<Specialisation*> inferring_;   ///< from the outermost inwards
+    std::vector<Specialisation*> unfinished_;  ///< members of cycles of calls
+};
+
+/// Names of the types of methods that programs have added: the number of the overloaded function follows.
+inline constexpr const char* extension_prefix = "added method ";
+/// That number; nothing for other types.
+[[nodiscard]] std::optional<std::uint32_t> extension_number(TypeRef method);
+/// How badly a value fits a declared type, 0 for exactly; empty when it cannot be converted.
+[[nodiscard]] std::optional<int> misfit(TypeRef given, TypeRef wanted);
+
+/// Types of instructions and versions to a fixpoint, and the result's. @throws SourceError
+void infer_types(Program& program, Specialisation& specialisation);
+/// Drops what cannot be reached. False when something is still without a type.
+[[nodiscard]] bool finish_types(Program& program, Specialisation& specialisation);
+/// Why something has no type. @throws SourceError
+[[noreturn]] void refuse_untyped(const Specialisation& specialisation);
+
+/// A PTX-legal symbol made of the function's name and argument types: "add$array_float64_1d_C$int64".
+[[nodiscard]] std::string mangle(std::string_view name, const std::vector<TypeRef>& arguments);
+
+}  // namespace cudasim::pykernel

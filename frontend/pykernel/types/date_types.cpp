@@ -1,0 +1,81 @@
+#include "frontend/pykernel/types/date_types.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "frontend/pykernel/types/promotion.h"
+
+namespace cudasim::pykernel {
+namespace date_units {
+
+int rank_of(TypeRef type) {
+    const auto open = type->name.find('[');
+    const std::string_view unit = std::string_view(type->name).substr(open + 1, type->name.size() - open - 2);
+    return static_cast<int>(std::ranges::find(units, unit, &Unit::name) - units.begin());
+}
+
+std::optional<int> common_unit(int a, int b, bool through_calendar) {
+    if (a == bare || b == bare) return a == bare ? b : a;
+    if (by_calendar(a) != by_calendar(b) && !through_calendar) return std::nullopt;
+    return std::max(a, b);
+}
+
+}  // namespace date_units
+
+namespace {
+
+using namespace date_units;
+
+bool is_duration(TypeRef type) {
+    return type->is(TypeKind::duration);
+}
+bool is_moment(TypeRef type) {
+    return type->is(TypeKind::moment);
+}
+bool is_factor(TypeRef type) {
+    return type->is(TypeKind::integer) || (type->is(TypeKind::floating) && type->bits >= 32);
+}
+
+TypeRef in_unit(TypeTable& types, TypeKind kind, std::optional<int> unit) {
+    return unit ? types.date(kind, units[*unit].name) : nullptr;
+}
+
+TypeRef sum_type(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
+    const int a = rank_of(left), b = rank_of(right);
+    if (is_duration(left) && is_duration(right))
+        return in_unit(types, TypeKind::duration, common_unit(a, b, false));
+    if (is_moment(left) && is_moment(right)) {
+        return op == Operator::subtract ? in_unit(types, TypeKind::duration, common_unit(a, b, true))
+                                        : nullptr;
+    }
+    if (is_duration(left) && op == Operator::subtract) return nullptr;
+    const int moment = is_moment(left) ? a : b, duration = is_moment(left) ? b : a;
+    // A date in days and a duration in months have no sum.
+    const bool defined = moment == bare || duration == bare || by_calendar(moment) || !by_calendar(duration);
+    return defined ? in_unit(types, TypeKind::moment, common_unit(moment, duration, true)) : nullptr;
+}
+
+}  // namespace
+
+TypeRef date_operation_type(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
+    const bool both = left->is_date() && right->is_date();
+    switch (op) {
+        case Operator::add:
+        case Operator::subtract:
+            return both ? sum_type(types, op, left, right) : nullptr;
+        case Operator::multiply:
+            if (is_duration(left) && is_factor(right)) return left;
+            return is_factor(left) && is_duration(right) ? right : nullptr;
+        case Operator::true_divide:
+        case Operator::floor_divide:
+            if (is_duration(left) && is_factor(right)) return left;
+            if (!is_duration(left) || !is_duration(right) || op == Operator::floor_divide) return nullptr;
+            return common_unit(rank_of(left), rank_of(right), false) ? types.float64 : nullptr;
+        default:
+            break;
+    }
+    if (!both || left->kind != right->kind || !is_comparison(op)) return nullptr;
+    return common_unit(rank_of(left), rank_of(right), is_moment(left)) ? types.boolean : nullptr;
+}
+
+}  // namespace cudasim::pykernel

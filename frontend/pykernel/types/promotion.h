@@ -1,0 +1,57 @@
+// Numba's rules for numbers (frontend/numba_rules) in terms of the compiler's types, and what values of other
+// types become where control flow joins.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "frontend/numba_rules/numbers.h"
+#include "frontend/pykernel/syntax/syntax_tree.h"
+#include "frontend/pykernel/types/types.h"
+
+namespace cudasim::pykernel {
+
+using numba_rules::Conversion;
+
+/// Values of a type that is no number convert to that type only.
+[[nodiscard]] Conversion conversion(TypeRef from, TypeRef to);
+/// Whether there is a conversion, and Numba can do it.
+[[nodiscard]] bool can_cast(TypeRef from, TypeRef to);
+
+/// What an operator converts its operands to, and what it gives.
+struct Signature {
+    std::vector<TypeRef> parameters;
+    TypeRef result = nullptr;
+};
+
+/// The candidate with the fewest unsafe, then safe, then promoting conversions; the first of equals.
+/// Null when some argument fits nowhere.
+[[nodiscard]] const Signature* best_signature(std::span<const Signature> candidates,
+                                              std::span<const TypeRef> arguments);
+
+class Promotion {
+  public:
+    explicit Promotion(TypeTable& types);
+    /// Arithmetic, bit and comparison operators on numbers. Null: not defined for these types.
+    [[nodiscard]] const Signature* binary(Operator op, TypeRef left, TypeRef right) const;
+    [[nodiscard]] const Signature* unary(Operator op, TypeRef operand) const;
+    /// Type of range(...): the integer type of its values. Null when no argument is a number.
+    [[nodiscard]] TypeRef range(std::span<const TypeRef> arguments) const;
+    /// The type of a variable that is `a` on one path and `b` on another; null: they do not unify.
+    [[nodiscard]] TypeRef unify(TypeRef a, TypeRef b) const;
+
+  private:
+    [[nodiscard]] TypeRef unify_optional(TypeRef a, TypeRef b) const;
+
+    TypeTable& types_;
+    std::vector<Signature> arithmetic_, floored_, division_, power_, bitwise_, comparison_, equality_, shift_,
+        sign_, invert_;
+};
+
+/// Of two values of one type; `is` compares numbers as == does.
+[[nodiscard]] bool is_comparison(Operator op);
+/// As written in Python, such as "//".
+[[nodiscard]] const char* spelling(Operator op);
+
+}  // namespace cudasim::pykernel
