@@ -282,7 +282,9 @@ void bind_stages(py::module_& module) {
         "instrumented_ir",
         [](const image::KernelImage& image, const std::string& kernel, bool memory_checks) {
             const ReleasedGil release;
-            return jit::instrumented_ir(image, kernel, {.memory_checks = memory_checks});
+            jit::CompileOptions options;
+            if (!memory_checks) options.instrumentations.remove(jit::memory_checks());
+            return jit::instrumented_ir(image, kernel, options);
         },
         py::arg("image"), py::arg("kernel"), py::arg("memory_checks") = true,
         "The kernel's IR after instrumentation and lowering, as text.");

@@ -80,7 +80,10 @@ constexpr LaunchOption launch_option_table[] = {
     {"strict", &set_member<&LaunchOptions::strict>},
     {"max_faults", &set_member<&LaunchOptions::max_faults>},
     {"cooperative", &set_member<&LaunchOptions::cooperative>},
-    {"memory_checks", &set_compile_member<&jit::CompileOptions::memory_checks>},
+    {"memory_checks",
+     [](LaunchOptions& options, const char*, const py::handle& value) {
+         if (!py::cast<bool>(value)) options.compile.instrumentations.remove(jit::memory_checks());
+     }},
     {"fma", &set_compile_member<&jit::CompileOptions::fma_contraction>},
     {"optimisation", &set_compile_member<&jit::CompileOptions::optimisation>},
 };

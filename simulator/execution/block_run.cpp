@@ -353,7 +353,8 @@ bool BlockRun::all_wait() {
 /// kernel's.
 bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const {
     const memory::Shadow& shadow = memory::Shadow::instance();
-    if (launch_->options.compile.memory_checks && shadow.base()) return shadow.allows(address, bytes, false);
+    const bool checked = launch_->options.compile.instrumentations.contains(jit::memory_checks());
+    if (checked && shadow.base()) return shadow.allows(address, bytes, false);
     auto within = [&](const std::byte* low, std::uint64_t size) {
         const auto first = reinterpret_cast<std::uint64_t>(low);
         return size >= bytes && address >= first && address - first <= size - bytes;

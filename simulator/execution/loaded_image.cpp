@@ -30,10 +30,6 @@ std::vector<std::uint32_t> barrier_places(const jit::CompiledKernel& kernel) {
 
 std::atomic<std::uint64_t> next_layout_seed{1};
 
-/// simulator/jit refers to the hooks by name and knows nothing of this folder; naming one of them here makes
-/// the linker take hooks.cpp from the static library before it reaches simulator/jit's references.
-[[gnu::used]] const auto link_hooks = &jit::cudasim_hook_barrier;
-
 }  // namespace
 
 LoadedImage::~LoadedImage() {
@@ -44,9 +40,7 @@ LoadedImage::~LoadedImage() {
 
 const PreparedKernel& LoadedImage::prepare(std::string_view kernel, const jit::CompileOptions& options,
                                            const image::HostPoll& poll) {
-    const Variant variant{std::string(kernel),    options.memory_checks, options.fma_contraction,
-                          options.optimisation,   options.wrap_checks,   options.coroutines,
-                          options.lane_coroutines};
+    const Variant variant{std::string(kernel), options};
     std::unique_lock lock(mutex_);
     const auto begin = Clock::now();
     for (;;) {
@@ -90,7 +84,7 @@ PreparedKernel LoadedImage::compile(std::string_view kernel, const jit::CompileO
     PreparedKernel prepared;
     require_memory_to_compile();
     try {
-        prepared.kernel = jit::compile_kernel(image_, kernel, options, poll);
+        prepared.kernel = jit::compile_kernel(image_, kernel, options, jit::defined_hooks(), poll);
     } catch (const jit::ResourceError& error) {
         throw CudaError(701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", error.what(), error.location);
     }

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "simulator/execution/device.h"
@@ -49,8 +49,7 @@ class LoadedImage {
     [[nodiscard]] AddressRange global_range(std::string_view name);
 
   private:
-    using Variant =
-        std::tuple<std::string, bool, bool, unsigned, bool, bool, bool>;  // kernel and compile options
+    using Variant = std::pair<std::string, jit::CompileOptions>;
 
     [[nodiscard]] PreparedKernel compile(std::string_view kernel, const jit::CompileOptions& options,
                                          const image::HostPoll& poll) const;

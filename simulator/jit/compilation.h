@@ -2,6 +2,7 @@
 // about it. Lives from parsing to object code; one per compile_kernel() call, never shared.
 #pragma once
 
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
@@ -14,7 +15,7 @@
 
 namespace cudasim::jit {
 
-/// Metadata that passes leave for each other. All of it is gone, or ignored, after memory checks.
+/// Metadata that passes leave for each other. All of it is gone, or ignored, after the late instrumentation point.
 namespace marks {
 /// On an access that the compiler itself made: no check of the kernel's accesses looks at it.
 inline constexpr const char* internal = "cudasim.internal";
@@ -54,6 +55,8 @@ struct Compilation {
     std::vector<bool> by_value;  ///< of the kernel's own parameters: the body gets an address in the buffer
     std::vector<ExceptionText> exceptions;
     std::vector<findings::CallChain> sites;
+    std::map<std::pair<const llvm::DILocation*, const llvm::Function*>, std::uint32_t>
+        place_sites;                                           ///< site_of() (site_numbering.h)
     std::vector<std::vector<CapturedVariable>> capture_calls;  ///< by the first argument of `cudasim.capture`
     Captures captures;
     std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success

@@ -5,6 +5,8 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
+
 #include "simulator/image/contraction.h"
 #include "simulator/image/isolated_reading.h"
 #include "simulator/jit/captured_variables.h"
@@ -12,7 +14,8 @@
 #include "simulator/jit/claims.h"
 #include "simulator/jit/coroutine.h"
 #include "simulator/jit/early_instrumentation.h"
-#include "simulator/jit/late_instrumentation.h"
+#include "simulator/jit/hook_calls.h"
+#include "simulator/jit/kept_loads.h"
 #include "simulator/jit/local_memory.h"
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/module_loader.h"
@@ -55,19 +58,23 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     lower_intrinsics(compilation);
     define_arithmetic(compilation);
     define_control_and_memory(compilation);
+    for (const Instrumentation* each : compilation.options.instrumentations) each->early(compilation);
 
     cancellation.check();
     inline_functions(compilation);
     cancellation.check();
     lower_special_registers(compilation);
     refuse_unknown_functions(compilation);
+    for (const Instrumentation* each : compilation.options.instrumentations) each->values(compilation);
     insert_captures(compilation);
     promote_locals(compilation, machine);
     cancellation.check();
     if (compilation.options.fma_contraction) image::contract_multiply_adds(*compilation.module, is_capture);
-    insert_polls(compilation);
-    cancellation.check();
-    insert_memory_checks(compilation);
+    for (const Instrumentation* each : compilation.options.instrumentations) {
+        each->late(compilation);
+        cancellation.check();
+    }
+    release_kept_loads(compilation);
     drop_captures_of_accesses(compilation);
     cancellation.check();
     stripNonLineTableDebugInfo(*compilation.module);
@@ -98,12 +105,28 @@ KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uin
     return facts;
 }
 
+/// What the code of this compilation may call of the engine and of its instrumentations.
+std::vector<HookAddress> all_hooks(const CompileOptions& options, std::span<const HookAddress> engine) {
+    std::vector<HookAddress> all(engine.begin(), engine.end());
+    for (const Instrumentation* each : options.instrumentations) {
+        for (const HookAddress& hook : each->hooks()) {
+            if (!hook.name.starts_with(hook_prefix) ||
+                std::ranges::find(all, hook.name, &HookAddress::name) != all.end())
+                throw std::logic_error("simulator/jit: a hook of " + std::string(each->name()) +
+                                       " has no name of its own: " + std::string(hook.name));
+            all.push_back(hook);
+        }
+    }
+    return all;
+}
+
 /// From the object cache; nullptr where it is not there, or not usable.
-std::shared_ptr<const CompiledKernel> cached(ObjectCache& cache, const std::string& key) {
+std::shared_ptr<const CompiledKernel> cached(ObjectCache& cache, const std::string& key,
+                                             std::span<const HookAddress> hooks) {
     auto found = cache.find(key);
     if (!found) return nullptr;
     try {
-        return link(std::move(found->facts), std::move(found->object));
+        return link(std::move(found->facts), std::move(found->object), hooks);
     } catch (const std::exception&) {
         cache.discard(key);
         return nullptr;
@@ -163,11 +186,13 @@ CachedKernel finish_large(Compilation& compilation, const std::string& key, std:
 
 std::shared_ptr<const CompiledKernel> compile(const image::KernelImage& image, std::string_view kernel,
                                               const CompileOptions& options,
+                                              std::span<const HookAddress> engine_hooks,
                                               const image::Cancellation& cancellation) {
     auto lock = lock_compiler(cancellation);
     ObjectCache& cache = ObjectCache::instance();
     const std::string key = cache.is_on() ? cache_key(image, kernel, options) : std::string();
-    if (auto known = cached(cache, key)) return known;
+    const std::vector<HookAddress> hooks = all_hooks(options, engine_hooks);
+    if (auto known = cached(cache, key, hooks)) return known;
     TargetMachine& machine = host_machine(options);
     Compilation compilation;
     compilation.options = options;
@@ -176,18 +201,19 @@ std::shared_ptr<const CompiledKernel> compile(const image::KernelImage& image, s
                             ? finish_large(compilation, key, kernel, machine, lock, cancellation)
                             : finish(compilation, kernel, machine);
     cache.store(key, made.facts, made.object);
-    return link(std::move(made.facts), std::move(made.object));
+    return link(std::move(made.facts), std::move(made.object), hooks);
 }
 
 }  // namespace
 
 std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image, std::string_view kernel,
                                                      const CompileOptions& options,
+                                                     std::span<const HookAddress> hooks,
                                                      const image::HostPoll& poll) {
     std::shared_ptr<const CompiledKernel> result;
     image::on_large_stack(
         [&](const image::Cancellation& cancellation) {
-            result = compile(image, kernel, options, cancellation);
+            result = compile(image, kernel, options, hooks, cancellation);
         },
         poll);
     return result;

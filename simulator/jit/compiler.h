@@ -1,8 +1,11 @@
 // KernelImage → machine code for this CPU. Entry point: compile_kernel(). The passes, in order:
 //
-//   parse → layout of globals → verify → early instrumentation (before any pass, C0) → lowering (context
-//   parameter, special registers, address spaces, globals, parameters, libdevice) → inline + SROA → late
-//   instrumentation (memory checks, C0) → optimise → site numbering → object code → object cache → ORC
+//   parse → layout of globals → verify → lowering (context parameter, special registers, address spaces, globals,
+//   parameters, libdevice) → early instrumentation (before any pass, C0) → inline + SROA → late instrumentation
+//   (C0) → optimise → site numbering → object code → object cache → ORC
+//
+// What is instrumented, the caller decides (instrumentation.h), and what hooks do, too: their addresses are handed
+// to the linker.
 //
 // All of it happens on a thread with a large stack (simulator/image/large_stack.h), and what comes after
 // instrumentation in a child process where the kernel is large (child_compilation.h).
@@ -14,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -23,6 +27,7 @@
 #include "simulator/image/kernel_image.h"
 #include "simulator/image/large_stack.h"
 #include "simulator/jit/abi.h"
+#include "simulator/jit/standard_instrumentations.h"
 
 namespace cudasim::jit {
 
@@ -75,13 +80,13 @@ struct ExceptionText {
 };
 
 struct CompileOptions {
-    bool memory_checks = true;     ///< shadow lookups on accesses that are not index-checked already
+    InstrumentationList instrumentations = standard_instrumentations();
     bool fma_contraction = false;  ///< fuse where the IR carries `contract` (V5)
     unsigned optimisation = 2;     ///< 0 or 2
     bool wrap_checks = false;      ///< negative indices of arrays are told to the engine (checks.def)
     bool coroutines = true;       ///< kernels whose waits all lie in the kernel itself become coroutines (E1)
     bool lane_coroutines = true;  ///< those with warp operations, too
-    bool operator==(const CompileOptions&) const = default;
+    auto operator<=>(const CompileOptions&) const = default;
 };
 
 /// A barrier or warp operation at which a coroutine's thread can be left and resumed.
@@ -175,12 +180,14 @@ class CompiledKernel : public KernelFacts {
 };
 
 /// Takes it from the object cache where that is on and has it (object_cache.h).
+/// @param hooks of the engine (hooks.def), all of them; those of the instrumentations are added
 /// @param poll what the calling thread does meanwhile; when it returns true, compiling is given up within 0.1
 /// s
 /// @throws CompileError (the user's fault), ResourceError, image::Cancelled
 [[nodiscard]] std::shared_ptr<const CompiledKernel> compile_kernel(const image::KernelImage& image,
                                                                    std::string_view kernel,
                                                                    const CompileOptions& options,
+                                                                   std::span<const HookAddress> hooks,
                                                                    const image::HostPoll& poll = {});
 
 /// The module as text after instrumentation and lowering, before optimisation (`cudasim ir --stage

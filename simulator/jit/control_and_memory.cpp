@@ -1,5 +1,4 @@
-// Early instrumentation of traps, unreachable code, local variables and loads (C0, V3).
-#include <llvm/Analysis/ValueTracking.h>
+// Early instrumentation of traps, unreachable code and local variables (C0, V3).
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -71,38 +70,14 @@ void poison_locals(Function& function) {
     }
 }
 
-/// Keeps `load` alive until it was checked: a dead load out of bounds is a finding all the same.
-void keep(LoadInst& load, std::map<Type*, Function*>& keepers) {
-    if (needs_no_memory_check(load) || isa<AllocaInst>(getUnderlyingObject(load.getPointerOperand()))) return;
-    auto& keeper = keepers[load.getType()];
-    if (!keeper) {
-        auto& context = load.getContext();
-        auto* type = FunctionType::get(Type::getVoidTy(context), {load.getType()}, false);
-        keeper = Function::Create(type, GlobalValue::ExternalLinkage,
-                                  keep_prefix + std::to_string(keepers.size()), *load.getModule());
-        keeper->setDoesNotThrow();
-        keeper->setWillReturn();
-        keeper->setOnlyAccessesInaccessibleMemory();
-    }
-    IRBuilder<> builder(load.getNextNode());
-    builder.SetCurrentDebugLocation(load.getDebugLoc());
-    builder.CreateCall(keeper, {&load});
-}
-
 }  // namespace
 
 void define_control_and_memory(Compilation& compilation) {
-    std::map<Type*, Function*> keepers;
     for (Function& function : *compilation.module) {
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {
             define_control(instruction);
         }
-        if (function.isDeclaration()) continue;
-        poison_locals(function);
-        for (Instruction& instruction : make_early_inc_range(instructions(function))) {
-            auto* load = dyn_cast<LoadInst>(&instruction);
-            if (load && compilation.options.memory_checks) keep(*load, keepers);
-        }
+        if (!function.isDeclaration()) poison_locals(function);
     }
 }
 

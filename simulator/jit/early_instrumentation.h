@@ -1,5 +1,6 @@
-// The early instrumentation point (C0): what the optimiser would otherwise fold away or turn into undefined
-// behaviour gets its meaning here, on the IR that the front end wrote.
+// What every kernel gets at the early instrumentation point (C0): what the optimiser would otherwise fold away or
+// turn into undefined behaviour gets its meaning here, on the IR that the front end wrote. These passes define
+// what a kernel computes, so they are no Instrumentation that a launch may leave out.
 #pragma once
 
 #include "simulator/jit/compilation.h"
@@ -13,11 +14,7 @@ void expand_declared_checks(Compilation& compilation);
 /// or PTX result (V2, C3).
 void define_arithmetic(Compilation& compilation);
 
-/// Traps and code that must not be reached become findings; local variables start as poison (V3); loads
-/// whose value nobody needs stay until they were checked.
+/// Traps and code that must not be reached become findings; local variables start as poison (V3).
 void define_control_and_memory(Compilation& compilation);
-
-/// Prefix of the functions that keep loads alive between the early and the late point.
-inline constexpr const char* keep_prefix = "cudasim.keep.";
 
 }  // namespace cudasim::jit

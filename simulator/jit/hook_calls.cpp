@@ -19,14 +19,13 @@ constexpr bool no = false;
 
 struct Row {
     std::string_view symbol;
-    void* address;
     bool returns;
     FunctionType* (*type)(LLVMContext&);
 };
 
 const std::array rows = {
-#define HOOK(identifier, result, returns, parameters)                                              \
-    Row{"cudasim_hook_" #identifier, reinterpret_cast<void*>(&cudasim_hook_##identifier), returns, \
+#define HOOK(identifier, result, returns, parameters) \
+    Row{"cudasim_hook_" #identifier, returns,         \
         &FunctionTypeOf<std::remove_pointer_t<decltype(&cudasim_hook_##identifier)>>::get},
 #include "simulator/jit/hooks.def"
 #undef HOOK
@@ -41,9 +40,7 @@ bool only_reads(Hook hook) {
 Function* declare(Module& module, Hook hook) {
     const Row& row = rows[static_cast<std::size_t>(hook)];
     if (auto* known = module.getFunction(row.symbol)) return known;
-    auto& context = module.getContext();
-    auto* function = Function::Create(row.type(context), GlobalValue::ExternalLinkage, row.symbol, module);
-    function->setDoesNotThrow();
+    auto* function = declare_hook(module, row.symbol, row.type(module.getContext()));
     if (!row.returns) function->setDoesNotReturn();
     if (hook != Hook::barrier) function->addFnAttr(Attribute::Cold);
     // A copy of a wait behind a thread-dependent branch would make threads of one barrier wait at different
@@ -53,7 +50,6 @@ Function* declare(Module& module, Hook hook) {
         function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::argMemOnly() |
                                    MemoryEffects::inaccessibleMemOnly());
     }
-    function->addParamAttr(0, Attribute::NoCapture);
     return function;
 }
 
@@ -66,30 +62,47 @@ std::string_view symbol_of(Hook hook) {
 std::optional<Hook> hook_called_by(const Instruction& instruction) {
     const auto* call = dyn_cast<CallInst>(&instruction);
     const Function* callee = call ? call->getCalledFunction() : nullptr;
-    if (!callee || !callee->getName().starts_with("cudasim_hook_")) return std::nullopt;
+    if (!callee || !callee->getName().starts_with(hook_prefix)) return std::nullopt;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (std::string_view(callee->getName()) == rows[i].symbol) return static_cast<Hook>(i);
     }
     return std::nullopt;
 }
 
-const std::vector<std::pair<std::string_view, void*>>& hook_addresses() {
-    static const auto addresses = [] {
-        std::vector<std::pair<std::string_view, void*>> result;
-        for (const Row& row : rows) result.emplace_back(row.symbol, row.address);
-        return result;
-    }();
-    return addresses;
+const Function* any_hook_called_by(const Instruction& instruction) {
+    const auto* call = dyn_cast<CallInst>(&instruction);
+    const Function* callee = call ? call->getCalledFunction() : nullptr;
+    return callee && callee->getName().starts_with(hook_prefix) ? callee : nullptr;
+}
+
+bool is_known_hook(const Function& function, const CompileOptions& options) {
+    const std::string_view name = function.getName();
+    if (!function.getName().starts_with(hook_prefix)) return false;
+    return any_of(rows, [&](const Row& row) { return row.symbol == name; }) ||
+           any_of(options.instrumentations, [&](const Instrumentation* each) {
+               return any_of(each->hooks(), [&](const HookAddress& hook) { return hook.name == name; });
+           });
+}
+
+Function* declare_hook(Module& module, std::string_view symbol, FunctionType* type) {
+    if (auto* known = module.getFunction(symbol)) return known;
+    auto* function = Function::Create(type, GlobalValue::ExternalLinkage, symbol, module);
+    function->setDoesNotThrow();
+    function->addParamAttr(0, Attribute::NoCapture);
+    return function;
+}
+
+CallInst* call_hook(IRBuilderBase& builder, Function& hook, ArrayRef<Value*> arguments) {
+    SmallVector<Value*, 8> all{builder.GetInsertBlock()->getParent()->getArg(0)};
+    all.append(arguments.begin(), arguments.end());
+    all.push_back(builder.getInt32(0));
+    CallInst* call = builder.CreateCall(&hook, all);
+    call->addFnAttr(Attribute::NoMerge);
+    return call;
 }
 
 CallInst* call_hook(IRBuilderBase& builder, Hook hook, ArrayRef<Value*> arguments) {
-    Function* caller = builder.GetInsertBlock()->getParent();
-    SmallVector<Value*, 8> all{caller->getArg(0)};
-    all.append(arguments.begin(), arguments.end());
-    all.push_back(builder.getInt32(0));
-    CallInst* call = builder.CreateCall(declare(*caller->getParent(), hook), all);
-    call->addFnAttr(Attribute::NoMerge);
-    return call;
+    return call_hook(builder, *declare(*builder.GetInsertBlock()->getModule(), hook), arguments);
 }
 
 void emit_fault(IRBuilderBase& builder, findings::FindingKind kind) {

@@ -3,9 +3,9 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
-#include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/host_symbols.h"
+#include "simulator/jit/kept_loads.h"
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/source_places.h"
 
@@ -79,7 +79,7 @@ bool is_host_symbol(StringRef name) {
     return any_of(host_symbols(), [&](const auto& symbol) { return name == StringRef(symbol.first); });
 }
 
-void check(const CallInst& call) {
+void check(const CallInst& call, const CompileOptions& options) {
     const auto* callee = call.getCalledFunction();
     if (!callee || !callee->isDeclaration()) return;
     const StringRef name = callee->getName();
@@ -87,7 +87,7 @@ void check(const CallInst& call) {
         if (is_contained(run_on_the_cpu, callee->getIntrinsicID())) return;
         refuse(call, "the intrinsic '" + name.str() + "' is not supported by the simulator");
     }
-    if (hook_called_by(call) || name.starts_with(keep_prefix) || is_host_symbol(name)) return;
+    if (is_known_hook(*callee, options) || keeps_loads(*callee) || is_host_symbol(name)) return;
     const bool libdevice = name.starts_with("__nv_");
     refuse(call,
            (libdevice ? "the libdevice function '" : "the function '") + name.str() +
@@ -100,7 +100,7 @@ void check(const CallInst& call) {
 void refuse_unknown_functions(const Compilation& compilation) {
     for (const Function& function : *compilation.module) {
         for (const Instruction& instruction : instructions(function)) {
-            if (const auto* call = dyn_cast<CallInst>(&instruction)) check(*call);
+            if (const auto* call = dyn_cast<CallInst>(&instruction)) check(*call, compilation.options);
         }
     }
 }

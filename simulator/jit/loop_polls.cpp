@@ -13,10 +13,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
-#include "simulator/jit/late_instrumentation.h"
+#include "simulator/jit/standard_instrumentations.h"
 
 namespace cudasim::jit {
 namespace {
@@ -63,12 +62,14 @@ void insert_poll(BasicBlock& from, BasicBlock& to, AllocaInst& fuel, std::int32_
     const DebugLoc place = from.getTerminator()->getDebugLoc();
     IRBuilder<> builder(at);
     builder.SetCurrentDebugLocation(place);
-    Value* rest = builder.CreateSub(builder.CreateLoad(builder.getInt32Ty(), &fuel), builder.getInt32(cost));
-    builder.CreateStore(rest, &fuel);
+    auto* known = builder.CreateLoad(builder.getInt32Ty(), &fuel);
+    mark_internal(*known);
+    Value* rest = builder.CreateSub(known, builder.getInt32(cost));
+    mark_internal(*builder.CreateStore(rest, &fuel));
     builder.SetInsertPoint(branch_cold(builder.CreateICmpSLE(rest, builder.getInt32(0)), at, true));
     builder.SetCurrentDebugLocation(place);
     call_hook(builder, Hook::yield, {});
-    builder.CreateStore(builder.getInt32(fuel_per_slice), &fuel);
+    mark_internal(*builder.CreateStore(builder.getInt32(fuel_per_slice), &fuel));
 }
 
 void insert_polls(Function& function) {
@@ -87,7 +88,7 @@ void insert_polls(Function& function) {
     if (all_of(costs, [](std::int32_t cost) { return cost == 0; })) return;
     IRBuilder<> builder(&function.getEntryBlock(), function.getEntryBlock().begin());
     AllocaInst* fuel = builder.CreateAlloca(builder.getInt32Ty(), nullptr, "fuel");
-    builder.CreateStore(builder.getInt32(fuel_per_slice), fuel);
+    mark_internal(*builder.CreateStore(builder.getInt32(fuel_per_slice), fuel));
     for (std::size_t i = 0; i < edges.size(); ++i) {
         if (costs[i] == 0) continue;
         insert_poll(const_cast<BasicBlock&>(*edges[i].first), const_cast<BasicBlock&>(*edges[i].second),
@@ -95,12 +96,23 @@ void insert_polls(Function& function) {
     }
 }
 
+class SafepointPolls final : public Instrumentation {
+  public:
+    [[nodiscard]] std::string_view name() const override { return "safepoint_polls"; }
+    [[nodiscard]] std::uint32_t version() const override { return 1; }
+
+    void late(Compilation& compilation) const override {
+        for (Function& function : *compilation.module) {
+            if (!function.isDeclaration()) insert_polls(function);
+        }
+    }
+};
+
 }  // namespace
 
-void insert_polls(Compilation& compilation) {
-    for (Function& function : *compilation.module) {
-        if (!function.isDeclaration()) insert_polls(function);
-    }
+const Instrumentation& safepoint_polls() {
+    static const SafepointPolls instrumentation;
+    return instrumentation;
 }
 
 }  // namespace cudasim::jit

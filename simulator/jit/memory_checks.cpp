@@ -1,18 +1,15 @@
 // Inline shadow lookups (C1; the test is in abi.h) before each access that is not known to be fine.
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
-
-#include <optional>
 
 #include "simulator/jit/captured_variables.h"
-#include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
-#include "simulator/jit/late_instrumentation.h"
+#include "simulator/jit/kept_loads.h"
 #include "simulator/jit/local_variables.h"
 #include "simulator/jit/lowering.h"
+#include "simulator/jit/memory_accesses.h"
+#include "simulator/jit/standard_instrumentations.h"
 
 namespace cudasim::jit {
 namespace {
@@ -22,92 +19,9 @@ using namespace llvm;
 /// Longer accesses (whole structs) are left to the engine.
 constexpr std::uint64_t largest_inline = 64;
 
-/// What an access needs to be legal.
-struct Access {
-    Instruction* at;
-    Value* address;
-    Value* bytes = nullptr;         ///< for memcpy and the like
-    std::uint64_t fixed_bytes = 0;  ///< for everything else
-    std::uint64_t alignment = 1;
-    std::uint32_t flags = access_read;
+struct CheckedAccess : MemoryAccess {
     const CallInst* capture = nullptr;
 };
-
-std::vector<Access> accesses_of(Instruction& instruction, const DataLayout& data_layout) {
-    auto fixed = [&](Value* address, Type* type, Align alignment, std::uint32_t flags) {
-        return Access{&instruction,      address, nullptr, data_layout.getTypeStoreSize(type),
-                      alignment.value(), flags};
-    };
-    if (auto* load = dyn_cast<LoadInst>(&instruction)) {
-        const std::uint32_t flags = load->isAtomic() ? access_atomic : access_read;
-        return {fixed(load->getPointerOperand(), load->getType(), load->getAlign(), flags)};
-    }
-    if (auto* store = dyn_cast<StoreInst>(&instruction)) {
-        const std::uint32_t flags = access_write | (store->isAtomic() ? access_atomic : 0U);
-        return {
-            fixed(store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(), flags)};
-    }
-    if (auto* update = dyn_cast<AtomicRMWInst>(&instruction)) {
-        return {fixed(update->getPointerOperand(), update->getType(), update->getAlign(),
-                      access_write | access_atomic)};
-    }
-    if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
-        return {fixed(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(),
-                      exchange->getAlign(), access_write | access_atomic)};
-    }
-    if (auto* fill = dyn_cast<MemIntrinsic>(&instruction)) {
-        std::vector<Access> both{{&instruction, fill->getRawDest(), fill->getLength(), 0,
-                                  fill->getDestAlign().valueOrOne().value(), access_write}};
-        if (auto* copy = dyn_cast<MemTransferInst>(fill)) {
-            both.push_back({&instruction, copy->getRawSource(), copy->getLength(), 0,
-                            copy->getSourceAlign().valueOrOne().value(), access_read});
-        }
-        return both;
-    }
-    return {};
-}
-
-/// Distance from the start of a known object when it is a constant.
-struct Place {
-    Value* object;
-    std::optional<std::int64_t> offset;
-};
-
-Place place_in_object(Value* address, const DataLayout& data_layout) {
-    APInt offset(64, 0);
-    Value* base = address;
-    while (auto* element = dyn_cast<GEPOperator>(base)) {
-        const auto* instruction = dyn_cast<Instruction>(element);
-        if (instruction && instruction->getMetadata(marks::variable)) break;
-        if (!element->accumulateConstantOffset(data_layout, offset))
-            return {getUnderlyingObject(address, 0), std::nullopt};
-        base = element->getPointerOperand();
-    }
-    return {base, offset.getSExtValue()};
-}
-
-struct Variable {
-    std::uint64_t bytes;
-    unsigned space;
-};
-
-std::optional<Variable> variable_at(const Value* object) {
-    const auto* instruction = dyn_cast<Instruction>(object);
-    const MDNode* node = instruction ? instruction->getMetadata(marks::variable) : nullptr;
-    if (!node) return std::nullopt;
-    return Variable{
-        mdconst::extract<ConstantInt>(node->getOperand(0))->getZExtValue(),
-        static_cast<unsigned>(mdconst::extract<ConstantInt>(node->getOperand(1))->getZExtValue())};
-}
-
-/// The marked address computation that `address` derives from, through any index.
-std::optional<Variable> variable_behind(Value* address) {
-    while (auto* element = dyn_cast<GEPOperator>(address)) {
-        if (const auto variable = variable_at(element)) return variable;
-        address = element->getPointerOperand();
-    }
-    return std::nullopt;
-}
 
 class MemoryChecks {
   public:
@@ -121,26 +35,24 @@ class MemoryChecks {
 
     /// True when it put in any check.
     bool run() {
-        std::vector<Access> needed;
+        std::vector<CheckedAccess> needed;
         for (Instruction& instruction : instructions(function_)) {
             if (needs_no_memory_check(instruction)) continue;
-            for (Access& access : accesses_of(instruction, data_layout_)) {
-                if (is_known_fine(access)) continue;
-                access.capture = capture_before(instruction);
-                needed.push_back(access);
+            for (const MemoryAccess& access : memory_accesses_of(instruction, data_layout_)) {
+                if (!is_known_fine(access)) needed.push_back({access, capture_before(instruction)});
             }
         }
         locals_.protect();
-        for (const Access& access : needed) check(access);
+        for (const CheckedAccess& access : needed) check(access);
         return !needed.empty();
     }
 
   private:
-    bool is_known_fine(const Access& access) const {
-        const auto bytes = access.bytes ? constant_bytes(*access.bytes) : std::optional(access.fixed_bytes);
+    bool is_known_fine(const MemoryAccess& access) const {
+        const auto bytes = constant_bytes(access);
         if (!bytes) return false;
         if (*bytes == 0) return true;
-        const Place place = place_in_object(access.address, data_layout_);
+        const PlaceInObject place = place_in_object(access.address, data_layout_);
         if (!place.offset || *place.offset < 0) return false;
         const auto offset = static_cast<std::uint64_t>(*place.offset);
         if (offset % access.alignment != 0) return false;
@@ -165,18 +77,13 @@ class MemoryChecks {
                offset + bytes <= compilation_.description->parameters[index].size;
     }
 
-    static std::optional<std::uint64_t> constant_bytes(const Value& bytes) {
-        const auto* number = dyn_cast<ConstantInt>(&bytes);
-        return number ? std::optional(number->getZExtValue()) : std::nullopt;
-    }
-
     /// Does it derive from a variable in constant memory? Then read-only shadow is what is expected.
-    static bool reads_constant(const Access& access) {
+    static bool reads_constant(const CheckedAccess& access) {
         const auto variable = variable_behind(access.address);
         return variable && variable->space == constant && (access.flags & access_write) == 0;
     }
 
-    void check(const Access& access) {
+    void check(const CheckedAccess& access) {
         if (access.bytes || access.fixed_bytes > largest_inline) return check_range(access);
         if (access.fixed_bytes == 0) return;
         IRBuilder<> builder(access.at);
@@ -195,7 +102,7 @@ class MemoryChecks {
     }
 
     /// An access of any length: the engine looks at all of it.
-    void check_range(const Access& access) {
+    void check_range(const CheckedAccess& access) {
         IRBuilder<> builder(access.at);
         Value* address = builder.CreatePtrToInt(access.address, builder.getInt64Ty());
         Value* bytes = access.bytes ? builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty())
@@ -205,14 +112,14 @@ class MemoryChecks {
         call_check(some, address, bytes, access);
     }
 
-    static void call_check(IRBuilder<>& builder, Value* address, Value* bytes, const Access& access) {
+    static void call_check(IRBuilder<>& builder, Value* address, Value* bytes, const CheckedAccess& access) {
         const std::uint32_t flags = access.flags | static_cast<std::uint32_t>(access.alignment << 8);
         CallInst* hook = call_hook(builder, Hook::access_check, {address, bytes, builder.getInt32(flags)});
         if (access.capture) copy_capture(*access.capture, *hook);
     }
 
     /// True when the access may be illegal: shadow of its first and its last granule, and alignment.
-    Value* failing_test(IRBuilder<>& builder, const Access& access, Value* address, bool read_only) {
+    Value* failing_test(IRBuilder<>& builder, const CheckedAccess& access, Value* address, bool read_only) {
         const std::uint64_t bytes = access.fixed_bytes;
         Value* bad = nullptr;
         auto or_bad = [&](Value* condition) { bad = bad ? builder.CreateOr(bad, condition) : condition; };
@@ -257,18 +164,18 @@ class MemoryChecks {
     LocalVariables locals_;
 };
 
-void drop_keepers(Module& module) {
-    for (Function& function : make_early_inc_range(module)) {
-        if (!function.getName().starts_with(keep_prefix)) continue;
-        for (User* user : make_early_inc_range(function.users())) cast<Instruction>(user)->eraseFromParent();
-        function.eraseFromParent();
+class MemoryCheckInstrumentation final : public Instrumentation {
+  public:
+    [[nodiscard]] std::string_view name() const override { return "memory_checks"; }
+    [[nodiscard]] std::uint32_t version() const override { return 1; }
+    [[nodiscard]] bool needs_redzones() const override { return true; }
+
+    /// A dead load out of bounds is a finding all the same.
+    void early(Compilation& compilation) const override {
+        keep_loads(compilation, [](const LoadInst& load) { return !needs_no_memory_check(load); });
     }
-}
 
-}  // namespace
-
-void insert_memory_checks(Compilation& compilation) {
-    if (compilation.options.memory_checks) {
+    void late(Compilation& compilation) const override {
         const bool constants = any_of(compilation.layout.globals->variables,
                                       [](const jit::GlobalVariable& variable) { return variable.constant; });
         for (Function& function : *compilation.module) {
@@ -276,7 +183,13 @@ void insert_memory_checks(Compilation& compilation) {
                 compilation.uses_shadow |= MemoryChecks(compilation, function, constants).run();
         }
     }
-    drop_keepers(*compilation.module);
+};
+
+}  // namespace
+
+const Instrumentation& memory_checks() {
+    static const MemoryCheckInstrumentation instrumentation;
+    return instrumentation;
 }
 
 }  // namespace cudasim::jit

@@ -37,14 +37,19 @@ std::string entry_name(const std::string& key) {
 std::string cache_key(const image::KernelImage& image, std::string_view kernel,
                       const CompileOptions& options) {
     // An option that is added must be named here, else this does not compile: it is part of the key.
-    const auto& [memory_checks, fma_contraction, optimisation, wrap_checks, coroutines, lane_coroutines] =
+    const auto& [instrumentations, fma_contraction, optimisation, wrap_checks, coroutines, lane_coroutines] =
         options;
+    std::string inserted;
+    for (const Instrumentation* each : instrumentations)
+        inserted += " " + std::string(each->name()) + "=" + std::to_string(each->version());
     return "build " + build_ids() + "\nllvm " LLVM_VERSION_STRING "\nprocessor " + host_processor() +
-           "\noptions memory_checks=" + std::to_string(memory_checks) +
-           " fma_contraction=" + std::to_string(fma_contraction) +
-           " optimisation=" + std::to_string(optimisation) + " wrap_checks=" + std::to_string(wrap_checks) +
-           " coroutines=" + std::to_string(coroutines) + std::to_string(lane_coroutines) + "\nbitcode " +
-           hash_of(image.bitcode()) + "\nkernel " + std::string(kernel) + "\n";
+           "\ninstrumentations" + inserted +
+           "\noptions"
+           " fma_contraction=" +
+           std::to_string(fma_contraction) + " optimisation=" + std::to_string(optimisation) +
+           " wrap_checks=" + std::to_string(wrap_checks) + " coroutines=" + std::to_string(coroutines) +
+           std::to_string(lane_coroutines) + "\nbitcode " + hash_of(image.bitcode()) + "\nkernel " +
+           std::string(kernel) + "\n";
 }
 
 ObjectCache& ObjectCache::instance() {

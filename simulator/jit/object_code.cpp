@@ -20,7 +20,6 @@
 #include <chrono>
 #include <thread>
 
-#include "simulator/jit/hook_calls.h"
 #include "simulator/jit/host_symbols.h"
 
 namespace cudasim::jit {
@@ -90,7 +89,8 @@ std::uint64_t entry_offset(const object::ObjectFile& file) {
     internal_error("the entry function vanished");
 }
 
-/// The process's ORC session: JITLink into this process, a JITDylib per kernel, one for the host's symbols.
+/// The process's ORC session: JITLink into this process, a JITDylib per kernel, one for the host's symbols, one for each
+/// set of hooks.
 class Session {
   public:
     static Session& instance() {
@@ -98,8 +98,11 @@ class Session {
         return *session;
     }
 
-    EntryFunction link(std::unique_ptr<MemoryBuffer> object, orc::JITDylib*& dylib) {
+    EntryFunction link(std::unique_ptr<MemoryBuffer> object, std::span<const HookAddress> hooks,
+                       orc::JITDylib*& dylib) {
+        orc::JITDylib& hook_symbols = dylib_of(hooks);
         dylib = &session_.createBareJITDylib("kernel" + std::to_string(next_++));
+        dylib->addToLinkOrder(hook_symbols);
         dylib->addToLinkOrder(*host_);
         succeed_or_die(layer_.add(*dylib, std::move(object)), "adding object code");
         auto entry = session_.lookup({dylib}, "cudasim_entry");
@@ -124,30 +127,43 @@ class Session {
           host_(&session_.createBareJITDylib("host")) {
         session_.setErrorReporter([this](Error error) { problems_ += "; " + toString(std::move(error)); });
         orc::SymbolMap symbols;
-        auto define = [&](std::string_view name, void* address) {
-            symbols[session_.intern(StringRef(name.data(), name.size()))] = {
-                orc::ExecutorAddr::fromPtr(address), JITSymbolFlags::Exported};
-        };
-        for (const auto& [name, address] : hook_addresses()) define(name, address);
-        for (const auto& [name, address] : host_symbols()) define(name, address);
+        for (const auto& [name, address] : host_symbols()) add(symbols, name, address);
         succeed_or_die(host_->define(orc::absoluteSymbols(std::move(symbols))), "host symbols");
+    }
+
+    void add(orc::SymbolMap& symbols, std::string_view name, void* address) {
+        symbols[session_.intern(StringRef(name.data(), name.size()))] = {orc::ExecutorAddr::fromPtr(address),
+                                                                         JITSymbolFlags::Exported};
+    }
+
+    /// Few sets in a process, and most kernels have the same.
+    orc::JITDylib& dylib_of(std::span<const HookAddress> hooks) {
+        for (const auto& [known, symbols] : hook_sets_)
+            if (std::ranges::equal(known, hooks)) return *symbols;
+        orc::SymbolMap symbols;
+        for (const auto& [name, address] : hooks) add(symbols, name, address);
+        auto& dylib = session_.createBareJITDylib("hooks" + std::to_string(hook_sets_.size()));
+        succeed_or_die(dylib.define(orc::absoluteSymbols(std::move(symbols))), "hooks");
+        hook_sets_.emplace_back(std::vector(hooks.begin(), hooks.end()), &dylib);
+        return dylib;
     }
 
     orc::ExecutionSession session_;
     orc::ObjectLinkingLayer layer_;
     orc::JITDylib* host_;
+    std::vector<std::pair<std::vector<HookAddress>, orc::JITDylib*>> hook_sets_;
     unsigned next_ = 0;
     std::string problems_;  ///< what ORC reported besides the error it returned
 };
 
 class LinkedKernel final : public CompiledKernel {
   public:
-    LinkedKernel(KernelFacts facts, SmallVector<char, 0> object)
+    LinkedKernel(KernelFacts facts, SmallVector<char, 0> object, std::span<const HookAddress> hooks)
         : CompiledKernel(std::move(facts)), object_(std::move(object)) {
         const MemoryBufferRef buffer(StringRef(object_.data(), object_.size()), "kernel");
         file_ = value_or_die(object::ObjectFile::createObjectFile(buffer), "object file");
         text_ = text_section(*file_);
-        entry = Session::instance().link(MemoryBuffer::getMemBuffer(buffer, false), dylib_);
+        entry = Session::instance().link(MemoryBuffer::getMemBuffer(buffer, false), hooks, dylib_);
         const auto first = reinterpret_cast<std::uintptr_t>(entry) - entry_offset(*file_);
         code.emplace_back(first, first + text_.bytes);
     }
@@ -260,8 +276,9 @@ std::uint64_t total_frame_bytes(const SmallVector<char, 0>& object) {
     return total;
 }
 
-std::shared_ptr<CompiledKernel> link(KernelFacts facts, SmallVector<char, 0> object) {
-    return std::make_shared<LinkedKernel>(std::move(facts), std::move(object));
+std::shared_ptr<CompiledKernel> link(KernelFacts facts, SmallVector<char, 0> object,
+                                     std::span<const HookAddress> hooks) {
+    return std::make_shared<LinkedKernel>(std::move(facts), std::move(object), hooks);
 }
 
 }  // namespace cudasim::jit

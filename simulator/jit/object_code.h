@@ -1,7 +1,7 @@
 // From lowered IR to running machine code: one TargetMachine and one ORC session per process.
 //
-// No process symbols: compiled code reaches hooks.def, intrinsics.def and a few compiler built-ins, as
-// absolute symbols, and nothing else.
+// No process symbols: compiled code reaches the hooks that the caller names, intrinsics.def and a few compiler
+// built-ins, as absolute symbols, and nothing else.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -35,7 +35,8 @@ namespace cudasim::jit {
 /// Bound on the stack that one activation of every function in it needs.
 [[nodiscard]] std::uint64_t total_frame_bytes(const llvm::SmallVector<char, 0>& object);
 
-/// Links an object file into the process. @throws CompileError
-[[nodiscard]] std::shared_ptr<CompiledKernel> link(KernelFacts facts, llvm::SmallVector<char, 0> object);
+/// Links an object file into the process. @param hooks each name once. @throws CompileError
+[[nodiscard]] std::shared_ptr<CompiledKernel> link(KernelFacts facts, llvm::SmallVector<char, 0> object,
+                                                   std::span<const HookAddress> hooks);
 
 }  // namespace cudasim::jit

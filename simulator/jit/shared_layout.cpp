@@ -34,6 +34,10 @@ std::string source_name(const llvm::GlobalVariable& variable) {
 void lay_out_shared(Compilation& compilation) {
     auto& layout = compilation.shared;
     const auto& data_layout = compilation.module->getDataLayout();
+    const std::uint64_t between = any_of(compilation.options.instrumentations,
+                                         [](const Instrumentation* each) { return each->needs_redzones(); })
+                                      ? redzone_bytes
+                                      : 0;
     std::vector<const llvm::GlobalVariable*> dynamic;
     std::uint64_t end = 0, packed = 0;  // with and without redzones, which a real device does not have
     std::uint64_t dynamic_alignment = alignment_bytes;
@@ -46,16 +50,14 @@ void lay_out_shared(Compilation& compilation) {
             dynamic_alignment = std::max(dynamic_alignment, alignment);
             continue;
         }
-        const std::uint64_t redzone = end != 0 && compilation.options.memory_checks ? redzone_bytes : 0;
-        const std::uint64_t offset = align_up(end + redzone, alignment);
+        const std::uint64_t offset = align_up(end + (end != 0 ? between : 0), alignment);
         layout.offsets[&variable] = offset;
         layout.variables.push_back({source_name(variable), offset, bytes});
         end = offset + bytes;
         packed = align_up(packed, variable.getAlign().valueOrOne().value()) + bytes;
     }
     layout.static_bytes = packed;
-    const bool gap = end != 0 && compilation.options.memory_checks;
-    layout.dynamic_offset = align_up(end + (gap ? redzone_bytes : 0), dynamic_alignment);
+    layout.dynamic_offset = align_up(end + (end != 0 ? between : 0), dynamic_alignment);
     for (const auto* variable : dynamic) layout.offsets[variable] = layout.dynamic_offset;
 }
 

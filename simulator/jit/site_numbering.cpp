@@ -14,23 +14,38 @@ namespace cudasim::jit {
 
 using namespace llvm;
 
+namespace {
+
+std::uint32_t add_site(Compilation& compilation, const DILocation* place, const Function& function) {
+    auto chain = call_chain(place);
+    if (chain.empty()) chain.push_back(place_of(function.getSubprogram()));
+    compilation.sites.push_back(std::move(chain));
+    return static_cast<std::uint32_t>(compilation.sites.size() - 1);
+}
+
+}  // namespace
+
+ConstantInt* site_of(Compilation& compilation, const Instruction& instruction) {
+    const DILocation* place = instruction.getDebugLoc().get();
+    const Function* owner = place ? nullptr : instruction.getFunction();
+    const auto [entry, fresh] = compilation.place_sites.try_emplace({place, owner}, 0);
+    if (fresh) entry->second = add_site(compilation, place, *instruction.getFunction());
+    return ConstantInt::get(Type::getInt32Ty(instruction.getContext()), entry->second);
+}
+
 void number_sites(Compilation& compilation) {
-    std::map<std::tuple<Hook, const DILocation*, const MDNode*, const Function*>, std::uint32_t> known;
+    std::map<std::tuple<const Function*, const DILocation*, const MDNode*, const Function*>, std::uint32_t>
+        known;
     for (Function& function : *compilation.module) {
         for (Instruction& instruction : instructions(function)) {
-            const auto hook = hook_called_by(instruction);
+            const Function* hook = any_hook_called_by(instruction);
             if (!hook) continue;
             const DILocation* place = instruction.getDebugLoc().get();
             // Without a place, copies cannot be told from different calls: then each call is its own.
             const Function* owner = place ? nullptr : &function;
-            const auto key = std::tuple(*hook, place, instruction.getMetadata(marks::barrier), owner);
-            const auto next = static_cast<std::uint32_t>(compilation.sites.size());
-            const auto [entry, fresh] = known.try_emplace(key, next);
-            if (fresh) {
-                auto chain = call_chain(place);
-                if (chain.empty()) chain.push_back(place_of(function.getSubprogram()));
-                compilation.sites.push_back(std::move(chain));
-            }
+            const auto key = std::tuple(hook, place, instruction.getMetadata(marks::barrier), owner);
+            const auto [entry, fresh] = known.try_emplace(key, 0);
+            if (fresh) entry->second = add_site(compilation, place, function);
             auto& call = cast<CallInst>(instruction);
             call.setArgOperand(call.arg_size() - 1,
                                ConstantInt::get(Type::getInt32Ty(function.getContext()), entry->second));

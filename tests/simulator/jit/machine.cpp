@@ -103,7 +103,7 @@ Machine::Machine(std::string_view ir, CompileOptions options)
 }
 
 std::shared_ptr<const CompiledKernel> Machine::compile(std::string_view kernel) const {
-    auto result = compile_kernel(image_, kernel, options_);
+    auto result = compile_kernel(image_, kernel, options_, defined_hooks());
     ++kernels_compiled;
     return result;
 }

@@ -262,7 +262,8 @@ TEST_P(MemoryChecks, shared_variables_do_not_run_into_each_other) {
 
 TEST_P(MemoryChecks, checks_can_be_switched_off) {
     Buffer<std::int32_t> in({1, 2, 3}), out({0, 0});
-    Machine m(module_head() + copy_kernel, {.memory_checks = false, .optimisation = GetParam()});
+    Machine m(module_head() + copy_kernel,
+              {.instrumentations = {&safepoint_polls()}, .optimisation = GetParam()});
     m.run("copy", {{1, 1, 1}, {3, 1, 1}}, {in.address(), out.address()});
     EXPECT_TRUE(m.events.empty());
     EXPECT_EQ(out.data()[2], 3);

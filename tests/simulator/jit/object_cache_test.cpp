@@ -71,7 +71,7 @@ class ObjectCacheTest : public ::testing::Test {
         return {};
     }
     std::shared_ptr<const CompiledKernel> compile(int value = 5, CompileOptions options = {}) {
-        return compile_kernel(image_of(storing(value)), "k", options);
+        return compile_kernel(image_of(storing(value)), "k", options, defined_hooks());
     }
     static std::vector<std::byte> read(const fs::path& path) {
         std::ifstream file(path, std::ios::binary);
@@ -120,7 +120,7 @@ TEST_F(ObjectCacheTest, everything_that_code_depends_on_is_in_the_key) {
     const std::string key = cache_key(image_of(storing(5)), "k", {});
     EXPECT_NE(key, cache_key(image_of(storing(6)), "k", {}));
     EXPECT_NE(key, cache_key(image_of(storing(5)), "other", {}));
-    EXPECT_NE(key, cache_key(image_of(storing(5)), "k", {.memory_checks = false}));
+    EXPECT_NE(key, cache_key(image_of(storing(5)), "k", {.instrumentations = {&safepoint_polls()}}));
     EXPECT_NE(key, cache_key(image_of(storing(5)), "k", {.fma_contraction = true}));
     EXPECT_NE(key, cache_key(image_of(storing(5)), "k", {.optimisation = 0}));
     EXPECT_EQ(key, cache_key(image_of(storing(5)), "k", {}));

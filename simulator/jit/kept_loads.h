@@ -1,0 +1,23 @@
+// A load whose value nobody needs is gone after the first pass of LLVM's. Where it would have been a finding,
+// an instrumentation keeps it alive from the early point to the late one (C0).
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+#include <functional>
+
+#include "simulator/jit/compilation.h"
+
+namespace cudasim::jit {
+
+/// In early(): keeps the loads for which `wanted` holds, except those of local variables. Several
+/// instrumentations may keep the same load.
+void keep_loads(Compilation& compilation, const std::function<bool(const llvm::LoadInst&)>& wanted);
+
+/// Whether the function is one that keep_loads() has made: calls of it are no calls of the kernel's.
+[[nodiscard]] bool keeps_loads(const llvm::Function& function);
+
+/// After the last late(): from here on the optimiser may do what it wants.
+void release_kept_loads(Compilation& compilation);
+
+}  // namespace cudasim::jit
