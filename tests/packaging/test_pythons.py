@@ -109,4 +109,4 @@ def test_the_tests_for_every_python_exist():
     named = [line for line in lines if line and not line.startswith("#")]
     assert len(named) > 10
     assert [path for path in named if not (ROOT / path).exists()] == []
-    assert {"tests/frontend/pyfiber", "tests/python/test_debuggers.py"} <= set(named)
+    assert {"tests/frontend/pyfiber", "tests/python/python_mode/test_debuggers.py"} <= set(named)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from conftest import clean_environment
+from processes import clean_environment
 
 
 @contextlib.contextmanager

@@ -16,10 +16,12 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
+import threading
 import time
 
-from conftest import clean_environment
+from processes import clean_environment
 
 #: A prompt of pdb or one of its kin, inside of a kernel or not.
 PROMPT = re.compile(r"\((?:Pdb|pdb|ipdb)[^\n]*?\) |ipdb[^\n]*?> ")
@@ -105,3 +107,41 @@ class Terminal:
         text = _ESCAPES.sub("", data.decode(errors="replace")).replace("\r", "")
         self._unread, self.shown = self._unread + text, self.shown + text
         return bool(data)
+
+
+def on_a_terminal(run, code, columns=100, **variables):
+    """What a script writes to a terminal, as one text. Lines end in CR LF there."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, run.write(code)],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=run.folder,
+        env=clean_environment(TERM="xterm", **variables),
+    )
+    os.close(slave)
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    pieces = []
+    try:
+        while piece := os.read(master, 1 << 16):
+            pieces.append(piece)
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    process.wait()
+    watchdog.cancel()
+    return b"".join(pieces).decode()
+
+
+def screen_lines(text):
+    """What is left on the screen when all is written."""
+    lines = []
+    for line in text.split("\n"):
+        cells = []
+        for part in line.split("\r"):
+            cells[: len(part)] = part
+        lines.append("".join(cells).rstrip())
+    return [line for line in lines if line]

@@ -1,7 +1,7 @@
 """Numba's own states and random numbers, which test_random.py compares with. Made on the CPU, where numba.cuda.random's
 functions run as compiled Python, by a Python that has numba and numba-cuda 0.30:
 
-    python tests/python/xoroshiro_vectors.py
+    python tests/python/cuda/xoroshiro_vectors.py
 """
 
 import json

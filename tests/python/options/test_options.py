@@ -5,7 +5,7 @@ import pathlib
 import pytest
 from cudasim import options
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)

@@ -1,22 +1,15 @@
 """Long launches say how far they are: on a terminal, in a log, not at all when short or switched off. (Notebooks:
 test_notebooks.py.)"""
 
-import fcntl
 import os
-import pty
 import re
 import signal
-import struct
-import subprocess
-import sys
-import termios
-import threading
 
 import pytest
-from conftest import clean_environment
 from cudasim import options
 from cudasim.reports import progress as _progress
 from python_mode_required import needs_python_mode
+from terminal import on_a_terminal, screen_lines
 
 LONG = """
     import sys
@@ -42,44 +35,6 @@ LONG = """
 """
 #: So that the tests take less time: a launch counts as long after 0.4 seconds.
 SOON = LONG.replace("seconds=3.2", "seconds=1.4") + "    _progress.AFTER_SECONDS = 0.4\n"
-
-
-def on_a_terminal(run, code, columns=100, **variables):
-    """What a script writes to a terminal, as one text. Lines end in CR LF there."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, run.write(code)],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        cwd=run.folder,
-        env=clean_environment(TERM="xterm", **variables),
-    )
-    os.close(slave)
-    watchdog = threading.Timer(60, process.kill)
-    watchdog.start()
-    pieces = []
-    try:
-        while piece := os.read(master, 1 << 16):
-            pieces.append(piece)
-    except OSError:  # the other end is closed
-        pass
-    os.close(master)
-    process.wait()
-    watchdog.cancel()
-    return b"".join(pieces).decode()
-
-
-def screen_lines(text):
-    """What is left on the screen when all is written."""
-    lines = []
-    for line in text.split("\n"):
-        cells = []
-        for part in line.split("\r"):
-            cells[: len(part)] = part
-        lines.append("".join(cells).rstrip())
-    return [line for line in lines if line]
 
 
 def test_a_terminal_shows_a_bar_with_blocks_rate_and_time_left(run):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import clean_environment
+from processes import clean_environment
 
 #: Makes the import of cudasim._pyfiber fail as frontend/pyfiber/unknown_interpreter.cpp does.
 WITHOUT = """\

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from cudasim import cuda
+from ptx_texts import HALF
 
 PROGRAM = """
 import json, sys
@@ -168,8 +169,6 @@ def test_kernels_with_device_arrays_in_them_cannot_be_cached(tmp_path, monkeypat
 
 
 def test_linked_kernels_cannot_be_cached(tmp_path, monkeypatch):
-    from test_driver_modules import HALF
-
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     half = cuda.declare_device("half", "uint32(uint32)", link=cuda.PTXSource(HALF), abi="c")
 

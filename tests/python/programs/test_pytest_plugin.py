@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import clean_environment
+from processes import clean_environment
 
 KERNELS = """
     import numpy as np

@@ -6,7 +6,7 @@ import sys
 import textwrap
 
 import pytest
-from conftest import clean_environment
+from processes import clean_environment
 
 MODES = ["native", "python"]
 

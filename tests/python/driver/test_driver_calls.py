@@ -8,7 +8,7 @@ from cudasim import cuda
 from cudasim.cuda.cudadrv import driver as module
 from cudasim.cuda.cudadrv import enums
 from cudasim.cuda.cudadrv.driver import driver
-from test_driver_modules import COUNTED_ADD
+from ptx_texts import COUNTED_ADD
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def test_the_page_of_devices_has_them_all():
 
     from cudasim import _native
 
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "devices.md").read_text()
+    page = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "devices.md").read_text()
     for values in _native.device_profiles():
         capability = ".".join(map(str, values["compute_capability"]))
         default = " (default)" if values["key"] == options.DEVICES[0] else ""

@@ -6,7 +6,7 @@ import sys
 import textwrap
 
 import pytest
-from conftest import clean_environment
+from processes import clean_environment
 
 #: Kernels of every kind: threads that never wait, on coroutines, on fibers, with large frames, in warps, cooperative.
 KERNELS = """

@@ -14,8 +14,8 @@ nbclient = pytest.importorskip(
 pytest.importorskip("ipykernel", reason="ipykernel is not installed (scripts/set_up.sh test installs it)")
 
 import nbformat  # noqa: E402 - comes with nbclient
-from conftest import clean_environment  # noqa: E402
 from cudasim import options  # noqa: E402
+from processes import clean_environment  # noqa: E402
 
 BEGIN = "import numpy as np\nfrom numba import cuda"
 

@@ -13,9 +13,9 @@ import traceback
 
 import numpy as np
 import pytest
-from conftest import clean_environment
 from cudasim import cuda, errors
 from cudasim.compile import kernel_source
+from processes import clean_environment
 
 
 @cuda.jit(device=True)

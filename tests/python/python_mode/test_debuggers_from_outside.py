@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from conftest import clean_environment
 from dap_client import debugged
+from processes import clean_environment
 from python_mode_required import skip_module_without_python_mode
 from terminal import Terminal
 

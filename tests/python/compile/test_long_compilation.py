@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from cudasim import cuda, errors, options
 from long_kernels import BODIES, PARAMETERS, kernel_of
-from test_progress import on_a_terminal, screen_lines
+from terminal import on_a_terminal, screen_lines
 
 
 def processor_seconds():
