@@ -7,6 +7,7 @@
 //   profile_bindings.cpp   what simulated devices are
 //   host_memory.cpp        the buffer protocol for memory that the host may look at
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
+//   record_bindings.cpp    LaunchRecord: files of records, running one again
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
 //   cache_bindings.cpp     the object cache: where it lies, what is in it
 //   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
@@ -22,18 +23,21 @@
 #include <string>
 #include <vector>
 
-#include "frontend/bindings/simulated_device.h"
 #include "frontend/bindings/text_caster.h"
+#include "simulator/driver/simulated_device.h"
 #include "simulator/execution/device.h"
 #include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::bindings {
 
+using driver::SimulatedDevice;
+
 void bind_profiles(pybind11::module_& module);
 void bind_engine(pybind11::module_& module);
 void bind_host_memory(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
+void bind_records(pybind11::module_& module);
 void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);
 void bind_frameless_call(pybind11::module_& module);

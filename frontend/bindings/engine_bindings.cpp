@@ -52,10 +52,11 @@ struct Allocation {
 };
 
 std::shared_ptr<SimulatedDevice> make_device(const execution::DeviceProfile& chosen,
-                                             std::uint64_t total_memory) {
+                                             std::uint64_t total_memory, DevicePointer memory_base) {
     execution::DeviceProfile profile = chosen;
     if (total_memory != 0) profile.total_memory = total_memory;
-    return as_driver_call("cuCtxCreate", [&] { return std::make_shared<SimulatedDevice>(profile); });
+    return as_driver_call("cuCtxCreate",
+                          [&] { return std::make_shared<SimulatedDevice>(profile, memory_base); });
 }
 
 std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& self, std::uint64_t bytes,
@@ -188,7 +189,8 @@ void bind_device(py::module_& module) {
     py::class_<LoadedImage>(module, "LoadedImage", "An image whose globals have their memory on a device.");
 
     py::class_<SimulatedDevice, std::shared_ptr<SimulatedDevice>>(module, "Device")
-        .def(py::init(&make_device), py::arg("profile"), py::arg("total_memory") = 0)
+        .def(py::init(&make_device), py::arg("profile"), py::arg("total_memory") = 0,
+             py::arg("memory_base") = 0)
         .def_property_readonly(
             "profile", [](SimulatedDevice& self) { return device_profile_to_python(self.device.profile()); })
         .def("owns",

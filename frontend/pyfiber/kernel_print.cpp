@@ -41,6 +41,21 @@ PyObject* printable(PyObject* argument, PyObject* output) {
                             "strict");
 }
 
+/// Called as print() is, after each print() to sys.stdout: what records launches. Null: nothing listens.
+PyObject* print_listener = nullptr;
+
+/// print(), and the listener.
+PyObject* print_and_tell(PyObject* print, PyObject* texts, PyObject* keywords) {
+    PyObject* result = PyObject_Call(print, texts, keywords);
+    const bool to_output = keywords == nullptr || PyDict_GetItemString(keywords, "file") == nullptr;
+    if (result == nullptr || print_listener == nullptr || !to_output) return result;
+    Reference listener = Reference::borrowed(print_listener);
+    const Reference told(PyObject_Call(listener.get(), texts, keywords));
+    if (told) return result;
+    Py_DECREF(result);
+    return nullptr;
+}
+
 PyObject* print_in_kernel(PyObject*, PyObject* arguments, PyObject* keywords) {
     Reference builtins(PyImport_ImportModule("builtins"));
     Reference print(builtins ? PyObject_GetAttrString(builtins.get(), "print") : nullptr);
@@ -54,13 +69,20 @@ PyObject* print_in_kernel(PyObject*, PyObject* arguments, PyObject* keywords) {
         if (text == nullptr) return nullptr;
         PyTuple_SET_ITEM(texts.get(), i, text);
     }
-    return texts ? PyObject_Call(print.get(), texts.get(), keywords) : nullptr;
+    return texts ? print_and_tell(print.get(), texts.get(), keywords) : nullptr;
 }
 
 PyMethodDef functions[] = {{"print", with_keywords(&print_in_kernel), METH_VARARGS | METH_KEYWORDS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* set_print_listener(PyObject*, PyObject* listener) {
+    PyObject* before = print_listener;
+    print_listener = listener == Py_None ? nullptr : Py_NewRef(listener);
+    Py_XDECREF(before);
+    Py_RETURN_NONE;
+}
 
 bool add_print(PyObject* table) {
     return add_functions(table, "", functions);

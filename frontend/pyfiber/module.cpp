@@ -191,6 +191,8 @@ PyMethodDef functions[] = {
     {"launch", &launch, METH_VARARGS, "Runs a Python function as a kernel."},
     {"array", &array, METH_VARARGS, "A KernelArray over memory."},
     {"ufunc", &ufunc, METH_VARARGS, "NumPy's ufunc as kernels call it."},
+    {"set_print_listener", &set_print_listener, METH_O,
+     "What is called as print() is, after each print() of a kernel to sys.stdout; None: nothing."},
     {"set_helpers", &set_helpers, METH_VARARGS, "Functions of cudasim.python_mode that this module calls."},
     {"set_function_of", &set_function_of, METH_O, "How a dispatcher is called on a simulated thread."},
     {"position", &position, METH_NOARGS, "(tid, ctaid) of the calling simulated thread, or None."},

@@ -28,12 +28,13 @@
 namespace cudasim::execution {
 
 struct Device::State {
-    explicit State(const DeviceProfile& device_profile)
+    State(const DeviceProfile& device_profile, DevicePointer memory_base)
         : profile(device_profile),
-          memory(make_memory(std::min(device_profile.total_memory, memory::host_memory_limit()))) {}
+          memory(
+              make_memory(std::min(device_profile.total_memory, memory::host_memory_limit()), memory_base)) {}
 
-    static std::shared_ptr<DeviceMemory> make_memory(std::uint64_t capacity) try {
-        return std::make_shared<DeviceMemory>(capacity);
+    static std::shared_ptr<DeviceMemory> make_memory(std::uint64_t capacity, DevicePointer base) try {
+        return std::make_shared<DeviceMemory>(capacity, base);
     } catch (const std::bad_alloc&) {
         throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
                         "no address space is left for device memory: " + memory::describe_host_memory());
@@ -47,7 +48,8 @@ struct Device::State {
     WorkerPool pool;
 };
 
-Device::Device(const DeviceProfile& profile) : state_(std::make_unique<State>(profile)) {}
+Device::Device(const DeviceProfile& profile, DevicePointer memory_base)
+    : state_(std::make_unique<State>(profile, memory_base)) {}
 Device::~Device() = default;
 
 const DeviceProfile& Device::profile() const {
@@ -78,7 +80,7 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
     if (bytes == 0) throw invalid_value("an allocation needs at least one byte");
     std::lock_guard lock(state_->memory->mutex);
     memory::Arena& arena = state_->memory->arena;
-    if (auto address = arena.allocate(bytes, options.label, options.poison, false, !options.host))
+    if (auto address = arena.allocate(bytes, options.label, options.poison, options.read_only, !options.host))
         return *address;
     throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
                     memory::bytes_text(bytes) + " asked for, " +
@@ -86,6 +88,12 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
                         memory::bytes_text(arena.capacity()) + " free (" + state_->profile.name + " has " +
                         memory::bytes_text(state_->profile.total_memory) + "; this host can give " +
                         memory::bytes_text(memory::host_memory_available()) + ")");
+}
+
+bool Device::allocate_at(DevicePointer address, std::uint64_t bytes, const AllocateOptions& options) {
+    std::lock_guard lock(state_->memory->mutex);
+    return state_->memory->arena.allocate_at(address, bytes, options.label, options.poison, options.read_only,
+                                             !options.host);
 }
 
 void Device::free(DevicePointer pointer) {
@@ -164,6 +172,18 @@ MemoryInfo Device::memory_info() const {
     return {arena.capacity() - arena.in_use(), arena.capacity()};
 }
 
+DevicePointer Device::memory_base() const {
+    return state_->memory->arena.base();
+}
+
+Device::MemoryLayout Device::memory_layout() const {
+    std::lock_guard lock(state_->memory->mutex);
+    MemoryLayout layout;
+    state_->memory->arena.for_each_live([&](const auto& each) { layout.live.push_back(each); });
+    layout.freed = state_->memory->arena.freed();
+    return layout;
+}
+
 bool Device::owns(DevicePointer pointer) const {
     if (state_->memory->arena.owns(pointer)) return true;
     std::lock_guard lock(state_->memory->mutex);
@@ -175,11 +195,11 @@ bool Device::contains(DevicePointer pointer, std::uint64_t bytes) const {
     return state_->memory->arena.containing(pointer, bytes) != nullptr;
 }
 
-std::shared_ptr<LoadedImage> Device::load(const image::KernelImage& image) {
+std::shared_ptr<LoadedImage> Device::load(const image::KernelImage& image, DevicePointer globals_at) {
     std::lock_guard lock(state_->images_mutex);
     std::weak_ptr<LoadedImage>& known = state_->images[image.hash()];
     if (auto loaded = known.lock()) return loaded;
-    auto loaded = std::make_shared<LoadedImage>(image, state_->memory);
+    auto loaded = std::make_shared<LoadedImage>(image, state_->memory, globals_at);
     known = loaded;
     return loaded;
 }
@@ -192,6 +212,10 @@ std::shared_ptr<const jit::CompiledKernel> Device::compile(LoadedImage& image, s
 
 AddressRange Device::global_range(const LoadedImage& image, std::string_view name) const {
     return const_cast<LoadedImage&>(image).global_range(name);
+}
+
+DevicePointer Device::globals_base(const LoadedImage& image) const {
+    return image.globals_base();
 }
 
 namespace {

@@ -24,6 +24,7 @@
 #include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
 #include "simulator/jit/compiler.h"
+#include "simulator/memory/arena.h"
 
 namespace cudasim::execution {
 
@@ -42,6 +43,7 @@ struct AllocateOptions {
     std::string label = {};  ///< what reports call the allocation
     bool poison = true;  ///< fill with the poison pattern (V3); false when the caller overwrites all of it
     bool host = false;   ///< page-locked or managed: not counted as the device's
+    bool read_only = false;  ///< kernels may not write to it
 };
 
 /// Where another process finds an allocation: in the memory file `file` of this process
@@ -126,7 +128,8 @@ class LoadedImage;
 
 class Device {
   public:
-    explicit Device(const DeviceProfile& profile);
+    /// @param memory_base where its memory begins if that place is free (memory::Arena); 0: where it may
+    explicit Device(const DeviceProfile& profile, DevicePointer memory_base = 0);
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -137,6 +140,9 @@ class Device {
     [[nodiscard]] DevicePointer allocate(std::uint64_t bytes, const AllocateOptions& options = {});
     /// @throws CudaError 1 for what is not the start of a live allocation (double free, invalid free)
     void free(DevicePointer pointer);
+    /// The same at a given address. False when it is not free, or not in this device's memory.
+    [[nodiscard]] bool allocate_at(DevicePointer address, std::uint64_t bytes,
+                                   const AllocateOptions& options);
     /// Lets kernels use host memory or another process's, until free(). It stays its owner's.
     /// @throws CudaError 712 when part of it is device memory already
     void adopt(DevicePointer address, std::uint64_t bytes, const std::string& label);
@@ -151,13 +157,23 @@ class Device {
     void copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes);
     void fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes);
     [[nodiscard]] MemoryInfo memory_info() const;
+    /// Where its memory begins.
+    [[nodiscard]] DevicePointer memory_base() const;
+    /// Every live allocation, by ascending address, and every freed one that is still recognised as such, the
+    /// oldest first.
+    struct MemoryLayout {
+        std::vector<memory::Allocation> live, freed;
+    };
+    [[nodiscard]] MemoryLayout memory_layout() const;
     /// Whether the address lies in this device's memory, allocated or not, or in what it adopted.
     [[nodiscard]] bool owns(DevicePointer pointer) const;
     /// Whether all bytes lie in one live allocation.
     [[nodiscard]] bool contains(DevicePointer pointer, std::uint64_t bytes) const;
 
     /// The globals of an image get their memory here, once; loading an equal image again returns the same.
-    [[nodiscard]] std::shared_ptr<LoadedImage> load(const image::KernelImage& image);
+    /// @param globals_at where they are to lie, if that place is free; 0: anywhere
+    [[nodiscard]] std::shared_ptr<LoadedImage> load(const image::KernelImage& image,
+                                                    DevicePointer globals_at = 0);
 
     /// Compiles the kernel now (else the first launch does). @throws jit::CompileError, image::Cancelled
     std::shared_ptr<const jit::CompiledKernel> compile(LoadedImage& image, std::string_view kernel,
@@ -176,6 +192,8 @@ class Device {
 
     /// Address of a global or constant variable of a loaded image. @throws CudaError 500 not found
     [[nodiscard]] AddressRange global_range(const LoadedImage& image, std::string_view name) const;
+    /// Where the variables of a loaded image begin; 0 when it has none, or none of its kernels is compiled.
+    [[nodiscard]] DevicePointer globals_base(const LoadedImage& image) const;
 
     struct State;
 

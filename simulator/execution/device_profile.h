@@ -43,6 +43,34 @@ struct DeviceProfile {
     bool integrated = false;              ///< it shares the host's memory
 };
 
+/// Calls visit(name, member) for every member of a profile but the compute capability.
+template <typename Profile, typename Visit>
+void for_each_field(Profile& profile, Visit&& visit) {
+    visit("key", profile.key);
+    visit("name", profile.name);
+    visit("total_memory", profile.total_memory);
+    visit("multiprocessors", profile.multiprocessors);
+    visit("warp_size", profile.warp_size);
+    visit("max_threads_per_block", profile.max_threads_per_block);
+    visit("max_threads_per_multiprocessor", profile.max_threads_per_multiprocessor);
+    visit("max_blocks_per_multiprocessor", profile.max_blocks_per_multiprocessor);
+    visit("max_block", profile.max_block);
+    visit("max_grid", profile.max_grid);
+    visit("shared_per_block", profile.shared_per_block);
+    visit("shared_per_block_optin", profile.shared_per_block_optin);
+    visit("shared_per_multiprocessor", profile.shared_per_multiprocessor);
+    visit("shared_reserved_per_block", profile.shared_reserved_per_block);
+    visit("constant_memory", profile.constant_memory);
+    visit("l2_cache", profile.l2_cache);
+    visit("registers_per_block", profile.registers_per_block);
+    visit("registers_per_multiprocessor", profile.registers_per_multiprocessor);
+    visit("clock_khz", profile.clock_khz);
+    visit("memory_clock_khz", profile.memory_clock_khz);
+    visit("memory_bus_bits", profile.memory_bus_bits);
+    visit("single_to_double_ratio", profile.single_to_double_ratio);
+    visit("integrated", profile.integrated);
+}
+
 /// The limits of a compute capability, without what depends on the board; nothing where it is not known.
 [[nodiscard]] std::optional<DeviceProfile> profile_of_architecture(int major, int minor);
 

@@ -96,7 +96,12 @@ PreparedKernel LoadedImage::compile(std::string_view kernel, const jit::CompileO
 void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
     if (layout.bytes == 0) return;
     std::lock_guard lock(memory_->mutex);
-    auto base = memory_->arena.allocate(layout.bytes, "global variables of the image", true);
+    constexpr auto label = "global variables of the image";
+    std::optional<DevicePointer> base;
+    if (globals_at_ != 0 && memory_->arena.allocate_at(globals_at_, layout.bytes, label, true))
+        base = globals_at_;
+    else
+        base = memory_->arena.allocate(layout.bytes, label, true);
     if (!base)
         throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
                         "no device memory is left for the image's " + std::to_string(layout.bytes) +

@@ -17,7 +17,7 @@ namespace cudasim::execution {
 
 /// A device's memory and the lock that guards it.
 struct DeviceMemory {
-    explicit DeviceMemory(std::uint64_t capacity) : arena(capacity) {}
+    DeviceMemory(std::uint64_t capacity, DevicePointer base) : arena(capacity, base) {}
     std::mutex mutex;
     memory::Arena arena;
 };
@@ -32,8 +32,9 @@ struct PreparedKernel {
 
 class LoadedImage {
   public:
-    LoadedImage(image::KernelImage image, std::shared_ptr<DeviceMemory> memory)
-        : image_(std::move(image)), memory_(std::move(memory)) {}
+    /// @param globals_at where its variables are to lie, if that place is free; 0: anywhere
+    LoadedImage(image::KernelImage image, std::shared_ptr<DeviceMemory> memory, DevicePointer globals_at)
+        : image_(std::move(image)), memory_(std::move(memory)), globals_at_(globals_at) {}
     ~LoadedImage();
     LoadedImage(const LoadedImage&) = delete;
     LoadedImage& operator=(const LoadedImage&) = delete;
@@ -62,6 +63,7 @@ class LoadedImage {
     std::set<Variant> compiling_;  ///< by some thread, without the lock
     std::condition_variable compiled_;
     std::shared_ptr<const jit::GlobalsLayout> layout_;
+    DevicePointer globals_at_ = 0;
     DevicePointer globals_base_ = 0;
 };
 

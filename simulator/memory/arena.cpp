@@ -58,17 +58,15 @@ void fill_poison(std::byte* first, std::uint64_t bytes) {
     if (bytes % 2 != 0) first[bytes - 1] = static_cast<std::byte>(poison_pattern & 0xFF);
 }
 
-Arena::Arena(std::uint64_t capacity) : capacity_(capacity) {
+Arena::Arena(std::uint64_t capacity, std::uint64_t preferred_base) : capacity_(capacity) {
     // Twice the capacity, so that redzones, quarantine and fragmentation never run out of address space
     // first.
     reserved_ = 2 * capacity + smallest_arena;
     if (const auto limit = address_limit()) reserved_ = std::min(reserved_, limit->left / 2 / page * page);
     for (; reserved_ >= smallest_arena; reserved_ = reserved_ / 2 / page * page) {
-        void* base = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (base == MAP_FAILED) continue;
-        madvise(base, reserved_, MADV_DONTDUMP);
-        base_ = reinterpret_cast<std::uint64_t>(base);
+        reserve(preferred_base);
+        if (base_ == 0) continue;
+        madvise(reinterpret_cast<void*>(base_), reserved_, MADV_DONTDUMP);
         capacity_ = std::min(capacity_, reserved_);
         free_[base_ + alignment] = reserved_ - alignment;
         shared_.emplace(base_, reserved_);
@@ -82,27 +80,79 @@ Arena::~Arena() {
     munmap(reinterpret_cast<void*>(base_), reserved_);
 }
 
+/// Sets base_, which stays 0 when the system has no room for reserved_ bytes.
+void Arena::reserve(std::uint64_t preferred_base) {
+    const auto at = [&](std::uint64_t address) {
+        const int fixed = address != 0 ? MAP_FIXED_NOREPLACE : 0;
+        void* mapped = mmap(reinterpret_cast<void*>(address), reserved_, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+        if (mapped == MAP_FAILED) return false;
+        base_ = reinterpret_cast<std::uint64_t>(mapped);
+        if (address == 0 || base_ == address) return true;
+        munmap(mapped, reserved_);  // Linux before 4.17 takes the address for a hint
+        base_ = 0;
+        return false;
+    };
+    if (preferred_base != 0 && at(preferred_base)) return;
+    if (reserved_ <= slot_bytes)
+        for (unsigned slot = 0; slot < slots; ++slot)
+            if (at(fixed_base + slot * slot_bytes)) return;
+    (void)at(0);
+}
+
 std::optional<std::uint64_t> Arena::place(std::uint64_t footprint) {
     const std::uint64_t unit = footprint % page == 0 ? page : alignment;  // what fills pages begins with one
-    for (auto it = free_.begin(); it != free_.end(); ++it) {
-        const auto [address, bytes] = *it;
+    for (const auto& [address, bytes] : free_) {
         const std::uint64_t start = rounded_up(address, unit), gap = start - address;
         if (bytes < gap || bytes - gap < footprint) continue;
-        free_.erase(it);
-        if (gap > 0) free_[address] = gap;
-        if (bytes - gap > footprint) free_[start + footprint] = bytes - gap - footprint;
+        (void)take(start, footprint);
         return start;
     }
     return std::nullopt;
 }
 
-std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string label, bool poison,
-                                             bool read_only, bool counted) {
-    if (bytes > capacity_ - (counted ? std::min(in_use_, capacity_) : 0)) return std::nullopt;
+/// Takes the place out of free_ if all of it is there.
+bool Arena::take(std::uint64_t address, std::uint64_t footprint) {
+    auto it = free_.upper_bound(address);
+    if (it == free_.begin()) return false;
+    --it;
+    const auto [start, bytes] = *it;
+    const std::uint64_t gap = address - start;
+    if (bytes < gap || bytes - gap < footprint) return false;
+    free_.erase(it);
+    if (gap > 0) free_[start] = gap;
+    if (bytes - gap > footprint) free_[address + footprint] = bytes - gap - footprint;
+    return true;
+}
+
+/// Whether capacity and host have room for so much more.
+bool Arena::fits(std::uint64_t bytes, bool counted) const {
+    if (bytes > capacity_ - (counted ? std::min(in_use_, capacity_) : 0)) return false;
     // Simulated memory is real memory: refusing is kinder than driving the host out of memory.
     const std::uint64_t with_shadow = bytes + bytes / 8;
-    if (bytes >= large_allocation && with_shadow + host_reserve > host_memory_available())
-        return std::nullopt;
+    return bytes < large_allocation || with_shadow + host_reserve <= host_memory_available();
+}
+
+/// Makes a place that was taken a live allocation.
+void Arena::open(std::uint64_t address, std::uint64_t bytes, std::string label, bool poison, bool read_only,
+                 bool counted) {
+    if (counted) in_use_ += bytes;
+    if (poison) fill_poison(reinterpret_cast<std::byte*>(address), bytes);
+    Shadow::instance().set(address, bytes, read_only ? Access::read_only : Access::read_write);
+    live_.emplace(address, Allocation{address, bytes, std::move(label), read_only, counted});
+}
+
+bool Arena::allocate_at(std::uint64_t address, std::uint64_t bytes, std::string label, bool poison,
+                        bool read_only, bool counted) {
+    if (bytes == 0 || address % alignment != 0 || !owns(address) || !fits(bytes, counted)) return false;
+    if (!take(address, footprint_of(bytes, counted))) return false;
+    open(address, bytes, std::move(label), poison, read_only, counted);
+    return true;
+}
+
+std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string label, bool poison,
+                                             bool read_only, bool counted) {
+    if (!fits(bytes, counted)) return std::nullopt;
     const std::uint64_t footprint = footprint_of(bytes, counted);
     auto address = place(footprint);
     if (!address) {
@@ -110,10 +160,7 @@ std::optional<std::uint64_t> Arena::allocate(std::uint64_t bytes, std::string la
         address = place(footprint);
     }
     if (!address) return std::nullopt;
-    if (counted) in_use_ += bytes;
-    if (poison) fill_poison(reinterpret_cast<std::byte*>(*address), bytes);
-    Shadow::instance().set(*address, bytes, read_only ? Access::read_only : Access::read_write);
-    live_.emplace(*address, Allocation{*address, bytes, std::move(label), read_only, counted});
+    open(*address, bytes, std::move(label), poison, read_only, counted);
     return address;
 }
 

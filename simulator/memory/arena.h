@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "simulator/memory/shared_pages.h"
 
@@ -37,11 +38,19 @@ class Arena {
     /// cudaMalloc's alignment (CUDA C++ Programming Guide, "Device Memory Accesses": at least 256 bytes).
     static constexpr std::uint64_t alignment = 256;
 
+    /// Where arenas are reserved: the first at fixed_base, each further one of the process at the next free
+    /// multiple of slot_bytes behind it, so that a launch can be repeated at the same addresses in another
+    /// process (driver/launch_record.h). Where all slots are taken, or the system has its own use for them
+    /// (ThreadSanitizer's shadow), the system chooses.
+    static constexpr std::uint64_t fixed_base = std::uint64_t{0x2000'0000'0000};
+    static constexpr std::uint64_t slot_bytes = std::uint64_t{1} << 40;
+    static constexpr unsigned slots = 32;
+
     /// @param capacity bytes that may be allocated at the same time; the reservation is a little larger.
-    /// Where the
-    ///     address space is limited (ulimit -v) it takes half of what is left.
+    ///     Where the address space is limited (ulimit -v) it takes half of what is left.
+    /// @param preferred_base where to reserve it if that place is free; 0: the first free slot
     /// @throws std::bad_alloc when that is less than the smallest arena
-    explicit Arena(std::uint64_t capacity);
+    explicit Arena(std::uint64_t capacity, std::uint64_t preferred_base = 0);
     ~Arena();
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
@@ -49,6 +58,10 @@ class Arena {
     /// nullopt when `bytes` (> 0) do not fit.
     [[nodiscard]] std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::string label, bool poison,
                                                         bool read_only = false, bool counted = true);
+    /// The same at a given address, a multiple of `alignment`. False when that place is not free, or not in the
+    /// arena.
+    [[nodiscard]] bool allocate_at(std::uint64_t address, std::uint64_t bytes, std::string label, bool poison,
+                                   bool read_only = false, bool counted = true);
     /// Lets kernels use memory outside of the arena, host memory or another process's, until it is freed
     /// here. It stays its owner's. A granule (8 bytes) in which the range begins is open from its start.
     /// False when the range overlaps a live allocation or the arena.
@@ -74,6 +87,10 @@ class Arena {
         for (const auto& [address, allocation] : live_) visit(allocation);
     }
 
+    /// What is still in quarantine, the oldest first.
+    [[nodiscard]] std::vector<Allocation> freed() const { return {quarantine_.begin(), quarantine_.end()}; }
+
+    [[nodiscard]] std::uint64_t base() const { return base_; }
     [[nodiscard]] bool owns(std::uint64_t address) const {
         return address >= base_ && address < base_ + reserved_;
     }
@@ -85,7 +102,12 @@ class Arena {
     [[nodiscard]] std::size_t live_allocations() const { return live_.size(); }
 
   private:
+    void reserve(std::uint64_t preferred_base);
     [[nodiscard]] std::optional<std::uint64_t> place(std::uint64_t footprint);
+    [[nodiscard]] bool take(std::uint64_t address, std::uint64_t footprint);
+    void open(std::uint64_t address, std::uint64_t bytes, std::string label, bool poison, bool read_only,
+              bool counted);
+    [[nodiscard]] bool fits(std::uint64_t bytes, bool counted) const;
     void release(std::uint64_t address, std::uint64_t footprint);
     void flush_quarantine(std::uint64_t keep_bytes);
 

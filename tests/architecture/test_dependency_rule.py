@@ -21,6 +21,9 @@ ALLOWED = {
     "simulator/execution": {
         "simulator/image", "simulator/findings", "simulator/fiber", "simulator/memory", "simulator/jit",
     },
+    "simulator/driver": {
+        "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit", "simulator/execution",
+    },
     "simulator/streams": set(),
     "gpu_backend": {"simulator/image", "simulator/findings"},
     "frontend/pykernel/syntax": {"simulator/image"},
@@ -44,6 +47,7 @@ ALLOWED = {
     "frontend/ptx": {"simulator/image"},
     "frontend/cpython": set(),
     "frontend/bindings": {
+        "simulator/driver",
         "frontend/cpython",
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",
         "gpu_backend", "frontend/ptx", "frontend/pykernel", "frontend/pykernel/syntax", "simulator/libdevice",

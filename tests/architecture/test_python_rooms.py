@@ -8,7 +8,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"
 
 #: From left to right. A room may import itself and what stands to its left.
 ROOMS = [
-    "base", "type_system", "device", "streams", "memory", "compile", "launch", "python_mode", "ufuncs", "driver", "cuda", "programs",
+    "base", "type_system", "device", "streams", "memory", "compile", "launch", "python_mode", "ufuncs", "driver", "cuda", "recording", "programs",
 ]  # fmt: skip
 #: Modules that are no folder's: the room that they belong to.
 LOOSE = {
@@ -16,7 +16,7 @@ LOOSE = {
              "_numba_config", "_numba_error_classes", "reports"],
     "type_system": ["types"],
     "compile": ["cache", "kernel_library"],
-    "programs": ["switch", "command_line", "info", "pytest_plugin", "script_runner", "__main__", "numba_stand_in", "kernel_stages"],
+    "programs": ["switch", "command_line", "recording_commands", "info", "pytest_plugin", "script_runner", "__main__", "numba_stand_in", "kernel_stages"],
 }  # fmt: skip
 #: `import cudasim` with ENABLE_CUDASIM set installs the switch.
 EXCEPTIONS = {("cudasim", "cudasim.switch")}

@@ -23,7 +23,7 @@ class Runner:
         path.write_text(textwrap.dedent(code))
         return path
 
-    def __call__(self, *arguments, timeout=120, **variables):
+    def __call__(self, *arguments, timeout=120, input=None, **variables):
         environment = clean_environment(PYTHONPATH=self.python_path, **variables)
         return subprocess.run(
             [self.python, *map(str, arguments)],
@@ -32,6 +32,7 @@ class Runner:
             capture_output=True,
             text=True,
             timeout=timeout,
+            input=input,
         )
 
     def script(self, code, *arguments, **variables):

@@ -3,6 +3,9 @@
 cudasim run [options] script.py args…    runs a script with numba.cuda simulated
 cudasim info [--json]                    versions, the simulated device, options in force
 cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
+cudasim record -o FILE script.py args…   runs a script and keeps its kernel launches in a file
+cudasim replay FILE                      runs them again and compares
+cudasim show FILE                        what is in the file
 cudasim cache info|clear                 the compiled kernels that are kept on disk
 """
 
@@ -22,11 +25,11 @@ def main(arguments=None):
     if given[:1] == ["ir"] and "--" in given:
         at = given.index("--")
         given, after = given[:at], given[at + 1 :]
-    if given[:1] == ["run"]:
+    if given[:1] in (["run"], ["record"]):
         given[1:] = _with_switch_values(given[1:])
     parsed = parser.parse_args(given)
     parsed.script_arguments = after
-    if parsed.command is not _run and hasattr(sys.stdout, "reconfigure"):
+    if not parsed.runs_script and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
     if parsed.command is None:
         parser.print_help()
@@ -35,14 +38,14 @@ def main(arguments=None):
 
     try:
         status = parsed.command(parsed)
-        if parsed.command is not _run:
+        if not parsed.runs_script:
             sys.stdout.flush()
         return status
     except OptionError as error:
         print(f"cudasim: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        if parsed.command is _run:  # the script's own business, as in Python
+        if parsed.runs_script:  # the script's own business, as in Python
             raise
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
@@ -51,12 +54,13 @@ def main(arguments=None):
 
 
 def _with_switch_values(arguments):
-    """The arguments of `cudasim run` with a value for each switch: ["--strict", "a.py"] is ["--strict=1", "a.py"]."""
+    """The arguments of `cudasim run` or `cudasim record` with a value for each switch: ["--strict", "a.py"] is ["--strict=1", "a.py"]."""
     from cudasim._option_values import is_switch_value
     from cudasim.options import TABLE
 
     switches = {option.argument for option in TABLE if option.is_switch}
     valued = {option.argument for option in TABLE if not option.is_switch}
+    valued |= {"-o", "--output", "--kernel", "--launch"}
     result, rest = [], list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("-", "--", "-m"):
         name = rest.pop(0)
@@ -69,13 +73,13 @@ def _with_switch_values(arguments):
 
 
 def _parser():
-    from cudasim import kernel_stages, options
+    from cudasim import kernel_stages, options, recording_commands
 
     parser = argparse.ArgumentParser(
         prog="cudasim", description="Runs, checks and debugs CUDA kernels on a machine without a GPU."
     )
     parser.add_argument("--version", action="version", version=f"cudasim {cudasim.__version__}")
-    parser.set_defaults(command=None)
+    parser.set_defaults(command=None, runs_script=False)
     commands = parser.add_subparsers(title="commands", metavar="command")
 
     run = commands.add_parser(
@@ -93,7 +97,7 @@ def _parser():
         help="run a module instead of a script",
     )
     run.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments]")
-    run.set_defaults(command=_run)
+    run.set_defaults(command=_run, runs_script=True)
 
     info = commands.add_parser("info", help="versions, the simulated device, options in force")
     info.add_argument("--json", action="store_true", help="for programs")
@@ -118,6 +122,7 @@ def _parser():
     ir.add_argument("--arch", default=None, metavar="sm_NN", help="architecture for --stage ptx")
     ir.set_defaults(command=_ir)
 
+    recording_commands.add_to(commands)
     cache = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
     actions = cache.add_subparsers(title="actions", metavar="action", required=True)
     shown = actions.add_parser("info", help="where they are, how many, how many look-ups found theirs")

@@ -54,6 +54,10 @@ def warning_class(kind):
     return _warning_classes()[kind]
 
 
+class RecordError(ValueError):
+    """A launch cannot be recorded, or a file holds no records of launches; says why."""
+
+
 class _KernelFault(CudaAPIError):
     """Base of kernel faults that the CUDA driver would report too: prints its message, carries the driver's code."""
 

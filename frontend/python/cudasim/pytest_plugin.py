@@ -3,13 +3,16 @@
 The switch is on before conftest files are loaded, here, in xdist's workers and in processes that tests start. A kernel
 fault fails its test as any exception does; its full report is a section of the test's report. Every option of the
 simulator is an argument, `--cudasim-policy random --cudasim-seed 7`; ini files may have them in addopts. A test has options
-of its own by a marker, `@pytest.mark.cudasim(seed=7)`.
+of its own by a marker, `@pytest.mark.cudasim(seed=7)`. With `--cudasim-record DIR` a test that fails leaves a kernel launch behind, for
+`cudasim replay`.
 `-p no:cudasim` leaves the plug-in out. It imports nothing of the package before it is asked to.
 """
 
 import argparse
 import contextlib
 import os
+import re
+import shlex
 
 import pytest
 
@@ -34,6 +37,14 @@ def pytest_addoption(parser):
 
     group = parser.getgroup("cudasim", "CUDA kernels on simulated threads (cudasim)")
     group.addoption(_PREFIX, action="store_true", default=False, help="numba.cuda is cudasim in this run")
+    group.addoption(
+        _PREFIX + "-record",
+        dest="cudasim_record",
+        metavar="DIR",
+        default=None,
+        help="a test that fails leaves the kernel launch that failed, or else the last one, as a file in DIR, for "
+        "`cudasim replay`; launches run on one worker",
+    )
     for option in options.TABLE:
         group.addoption(
             _PREFIX + option.argument[1:],
@@ -82,8 +93,8 @@ def _switch_on(arguments):
             switch.enable()
         except switch.SwitchError as error:
             raise pytest.UsageError(f"--cudasim: {error}") from None
-    elif given and not switch.is_on():
-        names = ", ".join(_PREFIX + option.argument[1:] for option in given)
+    elif (given or getattr(arguments, "cudasim_record", None)) and not switch.is_on():
+        names = ", ".join(_PREFIX + option.argument[1:] for option in given) or _PREFIX + "-record"
         raise pytest.UsageError(
             f"{names}: the simulator is not on in this run; add --cudasim (or set ENABLE_CUDASIM=1)"
         )
@@ -114,15 +125,62 @@ def _marked_options(item):
     return values
 
 
+_launches = pytest.StashKey()  # the _Launches of a test, with --cudasim-record
+
+
+class _Launches:
+    """Which launch of a test is kept: the first with an error, or else the last."""
+
+    def __init__(self):
+        self.record, self.failed, self.not_recorded = None, False, None
+
+    def take(self, record):
+        if not self.failed:
+            self.record, self.not_recorded = record, None
+            self.failed = b'"severity": "error"' in record.findings
+
+    def refuse(self, sentence):
+        if not self.failed:
+            self.record, self.not_recorded = None, sentence
+
+    def write(self, folder, nodeid):
+        """Leaves a file and says so, as (title, text) of a report's section; None where nothing was launched."""
+        if self.record is None:
+            return self.not_recorded and ("cudasim record", f"not recorded: {self.not_recorded}")
+        from cudasim import _native, errors
+
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", nodeid).strip("-")[-180:]
+        path = os.path.join(folder, name + ".cudasim")
+        try:
+            os.makedirs(folder, exist_ok=True)
+            writer = _native.RecordWriter(path)
+            writer.add(self.record)
+            writer.close()
+        except (OSError, errors.RecordError) as error:
+            return "cudasim record", f"not recorded: {error}"
+        which = "the launch that failed" if self.failed else "the test's last launch"
+        return (
+            "cudasim record",
+            f"{which}, {self.record.headline()}; run it again with: cudasim replay {shlex.quote(path)}",
+        )
+
+
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
     """The options of markers are in force from the set-up of a test's fixtures to the end of its teardown."""
-    if item.get_closest_marker("cudasim") is None:
+    folder = item.config.getoption("cudasim_record", None)
+    marked = item.get_closest_marker("cudasim") is not None
+    if not marked and folder is None:
         yield
         return
     from cudasim import options, switch
 
     with contextlib.ExitStack() as restored:
+        if folder is not None and switch.is_on():
+            from cudasim.recording.recorder import Recorder
+
+            launches = item.stash[_launches] = _Launches()
+            restored.enter_context(Recorder(launches.take, refused=launches.refuse).in_force())
         try:
             values = _marked_options(item)
             restored.enter_context(options.marked("@pytest.mark.cudasim", **values))
@@ -176,6 +234,11 @@ def pytest_report_header(config):
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
+    launches = item.stash.get(_launches, None)
+    if launches is not None and outcome.get_result().failed:
+        section = launches.write(item.config.getoption("cudasim_record"), item.nodeid)
+        if section:
+            outcome.get_result().sections.append(section)
     exceptions = [] if call.excinfo is None else _with_findings(call.excinfo.value)
     if exceptions:
         text = "\n\n".join(_described(finding) for exception in exceptions for finding in exception.findings)

@@ -127,6 +127,8 @@ class _AliasLoader:
     def exec_module(self, module):
         # The import system has put the alias's spec on the module; it keeps its own.
         module.__spec__ = self._own_spec
+        if self._own_name == "cudasim.cuda" and "_CUDASIM_RECORD" in os.environ:
+            importlib.import_module("cudasim.recording.recorder").continue_recording()
         if self._own_name == "cudasim.cuda" and not _is_stand_in_loaded():
             _report_as_simulator(sys.modules.get("numba.core.config"))
 

@@ -9,7 +9,7 @@ import operator
 import os
 import threading
 
-from cudasim import _numba_config, options
+from cudasim import _numba_config, device_profiles, options
 from cudasim._cuda_errors import CudaAPIError, CudaSupportError
 from cudasim.device.device_attributes import ATTRIBUTES
 
@@ -83,6 +83,25 @@ def _uuid(key, position):
     return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'cudasim:{key}:{position}')}"
 
 
+@contextlib.contextmanager
+def only_device(native):
+    """For the length of the block the program sees one device, a new one.
+
+    :param native: its EngineDevice
+    :returns: the Device
+    """
+    global _devices
+    device = Device._made(0, native.profile["key"], 0)
+    device._native = native
+    with _lock:
+        before, _devices = _devices, (device,)
+    try:
+        yield device
+    finally:
+        with _lock:
+            _devices = before
+
+
 _sets_of_devices = {}  # (option device, option device_memory) → devices, of other_devices()
 
 
@@ -152,7 +171,9 @@ class Device:
                 if self._native is None:
                     from cudasim.device.engine_device import EngineDevice
 
-                    self._native = EngineDevice(self._key, options.get("device_memory"), self.id)
+                    self._native = EngineDevice(
+                        device_profiles.profile(self._key), options.get("device_memory"), self.id
+                    )
         return self._native
 
     @property

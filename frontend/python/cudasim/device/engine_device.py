@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from cudasim import _native, device_profiles
+from cudasim import _native
 
 
 def _nothing_waits(device: int) -> None:
@@ -16,11 +16,13 @@ before_synchronous_call: Callable[[int], None] = _nothing_waits
 class EngineDevice(_native.Device):
     """Copies and fills that name no stream run after everything that was enqueued before them."""
 
-    def __init__(self, profile, memory, number):
+    def __init__(self, profile, memory, number, memory_base=0):
         """
-        :param profile: an entry of the option `device`
+        :param profile: as device_profiles.profile() gives it
+        :param memory: bytes that it has, if not those of the profile; 0: the profile's
+        :param memory_base: where its addresses begin, if that place is free; 0: anywhere
         """
-        super().__init__(_native.DeviceProfile(device_profiles.profile(profile)), memory)
+        super().__init__(_native.DeviceProfile(profile), memory, memory_base)
         self._number = number
 
     def contains(self, address, size):

@@ -131,12 +131,13 @@ def launch_progress(name, mode):
     return _native.Progress(progress.shown_as(name, mode), progress.AFTER_SECONDS)
 
 
-def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, target_options):
+def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, target_options, arguments=()):
     """A _native.LaunchPlan of a kernel of an image, with the options in force.
 
     :param loaded: the image on its device
     :param name: what reports call the kernel
     :param target_options: @cuda.jit's
+    :param arguments: (name, type) of each, for records
     """
     from cudasim import _native, cache
 
@@ -147,7 +148,7 @@ def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, targe
     )
     configuration = _native.LaunchConfiguration(grid, block, shared_bytes)
     return _native.LaunchPlan(
-        loaded, image, kernel_name, name, configuration, launch, launch_progress(name, "native")
+        loaded, image, kernel_name, name, configuration, launch, launch_progress(name, "native"), arguments
     )
 
 
@@ -291,6 +292,7 @@ class CompiledKernel(GpuCode, Launchable):
             block,
             shared_bytes,
             self.target_options,
+            list(zip(self.py_func.__code__.co_varnames, self.argument_types)),
         )
 
     @property

@@ -6,6 +6,7 @@ import sys
 from cudasim import _native, _pyfiber, errors, options
 from cudasim.compile.frozen_constants import warn_of_changes
 from cudasim.device.current import current_device
+from cudasim.launch import recording
 from cudasim.launch.arguments import HostCopies
 from cudasim.launch.kernel import Launchable, launch_progress
 from cudasim.launch.launch_configuration import best_block_size
@@ -108,7 +109,7 @@ class PythonEntry:
     def __init__(self, kernel, device, grid, block, shared_bytes):
         self.kernel, self.device, self.generation = kernel, device, options.generation
         self.deferred = options.get("deferred")
-        self._plan = _native.HostPlan(
+        self.plan = _native.HostPlan(
             device.native,
             _native.LaunchConfiguration(grid, block, shared_bytes),
             _native.LaunchOptions(cooperative=kernel.cooperative, **kernel.launch_options()),
@@ -128,10 +129,19 @@ class PythonEntry:
     def prepared(self, args):
         """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
         copies = HostCopies(self.device)
-        values = self.kernel.builder.build(args, copies)
-        return lambda: self._launch(values, copies), copies
+        numbers = self.kernel.builder.numbers(args, copies)
+        values = self.kernel.builder.values(numbers, args, copies)
+        return lambda: self._recorded_launch(values, copies, numbers), copies
 
-    def _launch(self, values, copies):
+    def _recorded_launch(self, values, copies, numbers):
+        if recording.recorder is None:
+            self.launch(values, copies)
+            return
+        with recording.recorder.host_launch(self.kernel, self.plan, numbers):
+            self.launch(values, copies)
+
+    def launch(self, values, copies):
+        """One launch with these values. Results go back to host arrays unless it raised."""
         kernel = self.kernel
         if kernel.constants:
             warn_of_changes(kernel.constants)
@@ -140,7 +150,7 @@ class PythonEntry:
         with debuggers.attached() as (thread_tracer, each_thread):
             function = tracers.below_a_threads_frame(kernel.function) if each_thread else kernel.function
             report, outcome = _pyfiber.launch(
-                self._plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.name,
+                self.plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.name,
                 *self._limits, self._time_limit,
             )  # fmt: skip
         raised, ends = [reporting.FromThread(*known) for known in outcome]

@@ -17,14 +17,23 @@ class ArgumentBuilder:
         :param names: Numba's type names
         """
         self._flattener = Flattener(names, parameter_names, converts)
-        self._types = [_parsed(name) for name in names]
+        #: types.Type of each argument; None for those that the compiler does not know
+        self.types = [_parsed(name) for name in names]
 
-    def build(self, args, copies):
-        """A tuple of values; host arrays are copied to the device on the way."""
-        numbers = iter(self._flattener.flatten(args, copies))
-        return tuple([_uncompiled_value(value, numbers, copies) if kind is None
-                      else _value(kind, numbers, copies, value.value if isinstance(value, Intent) else value)
-                      for kind, value in zip(self._types, args)])  # fmt: skip
+    def numbers(self, args, copies):
+        """The arguments as compiled kernels get them; host arrays are copied to the device on the way."""
+        return self._flattener.flatten(args, copies)
+
+    def values(self, numbers, args, owner):
+        """A tuple of values.
+
+        :param numbers: of numbers()
+        :param owner: what keeps their memory
+        """
+        numbers = iter(numbers)
+        return tuple([_uncompiled_value(value, numbers, owner) if kind is None
+                      else _value(kind, numbers, owner, value.value if isinstance(value, Intent) else value)
+                      for kind, value in zip(self.types, args)])  # fmt: skip
 
 
 def _parsed(name):

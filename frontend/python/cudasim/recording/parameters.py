@@ -1,0 +1,89 @@
+"""The arguments of a recorded launch, read from its parameter buffer by their types."""
+
+from __future__ import annotations
+
+import collections
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cudasim import types
+from cudasim.launch.arguments import struct_format
+
+
+class ArrayArgument(NamedTuple):
+    """An array as a kernel gets it; strides in bytes."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+
+
+def numbers_of(record: Any, parameters: bytes) -> tuple:
+    """The numbers that arguments.Packer packed.
+
+    :param parameters: the record's, or those of a restored launch
+    """
+    return struct.unpack_from("@" + struct_format([name for _, name in record.arguments]), parameters)
+
+
+def arguments_of(record: Any) -> list[tuple[str, str, Any]]:
+    """(name, type's name, value) of each argument: ArrayArguments, numbers, tuples of them, addresses of records.
+
+    Empty for launches whose types are not known: those of a module's functions (cuLaunchKernel).
+    """
+    numbers = iter(numbers_of(record, record.parameters))
+    return [(name, kind, _value(types.parse_type(kind), numbers)) for name, kind in record.arguments]
+
+
+def _value(kind: Any, numbers: Iterator[Any]) -> Any:
+    if isinstance(kind, types.Array):
+        address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
+        return ArrayArgument(
+            address, tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :]), dtype_of(kind.dtype)
+        )
+    if isinstance(kind, types.BaseTuple):
+        return tuple(_value(types.parse_type(types.name_of(element)), numbers) for element in kind.types)
+    if isinstance(kind, types.NPDatetime):
+        return np.int64(next(numbers)).view(kind.dtype)
+    dtype = getattr(kind, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind == "c":
+        return dtype.type(complex(next(numbers), next(numbers)))
+    value = next(numbers)
+    return dtype.type(value) if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else value
+
+
+def dtype_of(element: Any) -> np.dtype:
+    """The NumPy dtype of an array type's elements."""
+    if isinstance(element, np.dtype):
+        return element
+    parsed = types.parse_type(types.name_of(element))
+    return parsed.dtype if isinstance(getattr(parsed, "dtype", None), np.dtype) else np.dtype(str(parsed))
+
+
+def placeholder(kind: Any) -> Any:
+    """Something of a type's form, where only the form matters: a named tuple's class."""
+    if isinstance(kind, types.BaseTuple):
+        elements = [placeholder(types.parse_type(types.name_of(element))) for element in kind.types]
+        if isinstance(kind, types.NamedTuple):
+            return collections.namedtuple("Argument", kind.fields)._make(elements)
+        return tuple(elements)
+    return None
+
+
+def elements_of(record: Any, array: ArrayArgument, after: bool = False) -> np.ndarray | None:
+    """An array's elements as they were when the launch began (or ended); None where they were not recorded."""
+    low = array.address + sum(min(0, (n - 1) * step) for n, step in zip(array.shape, array.strides) if n)
+    high = array.address + sum(max(0, (n - 1) * step) for n, step in zip(array.shape, array.strides) if n)
+    for index, memory in enumerate(record.memory):
+        first = memory["address"]
+        if not first <= low or high + array.dtype.itemsize > first + memory["bytes"]:
+            continue
+        content = record.content(index, after)
+        if not content:
+            continue
+        return np.ndarray(array.shape, array.dtype, content, array.address - first, array.strides)
+    return np.empty(array.shape, array.dtype) if 0 in array.shape else None

@@ -1,0 +1,224 @@
+"""Decides which launches are recorded, and hands the records on.
+
+A recorded launch runs on one worker, so that it comes out the same when it is run again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import io
+import json
+import os
+import re
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cudasim
+from cudasim import _native, errors
+from cudasim.launch import recording
+from cudasim.launch.arguments import struct_format
+from cudasim.recording.python_code import Unrecordable, described
+
+_RANGE = re.compile(r"(\d*)\.\.(\d*)|(\d+)")
+
+
+class Selection:
+    """Which launches: `kernel` by its name in the source, `launches` by number among those, as `3`, `3..5`, `3..` or `..5`."""
+
+    def __init__(self, kernel: str | None = None, launches: str | None = None) -> None:
+        """
+        :raises ValueError: for another form of `launches`
+        """
+        self.kernel = kernel
+        self.first, self.last = 1, sys.maxsize
+        if launches is None:
+            return
+        match = _RANGE.fullmatch(launches.strip())
+        if match is None or launches.strip() == "..":
+            raise ValueError(f"{launches!r} is no number of a launch: write 3, 3..5, 3.. or ..5")
+        if match[3] is not None:
+            self.first = self.last = int(match[3])
+        else:
+            self.first, self.last = int(match[1] or 1), int(match[2] or sys.maxsize)
+        if not 1 <= self.first <= self.last:
+            raise ValueError(f"{launches!r} names no launch: they count from 1")
+
+
+class Recorder:
+    """Records launches while it is in force.
+
+    with Recorder(take, Selection("saxpy")).in_force():
+        script()
+
+    :param take: gets each `_native.LaunchRecord`
+    :param refused: gets a sentence for each launch that could not be recorded
+    :param keep_after: whether records hold memory after the launch, too, not only its hash
+    """
+
+    def __init__(
+        self,
+        take: Callable[[Any], None],
+        selection: Selection | None = None,
+        refused: Callable[[str], None] | None = None,
+        keep_after: bool = False,
+    ) -> None:
+        self._take, self._selection = take, selection or Selection()
+        self._refused = refused or (lambda sentence: None)
+        self._keep_after = keep_after
+        self.seen = 0  #: launches of the kernels that are asked for
+        self.recorded = 0
+
+    @contextlib.contextmanager
+    def in_force(self) -> Iterator[Recorder]:
+        """Records what is launched inside. One recorder at a time.
+
+        :raises RuntimeError: where another one is in force
+        """
+        if _native.recording():
+            raise RuntimeError("launches are being recorded already")
+        _native.record_launches(self._wants, self._taken, cudasim.__version__, self._keep_after)
+        recording.recorder = self
+        try:
+            yield self
+        finally:
+            recording.recorder = None
+            _native.record_launches(None)
+
+    def _wants(self, name: str) -> int:
+        if self._selection.kernel not in (None, name):
+            return 0
+        self.seen += 1
+        return self.seen if self._selection.first <= self.seen <= self._selection.last else 0
+
+    def _taken(self, record: Any, number: int, why_not: str) -> None:
+        if record is None:
+            if why_not:
+                self._refused(f"launch {number}: {why_not}")
+            return
+        self.recorded += 1
+        self._take(record)
+
+    @contextlib.contextmanager
+    def host_launch(self, kernel: Any, plan: Any, numbers: list) -> Iterator[None]:
+        """See launch.recording.HostRecorder."""
+        number = self._wants(kernel.name)
+        if number == 0:
+            yield
+            return
+        try:
+            code, roots = described(kernel)
+            parameters = struct.pack("@" + struct_format(kernel.argument_types), *numbers)
+            names = kernel.py_func.__code__.co_varnames
+            arguments = list(zip(names, kernel.argument_types))
+            plan.record_as(
+                number,
+                kernel.name,
+                arguments,
+                parameters,
+                code,
+                roots,
+                cudasim.__version__,
+                self._keep_after,
+            )
+        except (Unrecordable, ValueError, NotImplementedError, struct.error) as error:
+            self._refused(f"launch {number}: {kernel.name} in Python mode cannot be recorded: {error}")
+            yield
+            return
+        text = io.StringIO()
+        try:
+            with printed_text() as text:
+                yield
+        finally:
+            try:
+                record = plan.take_record()
+            except errors.RecordError as error:
+                self._taken(None, number, str(error))
+            else:
+                if record is not None:
+                    record.printed = text.getvalue()
+                    self._taken(record, number, "")
+
+
+@contextlib.contextmanager
+def printed_text() -> Iterator[io.StringIO]:
+    """What kernels in Python mode print inside."""
+    from cudasim import _pyfiber
+
+    text = io.StringIO()
+    _pyfiber.set_print_listener(functools.partial(print, file=text))
+    try:
+        yield text
+    finally:
+        _pyfiber.set_print_listener(None)
+
+
+#: Tells processes that a recorded script starts to record, too: JSON of RecordFile's arguments.
+_VARIABLE = "_CUDASIM_RECORD"
+
+
+class RecordFile:
+    """The files of a run: `path` for this process, and for each process that it starts one of its own, with the process's number
+    before the ending, made when it launches.
+    """
+
+    def __init__(self, path: str, kernel: str | None, launches: str | None, keep_after: bool) -> None:
+        """
+        :raises ValueError: for another form of `launches`
+        """
+        self.path = os.path.abspath(path)
+        self._arguments = [self.path, kernel, launches, keep_after]
+        self._pid, self._writer = os.getpid(), None
+        self.refused: list[str] = []
+        self.recorder = Recorder(self._add, Selection(kernel, launches), self.refused.append, keep_after)
+
+    def open(self) -> None:
+        """Makes the file now. :raises errors.RecordError: where it cannot be written"""
+        self._writer = _native.RecordWriter(self.path)
+
+    def of_process(self, pid: int | str) -> str:
+        """The file of a process that this one starts."""
+        stem, ending = os.path.splitext(self.path)
+        return f"{stem}.{pid}{ending}"
+
+    def _add(self, record: Any) -> None:
+        if os.getpid() != self._pid:  # a fork
+            self._pid, self.path, self._writer = os.getpid(), self.of_process(os.getpid()), None
+        if self._writer is None:
+            self.open()
+            atexit.register(self.close)
+        self._writer.add(record)
+
+    def close(self) -> None:
+        """Ends the file of this process. :raises errors.RecordError"""
+        if self._writer is not None and os.getpid() == self._pid:
+            self._writer.close()
+
+    @contextlib.contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Records inside, and in processes that are started inside."""
+        os.environ[_VARIABLE] = json.dumps([os.getpid(), *self._arguments])
+        try:
+            with self.recorder.in_force():
+                yield
+        finally:
+            os.environ.pop(_VARIABLE, None)
+
+
+def continue_recording() -> None:
+    """In a process that a recorded script has started: records its launches, too."""
+    try:
+        parent, path, kernel, launches, keep_after = json.loads(os.environ[_VARIABLE])
+    except (KeyError, ValueError):
+        return
+    if parent == os.getpid() or _native.recording():
+        return
+    file = RecordFile(path, kernel, launches, keep_after)
+    file.path = file.of_process(os.getpid())
+    _kept.enter_context(file.recorder.in_force())
+
+
+_kept = contextlib.ExitStack()

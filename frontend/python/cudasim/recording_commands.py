@@ -1,0 +1,267 @@
+"""`cudasim record`, `cudasim replay` and `cudasim show`: their arguments and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+import sys
+from typing import Any
+
+from cudasim import errors, options
+
+_LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
+
+
+def add_to(commands: Any) -> None:
+    """Adds the three to the program's commands.
+
+    :param commands: what ArgumentParser.add_subparsers() gave
+    """
+    record = commands.add_parser(
+        "record",
+        help="run a script and keep its kernel launches in a file",
+        usage="cudasim record [options] -o run.cudasim script.py [arguments]",
+        description="Runs a script (or -m module) with numba.cuda simulated and writes its kernel launches to a file: "
+        "code, arguments, memory, options, and what came of them. `cudasim replay` runs them again.",
+    )
+    record.add_argument("-o", "--output", required=True, metavar="FILE", help="the file, as run.cudasim")
+    record.add_argument(
+        "--kernel", metavar="NAME", help="only launches of this kernel, by its name in the source"
+    )
+    record.add_argument(
+        "--launch", metavar="N", help=f"only {_LAUNCHES}; they count from 1, those of --kernel if given"
+    )
+    record.add_argument(
+        "--after", action="store_true", help="keep memory after each launch, too, not only its hash"
+    )
+    options.add_arguments(record)
+    record.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="module [arguments]",
+        help="run a module instead of a script",
+    )
+    record.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments]")
+    record.set_defaults(command=_record, runs_script=True)
+
+    replay = commands.add_parser(
+        "replay",
+        help="run recorded launches again and compare",
+        description="Runs recorded launches again, each on memory as it was, and says what differs from the record. Options "
+        "change how they run. The exit status is 0 when everything is the same to the bit, 1 when something differs.",
+    )
+    replay.add_argument("file", help="what `cudasim record` wrote")
+    replay.add_argument("--launch", metavar="N", help=_LAUNCHES)
+    replay.add_argument(
+        "--trust", action="store_true", help="run Python code of the record (kernels of Python mode)"
+    )
+    replay.add_argument(
+        "--pdb", action="store_true", help="stop in the first line of a kernel of Python mode, in pdb"
+    )
+    from cudasim.recording.replay import LAUNCH_OPTIONS
+
+    for name in LAUNCH_OPTIONS:
+        option = options.BY_NAME[name]
+        replay.add_argument(option.argument, dest=name, metavar="VALUE", default=None, help=f"{option.help} ({option.accepts})".replace("%", "%%"),
+                            **({"nargs": "?", "const": "1"} if option.is_switch else {}))  # fmt: skip
+    replay.set_defaults(command=_replay)
+
+    show = commands.add_parser("show", help="what is in a file of recorded launches")
+    show.add_argument("file", help="what `cudasim record` wrote")
+    show.add_argument("--launch", metavar="N", help=_LAUNCHES)
+    show.add_argument("--sources", action="store_true", help="the sources of the kernels, too")
+    show.add_argument("--json", action="store_true", help="for programs")
+    show.set_defaults(command=_show)
+
+
+def _fail(command: str, message: object) -> int:
+    print(f"cudasim {command}: {message}", file=sys.stderr)
+    return 2
+
+
+def _record(parsed: argparse.Namespace) -> int:
+    from cudasim import script_runner
+    from cudasim.recording.recorder import RecordFile
+
+    options.take_arguments(parsed)
+    script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
+    if parsed.module:
+        script = ["-m", *parsed.module]
+    if not script:
+        return _fail("record", "no script given; write: cudasim record -o run.cudasim script.py [arguments]")
+    for name in options.BY_NAME:
+        options.get(name)
+    try:
+        file = RecordFile(parsed.output, parsed.kernel, parsed.launch, parsed.after)
+        file.open()
+    except ValueError as error:
+        return _fail("record", error)
+    pattern = file.of_process("*")
+    for old in glob.glob(_escaped(pattern)):
+        os.unlink(old)
+    with file.in_force():
+        status = script_runner.run(script)
+    recorder, refused = file.recorder, file.refused
+    try:
+        file.close()
+    except errors.RecordError as error:
+        return _fail("record", error)
+    for sentence in refused[:10]:
+        print(f"cudasim record: not recorded: {sentence}", file=sys.stderr)
+    if len(refused) > 10:
+        print(f"cudasim record: and {len(refused) - 10} more were not recorded", file=sys.stderr)
+    what = "launches" if parsed.kernel is None else f"launches of {parsed.kernel}"
+    print(
+        f"cudasim record: {recorder.recorded} of {recorder.seen} {what} are in {parsed.output}",
+        file=sys.stderr,
+    )
+    for other in sorted(glob.glob(_escaped(pattern))):
+        print(
+            f"cudasim record: a process that the script started left {os.path.relpath(other)}",
+            file=sys.stderr,
+        )
+    if recorder.seen and not recorder.recorded:
+        return status or 1
+    return status
+
+
+def _escaped(pattern: str) -> str:
+    """The pattern with the last asterisk as the only one."""
+    before, _, after = pattern.rpartition("*")
+    return glob.escape(before) + "[0-9]*" + glob.escape(after)
+
+
+def _opened(parsed: argparse.Namespace) -> Any:
+    """(Reader, positions of the launches that are asked for) :raises ValueError: where there are none"""
+    from cudasim.recording.recorder import Selection
+    from cudasim.recording.replay import Reader
+
+    selection = Selection(None, parsed.launch)
+    reader = Reader(parsed.file)
+    positions = reader.numbered(selection.first, selection.last)
+    if not positions and parsed.launch is not None:
+        known = ", ".join(str(reader.read(k, False).number) for k in range(min(len(reader), 20)))
+        raise ValueError(f"{parsed.file} has no launch {parsed.launch}; it has: {known or 'none'}")
+    return reader, positions
+
+
+def _show(parsed: argparse.Namespace) -> int:
+    from cudasim.recording import show
+
+    try:
+        reader, positions = _opened(parsed)
+        text = (
+            show.as_json(reader, positions)
+            if parsed.json
+            else show.as_text(reader, positions, parsed.sources)
+        )
+    except ValueError as error:
+        return _fail("show", error)
+    print(text, end="")
+    return 0
+
+
+def _replay(parsed: argparse.Namespace) -> int:
+    from cudasim.recording import replay
+
+    try:
+        reader, positions = _opened(parsed)
+        changed = _changed_options(parsed)
+    except ValueError as error:
+        return _fail("replay", error)
+    if not reader.finished:
+        print(f"cudasim replay: the recording of {parsed.file} was not finished", file=sys.stderr)
+    differing = 0
+    debugger = _in_pdb if parsed.pdb else None
+    for position in positions:
+        try:
+            record = reader.read(position)
+            result = replay.replay(record, changed, parsed.trust, debugger)
+        except replay.NotTrusted as error:
+            return _fail("replay", error)
+        except (errors.RecordError, errors.CudaAPIError, ValueError) as error:
+            return _fail("replay", error)
+        if result.exception is not None:
+            print(replay.text_of(result.exception), end="", file=sys.stderr)
+        sys.stdout.flush()
+        differing += bool(result.differences)
+        print("\n".join(_verdict(record, result, changed)), flush=True)
+        if isinstance(result.exception, KeyboardInterrupt):
+            return 130
+    if not positions:
+        print(f"{parsed.file} has no launches")
+    return 1 if differing else 0
+
+
+def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:
+    from cudasim.recording.replay import LAUNCH_OPTIONS
+
+    changed = {}
+    for name in LAUNCH_OPTIONS:
+        text = getattr(parsed, name)
+        if text is None:
+            continue
+        option = options.BY_NAME[name]
+        try:
+            changed[name] = option.parse(text)
+        except (ValueError, TypeError, OverflowError):
+            raise ValueError(f"{option.argument} is {text!r}, but has to be {option.accepts}") from None
+    return changed
+
+
+def _verdict(record: Any, result: Any, changed: dict[str, Any]) -> list[str]:
+    moved = "" if result.same_addresses else ", at other addresses, because those of the record are taken"
+    if not result.differences:
+        return [f"{record.headline()}: reproduced to the bit{moved}"]
+    options_text = ", ".join(f"{name}={value}" for name, value in changed.items())
+    lines = [
+        f"{record.headline()}: differs from the record{' with ' + options_text if changed else ''}{moved}"
+    ]
+    for difference in result.differences:
+        lines.append(f"  {difference['text']}")
+        if difference["what"] == "findings":
+            lines += [f"    recorded: {text}" for text in _findings(record)] or ["    recorded: none"]
+            now = getattr(result.exception, "findings", None) or ()
+            lines += [f"    now: {each.severity}: {each.kind}: {each.headline()}" for each in now] or [
+                "    now: no errors"
+            ]
+    return lines
+
+
+def _findings(record: Any) -> list[str]:
+    import json
+
+    return [
+        f"{each['severity']}: {each['kind']}: tid={each['thread']['tid']} ctaid={each['thread']['ctaid']}: {each['message']}"
+        for each in json.loads(record.findings)["findings"]
+    ]
+
+
+def _in_pdb(function: Any, launch: Any) -> None:
+    """Calls the launch in pdb, which stops where the kernel begins."""
+    import pdb
+
+    debugger = pdb.Pdb(nosigint=True)
+    first = min(
+        line
+        for _, line in _lines(function.__code__)
+        if line is not None and line > function.__code__.co_firstlineno
+    )
+    debugger.set_break(function.__code__.co_filename, first, temporary=True)
+    debugger.reset()
+    debugger.botframe = sys._getframe()
+    debugger._wait_for_mainpyfile = False
+    debugger.stopframe, debugger.stoplineno = debugger.botframe, -1
+    sys.settrace(debugger.trace_dispatch)
+    try:
+        launch()
+    finally:
+        sys.settrace(None)
+
+
+def _lines(code: Any) -> Any:
+    import dis
+
+    return dis.findlinestarts(code)

@@ -1,0 +1,163 @@
+// The search for reachable memory, and the copy.
+#include "simulator/driver/launch_capture.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "simulator/findings/writers.h"
+#include "simulator/memory/host_memory.h"
+
+namespace cudasim::driver {
+
+namespace {
+
+/// Allocations by address, for the question in which one a word points.
+class AddressSearch {
+  public:
+    explicit AddressSearch(std::vector<RecordedMemory>& memory) : memory_(memory) {
+        for (std::size_t i = 0; i < memory.size(); ++i) {
+            if (memory[i].kind == MemoryKind::freed) continue;
+            lowest_ = std::min(lowest_, memory[i].address);
+            highest_ = std::max(highest_, memory[i].address + memory[i].bytes);
+            live_.push_back(i);
+        }
+        std::ranges::sort(live_, {}, [&](std::size_t i) { return memory[i].address; });
+        seen_.resize(memory.size());
+    }
+
+    /// Notes the allocation that the word points to, if there is one. Just behind the last byte counts: an
+    /// array's end, or where an array of negative strides begins.
+    void follow(std::uint64_t word) {
+        if (word < lowest_ || word > highest_) return;
+        auto next =
+            std::ranges::upper_bound(live_, word, {}, [&](std::size_t i) { return memory_[i].address; });
+        if (next == live_.begin()) return;
+        const std::size_t found = *std::prev(next);
+        if (word - memory_[found].address <= memory_[found].bytes) note(found);
+    }
+    void note(std::size_t index) {
+        if (seen_[index]) return;
+        seen_[index] = true;
+        waiting_.push_back(index);
+    }
+    /// The next allocation to look into; false when all have been.
+    bool next(std::size_t& index) {
+        if (waiting_.empty()) return false;
+        index = waiting_.back();
+        waiting_.pop_back();
+        return true;
+    }
+
+  private:
+    std::vector<RecordedMemory>& memory_;
+    std::vector<std::size_t> live_;
+    std::vector<bool> seen_;
+    std::vector<std::size_t> waiting_;
+    std::uint64_t lowest_ = ~std::uint64_t{0}, highest_ = 0;
+};
+
+/// Copies and searches in one go, a piece that stays in the cache at a time.
+Content copied(const RecordedMemory& range, AddressSearch& search) {
+    constexpr std::uint64_t piece = 32 << 10;
+    Content content;
+    try {
+        content = Content(range.bytes);
+    } catch (const std::bad_alloc&) {
+        throw RecordError("the launch cannot be recorded: there is no memory for a copy of " +
+                          memory::bytes_text(range.bytes) + " (" + memory::describe_host_memory() + ")");
+    }
+    const auto* source = reinterpret_cast<const std::byte*>(range.address);
+    // Where pointers lie: at multiples of 8 in the address space, also in adopted memory that begins elsewhere.
+    const std::uint64_t skew = (8 - range.address % 8) % 8;
+    for (std::uint64_t at = 0; at < range.bytes; at += piece) {
+        const std::uint64_t size = std::min(piece, range.bytes - at);
+        std::memcpy(content.data() + at, source + at, size);
+        for (std::uint64_t word_at = at + skew; word_at + 8 <= at + size; word_at += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, content.data() + word_at, 8);
+            search.follow(word);
+        }
+    }
+    return content;
+}
+
+MemoryKind kind_of(const memory::Allocation& allocation) {
+    if (allocation.adopted) return MemoryKind::adopted;
+    return allocation.counted ? MemoryKind::device : MemoryKind::host;
+}
+
+}  // namespace
+
+std::mutex LaunchCapture::one_at_a_time_;
+
+LaunchCapture::LaunchCapture(SimulatedDevice& device, LaunchRecord described, std::uint64_t globals_base,
+                             std::span<const std::uint64_t> roots, const CaptureOptions& options)
+    : only_((OneLaunchPerThread::require_none(), one_at_a_time_)),
+      device_(device),
+      scope_(device),
+      record_(std::move(described)),
+      options_(options) {
+    record_.device = device.device.profile();
+    record_.memory_base = device.device.memory_base();
+    take_memory(globals_base, roots);
+}
+
+void LaunchCapture::take_memory(std::uint64_t globals_base, std::span<const std::uint64_t> roots) {
+    const auto layout = device_.device.memory_layout();
+    auto& memory = record_.memory;
+    for (const auto& each : layout.live)
+        memory.push_back({.address = each.address,
+                          .bytes = each.bytes,
+                          .label = each.label,
+                          .kind = kind_of(each),
+                          .read_only = each.read_only,
+                          .globals = globals_base != 0 && each.address == globals_base});
+    for (const auto& each : layout.freed)
+        memory.push_back({.address = each.address,
+                          .bytes = each.bytes,
+                          .label = each.label,
+                          .kind = MemoryKind::freed,
+                          .read_only = each.read_only});
+    AddressSearch search(memory);
+    for (const std::uint64_t root : roots) search.follow(root);
+    if (globals_base != 0) search.follow(globals_base);
+    for (std::size_t at = 0; at + 8 <= record_.parameters.size(); at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, record_.parameters.data() + at, 8);
+        search.follow(word);
+    }
+    std::uint64_t copied_bytes = 0;
+    for (std::size_t index = 0; search.next(index);) {
+        copied_bytes += memory[index].bytes;
+        if (memory[index].bytes >= (64 << 20) &&
+            memory[index].bytes + memory::host_reserve > memory::host_memory_available())
+            throw RecordError("the launch cannot be recorded: a copy of the memory that it reaches, " +
+                              memory::bytes_text(copied_bytes) +
+                              " or more, is more than this host can give (" + memory::describe_host_memory() +
+                              ")");
+        memory[index].before = copied(memory[index], search);
+    }
+}
+
+LaunchRecord LaunchCapture::finish(const execution::LaunchResult& result, bool finished) {
+    record_.outcome.finished = finished;
+    record_.outcome.findings = findings::json_report(result.findings);
+    record_.outcome.blocks_run = result.blocks_run;
+    for (auto& range : record_.memory) {
+        if (!range.before) continue;
+        const std::span content(reinterpret_cast<const std::byte*>(range.address), range.bytes);
+        range.after_hash = hash_of(content);
+        if (!options_.keep_after) continue;
+        if (hash_of(range.before->bytes()) == *range.after_hash) {
+            range.after = range.before;
+            continue;
+        }
+        range.after = Content(range.bytes);
+        std::memcpy(range.after->data(), content.data(), content.size());
+    }
+    return std::move(record_);
+}
+
+}  // namespace cudasim::driver

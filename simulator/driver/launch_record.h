@@ -1,0 +1,110 @@
+// LaunchRecord: one launch, complete and movable. It holds what the kernel was given (code, configuration,
+// parameters, options, device memory) and what came of it (findings, printed text, memory afterwards), so that
+// it can be run again in this process or in another one, on this machine or elsewhere, and compared.
+//
+//   LaunchCapture (launch_capture.h)   makes one around a launch
+//   RecordWriter, RecordReader (record_file.h)   the file
+//   replay() (replay.h)   runs it again and compares
+//
+// Nothing in a record is code of the host: kernels are NVVM IR, or source text of the front end.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/driver/launch_plan.h"
+#include "simulator/execution/device.h"
+
+namespace cudasim::driver {
+
+/// The user's error: the launch cannot be recorded, or these bytes are no record; says why.
+struct RecordError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Bytes that several may share; never changed once they are in a record.
+class Content {
+  public:
+    Content() = default;
+    /// Not initialised.
+    explicit Content(std::uint64_t size)
+        : data_(std::make_shared_for_overwrite<std::byte[]>(size)), size_(size) {}
+    explicit Content(std::string_view text);
+    [[nodiscard]] std::byte* data() { return data_.get(); }
+    [[nodiscard]] const std::byte* data() const { return data_.get(); }
+    [[nodiscard]] std::uint64_t size() const { return size_; }
+    [[nodiscard]] std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
+    [[nodiscard]] std::string_view text() const {
+        return {reinterpret_cast<const char*>(data_.get()), size_};
+    }
+
+  private:
+    std::shared_ptr<std::byte[]> data_;
+    std::uint64_t size_ = 0;
+};
+
+/// 128 bits of XXH3, low half first.
+using Hash = std::array<std::uint64_t, 2>;
+[[nodiscard]] Hash hash_of(std::span<const std::byte> bytes);
+
+enum class MemoryKind : std::uint8_t {
+    device,   ///< allocated on the device
+    host,     ///< page-locked or managed, allocated by the driver in the device's range of addresses
+    adopted,  ///< memory of the program's own that it opened to kernels (cuMemHostRegister)
+    freed,    ///< freed before the launch, and still recognised as such
+};
+
+/// One allocation.
+struct RecordedMemory {
+    std::uint64_t address = 0, bytes = 0;
+    std::string label;
+    MemoryKind kind = MemoryKind::device;
+    bool read_only = false;
+    bool globals = false;            ///< the global variables of the kernel's image
+    std::optional<Content> before;   ///< nullopt: the kernel could not reach it by any pointer
+    std::optional<Content> after;    ///< only where that was asked for
+    std::optional<Hash> after_hash;  ///< of all bytes when the launch was over; of what was reachable
+};
+
+/// What came of a launch.
+struct Outcome {
+    /// False when it did not come to its end: Ctrl-C, or the host was told to stop it.
+    bool finished = false;
+    std::string findings;  ///< findings::json_report()
+    std::string printed;
+    std::uint64_t blocks_run = 0;
+};
+
+struct LaunchRecord {
+    std::string version;       ///< of the cudasim that recorded it
+    std::uint64_t number = 0;  ///< the how manieth launch of its run it was, from 1; 0: unknown
+    std::string kernel;        ///< its name in the image; empty for a kernel of the front end's own
+    std::string display_name;  ///< its name in the source
+    Content image;             ///< KernelImage::serialise(); empty for a kernel of the front end's own
+    /// For a kernel that the front end runs itself (Python mode): JSON of its sources and the plain data that
+    /// they refer to.
+    Content front_end;
+    execution::LaunchConfiguration configuration;
+    execution::LaunchOptions options;  ///< without what the host does meanwhile
+    std::vector<Argument> arguments;
+    std::vector<std::byte> parameters;
+    execution::DeviceProfile device;
+    std::uint64_t memory_base = 0;  ///< where the device's memory began
+    std::vector<RecordedMemory> memory;
+    Outcome outcome;
+
+    [[nodiscard]] bool runs_in_front_end() const { return image.size() == 0; }
+};
+
+/// One line for people: "#3 saxpy<<<(4, 1, 1), (256, 1, 1)>>>".
+[[nodiscard]] std::string headline(const LaunchRecord& record);
+
+}  // namespace cudasim::driver

@@ -1,0 +1,142 @@
+// A recorded launch for tests: k(out, in, table) adds in[tid] and what the table's pointer points to.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "simulator/driver/launch_capture.h"
+#include "simulator/driver/replay.h"
+#include "tests/simulator/execution/ir_kernel.h"
+
+namespace cudasim::driver::testing {
+
+/// Counts launches in a global variable, prints, and reads through a pointer in memory.
+inline constexpr const char* body = R"(
+@launches = addrspace(1) global i64 5
+@format = internal addrspace(4) constant [8 x i8] c"sum %d\0A\00"
+declare i32 @vprintf(ptr, ptr)
+define void @k(ptr %out, ptr %in, ptr %table) {
+  %arguments = alloca { i32 }
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = zext i32 %t to i64
+  %from = getelementptr i32, ptr %in, i64 %i
+  %a = load i32, ptr %from
+  %pointer = load ptr, ptr %table
+  %b = load i32, ptr %pointer
+  %sum = add i32 %a, %b
+  %to = getelementptr i32, ptr %out, i64 %i
+  store i32 %sum, ptr %to
+  %first = icmp eq i32 %t, 0
+  br i1 %first, label %tell, label %end
+tell:
+  %launch = load i64, ptr addrspace(1) @launches
+  %next = add i64 %launch, 1
+  store i64 %next, ptr addrspace(1) @launches
+  store i32 %sum, ptr %arguments
+  %format = addrspacecast ptr addrspace(4) @format to ptr
+  %printed = call i32 @vprintf(ptr %format, ptr %arguments)
+  br label %end
+end:
+  ret void
+}
+)";
+
+struct Memory {
+    DevicePointer out = 0, in = 0, table = 0, target = 0, unreachable = 0;
+};
+
+/// The device, its memory, and the launch.
+class Recording {
+  public:
+    explicit Recording(unsigned threads = 8, bool behind_the_end = false)
+        : device(std::make_shared<SimulatedDevice>(execution::h100())),
+          plan(make_launch_plan(device, device->device.load(image()), image(), "k")) {
+        auto& raw = device->device;
+        memory.out = raw.allocate(4ULL * threads - (behind_the_end ? 4 : 0), {.label = "out"});
+        memory.in = raw.allocate(4ULL * threads, {.label = "in"});
+        memory.table = raw.allocate(8, {.label = "table"});
+        memory.target = raw.allocate(4, {.label = "target"});
+        memory.unreachable = raw.allocate(4096, {.label = "unreachable"});
+        std::vector<std::int32_t> values(threads);
+        for (unsigned i = 0; i < threads; ++i) values[i] = static_cast<std::int32_t>(i * i);
+        raw.copy_to_device(memory.in, values.data(), 4ULL * threads);
+        raw.copy_to_device(memory.table, &memory.target, 8);
+        const std::int32_t hundred = 100;
+        raw.copy_to_device(memory.target, &hundred, 4);
+        plan.configuration = {{1}, {threads}};
+        plan.arguments = {{"out", "pointer"}, {"in", "pointer"}, {"table", "pointer"}};
+        for (const std::uint64_t word : {memory.out, memory.in, memory.table}) {
+            const auto bytes = std::as_bytes(std::span(&word, 1));
+            parameters.insert(parameters.end(), bytes.begin(), bytes.end());
+        }
+    }
+
+    static const image::KernelImage& image() {
+        static const image::KernelImage made = execution::ir_image(body);
+        return made;
+    }
+
+    /// One launch, recorded.
+    LaunchRecord record(const CaptureOptions& options = {}) {
+        (void)device->device.compile(*plan.loaded, "k", plan.options.compile_options());
+        const auto bytes = plan.image.serialise();
+        LaunchRecord described{
+            .version = "test",
+            .number = 1,
+            .kernel = "k",
+            .display_name = "k",
+            .image = Content(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())),
+            .configuration = plan.configuration,
+            .options = plan.options,
+            .arguments = plan.arguments,
+            .parameters = parameters};
+        described.options.workers = 1;
+        LaunchCapture capture(*device, described, device->device.globals_base(*plan.loaded), {}, options);
+        execution::LaunchOptions in_force = described.options;
+        in_force.write_output = [&](std::string_view text) {
+            capture.print(text);
+            return true;
+        };
+        return capture.finish(run(plan, parameters, in_force), true);
+    }
+
+    std::shared_ptr<SimulatedDevice> device;
+    LaunchPlan plan;
+    Memory memory;
+    std::vector<std::byte> parameters;
+};
+
+struct Run {
+    std::vector<Difference> differences;
+    bool same_addresses = false;
+    std::string printed;
+};
+
+inline Run replayed(const LaunchRecord& record, execution::LaunchOptions options) {
+    SimulatedDevice device(record.device, record.memory_base);
+    Restored restored(device, record, options);
+    Run run;
+    options.write_output = [&](std::string_view text) {
+        run.printed += text;
+        return true;
+    };
+    auto result =
+        device.launch(restored.module(), record.kernel, record.configuration, restored.parameters(), options);
+    for (auto& finding : result.findings) finding.kernel = record.display_name;
+    run.differences = compare(device, record, restored, result, true, run.printed);
+    run.same_addresses = restored.same_addresses();
+    return run;
+}
+inline Run replayed(const LaunchRecord& record) {
+    return replayed(record, record.options);
+}
+
+inline std::string texts(const std::vector<Difference>& differences) {
+    std::string text;
+    for (const auto& each : differences) text += each.text + "\n";
+    return text;
+}
+
+}  // namespace cudasim::driver::testing
