@@ -38,6 +38,7 @@ HostPoll::HostPoll(const Progress& progress)
 
 bool HostPoll::operator()(const execution::LaunchProgress& now) {
     if (interpreter_is_ending()) return !ends_interpreter_;
+    if (raised()) return true;  // while the kernel was compiled, which ended before it noticed
     const cpython::HeldGil acquire;
     try {
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();

@@ -305,9 +305,14 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
                             const LaunchOptions& options) {
     check_configuration(state_->profile, configuration);
     image::HostPoll poll;
+    bool cancelled = false;
     if (options.poll_host)
-        poll = [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
+        poll = [&](double seconds) {
+            cancelled = cancelled || options.poll_host({.seconds = seconds, .compiling = true});
+            return cancelled;
+        };
     const PreparedKernel& prepared = image.prepare(kernel, options.compile_options(), poll);
+    if (cancelled) throw image::Cancelled{};  // the compilation ended before it noticed
     check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes,
                         configuration.dynamic_shared_bytes);
     if (prepared.kernel->uses_shadow && !memory::Shadow::instance().base())

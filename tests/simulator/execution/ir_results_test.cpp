@@ -281,5 +281,34 @@ define void @k() {
     EXPECT_EQ(counter, 140);
 }
 
+/// A wish to stop is told once. At whatever moment of the compilation it comes, the launch does not begin.
+TEST(CompilationInLaunch, that_is_cancelled_at_any_moment_leaves_nothing_to_run) {
+    bool asked = true;
+    for (unsigned moment = 1; asked; ++moment) {
+        std::string body = "define void @k(ptr %out) {\n";
+        for (unsigned i = 0; i < 600; ++i) {
+            const std::string at = std::to_string(i), next = std::to_string(i % 64);
+            body += "%p" + at + " = getelementptr i64, ptr %out, i64 " + next + "\n%v" + at +
+                    " = load i64, ptr %p" + at + "\n%w" + at + " = mul i64 %v" + at + ", " +
+                    std::to_string(i * 17 + moment) + "\nstore i64 %w" + at + ", ptr %p" + at + "\n";
+        }
+        const auto image = ir_image(body + "ret void\n}\n");
+        DeviceArray<std::int64_t> out(64, 1);
+        unsigned polls = 0;
+        LaunchOptions options;
+        options.poll_host = [&](const LaunchProgress& now) { return now.compiling && ++polls == moment; };
+        const std::uint64_t parameters[] = {out.pointer(), 0};
+        bool cancelled = false;
+        try {
+            (void)device().launch(*device().load(image), "k", {{1}, {1}},
+                                  std::as_bytes(std::span(parameters)), options);
+        } catch (const image::Cancelled&) {
+            cancelled = true;
+        }
+        asked = polls >= moment;
+        EXPECT_EQ(cancelled, asked) << "at poll " << moment;
+    }
+}
+
 }  // namespace
 }  // namespace cudasim::execution
