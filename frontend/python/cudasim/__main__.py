@@ -9,12 +9,12 @@ from cudasim import script_runner
 _USAGE = """usage: python -m cudasim script.py [arguments]
        python -m cudasim -m module [arguments]
 
-       python -m cudasim run|info|ir|cache ...
+       python -m cudasim run|info|ir|record|replay|show|cache ...
 
 Runs a script or module with numba.cuda simulated by cudasim, or a command of the program `cudasim`. For options see
 `python -m cudasim run --help`.
 """
-_COMMANDS = ("run", "info", "ir", "cache")
+_COMMANDS = ("run", "info", "ir", "record", "replay", "show", "cache")
 
 
 def main():
