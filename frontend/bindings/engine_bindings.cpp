@@ -1,4 +1,5 @@
 // Images, devices and device memory. Every call that may take long or take an engine lock releases the GIL.
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include <array>
@@ -8,6 +9,8 @@
 #include "frontend/bindings/released_gil.h"
 #include "gpu_backend/ptx.h"
 #include "gpu_backend/toolkit.h"
+#include "simulator/driver/device_attributes.h"
+#include "simulator/driver/occupancy.h"
 #include "simulator/jit/compiler.h"
 
 namespace py = pybind11;
@@ -186,6 +189,16 @@ void bind_device(py::module_& module) {
         .def_readonly("address", &Allocation::address)
         .def_readonly("bytes", &Allocation::bytes);
 
+    module.def(
+        "device_attribute_numbers",
+        [] {
+            py::dict result;
+            for (const auto& row : driver::device_attributes())
+                result[py::str(std::string(row.name))] = row.number;
+            return result;
+        },
+        "name without CU_DEVICE_ATTRIBUTE_ → number (CUDA Driver API, enum CUdevice_attribute)");
+
     py::class_<LoadedImage>(module, "LoadedImage", "An image whose globals have their memory on a device.");
 
     py::class_<SimulatedDevice, std::shared_ptr<SimulatedDevice>>(module, "Device")
@@ -193,6 +206,37 @@ void bind_device(py::module_& module) {
              py::arg("memory_base") = 0)
         .def_property_readonly(
             "profile", [](SimulatedDevice& self) { return device_profile_to_python(self.device.profile()); })
+        .def(
+            "attribute",
+            [](SimulatedDevice& self, int number) {
+                return driver::device_attribute(self.device.profile(), number);
+            },
+            "cuDeviceGetAttribute: the value for a CUdevice_attribute, None where the table does not have "
+            "it.")
+        .def(
+            "blocks_per_multiprocessor",
+            [](SimulatedDevice& self, std::uint64_t threads, std::uint64_t shared_bytes) {
+                return threads == 0
+                           ? 0
+                           : driver::blocks_per_multiprocessor(self.device.profile(), threads, shared_bytes);
+            },
+            py::arg("threads"), py::arg("shared_bytes"),
+            "Blocks of so many threads and bytes of shared memory that are resident on a multiprocessor.")
+        .def(
+            "best_block_size",
+            [](SimulatedDevice& self, unsigned limit, const std::function<std::uint64_t(unsigned)>& shared) {
+                return driver::best_block_size(self.device.profile(), limit, shared);
+            },
+            py::arg("limit"), py::arg("shared_bytes"),
+            "The largest block of at most `limit` threads with which most are resident; shared_bytes: "
+            "callable(threads).")
+        .def(
+            "fits",
+            [](SimulatedDevice& self, const execution::LaunchConfiguration& configuration) {
+                return driver::fits(self.device.profile(), configuration);
+            },
+            "Whether the device's limits allow a LaunchConfiguration, as far as that is known without its "
+            "kernel.")
         .def("owns",
              [](SimulatedDevice& self, DevicePointer address) {
                  const ReleasedGil release;

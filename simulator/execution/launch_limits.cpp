@@ -63,7 +63,8 @@ void check_cooperative(const DeviceProfile& profile, const LaunchConfiguration& 
                         " at once, and grid synchronisation needs all of them");
 }
 
-unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes) {
+unsigned blocks_per_multiprocessor(const DeviceProfile& profile, std::uint64_t block_threads,
+                                   std::uint64_t shared_bytes) {
     const std::uint64_t rounded =
         (block_threads + profile.warp_size - 1) / profile.warp_size * profile.warp_size;
     std::uint64_t blocks = std::min<std::uint64_t>(profile.max_threads_per_multiprocessor / rounded,
@@ -71,7 +72,12 @@ unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, st
     if (shared_bytes != 0)
         blocks = std::min(
             blocks, profile.shared_per_multiprocessor / (shared_bytes + profile.shared_reserved_per_block));
-    return static_cast<unsigned>(std::max<std::uint64_t>(blocks, 1) * profile.multiprocessors);
+    return static_cast<unsigned>(blocks);
+}
+
+unsigned occupancy(const DeviceProfile& profile, std::uint64_t block_threads, std::uint64_t shared_bytes) {
+    return std::max(blocks_per_multiprocessor(profile, block_threads, shared_bytes), 1U) *
+           profile.multiprocessors;
 }
 
 }  // namespace cudasim::execution

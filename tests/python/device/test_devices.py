@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from cudasim import _native, cuda, options
 from cudasim.errors import CudaAPIError
-from cudasim.launch.launch_configuration import best_block_size
 
 # CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", and the devices' data
 # sheets: capability, multiprocessors, GiB, threads and blocks per multiprocessor, KiB of shared memory per block
@@ -333,7 +332,9 @@ def test_several_devices_run_at_the_same_time(run):
 )
 def test_the_best_block_fills_a_multiprocessor(key, shared, limit, size):
     profile = next(profile for profile in _native.device_profiles() if profile["key"] == key)
-    assert best_block_size(profile, shared, limit) == size
+    device = _native.Device(_native.DeviceProfile(profile), 64 << 20)
+    shared_bytes = shared if callable(shared) else lambda threads: shared
+    assert device.best_block_size(limit, shared_bytes) == size
 
 
 @cuda.jit

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cudasim import cuda
 from cudasim.cuda.cudadrv import devices, driver, drvapi, enums, error, runtime
-from cudasim.device.device_attributes import ATTRIBUTES
+from cudasim.device.device_attributes import numbers
 from cudasim.errors import CudaAPIError
 
 
@@ -122,7 +122,7 @@ def test_kernels_work_after_the_context_was_closed():
 
 def test_every_attribute_of_the_driver_has_a_value():
     device = cuda.get_current_device()
-    for name, (number, _) in ATTRIBUTES.items():
+    for name, number in numbers().items():
         assert isinstance(getattr(device, name), int), name
         assert getattr(enums, f"CU_DEVICE_ATTRIBUTE_{name}") == number
     # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", for 9.0

@@ -11,7 +11,7 @@ import threading
 
 from cudasim import _numba_config, device_profiles, options
 from cudasim._cuda_errors import CudaAPIError, CudaSupportError
-from cudasim.device.device_attributes import ATTRIBUTES
+from cudasim.device import device_attributes
 
 _DISABLED = "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported on 32-bit systems."
 
@@ -220,10 +220,11 @@ class Device:
         }
 
     def __getattr__(self, name):
-        if name in ATTRIBUTES:
-            return ATTRIBUTES[name][1](self.profile)
+        numbers = device_attributes.numbers()
+        if name in numbers:
+            return self.native.attribute(numbers[name])
         raise AttributeError(
-            f"the simulated device has no attribute {name!r}; it has: {', '.join(sorted(ATTRIBUTES))}"
+            f"the simulated device has no attribute {name!r}; it has: {', '.join(sorted(numbers))}"
         )
 
     def __repr__(self):

@@ -40,7 +40,7 @@ class ContextModules:
         """
         from cudasim.driver.function import active_blocks_per_multiprocessor
 
-        return active_blocks_per_multiprocessor(self.device.profile, func, blocksize, memsize)
+        return active_blocks_per_multiprocessor(self.device, func, blocksize, memsize)
 
     def get_max_potential_block_size(self, func, b2d_func, memsize, blocksizelimit, flags=None):
         """Blocks of the grid, and threads of a block, with which most threads are resident on the device.
@@ -50,4 +50,4 @@ class ContextModules:
         """
         from cudasim.driver.function import max_potential_block_size
 
-        return max_potential_block_size(self.device.profile, func, b2d_func, memsize, blocksizelimit)
+        return max_potential_block_size(self.device, func, b2d_func, memsize, blocksizelimit)

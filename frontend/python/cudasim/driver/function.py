@@ -14,8 +14,6 @@ import numpy as np
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.launch.kernel import make_plan
 from cudasim.launch.launch_configuration import (
-    best_block_size,
-    blocks_per_multiprocessor,
     check_extents,
     check_stream_device,
     fits,
@@ -125,7 +123,7 @@ class Function:
                 reporting.deliver(report, {}, lambda: None)
             return args
 
-        waits = not fits(self.device.profile, grid, block, shared_bytes)
+        waits = not fits(self.device, grid, block, shared_bytes)
         stream_work.submit(key_of(stream, self.device), work, waits)
 
     def launch_as_core_does(self, stream, config, args):
@@ -192,15 +190,15 @@ def launch_kernel(cufunc_handle, gx, gy, gz, bx, by, bz, sharedmem, hstream, arg
     function_of(cufunc_handle).launch((gx, gy, gz), (bx, by, bz), int(sharedmem or 0), stream, list(args))
 
 
-def active_blocks_per_multiprocessor(profile, func, blocksize, memsize):
+def active_blocks_per_multiprocessor(device, func, blocksize, memsize):
     """Blocks of so many threads, with so many bytes of dynamic shared memory, that a multiprocessor holds at once."""
     kernel = _kernel_of(func)
     if not 0 < blocksize <= kernel.max_threads_per_block:
         return 0
-    return blocks_per_multiprocessor(profile, blocksize, kernel.shared_mem_per_block + memsize)
+    return device.native.blocks_per_multiprocessor(blocksize, kernel.shared_mem_per_block + memsize)
 
 
-def max_potential_block_size(profile, func, b2d_func, memsize, blocksizelimit):
+def max_potential_block_size(device, func, b2d_func, memsize, blocksizelimit):
     """(blocks, threads per block) with which most threads are resident on the device.
 
     :param b2d_func: threads per block → bytes of dynamic shared memory; None: always `memsize`
@@ -213,8 +211,9 @@ def max_potential_block_size(profile, func, b2d_func, memsize, blocksizelimit):
     def shared(threads):
         return static + (memsize if b2d_func is None else int(b2d_func(threads)))
 
-    block = best_block_size(profile, shared, limit)
-    return blocks_per_multiprocessor(profile, block, shared(block)) * profile["multiprocessors"], block
+    block = device.native.best_block_size(limit, shared)
+    blocks = device.native.blocks_per_multiprocessor(block, shared(block))
+    return blocks * device.profile["multiprocessors"], block
 
 
 def _kernel_of(func):

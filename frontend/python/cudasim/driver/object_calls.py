@@ -5,8 +5,8 @@ Handles are the numbers that numba.cuda's objects have as `handle`. Contexts are
 driver has no others.
 """
 
+from cudasim.device import device_attributes
 from cudasim.device.device import devices
-from cudasim.device.device_attributes import ATTRIBUTES
 from cudasim.device.driver_binding import CUdeviceptr
 from cudasim.driver import device_selection
 from cudasim.driver.profiler import profile_start, profile_stop
@@ -68,7 +68,7 @@ class ObjectCalls:
     @returns_or_stores
     def cuDeviceGetAttribute(self, attribute, device):  # noqa: N802
         """:param attribute: its number (enum CUdevice_attribute)"""
-        names = {number: name for name, (number, _) in ATTRIBUTES.items()}
+        names = {number: name for name, number in device_attributes.numbers().items()}
         if int(attribute) not in names:
             raise failure("cuDeviceGetAttribute", 1, f"the simulated devices have no attribute {attribute}")
         return getattr(_device(device, "cuDeviceGetAttribute"), names[int(attribute)])

@@ -144,7 +144,7 @@ class ConfiguredKernel(_native.FramelessCall):
         else:
             work, copies = entry.prepared(args)
             waits = copies.waits(self.stream)
-        waits = waits or not fits(device.profile, self.griddim, self.blockdim, self.sharedmem)
+        waits = waits or not fits(device, self.griddim, self.blockdim, self.sharedmem)
         stream_work.submit(
             key_of(self.stream or None, device),
             work,

@@ -17,8 +17,6 @@ from cudasim.launch.arguments import HostCopies, Packer
 from cudasim.launch.function_state import function_from, state_of
 from cudasim.launch.inspection import GpuCode, signature_of
 from cudasim.launch.launch_configuration import (
-    best_block_size,
-    blocks_per_multiprocessor,
     check_extents,
     check_launch_bounds,
 )
@@ -180,13 +178,14 @@ class Launchable:
         :param blockdim: threads per block, a number or a tuple of them
         :param dynsmemsize: bytes of dynamic shared memory of a block
         """
-        profile = current_device().profile
+        device = current_device()
+        profile = device.profile
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
         if not 0 < threads <= profile["max_threads_per_block"]:
             return 0
         # Dynamic shared memory begins at a multiple of 16 bytes.
         shared = (self.shared_mem_per_block + 15) // 16 * 16 + dynsmemsize
-        return blocks_per_multiprocessor(profile, threads, shared) * profile["multiprocessors"]
+        return device.native.blocks_per_multiprocessor(threads, shared) * profile["multiprocessors"]
 
     def launch_options(self):
         """The options in force that mean the same in both modes, as _native's plans take them."""
@@ -305,7 +304,9 @@ class CompiledKernel(GpuCode, Launchable):
         key = current_device(), dynamic_shared_bytes
         if key not in self._block_sizes:
             shared = self.shared_mem_per_block + dynamic_shared_bytes
-            self._block_sizes[key] = best_block_size(key[0].profile, shared, self.max_threads_per_block)
+            self._block_sizes[key] = key[0].native.best_block_size(
+                self.max_threads_per_block, lambda threads: shared
+            )
         return self._block_sizes[key]
 
 

@@ -74,13 +74,15 @@ def check_launch_bounds(block, bounds, name):
         )
 
 
-def fits(profile, grid, block, shared_bytes):
-    """Whether the device's limits allow the configuration; what they forbid fails at the launch, deferred or not."""
-    return (
-        block[0] * block[1] * block[2] <= profile["max_threads_per_block"]
-        and all(map(operator.le, block, profile["max_block"]))
-        and all(map(operator.le, grid, profile["max_grid"]))
-        and shared_bytes <= max(profile["shared_per_block"], profile["shared_per_block_optin"])
+def fits(device, grid, block, shared_bytes):
+    """Whether the device's limits allow the configuration; what they forbid fails at the launch, deferred or not.
+
+    :param device: a Device
+    """
+    from cudasim import _native
+
+    return shared_bytes < 1 << 63 and device.native.fits(
+        _native.LaunchConfiguration(grid, block, shared_bytes)
     )
 
 
@@ -120,35 +122,3 @@ def parse_brackets(items, kernel_name):
         checked_stream(stream) or 0,
         shared_bytes,
     )
-
-
-def blocks_per_multiprocessor(profile, threads, shared_bytes):
-    """How many blocks of so many threads are resident on a multiprocessor at once; the engine's rule
-    (simulator/execution/launch_limits.cpp).
-
-    :param shared_bytes: shared memory of a block, static and dynamic
-    """
-    warp = profile["warp_size"]
-    rounded = (threads + warp - 1) // warp * warp
-    blocks = min(
-        profile["max_threads_per_multiprocessor"] // rounded, profile["max_blocks_per_multiprocessor"]
-    )
-    if shared_bytes:
-        needed = shared_bytes + profile["shared_reserved_per_block"]
-        blocks = min(blocks, profile["shared_per_multiprocessor"] // needed)
-    return blocks
-
-
-def best_block_size(profile, shared_bytes, limit):
-    """The largest block with which most threads are resident, as cuOccupancyMaxPotentialBlockSize finds it.
-    (Registers are not modelled.)
-
-    :param shared_bytes: shared memory of a block, static and dynamic; a number, or a function of the threads per block
-    """
-    warp, best, best_threads = profile["warp_size"], 1, 0
-    for threads in range(limit // warp * warp or limit, 0, -warp):
-        shared = shared_bytes(threads) if callable(shared_bytes) else shared_bytes
-        blocks = blocks_per_multiprocessor(profile, threads, shared)
-        if blocks * threads > best_threads:
-            best, best_threads = threads, blocks * threads
-    return best

@@ -9,7 +9,6 @@ from cudasim.device.current import current_device
 from cudasim.launch import recording
 from cudasim.launch.arguments import HostCopies
 from cudasim.launch.kernel import Launchable, launch_progress
-from cudasim.launch.launch_configuration import best_block_size
 from cudasim.python_mode import debuggers, slowness, tracers
 from cudasim.python_mode.choice import warn_of_not_gpu_code
 from cudasim.python_mode.kernel_globals import KernelFunctions
@@ -69,7 +68,9 @@ class PythonKernel(Launchable):
 
     def best_block_size(self, dynamic_shared_bytes):
         """Threads per block with which most threads are resident on the current device."""
-        return best_block_size(current_device().profile, dynamic_shared_bytes, self.max_threads_per_block)
+        return current_device().native.best_block_size(
+            self.max_threads_per_block, lambda threads: dynamic_shared_bytes
+        )
 
     def max_cooperative_grid_blocks(self, blockdim, dynsmemsize=0):
         """As of compiled kernels, and as many threads as Python mode can hold at once."""

@@ -2,7 +2,7 @@
 CUDA driver"), as far as what is simulated can answer with them or takes them.
 """
 
-from cudasim.device.device_attributes import ATTRIBUTES
+from cudasim.device.device_attributes import numbers
 
 #: enum CUresult
 RESULTS = {
@@ -68,7 +68,7 @@ RESULTS = {
 }
 
 globals().update(RESULTS)
-globals().update({f"CU_DEVICE_ATTRIBUTE_{name}": number for name, (number, _) in ATTRIBUTES.items()})
+globals().update({f"CU_DEVICE_ATTRIBUTE_{name}": number for name, number in numbers().items()})
 
 # Streams (CUstream_flags and the handles of the default streams)
 CU_STREAM_DEFAULT = 0x0
