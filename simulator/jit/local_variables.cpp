@@ -94,6 +94,10 @@ void LocalVariables::protect() {
         auto* local = dyn_cast<AllocaInst>(&instruction);
         if (local && !AddressUses(*local).all_understood()) exposed.push_back(local);
     }
+    if (exposed.empty()) return;
+    for (BasicBlock& block : function_) {
+        if (auto* end = dyn_cast<ReturnInst>(block.getTerminator())) returns_.push_back(end);
+    }
     for (AllocaInst* local : exposed) protect(*local);
 }
 
@@ -118,9 +122,7 @@ void LocalVariables::protect(AllocaInst& local) {
     local.replaceAllUsesWith(variable);
     Value* address = builder.CreatePtrToInt(variable, builder.getInt64Ty());
     call_hook(builder, Hook::local_begin, {address, builder.getInt64(bytes)});
-    for (BasicBlock& block : function_) {
-        auto* end = dyn_cast<ReturnInst>(block.getTerminator());
-        if (!end) continue;
+    for (ReturnInst* end : returns_) {
         builder.SetInsertPoint(end);
         builder.SetCurrentDebugLocation(place);
         call_hook(builder, Hook::local_end, {address, builder.getInt64(bytes)});

@@ -9,6 +9,8 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
+#include <vector>
+
 namespace cudasim::jit {
 
 class LocalVariables {
@@ -21,6 +23,7 @@ class LocalVariables {
   private:
     void protect(llvm::AllocaInst& local);
     llvm::Function& function_;
+    std::vector<llvm::ReturnInst*> returns_;
 };
 
 /// Without the redzones that protect() put around it.

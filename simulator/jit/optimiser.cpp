@@ -3,6 +3,7 @@
 
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
@@ -12,6 +13,8 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "simulator/jit/captured_variables.h"
+#include "simulator/jit/hook_calls.h"
 #include "simulator/jit/slot_promotion.h"
 
 namespace cudasim::jit {
@@ -23,7 +26,8 @@ using namespace llvm;
 class Analyses {
   public:
     Analyses(Compilation& compilation, TargetMachine& machine, const PipelineTuningOptions& tuning)
-        : builder_(&machine, tuning) {
+        : builder_(&machine, tuning, std::nullopt, &callbacks_) {
+        callbacks_.registerShouldRunOptionalPassCallback(pays);
         TargetLibraryInfoImpl libraries(Triple(compilation.module->getTargetTriple()));
         libraries.disableAllFunctions();
         functions_.registerPass([&] { return TargetLibraryAnalysis(libraries); });
@@ -43,6 +47,15 @@ class Analyses {
     }
 
   private:
+    /// Jump threading copies blocks between branches on the same condition, and repairs the values that live across
+    /// them by a search through the function: 10 s for 600 lines that read 300 variables.
+    static bool pays(StringRef pass, const Any& unit) {
+        constexpr std::size_t most_blocks = 500;
+        const auto* function = any_cast<const Function*>(&unit);
+        return !function || (*function)->size() <= most_blocks || pass != "JumpThreadingPass";
+    }
+
+    PassInstrumentationCallbacks callbacks_;
     PassBuilder builder_;
     LoopAnalysisManager loops_;
     FunctionAnalysisManager functions_;
@@ -62,6 +75,23 @@ void promote_locals(Compilation& compilation, TargetMachine& machine) {
     analyses.run(*compilation.module, std::move(passes));
 }
 
+/// How many more instructions the register allocator's time for this one is worth: it splits values that live
+/// across calls at one call after the other. An atomic operation that the processor lacks becomes a loop.
+static std::size_t cost_of_allocation(const Instruction& instruction) {
+    if (const auto* update = dyn_cast<AtomicRMWInst>(&instruction)) {
+        const auto operation = update->getOperation();
+        const bool one_instruction = operation == AtomicRMWInst::Add || operation == AtomicRMWInst::Sub ||
+                                     operation == AtomicRMWInst::Xchg;
+        return one_instruction ? 0 : 40;
+    }
+    const auto* call = dyn_cast<CallInst>(&instruction);
+    if (!call || isa<IntrinsicInst>(call) || call->doesNotReturn() || is_capture(*call)) return 0;
+    const auto hook = hook_called_by(*call);
+    if (!hook) return 20;
+    if (*hook == Hook::barrier) return 0;     // without full effort its kernel is no coroutine
+    return call->onlyReadsMemory() ? 0 : 40;  // 0: on the cold path of a check
+}
+
 Effort affordable_effort(const Compilation& compilation) {
     constexpr std::size_t most = 20'000;
     constexpr std::size_t loop = 40;  // a loop costs its passes over the whole function
@@ -71,6 +101,7 @@ Effort affordable_effort(const Compilation& compilation) {
         SmallVector<std::pair<const BasicBlock*, const BasicBlock*>, 8> loops;
         FindFunctionBackedges(function, loops);
         size += loop * loops.size();
+        for (const Instruction& instruction : instructions(function)) size += cost_of_allocation(instruction);
     }
     return size > most ? Effort::proportional : Effort::full;
 }

@@ -1,16 +1,20 @@
-// See slot_promotion.h. For each part of a variable, the values that reach its loads are looked for backwards
-// from each load (LLVM's SSAUpdater).
+// See slot_promotion.h. For each part of a variable, the assignments that reach its loads are looked up in the
+// dominator tree (simulator/image/dominance.h).
 #include "simulator/jit/slot_promotion.h"
 
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/Transforms/Utils/SSAUpdater.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
+
+#include "simulator/image/dominance.h"
 
 namespace cudasim::jit {
 namespace {
@@ -123,9 +127,91 @@ class Variable {
     std::map<std::uint64_t, Part> parts_;        ///< by offset
 };
 
+/// The blocks of a function that are reached, with their numbers.
+class Blocks {
+  public:
+    explicit Blocks(Function& function) {
+        for (BasicBlock& block : function) {
+            numbers_[&block] = static_cast<image::BlockNumber>(all_.size());
+            all_.push_back(&block);
+        }
+        for (BasicBlock* block : ReversePostOrderTraversal<Function*>(&function))
+            order_.push_back(number(*block));
+        reached_.resize(all_.size());
+        for (image::BlockNumber block : order_) reached_[block] = true;
+        std::vector<std::vector<image::BlockNumber>> before(all_.size());
+        for (image::BlockNumber block : order_) {
+            for (BasicBlock* predecessor : predecessors(all_[block])) {
+                if (is_reached(*predecessor)) before[block].push_back(number(*predecessor));
+            }
+        }
+        dominance_.emplace(order_, before);
+    }
+
+    [[nodiscard]] image::BlockNumber number(const BasicBlock& block) const { return numbers_.lookup(&block); }
+    [[nodiscard]] BasicBlock& operator[](image::BlockNumber number) const { return *all_[number]; }
+    [[nodiscard]] bool is_reached(const BasicBlock& block) const { return reached_[number(block)]; }
+    [[nodiscard]] const image::Dominance& dominance() const { return *dominance_; }
+
+  private:
+    std::vector<BasicBlock*> all_;
+    std::vector<image::BlockNumber> order_;
+    std::vector<bool> reached_;
+    DenseMap<const BasicBlock*, image::BlockNumber> numbers_;
+    std::optional<image::Dominance> dominance_;
+};
+
+/// The values of one part of a variable at the beginnings of blocks.
+class PartValues {
+  public:
+    /// at_end: the value last assigned in each block that assigns one.
+    PartValues(const Blocks& blocks, const Part& part, const std::vector<image::BlockNumber>& assigned,
+               const DenseMap<const BasicBlock*, Value*>& at_end)
+        : blocks_(blocks), part_(part), at_end_(at_end), definitions_(blocks.dominance(), assigned) {}
+
+    Value* at_begin(BasicBlock& block) {
+        if (!blocks_.is_reached(block)) return unassigned();
+        Value* value = value_of(definitions_.at_begin(blocks_.number(block)));
+        while (!unfinished_.empty()) {
+            PHINode* phi = unfinished_.pop_back_val();
+            for (BasicBlock* predecessor : predecessors(phi->getParent())) {
+                phi->addIncoming(blocks_.is_reached(*predecessor)
+                                     ? value_of(definitions_.at_end(blocks_.number(*predecessor)))
+                                     : unassigned(),
+                                 predecessor);
+            }
+        }
+        return value;
+    }
+
+  private:
+    Value* unassigned() const { return PoisonValue::get(part_.type); }
+
+    Value* value_of(image::Definitions::Reaching reaching) {
+        if (reaching.block == image::no_block) return unassigned();
+        BasicBlock& block = blocks_[reaching.block];
+        if (!reaching.is_join) return at_end_.lookup(&block);
+        PHINode*& phi = phis_[&block];
+        if (!phi) {
+            const DebugLoc place = block.getFirstNonPHI()->getDebugLoc();
+            phi = PHINode::Create(part_.type, 2, part_.loads.front()->getName(), block.begin());
+            phi->setDebugLoc(place);
+            unfinished_.push_back(phi);
+        }
+        return phi;
+    }
+
+    const Blocks& blocks_;
+    const Part& part_;
+    const DenseMap<const BasicBlock*, Value*>& at_end_;
+    image::Definitions definitions_;
+    DenseMap<const BasicBlock*, PHINode*> phis_;
+    SmallVector<PHINode*, 8> unfinished_;  ///< without their incoming values
+};
+
 class Promotion {
   public:
-    explicit Promotion(Function& function) : function_(function) {
+    explicit Promotion(Function& function) : blocks_(function) {
         unsigned place = 0;
         for (BasicBlock& block : function) {
             for (Instruction& instruction : block) places_[&instruction] = place++;
@@ -148,16 +234,14 @@ class Promotion {
     };
 
     void replace_loads(const Variable& variable, const Part& part) {
-        SSAUpdater values;
-        values.Initialize(part.type, part.loads.front()->getName());
         DenseMap<const Value*, Value*> replaced;
         std::vector<LoadInst*> from_before;  // what they load comes from other blocks
-        Value* unassigned = PoisonValue::get(part.type);
-        values.AddAvailableValue(&function_.getEntryBlock(), unassigned);
+        std::vector<image::BlockNumber> assigning;
+        DenseMap<const BasicBlock*, Value*> at_end;
         const std::vector<Access> accesses = in_order(variable, part);
         for (auto access = accesses.begin(); access != accesses.end();) {
             BasicBlock* block = access->block;
-            Value* current = block->isEntryBlock() ? unassigned : nullptr;
+            Value* current = nullptr;
             for (; access != accesses.end() && access->block == block; ++access) {
                 if (!access->load)
                     current = access->assigned;
@@ -166,12 +250,15 @@ class Promotion {
                 else
                     from_before.push_back(access->load);
             }
-            if (current) values.AddAvailableValue(block, current);
+            if (!current || !blocks_.is_reached(*block)) continue;
+            assigning.push_back(blocks_.number(*block));
+            at_end[block] = current;
         }
+        PartValues values(blocks_, part, assigning, at_end);
         DenseMap<BasicBlock*, Value*> at_begin;
         for (LoadInst* load : from_before) {
             const auto [known, fresh] = at_begin.try_emplace(load->getParent(), nullptr);
-            if (fresh) known->second = values.GetValueInMiddleOfBlock(load->getParent());
+            if (fresh) known->second = values.at_begin(*load->getParent());
             replaced[load] = known->second;
         }
         for (LoadInst* load : part.loads) load->replaceAllUsesWith(replaced[load] = last(replaced, *load));
@@ -203,7 +290,7 @@ class Promotion {
         return accesses;
     }
 
-    Function& function_;
+    Blocks blocks_;
     DenseMap<const Instruction*, unsigned> places_;  ///< blocks follow each other
 };
 

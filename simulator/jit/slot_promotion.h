@@ -1,5 +1,4 @@
-// Local variables into registers, in a time that grows with the distance between a variable's assignments and
-// its uses.
+// Local variables into registers, in a time that grows with the number of their assignments and uses.
 //
 // LLVM's mem2reg (inside SROA) walks for each variable all blocks that its assignments dominate. In a kernel
 // that is written out over thousands of lines this is most of the kernel for each of thousands of variables:

@@ -1,11 +1,11 @@
-// Versions of variables: on-demand construction of SSA form (Braun et al., "Simple and efficient
-// construction of static single assignment form", CC 2013) on the finished graph, so that phis exist
-// only where a variable is read afterwards, as in Numba.
+// Versions of variables. A phi exists where several assignments meet (simulator/image/dominance.h) and the
+// variable is read afterwards, as in Numba.
 #include <algorithm>
 #include <map>
 #include <optional>
 
 #include "frontend/pykernel/graph/flow_graph.h"
+#include "simulator/image/dominance.h"
 
 namespace cudasim::pykernel {
 namespace {
@@ -37,7 +37,12 @@ void order_blocks(FlowGraph& graph) {
 class VersionAssigner {
   public:
     explicit VersionAssigner(FlowGraph& graph)
-        : graph_(graph), at_end_(graph.blocks.size()), at_begin_(graph.blocks.size()) {}
+        : graph_(graph),
+          dominance_(graph.order, predecessors(graph)),
+          at_end_(graph.blocks.size()),
+          at_begin_(graph.blocks.size()),
+          assigned_in_(graph.variables.size()),
+          definitions_(graph.variables.size()) {}
 
     void run() {
         for (BlockId block : graph_.order) number_stores(block);
@@ -45,12 +50,20 @@ class VersionAssigner {
     }
 
   private:
+    static std::vector<std::vector<BlockId>> predecessors(const FlowGraph& graph) {
+        std::vector<std::vector<BlockId>> all;
+        for (const Block& block : graph.blocks) all.push_back(block.predecessors);
+        return all;
+    }
+
     void number_stores(BlockId block) {
         for (ValueId id : graph_.blocks[block].instructions) {
             Instruction& instruction = graph_.instructions[id];
             if (instruction.opcode != Opcode::store) continue;
-            instruction.version = new_version(instruction.variable, instruction.location, false);
-            at_end_[block][instruction.variable] = instruction.version;
+            const VariableId variable = instruction.variable;
+            instruction.version = new_version(variable, instruction.location, false);
+            if (at_end_[block].insert_or_assign(variable, instruction.version).second)
+                assigned_in_[variable].push_back(block);
         }
     }
 
@@ -72,69 +85,36 @@ class VersionAssigner {
         }
     }
 
-    /// A block whose version of a variable is being looked for: that of its only predecessor, or a phi of
-    /// several.
-    struct Search {
-        BlockId block;
-        VersionId phi;         ///< nothing: there is one predecessor
-        std::size_t next = 0;  ///< predecessor
-        std::vector<std::pair<BlockId, VersionId>> incoming = {};
-    };
-
-    /// Known already, without a search of the predecessors.
-    std::optional<VersionId> known_at_end(BlockId block, VariableId variable) const {
-        if (const auto found = at_end_[block].find(variable); found != at_end_[block].end())
-            return found->second;
-        return known_at_begin(block, variable);
-    }
-
-    std::optional<VersionId> known_at_begin(BlockId block, VariableId variable) const {
-        if (const auto found = at_begin_[block].find(variable); found != at_begin_[block].end())
-            return found->second;
-        return graph_.blocks[block].predecessors.empty() ? std::optional(nothing) : std::nullopt;
-    }
-
-    /// The search goes back through the predecessors, on a stack of its own: a function may have a million
-    /// blocks.
-    VersionId version_at_begin(BlockId asked, VariableId variable) {
-        if (const auto known = known_at_begin(asked, variable)) return *known;
-        std::vector<Search> searches{begin_search(asked, variable)};
-        for (;;) {
-            Search& search = searches.back();
-            const auto& predecessors = graph_.blocks[search.block].predecessors;
-            if (search.next < predecessors.size()) {
-                const BlockId predecessor = predecessors[search.next];
-                const auto known = known_at_end(predecessor, variable);
-                if (known) {
-                    search.incoming.emplace_back(predecessor, *known);
-                    ++search.next;
-                } else {
-                    searches.push_back(begin_search(predecessor, variable));
-                }
-                continue;
-            }
-            const VersionId version = end_search(search);
-            at_begin_[search.block][variable] = version;
-            searches.pop_back();
-            if (searches.empty()) return version;
+    VersionId version_at_begin(BlockId block, VariableId variable) {
+        const image::Definitions& definitions = definitions_of(variable);
+        const VersionId version = version_of(definitions.at_begin(block), variable);
+        while (!unfinished_.empty()) {
+            const auto [join, phi] = unfinished_.back();
+            unfinished_.pop_back();
+            Phi made{phi, {}};
+            for (BlockId predecessor : graph_.blocks[join].predecessors)
+                made.incoming.emplace_back(predecessor,
+                                           version_of(definitions.at_end(predecessor), variable));
+            graph_.blocks[join].phis.push_back(std::move(made));
         }
+        return version;
     }
 
-    Search begin_search(BlockId block, VariableId variable) {
-        if (graph_.blocks[block].predecessors.size() == 1 && block != 0) return {block, nothing};
-        const VersionId version = new_version(variable, first_location(block), true);
-        at_begin_[block][variable] = version;  // where the search comes round a loop
-        return {block, version};
+    const image::Definitions& definitions_of(VariableId variable) {
+        auto& definitions = definitions_[variable];
+        if (!definitions) definitions.emplace(dominance_, assigned_in_[variable]);
+        return *definitions;
     }
 
-    VersionId end_search(Search& search) {
-        if (search.phi == nothing) return search.incoming.front().second;
-        const bool unassigned = std::ranges::all_of(search.incoming, [&](const auto& incoming) {
-            return incoming.second == nothing || incoming.second == search.phi;
-        });
-        if (unassigned) return nothing;
-        graph_.blocks[search.block].phis.push_back({search.phi, std::move(search.incoming)});
-        return search.phi;
+    VersionId version_of(image::Definitions::Reaching reaching, VariableId variable) {
+        if (reaching.block == image::no_block) return nothing;
+        if (!reaching.is_join) return at_end_[reaching.block].at(variable);
+        const auto [known, fresh] = at_begin_[reaching.block].try_emplace(variable, nothing);
+        if (fresh) {
+            known->second = new_version(variable, first_location(reaching.block), true);
+            unfinished_.emplace_back(reaching.block, known->second);
+        }
+        return known->second;
     }
 
     VersionId new_version(VariableId variable, Location location, bool is_phi) {
@@ -147,7 +127,12 @@ class VersionAssigner {
     }
 
     FlowGraph& graph_;
-    std::vector<std::map<VariableId, VersionId>> at_end_, at_begin_;
+    image::Dominance dominance_;
+    std::vector<std::map<VariableId, VersionId>> at_end_;         ///< by block: of the last store in it
+    std::vector<std::map<VariableId, VersionId>> at_begin_;       ///< by block: phis
+    std::vector<std::vector<BlockId>> assigned_in_;               ///< by variable
+    std::vector<std::optional<image::Definitions>> definitions_;  ///< by variable, of those that are read
+    std::vector<std::pair<BlockId, VersionId>> unfinished_;       ///< phis without their incoming versions
 };
 
 }  // namespace

@@ -11,6 +11,9 @@ BODIES = {
     ),
     "variables": lambda n: "".join(f"    v{k} = o[i] * {k}\n" for k in range(n)) + "".join(f"    o[i] += v{k}\n" for k in range(n)),
     "branches": lambda n: "".join(f"    v{k} = 0\n    if o[i] > {k}:\n        v{k} = 1\n    o[i] += v{k}\n" for k in range(n)),
+    "late": lambda n: "".join(f"    v{k} = 0\n    if o[i] > {k}:\n        v{k} = o[i]\n" for k in range(n))
+    + "".join(f"    if o[i] > {k}:\n        o[i] += v{k}\n" for k in range(n)),
+    "prints": lambda n: "".join(f"    print(i, {k})\n" for k in range(n)),
     "loops": lambda n: "".join(f"    for j in range(4):\n        o[i] += j * {k}\n" for k in range(n)),
     "calls": lambda n: "".join(f"    o[i] += d{k}(o[i])\n" for k in range(n)),
     "arguments": lambda n: "".join(f"    o[i] += p{k}\n" for k in range(n)),

@@ -37,8 +37,8 @@ def nothing_is_cached(monkeypatch):
 
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [("lines", 2500), ("ifs", 1500), ("shared", 500), ("local", 500), ("variables", 750), ("branches", 500), ("loops", 500),
-     ("calls", 300), ("arguments", 250)],
+    [("lines", 2500), ("ifs", 1500), ("shared", 500), ("local", 1500), ("variables", 200), ("variables", 750),
+     ("branches", 500), ("late", 375), ("loops", 500), ("calls", 300), ("arguments", 250), ("prints", 375)],
 )  # fmt: skip
 def test_twice_the_length_takes_twice_the_time(tmp_path, kind, count):
     """In processor time, so that other processes change little; the best of three, because they do change a little."""
@@ -60,7 +60,7 @@ def test_a_long_kernel_computes_what_it_says(tmp_path):
     assert out.tolist() == [-1, 0, 0]
 
 
-@pytest.mark.parametrize("kind", ["shared", "local", "variables", "branches", "loops", "calls"])
+@pytest.mark.parametrize("kind", ["shared", "local", "variables", "branches", "late", "loops", "calls"])
 def test_a_long_kernel_computes_what_python_does(tmp_path, kind):
     kernel = kernel_of(tmp_path, kind, 400)
     out, expected = np.full(3, 0.25, np.float32), np.full(3, 0.25, np.float32)
