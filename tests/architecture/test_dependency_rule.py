@@ -29,7 +29,7 @@ ALLOWED = {
     "frontend/pykernel/syntax": {"simulator/image"},
     "frontend/numba_rules": set(),
     "frontend/pykernel/types": {"frontend/numba_rules", "frontend/pykernel/syntax"},
-    "frontend/pykernel/graph": {"frontend/pykernel/syntax", "frontend/pykernel/types"},
+    "frontend/pykernel/graph": {"frontend/pykernel/syntax", "frontend/pykernel/types", "simulator/image"},
     "frontend/pykernel/infer": {"frontend/pykernel/syntax", "frontend/pykernel/types", "frontend/pykernel/graph"},
     "frontend/pykernel/emit": {
         "frontend/pykernel/syntax", "frontend/pykernel/types", "frontend/pykernel/graph", "frontend/pykernel/infer",
