@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "simulator/findings/writers.h"
+#include "simulator/memory/host_memory.h"
 
 namespace cudasim::driver {
 
@@ -39,6 +40,11 @@ std::string findings_of(const execution::LaunchResult& result, const Restored& r
 }  // namespace
 
 AdoptedMemory::AdoptedMemory(std::uint64_t address, std::uint64_t bytes) {
+    // With its shadow, which is touched wherever kernels may go.
+    if (bytes > memory::host_memory_available() ||
+        bytes + bytes / 8 + memory::host_reserve > memory::host_memory_available())
+        throw RecordError("the record's " + memory::bytes_text(bytes) +
+                          " of host memory are more than this host can give");
     const std::uint64_t first = address / page * page;
     mapped_bytes_ = (address + bytes - first + page - 1) / page * page;
     for (const int fixed : {MAP_FIXED_NOREPLACE, 0}) {

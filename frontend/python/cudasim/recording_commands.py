@@ -159,6 +159,8 @@ def _show(parsed: argparse.Namespace) -> int:
         )
     except ValueError as error:
         return _fail("show", error)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:  # in what the record says of findings
+        return _fail("show", f"a launch in {parsed.file} is malformed: {error!r}")
     print(text, end="")
     return 0
 

@@ -511,6 +511,22 @@ def test_recording_in_pytest_needs_the_switch(run):
     assert done.returncode == 4 and "--cudasim-record: the simulator is not on in this run" in done.stderr
 
 
+def test_what_is_enqueued_when_the_script_ends_is_recorded(run):
+    script = """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def add_one(x):
+            x[cuda.grid(1)] += 1
+
+        x = cuda.to_device(np.zeros(4))
+        add_one[1, 4, cuda.stream()](x)
+        """
+    assert "1 of 1 launches" in recorded(run, script, "--deferred").stderr
+    assert program(run, "replay", "run.cudasim").returncode == 0
+
+
 def test_one_recorder_at_a_time():
     from cudasim.recording.recorder import Recorder
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cudasim import types
+from cudasim import errors, types
 from cudasim.launch.arguments import struct_format
 
 
@@ -34,7 +34,16 @@ def arguments_of(record: Any) -> list[tuple[str, str, Any]]:
     """(name, type's name, value) of each argument: ArrayArguments, numbers, tuples of them, addresses of records.
 
     Empty for launches whose types are not known: those of a module's functions (cuLaunchKernel).
+
+    :raises errors.RecordError: for types that no kernel's arguments have
     """
+    try:
+        return _arguments(record)
+    except (ValueError, TypeError, AttributeError, StopIteration, struct.error, SyntaxError) as error:
+        raise errors.RecordError(f"the types of a launch in the record are malformed: {error}") from None
+
+
+def _arguments(record: Any) -> list[tuple[str, str, Any]]:
     numbers = iter(numbers_of(record, record.parameters))
     return [(name, kind, _value(types.parse_type(kind), numbers)) for name, kind in record.arguments]
 

@@ -22,6 +22,7 @@ from cudasim import _native, errors
 from cudasim.launch import recording
 from cudasim.launch.arguments import struct_format
 from cudasim.recording.python_code import Unrecordable, described
+from cudasim.streams import stream_work
 
 _RANGE = re.compile(r"(\d*)\.\.(\d*)|(\d+)")
 
@@ -193,7 +194,8 @@ class RecordFile:
         self._writer.add(record)
 
     def close(self) -> None:
-        """Ends the file of this process. :raises errors.RecordError"""
+        """Ends the file of this process, when what is enqueued has run. :raises errors.RecordError"""
+        stream_work.finish()
         if self._writer is not None and os.getpid() == self._pid:
             self._writer.close()
 
@@ -204,6 +206,7 @@ class RecordFile:
         try:
             with self.recorder.in_force():
                 yield
+                stream_work.finish()
         finally:
             os.environ.pop(_VARIABLE, None)
 

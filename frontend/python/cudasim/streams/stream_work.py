@@ -264,11 +264,11 @@ def _register_at_exit():
     global _at_exit_is_registered
     if not _at_exit_is_registered:
         _at_exit_is_registered = True
-        atexit.register(_finish)
+        atexit.register(finish)
 
 
-def _finish():
-    """What is enqueued runs before the interpreter ends; callbacks that do not end are left. Errors are reported as those that
+def finish():
+    """What is enqueued runs before the interpreter, or a recording, ends; callbacks that do not end are left. Errors are reported as those that
     nobody catches, and the process fails: its exit status is 1 where it would be 0."""
     if not (busy or _failures) or _thread.in_run:
         return
