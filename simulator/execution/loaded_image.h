@@ -60,6 +60,10 @@ class LoadedImage {
     std::shared_ptr<DeviceMemory> memory_;
     std::mutex mutex_;
     std::map<Variant, PreparedKernel> kernels_;
+    /// What was asked for last, as most launches ask for it again.
+    std::string last_kernel_;
+    jit::CompileOptions last_options_;
+    const PreparedKernel* last_ = nullptr;
     std::set<Variant> compiling_;  ///< by some thread, without the lock
     std::condition_variable compiled_;
     std::shared_ptr<const jit::GlobalsLayout> layout_;
