@@ -10,7 +10,7 @@ export PYTHON
 VENV := .venv/bin
 JOBS := $(shell nproc)
 
-.PHONY: help build demo test test-cpp test-python test-pythons test-arm test-sanitize fuzz bench bench-check wheel format clean
+.PHONY: help build demo test test-cpp test-python test-pythons test-arm test-sanitize fuzz bench bench-check wheel format tidy clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,11 @@ format: ## clang-format and ruff over the project's own files
 	git ls-files '*.cpp' '*.h' | xargs $(VENV)/clang-format -i
 	$(VENV)/python -m ruff check -q --fix frontend/python tests bench examples scripts
 	$(VENV)/python -m ruff format -q frontend/python tests bench examples scripts
+
+tidy: ## clang-tidy over the C++ files that differ from main, ALL=1 over all (an hour)
+	@scripts/set_up.sh tidy
+	@scripts/build.sh
+	@scripts/tidy.sh $(if $(ALL),--all)
 
 clean: ## remove what was built (not .venv and .venv-numba)
 	rm -rf build dist

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# set_up.sh build|test|fuzz|bench|format — makes the machine ready: Debian packages, then Python packages in .venv (and in
+# set_up.sh build|test|fuzz|bench|format|tidy — makes the machine ready: Debian packages, then Python packages in .venv (and in
 # .venv-numba, where tests and benchmarks have Numba as their oracle and peer). Says what it installs before it
 # does; says nothing and takes a moment when all is there.
 #
@@ -61,7 +61,8 @@ fi
 build_packages=('pip>=22.1' 'scikit-build-core>=0.11' 'pybind11>=2.13.6' 'numpy>=1.22' 'tqdm>=4.60' "tomli>=2; python_version < '3.11'")
 test_packages=('pytest>=7' 'hypothesis>=6' 'matplotlib>=3.5' 'mpmath>=1.3')
 # One version each: another one formats otherwise.
-format_packages=('clang-format==19.1.7' 'ruff==0.17.6')
+format_packages=('clang-format==19.1.7' 'ruff==0.17.6' 'mypy==2.4.1')
+tidy_packages=('clang-tidy==19.1.0')
 # What users have beside cudasim (notebooks, debuggers, coverage, pytest's other plug-ins, cffi's pointers, NumPy's
 # bfloat16) is tested where it is installed. check-jsonschema brings the schema of workflows.
 neighbours=('nbclient>=0.6' 'ipykernel>=6' pudb ipdb debugpy coverage pytest-cov pytest-xdist cffi ml_dtypes
@@ -114,5 +115,8 @@ if [[ $purpose == test || $purpose == bench ]]; then
 fi
 if [[ $purpose == format ]]; then
     "$PWD/.venv/bin/python" -m pip install -q --disable-pip-version-check "${format_packages[@]}"
+fi
+if [[ $purpose == tidy ]]; then
+    "$PWD/.venv/bin/python" -m pip install -q --disable-pip-version-check "${tidy_packages[@]}"
 fi
 if [[ $purpose == bench ]]; then optionally .venv-numba pyopencl; fi  # PoCL's rows

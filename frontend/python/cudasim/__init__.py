@@ -8,9 +8,15 @@ What is cudasim's own lives here (errors, findings, options, types); `cudasim.cu
 Nothing is imported before it is used: `import cudasim` costs next to nothing.
 """
 
+from __future__ import annotations
+
 import importlib
 import os as _os
 import sys as _sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -20,7 +26,7 @@ _CLASSES = {"CudasimWarning": "errors"}
 __all__ = [*_SUBMODULES, *_CLASSES, "__version__"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"cudasim.{name}")
     if name in _CLASSES:
@@ -28,7 +34,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'cudasim' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)
 
 

@@ -1,10 +1,16 @@
 """`python -m cudasim script.py args…` and `python -m cudasim -m module args…`: Python with the switch on. A command of the
 command-line program does what it does there: `python -m cudasim info`."""
 
+from __future__ import annotations
+
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from cudasim import script_runner
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _USAGE = """usage: python -m cudasim script.py [arguments]
        python -m cudasim -m module [arguments]
@@ -17,7 +23,7 @@ Runs a script or module with numba.cuda simulated by cudasim, or a command of th
 _COMMANDS = ("run", "info", "ir", "record", "replay", "show", "cache")
 
 
-def main():
+def main() -> Any:
     arguments = sys.argv[1:]
     if (
         arguments[:1] == ["--version"]

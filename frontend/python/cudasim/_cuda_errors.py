@@ -3,6 +3,13 @@
 They stand alone so that cudasim.errors and cudasim.cuda can both use them.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class CudaDriverError(Exception):
     """Base of errors from the (simulated) CUDA driver."""
@@ -23,24 +30,24 @@ class CudaAPIError(CudaDriverError):
     :ivar msg: what failed, and which limit was exceeded
     """
 
-    def __init__(self, code, msg):
+    def __init__(self, code: int, msg: str) -> None:
         super().__init__(code, msg)
         self.code = code
         self.msg = msg
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"[{self.code}] {self.msg}"
 
 
 class CudaRuntimeAPIError(CudaRuntimeError):
     """A runtime call failed."""
 
-    def __init__(self, code, msg):
+    def __init__(self, code: Any, msg: Any) -> None:
         super().__init__(code, msg)
         self.code = code
         self.msg = msg
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"[{self.code}] {self.msg}"
 
 

@@ -4,11 +4,18 @@
 programs set `numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0` there, else cudasim.cuda.core.config.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from cudasim import options
+
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
 
 
 def _number(variable, default):
@@ -24,7 +31,7 @@ def _capability(variable, default):
     return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else default
 
 
-def values():
+def values() -> dict[str, Any]:
     """Name → value, as Numba's documentation of its environment variables has them."""
     threads = os.cpu_count() or 1
     return {
@@ -57,13 +64,13 @@ def values():
     }
 
 
-def config():
+def config() -> ModuleType:
     """The configuration module in force."""
     there = sys.modules.get("numba.core.config") or sys.modules.get("cudasim.cuda.core.config")
     return there or importlib.import_module("cudasim.cuda.core.config")
 
 
-def poses_as_gpu():
+def poses_as_gpu() -> bool:
     """Whether programs are told that this is a GPU: numba.config.ENABLE_CUDASIM reads false in a program whose numba.cuda
     is cudasim's, because option report_as_simulator says so or because the program has set it so."""
     if not options.get("report_as_simulator"):
@@ -74,7 +81,7 @@ def poses_as_gpu():
     return not getattr(numbas, "ENABLE_CUDASIM", 1)
 
 
-def setting(name):
+def setting(name: str) -> Any:
     """One of its values; Numba's default where it has none."""
     now = config()
     return getattr(now, name) if hasattr(now, name) else values()[name]
@@ -87,7 +94,7 @@ _WARNINGS = {
 }
 
 
-def warns_about(switch):
+def warns_about(switch: Any) -> Any:
     """Whether a performance warning is wanted: Numba's switch is on and cudasim does not report itself as a simulator
     (Numba's simulator says nothing about performance), or its variable asks for it."""
     now = config()

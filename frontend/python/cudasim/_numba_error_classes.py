@@ -4,11 +4,18 @@ Only what a kernel's author may meet or catch. `cudasim.errors` hands out Numba'
 real numba has been imported.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class NumbaWarning(Warning):
     """Base of all warnings about compiling."""
 
-    def __init__(self, msg="", loc=None, highlighting=True):
+    def __init__(self, msg: str = "", loc: Any = None, highlighting: bool = True) -> None:
         self.msg = msg
         self.loc = loc
         super().__init__(msg if loc is None else f"{msg}\n{loc}")
@@ -57,16 +64,16 @@ class NumbaSystemWarning(NumbaWarning):
 class NumbaError(Exception):
     """Base of all errors about compiling."""
 
-    def __init__(self, msg="", loc=None, highlighting=True):
+    def __init__(self, msg: str = "", loc: Any = None, highlighting: bool = True) -> None:
         self.msg = msg
         self.loc = loc
         super().__init__(msg if loc is None else f"{msg}\n{loc}")
 
     @property
-    def contexts(self):
+    def contexts(self) -> Any:
         return self.__dict__.setdefault("_contexts", [])
 
-    def add_context(self, msg):
+    def add_context(self, msg: Any) -> Any:
         """Appends a line that says during what the error happened."""
         self.contexts.append(msg)
         self.args = (f"{self}\n[{len(self.contexts)}] During: {msg}",)
@@ -96,7 +103,7 @@ class RedefinedError(IRError):
 class NotDefinedError(IRError):
     """A name is not defined."""
 
-    def __init__(self, name, loc=None):
+    def __init__(self, name: Any, loc: Any = None) -> None:
         self.name = name
         super().__init__(f"the variable '{name}' has no value here", loc=loc)
 
@@ -128,7 +135,7 @@ class TypingError(NumbaError):
 class UntypedAttributeError(TypingError):
     """A type has no such attribute."""
 
-    def __init__(self, value, attr, loc=None):
+    def __init__(self, value: Any, attr: Any, loc: Any = None) -> None:
         super().__init__(f"{value} has no attribute '{attr}'", loc=loc)
 
 
@@ -143,7 +150,7 @@ class CompilerError(NumbaError):
 class ConstantInferenceError(NumbaError):
     """A value that must be constant is not."""
 
-    def __init__(self, value, loc=None):
+    def __init__(self, value: Any, loc: Any = None) -> None:
         self.value = value
         super().__init__(f"not a constant: {value}", loc=loc)
 
@@ -151,7 +158,7 @@ class ConstantInferenceError(NumbaError):
 class InternalError(NumbaError):
     """A defect of the compiler."""
 
-    def __init__(self, exception):
+    def __init__(self, exception: Any) -> None:
         self.old_exception = exception
         super().__init__(str(exception))
 

@@ -1,9 +1,16 @@
 """Where options come from besides programs: the names of environment variables, and [tool.cudasim] in pyproject.toml."""
 
+from __future__ import annotations
+
 import os
 import re
+from typing import TYPE_CHECKING
 
 from cudasim._option_values import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 #: Variables that are no options: of the build, and of the project's own tests.
 _NO_OPTIONS = re.compile(
@@ -17,7 +24,7 @@ _begins_in = None  # the folder where the search begins; None: the working direc
 _project = None  # name → (value, where), once it has been read
 
 
-def warn_of_unknown_variables(known):
+def warn_of_unknown_variables(known: list[str]) -> None:
     """Warns of variables CUDASIM_* that are no option, which are misspelt as a rule.
 
     :param known: the variables of options
@@ -35,13 +42,13 @@ def warn_of_unknown_variables(known):
         )
 
 
-def begin_at(folder):
+def begin_at(folder: Any) -> None:
     """The search for pyproject.toml begins in this folder."""
     global _begins_in, _project
     _begins_in, _project = folder, None
 
 
-def project_values(take):
+def project_values(take: Callable[..., Any]) -> dict[Any, Any]:
     """What pyproject.toml says.
 
     :param take: (name, value, folder, where) → the option's value
@@ -100,7 +107,7 @@ def _read(file, take):
     return values
 
 
-def parse_toml(content):
+def parse_toml(content: bytes) -> dict[Any, Any]:
     """The bytes of a TOML file as a dictionary.
 
     :raises ValueError: when they are none

@@ -3,9 +3,15 @@
 Each raises ValueError, TypeError or OverflowError for what is not valid; NotValid says more than what the option takes.
 """
 
+from __future__ import annotations
+
 import operator
 import os
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"(\d+\.?\d*|\.\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
@@ -17,7 +23,7 @@ class NotValid(ValueError):
     """A value is not valid, for a reason of its own."""
 
 
-def did_you_mean(name, names):
+def did_you_mean(name: Any, names: Any) -> str:
     """ " Did you mean 'x'?" for the name that is most like this one; "" when none is."""
     import difflib  # here: it is needed for messages only
 
@@ -25,13 +31,13 @@ def did_you_mean(name, names):
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def shown(value):
+def shown(value: Any) -> str:
     """repr(), of a readable length."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:60]}... ({len(text)} characters)"
 
 
-def whole_number(lowest, highest):
+def whole_number(lowest: Any, highest: Any) -> Any:
     """A parser of whole numbers in a range."""
 
     def parse(value):
@@ -45,7 +51,7 @@ def whole_number(lowest, highest):
     return parse
 
 
-def seconds(highest):
+def seconds(highest: Any) -> Any:
     """A parser of seconds, from 0 on."""
 
     def parse(value):
@@ -59,7 +65,7 @@ def seconds(highest):
     return parse
 
 
-def switch(value):
+def switch(value: Any) -> bool:
     """1 or 0, in any of the usual words."""
     if isinstance(value, str):
         lowered = value.strip().lower()
@@ -70,12 +76,12 @@ def switch(value):
     raise ValueError("neither 1 nor 0")
 
 
-def is_switch_value(text):
+def is_switch_value(text: Any) -> bool:
     """Whether an argument can be a switch's value: `cudasim run --strict 0 a.py`."""
     return text.strip().lower() in _TRUE | _FALSE - {""}
 
 
-def size(highest):
+def size(highest: Any) -> Any:
     """A parser of sizes in bytes: a number, or text with a unit such as "64M" or "2GiB"."""
     number = whole_number(0, highest)
 
@@ -90,7 +96,7 @@ def size(highest):
     return parse
 
 
-def path(value):
+def path(value: Any) -> str:
     """A path as the file system can have it."""
     text = os.fspath(value)
     if not isinstance(text, str) or "\0" in text:
@@ -99,12 +105,12 @@ def path(value):
     return text
 
 
-def path_from(value, folder):
+def path_from(value: Any, folder: Any) -> Any:
     """A path that begins in a folder, as the file with the path in it means it."""
     return os.path.join(folder, os.path.expanduser(value)) if value else value
 
 
-def choice(*values):
+def choice(*values: Any) -> Any:
     """A parser of one of several words."""
 
     def parse(value):
@@ -113,5 +119,5 @@ def choice(*values):
             raise NotValid(meant.strip()) if meant else ValueError("none of them")
         return value
 
-    parse.choices = values
+    parse.choices = values  # type: ignore[attr-defined]  # for messages and documents
     return parse

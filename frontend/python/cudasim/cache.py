@@ -4,15 +4,21 @@ The engine reads and writes entries (simulator/jit/object_cache.h); here the opt
 `apply()` puts the options in force into effect and is called before anything is compiled.
 """
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from cudasim import options
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _applied = None  # options.generation for which the engine was told
-_said = set()  # problems that were warned of: once in a process
+_said: set[Any] = set()  # problems that were warned of: once in a process
 
 
-def folder():
+def folder() -> Any:
     """The cache's folder; None when there is no place for one (no home directory)."""
     chosen = os.path.expanduser(options.get("cache_dir"))
     if chosen:
@@ -24,7 +30,7 @@ def folder():
     return os.path.join(base, "cudasim") if os.path.isabs(base) else None
 
 
-def apply():
+def apply() -> None:
     """Tells the engine what the options say, where that has changed."""
     global _applied
     if _applied == options.generation:
@@ -54,7 +60,7 @@ def _warn(unsafe, what):
     warn_at("cache-unused", message, file, line)
 
 
-def info():
+def info() -> Any:
     """What `cudasim cache info` shows, as a dictionary."""
     from cudasim import _native
 
@@ -92,7 +98,7 @@ def _problem(place):
     return None
 
 
-def clear():
+def clear() -> Any:
     """Removes all compiled kernels and the counts. Returns info() from before, "removed" (kernels) and "freed" (bytes)."""
     from cudasim import _native
 
@@ -104,7 +110,7 @@ def clear():
     return {**before, "removed": removed["entries"], "freed": removed["bytes"]}
 
 
-def rows(state):
+def rows(state: Any) -> Any:
     """What info() says, as (name, text) for people."""
     looked_up = state["hits"] + state["misses"]
     return [

@@ -9,19 +9,25 @@ cudasim show FILE                        what is in the file
 cudasim cache info|clear                 the compiled kernels that are kept on disk
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 import cudasim
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def main(arguments=None):
+
+def main(arguments: Any = None) -> Any:
     """The program. Returns the exit status: 2 for wrong usage, 1 for errors found, else the script's own."""
     parser = _parser()
     given = sys.argv[1:] if arguments is None else list(arguments)
-    after = []
+    after: list[Any] = []
     if given[:1] == ["ir"] and "--" in given:
         at = given.index("--")
         given, after = given[:at], given[at + 1 :]

@@ -6,9 +6,12 @@
   (`errors.TypingError`), because numba may be imported later, and never imported from here: that takes 0.5 s.
 """
 
+from __future__ import annotations
+
 import functools
 import sys
 import warnings
+from typing import TYPE_CHECKING
 
 from cudasim._cuda_errors import (  # noqa: F401
     CudaAPIError,
@@ -17,6 +20,10 @@ from cudasim._cuda_errors import (  # noqa: F401
     CudaRuntimeError,
     CudaSupportError,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 
 class CudasimWarning(UserWarning):
@@ -49,7 +56,7 @@ def _warning_classes():
     return classes
 
 
-def warning_class(kind):
+def warning_class(kind: str) -> type:
     """The class of warnings of a kind, by its stable name in docs/findings.md."""
     return _warning_classes()[kind]
 
@@ -92,7 +99,7 @@ class KernelOnlyError(NotImplementedError, AttributeError):
 class UnknownFieldError(KeyError):
     """A record has no such field: a KeyError, as with Numba, that prints its message."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.args[0])
 
 
@@ -103,7 +110,7 @@ def _real_numba_errors():
     return sys.modules.get("numba.core.errors")
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'cudasim.errors' has no attribute {name!r}")
     if name.endswith("Warning"):
@@ -121,7 +128,7 @@ def __getattr__(name):
         raise AttributeError(f"module 'cudasim.errors' has no attribute {name!r}") from None
 
 
-def __dir__():
+def __dir__() -> list[str]:
     from cudasim import _numba_error_classes
 
     own = [name for name in globals() if not name.startswith("_")]
@@ -129,7 +136,7 @@ def __dir__():
     return sorted({*own, *kinds, *_numba_error_classes.__all__})
 
 
-def from_native_cuda_error(call, code, name, message, chain=()):
+def from_native_cuda_error(call: str, code: int, name: str, message: str, chain: Sequence[Any] = ()) -> Any:
     """The exception for an engine error, worded as the CUDA driver's Python bindings word theirs.
 
     :param chain: (file, function, line, column) of the place in a kernel that it is about, innermost first
@@ -137,7 +144,7 @@ def from_native_cuda_error(call, code, name, message, chain=()):
     return CudaAPIError(code, _with_place(f"Call to {call} results in {name}: {message}", chain))
 
 
-def from_fork_in_use():
+def from_fork_in_use() -> Any:
     """The exception for using devices in a process that was forked while another thread used them."""
     return CudaDriverError(
         "CUDA initialized before forking: this process was forked while another thread used the simulated device, "
@@ -145,7 +152,7 @@ def from_fork_in_use():
     )
 
 
-def from_native_compile_error(message, chain):
+def from_native_compile_error(message: Any, chain: Any) -> Any:
     """The exception for a kernel that simulator/jit refuses, with the place it refuses.
 
     :param chain: (file, function, line, column) of the place, innermost first; may be empty.
@@ -186,7 +193,7 @@ def _apply_warning_options():
     for option in sys.warnoptions:
         if f":{__name__}." in option:
             try:
-                warnings._setoption(option)
+                warnings._setoption(option)  # type: ignore[attr-defined]  # private, and what -W calls
             except Exception:  # noqa: BLE001 - Python has said so already
                 pass
 

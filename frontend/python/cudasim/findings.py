@@ -5,7 +5,10 @@ The fields are those of simulator/findings/finding.h.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SourceLocation(NamedTuple):
@@ -16,7 +19,7 @@ class SourceLocation(NamedTuple):
     line: int
     column: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
 
@@ -40,7 +43,7 @@ class WaitingGroup(NamedTuple):
     threads: tuple
     thread_ranges: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         place = f" at {self.location[0]}" if self.location else ""
         return f"ctaid={list(self.ctaid)} threads {self.thread_ranges}: {self.state}{place}"
 
@@ -58,7 +61,7 @@ class Finding(NamedTuple):
     ctaid: tuple
     coordinates: str
     location: tuple
-    count: int
+    count: int  # type: ignore[assignment]  # a field, and tuple's method of this name
     threads: int
     object: MemoryObject | None
     waiting: tuple
@@ -66,11 +69,11 @@ class Finding(NamedTuple):
     reproduce: str
 
     @property
-    def place(self):
+    def place(self) -> SourceLocation | None:
         """The innermost source location, or None."""
         return self.location[0] if self.location else None
 
-    def headline(self):
+    def headline(self) -> str:
         """Coordinates and message, as the exception says them (design rule C2)."""
         return f"{self.coordinates}: {self.message}"
 
@@ -79,7 +82,7 @@ def _chain(native):
     return tuple(SourceLocation(*place) for place in native)
 
 
-def from_native(native):
+def from_native(native: dict[str, Any]) -> Finding:
     """A Finding from the dictionary that cudasim._native makes."""
     memory = native["object"]
     waiting = tuple(

@@ -1,12 +1,18 @@
 """What `cudasim info` shows: versions, the simulated device, options in force and where they come from."""
 
+from __future__ import annotations
+
 import importlib.metadata
 import json
 import platform
 import sys
+from typing import TYPE_CHECKING
 
 import cudasim
 from cudasim import cache, options
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _version_of(package):
@@ -16,7 +22,7 @@ def _version_of(package):
         return None
 
 
-def collect():
+def collect() -> Any:
     """Everything, as a dictionary that JSON can express."""
     from cudasim import _native, switch
     from cudasim.device.device import devices
@@ -48,7 +54,7 @@ def collect():
     }
 
 
-def as_json():
+def as_json() -> Any:
     """For programs."""
     return json.dumps(collect(), indent=2) + "\n"
 
@@ -64,7 +70,7 @@ def _shown(value):
     return "not installed" if value is None else value
 
 
-def as_text():
+def as_text() -> Any:
     """For people."""
     everything = collect()
     lines = []

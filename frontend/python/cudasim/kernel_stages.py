@@ -1,7 +1,13 @@
 """The stages of a kernel's compilation, for `cudasim ir`: the script runs until the kernel is compiled."""
 
+from __future__ import annotations
+
 import contextlib
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 STAGES = ("typed", "nvvm", "instrumented", "ptx")
 
@@ -17,7 +23,7 @@ class _KernelCompiledSignal(BaseException):
         self.kernel = kernel
 
 
-def text_of(kernel, stage, architecture=None):
+def text_of(kernel: Any, stage: Any, architecture: Any = None) -> Any:
     """A cudasim.launch.kernel.CompiledKernel at one of STAGES, as text."""
     from cudasim import _native, options
 
@@ -38,7 +44,7 @@ def _said(target_options):
     return {name: value for name, value in target_options.items() if value or name == "opt"}
 
 
-def of_script(arguments, name, stage, architecture=None):
+def of_script(arguments: Any, name: Any, stage: Any, architecture: Any = None) -> Any:
     """Runs [script, arguments…] until a kernel called `name` is compiled; its text at the stage.
 
     :raises KernelNotFoundError: naming the kernels that were compiled instead

@@ -51,17 +51,17 @@ class Option(NamedTuple):
     from_folder: Callable[[str, str], str] | None = None
 
     @property
-    def variable(self):
+    def variable(self) -> str:
         """The environment variable."""
         return "CUDASIM_" + self.name.upper()
 
     @property
-    def is_switch(self):
+    def is_switch(self) -> bool:
         """Whether it is on or off: `--strict` alone says on."""
         return self.parse is switch
 
     @property
-    def argument(self):
+    def argument(self) -> str:
         """The argument of `cudasim run`."""
         return "--" + self.name.replace("_", "-")
 
@@ -260,8 +260,8 @@ BY_NAME = {option.name: option for option in TABLE}
 
 _lock = threading.RLock()
 #: What was set here, strongest first; each is name → (value, where it comes from).
-_layers = {"set": {}, "marker": {}, "command line": {}}
-_values = {}  # name → value, worked out
+_layers: dict[str, dict[str, Any]] = {"set": {}, "marker": {}, "command line": {}}
+_values: dict[Any, Any] = {}  # name → value, worked out
 _names_are_checked = False
 generation = 0  #: changes whenever a value does; launch plans remember it
 
@@ -291,7 +291,7 @@ def _option(name):
         ) from None
 
 
-def value_and_source(name):
+def value_and_source(name: str) -> tuple[Any, ...]:
     """The value in force and where it comes from, for people."""
     option = _option(name)
     for layer in _layers.values():
@@ -307,7 +307,7 @@ def value_and_source(name):
     return option.default, f"default ({option.default_from})"
 
 
-def get(name):
+def get(name: str) -> Any:
     """The value in force. The environment and pyproject.toml are read at the first use."""
     try:
         return _values[name]
@@ -318,7 +318,7 @@ def get(name):
             return _values[name]
 
 
-def is_given(name):
+def is_given(name: str) -> bool:
     """Whether anybody has set the option: here, in the environment or in pyproject.toml."""
     variable = _option(name).variable
     return (
@@ -348,7 +348,7 @@ def _from_project(name, value, folder, where):
     return _parsed(option, value, f"{where}, {name}")
 
 
-def use_project_of(folder):
+def use_project_of(folder: Any) -> None:
     """The pyproject.toml in this folder, or the nearest above it, gives options from now on."""
     with _lock:
         _option_sources.begin_at(folder)
@@ -400,7 +400,7 @@ def _set_in(layer, where, values):
         _changed()
 
 
-def set(**values):  # noqa: A001 - the word for it
+def set(**values: Any) -> None:  # noqa: A001 - the word for it
     """Sets options from now on; None goes back to what else says it: the command line, the environment, the default.
 
     :raises OptionError: for a name or a value that is not valid; then none is set
@@ -408,7 +408,7 @@ def set(**values):  # noqa: A001 - the word for it
     _set_in("set", "cudasim.options.set", values)
 
 
-def set_from_arguments(where, **values):
+def set_from_arguments(where: Any, **values: Any) -> None:
     """Sets options as arguments of a command line do.
 
     :param where: what `cudasim info` names as the values' source
@@ -432,17 +432,17 @@ def _within(layer, where, values):
             _changed()
 
 
-def override(**values):
+def override(**values: Any) -> Any:
     """Sets options for the length of a `with` block."""
     return _within("set", "cudasim.options.override", values)
 
 
-def marked(where, **values):
+def marked(where: Any, **values: Any) -> Any:
     """Sets options for the length of a `with` block as the marker of a test does: what the test sets is stronger."""
     return _within("marker", where, values)
 
 
-def add_arguments(parser):
+def add_arguments(parser: Any) -> None:
     """Adds every option to an argparse parser."""
     group = parser.add_argument_group("options of the simulator")
     for option in TABLE:
@@ -455,7 +455,7 @@ def add_arguments(parser):
         )
 
 
-def take_arguments(arguments):
+def take_arguments(arguments: Any) -> None:
     """Puts what add_arguments parsed into force, here and (through the environment) in child processes."""
     for option in TABLE:
         text = getattr(arguments, "option_" + option.name)
@@ -464,7 +464,7 @@ def take_arguments(arguments):
             os.environ[option.variable] = text
 
 
-def documentation():
+def documentation() -> str:
     """The page docs/options.md."""
     lines = [
         "# Options",

@@ -8,13 +8,20 @@ of its own by a marker, `@pytest.mark.cudasim(seed=7)`. With `--cudasim-record D
 `-p no:cudasim` leaves the plug-in out. It imports nothing of the package before it is asked to.
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import os
 import re
 import shlex
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _PREFIX = "--cudasim"
 
@@ -32,7 +39,7 @@ class _Switch(argparse.Action):
         setattr(namespace, self.dest, "1" if values is None else values)
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser: Any) -> None:
     from cudasim import options
 
     group = parser.getgroup("cudasim", "CUDA kernels on simulated threads (cudasim)")
@@ -57,14 +64,14 @@ def pytest_addoption(parser):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config):
+def pytest_load_initial_conftests(early_config: Any) -> None:
     """Before the first conftest is imported: that may import numba.cuda."""
     _read_project(early_config)
     _switch_on(early_config.known_args_namespace)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_configure(config):
+def pytest_configure(config: Any) -> None:
     """Once more: xdist's workers have their arguments from the controller, and may load no conftest."""
     config.addinivalue_line(
         "markers",
@@ -108,14 +115,14 @@ def _switch_on(arguments):
         os.environ[option.variable] = text
 
 
-_wrong_marker = pytest.StashKey()  # why a test's markers are not valid
+_wrong_marker: pytest.StashKey[Any] = pytest.StashKey()  # why a test's markers are not valid
 
 
 def _marked_options(item):
     """The options that the markers of a test name; those next to it win. :raises OptionError: for what is not valid"""
     from cudasim import options
 
-    values = {}
+    values: dict[Any, Any] = {}
     for marker in item.iter_markers("cudasim"):
         if marker.args:
             raise options.OptionError(
@@ -125,7 +132,7 @@ def _marked_options(item):
     return values
 
 
-_launches = pytest.StashKey()  # the _Launches of a test, with --cudasim-record
+_launches: pytest.StashKey[_Launches] = pytest.StashKey()  # the _Launches of a test, with --cudasim-record
 
 
 class _Launches:
@@ -166,7 +173,7 @@ class _Launches:
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item):
+def pytest_runtest_protocol(item: Any) -> Iterator[None]:
     """The options of markers are in force from the set-up of a test's fixtures to the end of its teardown."""
     folder = item.config.getoption("cudasim_record", None)
     marked = item.get_closest_marker("cudasim") is not None
@@ -216,13 +223,13 @@ def _in_environment(values):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item):
+def pytest_runtest_setup(item: Any) -> None:
     wrong = item.stash.get(_wrong_marker, None)
     if wrong is not None:
         pytest.fail(wrong, pytrace=False)
 
 
-def pytest_report_header(config):
+def pytest_report_header(config: Any) -> str | None:
     from cudasim import __version__, options, switch
 
     if not switch.is_on():
@@ -232,8 +239,8 @@ def pytest_report_header(config):
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item, call):
-    outcome = yield
+def pytest_runtest_makereport(item: Any, call: Any) -> Iterator[None]:
+    outcome: Any = yield
     launches = item.stash.get(_launches, None)
     if launches is not None and outcome.get_result().failed:
         section = launches.write(item.config.getoption("cudasim_record"), item.nodeid)

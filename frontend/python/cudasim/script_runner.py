@@ -1,19 +1,25 @@
 """Runs a user's script or module as __main__ with the switch on, as `python script.py` would run it."""
 
+from __future__ import annotations
+
 import os
 import runpy
 import sys
 import types
+from typing import TYPE_CHECKING
 
 from cudasim import switch
 from cudasim.reports.tracebacks import without_package_frames
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class ScriptError(Exception):
     """The script cannot be run at all."""
 
 
-def run(arguments, enable=True):
+def run(arguments: Any, enable: bool = True) -> Any:
     """Runs [script, arguments…] or ["-m", module, arguments…] to its end; returns the exit status.
 
     What the script raises is shown as Python shows it, without frames of this package.
@@ -33,7 +39,7 @@ def run(arguments, enable=True):
     return 0
 
 
-def execute(arguments):
+def execute(arguments: Any) -> None:
     """Runs the script or module in this process; its exceptions pass through."""
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
@@ -51,7 +57,7 @@ def execute(arguments):
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     main = types.ModuleType("__main__")
     main.__file__ = path
-    main.__builtins__ = __builtins__
+    vars(main)["__builtins__"] = __builtins__
     sys.modules["__main__"] = main
     exec(compile(source, path, "exec"), main.__dict__)  # noqa: S102 - that is what running a script is
 

@@ -6,11 +6,17 @@
 * The real numba.cuda must not be there already: half a script would run on it. That is an error.
 """
 
+from __future__ import annotations
+
 import importlib
 import importlib.machinery
 import importlib.util
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "numba_stand_in")
 
@@ -19,12 +25,12 @@ class SwitchError(ImportError):
     """The switch was turned on too late, or contradicts itself."""
 
 
-def is_on():
+def is_on() -> Any:
     """Whether numba.cuda means cudasim.cuda now."""
     return _hook().is_on()
 
 
-def enable():
+def enable() -> None:
     """Turns the switch on for this process and its children.
 
     :raises SwitchError: when the real numba.cuda has been imported, or ENABLE_CUDASIM=0 forbids it
@@ -39,7 +45,7 @@ def enable():
         _report_as_simulator(config)
 
 
-def install():
+def install() -> None:
     """Makes sure that the finder is there; it acts only while the switch is on."""
     _hook()
 
@@ -54,7 +60,7 @@ def _hook():
     return _cudasim_switch
 
 
-def check_real_cuda_absent():
+def check_real_cuda_absent() -> None:
     """Raises SwitchError when numba.cuda is there and is not ours."""
     real = sys.modules.get("numba.cuda")
     if real is not None and real is not sys.modules.get("cudasim.cuda"):
@@ -69,7 +75,7 @@ def check_real_cuda_absent():
 _has_warned = False
 
 
-def warn_of_options_without_effect(name):
+def warn_of_options_without_effect(name: Any) -> None:
     """Warns, once, where a program that sets options in the environment imports `name` with the switch off.
 
     :param name: "numba.cuda", or "numba", which counts where there is none
@@ -91,7 +97,7 @@ def warn_of_options_without_effect(name):
     )
 
 
-def find_spec(name, path):
+def find_spec(name: Any, path: Any) -> Any:
     """The module spec of numba or one of its modules, or None to leave it to the other finders."""
     if name == "numba":
         return None if _real_numba_exists() else _stand_in_spec()
@@ -194,7 +200,7 @@ def _cuda_spec(name):
         )
     return importlib.machinery.ModuleSpec(
         name,
-        _AliasLoader(own_name),
+        _AliasLoader(own_name),  # type: ignore[arg-type]  # a loader by its methods: importlib.abc is not imported at start
         origin=own_spec.origin,
         is_package=own_spec.submodule_search_locations is not None,
     )
@@ -235,11 +241,11 @@ def _spec_with(name, path, afterwards):
         execute(module)
         afterwards(module)
 
-    spec.loader.exec_module = execute_and_go_on
+    spec.loader.exec_module = execute_and_go_on  # type: ignore[method-assign]
     return spec
 
 
-def cupy_spec():
+def cupy_spec() -> Any:
     """CuPy's module, which says what to do where it has no GPU to work with."""
     return _spec_with("cupy", None, _warn_where_cupy_cannot_work)
 
@@ -261,13 +267,13 @@ def _warn_where_cupy_cannot_work(cupy):
     )
 
 
-def core_spec(path):
+def core_spec(path: Any) -> Any:
     """NVIDIA's cuda.core, by whose launch() programs for numba-cuda 0.30 launch kernels of modules."""
     return _spec_with("cuda.core", path, _launch_simulated_kernels)
 
 
 def _launch_simulated_kernels(core):
-    launch_on_a_gpu = getattr(core, "launch", None)
+    launch_on_a_gpu: Any = getattr(core, "launch", None)
 
     def launch(stream, config, kernel, *args):
         simulated = getattr(kernel, "__cudasim_function__", None)

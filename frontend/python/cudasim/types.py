@@ -4,11 +4,14 @@ Their str() is what the kernel compiler reads ("array(float32, 2d, C)"). Numba's
 and Python's int, float and bool convert by name (`name_of`), without importing numba.
 """
 
+from __future__ import annotations
+
 import collections
 import enum
 import re
 import types as python_types
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +32,9 @@ from cudasim.type_system.scalar_types import (  # noqa: F401
     is_type_like,
 )
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _ARRAY_NAME = re.compile(r"(?:unaligned )?(?:readonly )?array\((.+), (\d+)d, ([CFA])\)")
 _DATE_NAME = re.compile(r"(datetime|timedelta)64\[(\w*)\]")
 _UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((.+) x (\d+)\)")
@@ -45,7 +51,15 @@ class Array(Buffer):
 
     LAYOUTS = frozenset("CFA")
 
-    def __init__(self, dtype, ndim, layout, readonly=False, name=None, aligned=True):
+    def __init__(
+        self,
+        dtype: Type,
+        ndim: int,
+        layout: str,
+        readonly: bool = False,
+        name: Any = None,
+        aligned: bool = True,
+    ) -> None:
         if layout not in self.LAYOUTS:
             raise errors.NumbaValueError(f"Invalid layout {layout!r}: C, F or A")
         self.dtype, self.ndim, self.layout, self.mutable, self.aligned = (
@@ -57,39 +71,41 @@ class Array(Buffer):
         )
         super().__init__(array_name(str(dtype), ndim, layout))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Array({self.dtype!r}, {self.ndim}, {self.layout!r}, {self.readonly}, aligned={self.aligned})"
 
     @property
-    def key(self):
+    def key(self) -> tuple[Any, ...]:
         return self.dtype, self.ndim, self.layout, self.mutable, self.aligned
 
     @property
-    def mangling_args(self):
+    def mangling_args(self) -> tuple[Any, ...]:
         return type(self).__name__, [self.dtype, self.ndim, self.layout, "mutable" if self.mutable else "readonly",
                                      "aligned" if self.aligned else "nonaligned"]  # fmt: skip
 
     @property
-    def readonly(self):
+    def readonly(self) -> bool:
         return not self.mutable
 
     @property
-    def as_array(self):
+    def as_array(self) -> Any:
         return self
 
     @property
-    def is_contig(self):
+    def is_contig(self) -> bool:
         return self.layout in "CF"
 
     @property
-    def is_c_contig(self):
+    def is_c_contig(self) -> bool:
         return self.layout == "C" or self.ndim <= 0 and self.is_contig
 
     @property
-    def is_f_contig(self):
+    def is_f_contig(self) -> Any:
         return self.layout == "F" or self.ndim <= 0 and self.is_contig
 
-    def copy(self, dtype=None, ndim=None, layout=None, readonly=None):
+    def copy(
+        self, dtype: Any = None, ndim: int | None = None, layout: Any = None, readonly: Any = None
+    ) -> Array:
         """The type with other properties."""
         readonly = self.readonly if readonly is None else readonly
         return Array(self.dtype if dtype is None else dtype, self.ndim if ndim is None else ndim, layout or self.layout, readonly,
@@ -99,32 +115,32 @@ class Array(Buffer):
 class BaseTuple(Type):
     """A tuple type: indexing it gives an element's type."""
 
-    def __init__(self, types):
+    def __init__(self, types: Any) -> None:
         self.types = tuple(parse_type(one) if isinstance(one, str) else one for one in types)
         super().__init__(tuple_name([name_of(t) for t in self.types]))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Tuple({self.types!r})"
 
     @property
-    def key(self):
+    def key(self) -> Any:
         return self.types
 
     @property
-    def count(self):
+    def count(self) -> int:
         return len(self.types)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.types)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self.types)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         return self.types[index]
 
     @staticmethod
-    def from_types(types, instance_class=None):
+    def from_types(types: Any, instance_class: Any = None) -> Any:
         """A tuple type, a named one where there is a class."""
         return Tuple(types) if instance_class is None else NamedTuple(types, instance_class)
 
@@ -132,7 +148,7 @@ class BaseTuple(Type):
 class Tuple(BaseTuple):
     """A tuple of elements of several types; of one type it is a UniTuple."""
 
-    def __new__(cls, types):
+    def __new__(cls, types: Any) -> BaseTuple:
         types = tuple(types)
         names = {name_of(one) for one in types}
         return UniTuple(types[0], len(types)) if cls is Tuple and len(names) == 1 else super().__new__(cls)
@@ -142,17 +158,17 @@ class NamedTuple(BaseTuple):
     """The type of instances of a class made by collections.namedtuple. Its name says what the fields are called,
     which Numba's, Point(int64, float64), does not."""
 
-    def __init__(self, types, instance_class):
+    def __init__(self, types: Any, instance_class: Any) -> None:
         note_class(instance_class)
         self._of(types, instance_class.__name__, instance_class._fields)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         same = len(self.types) > 0 and all(one == self.types[0] for one in self.types)
         inside = f"{self.types[0]} x {len(self.types)}" if same else ", ".join(map(str, self.types))
         return f"{self._class_name}({inside})"
 
     @property
-    def instance_class(self):
+    def instance_class(self) -> Any:
         """The class, or one like it where the type is known by its name alone."""
         known = _classes.get((self._class_name, self.fields))
         return known or collections.namedtuple(self._class_name, self.fields)
@@ -162,7 +178,7 @@ class NamedTuple(BaseTuple):
         Type.__init__(self, named_tuple_name(class_name, fields, map(name_of, self.types)))
 
     @classmethod
-    def from_name(cls, name):
+    def from_name(cls, name: Any) -> Any:
         """Of what named_tuple_name() gave."""
         class_name, fields = name[len("namedtuple(") : -1].split(";", 1)
         pairs = [field.partition("=") for field in _split_names(fields.strip())]
@@ -171,7 +187,7 @@ class NamedTuple(BaseTuple):
         return made
 
 
-def NamedUniTuple(dtype, count, instance_class):  # noqa: N802 - Numba's name
+def NamedUniTuple(dtype: Any, count: Any, instance_class: Any) -> NamedTuple:  # noqa: N802 - Numba's name
     """The type of named tuples whose elements have one type."""
     return NamedTuple((dtype,) * count, instance_class)
 
@@ -179,14 +195,14 @@ def NamedUniTuple(dtype, count, instance_class):  # noqa: N802 - Numba's name
 class EnumMember(Type):
     """The type of members of an enumeration: `EnumMember(Colour, int64)`, or of its name."""
 
-    def __init__(self, name, dtype=None):
+    def __init__(self, name: Any, dtype: Any = None) -> None:
         if dtype is not None:
             name = member_type_name(name, [name_of(dtype)])
         super().__init__(name)
         self.dtype = parse_type(_MEMBER_NAME.fullmatch(name)[1])
 
     @property
-    def instance_class(self):
+    def instance_class(self) -> Any:
         """The enumeration, as far as a value of it has been seen; else None."""
         return _classes.get(self.name)
 
@@ -198,11 +214,11 @@ class IntEnumMember(EnumMember):
 class UniTuple(BaseTuple):
     """A tuple of `count` elements of one type."""
 
-    def __init__(self, dtype, count):
+    def __init__(self, dtype: Any, count: int) -> None:
         self.dtype = dtype
         super().__init__((dtype,) * count)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"UniTuple({self.dtype!r}, {self.count})"
 
 
@@ -221,40 +237,40 @@ class RawPointer(Type):
 class CPointer(Type):
     """A C pointer, for declared device functions."""
 
-    def __init__(self, dtype):
+    def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
         super().__init__("void*" if name_of(dtype) == "none" else f"{name_of(dtype)}*")
 
 
-def array_name(element, ndim, layout):
+def array_name(element: str, ndim: int, layout: str) -> str:
     """The name of the type of arrays of elements of that name."""
     unaligned = "unaligned " if element.startswith("Record(") and element.endswith(";False)") else ""
     return f"{unaligned}array({element}, {ndim}d, {layout})"
 
 
-def from_dtype(dtype):
+def from_dtype(dtype: Any) -> Any:
     """The type of values of a NumPy dtype."""
     dtype = np.dtype(dtype)
     return Record(dtype) if dtype.names is not None else parse_type(name_of(dtype))
 
 
-def named_tuple_name(class_name, fields, names):
+def named_tuple_name(class_name: str, fields: tuple[str, ...], names: list[str]) -> str:
     """The name of the type of named tuples with elements of types of these names."""
     return f"namedtuple({class_name}; {', '.join(f'{field}={name}' for field, name in zip(fields, names))})"
 
 
-def name_of_named_tuples(instance_class, names):
+def name_of_named_tuples(instance_class: Any, names: Any) -> str:
     """As named_tuple_name(), of a class, which is remembered."""
     note_class(instance_class)
     return named_tuple_name(instance_class.__name__, instance_class._fields, names)
 
 
-def note_class(named_tuple_class):
+def note_class(named_tuple_class: Any) -> None:
     """Remembers a class whose instances kernels have: types' names say only what it is called."""
     _classes[named_tuple_class.__name__, named_tuple_class._fields] = named_tuple_class
 
 
-def member_type_name(enumeration, value_types):
+def member_type_name(enumeration: type, value_types: list[str]) -> str:
     """Numba's name of the type of an enumeration's members, whose values have types of these names.
 
     :raises ValueError: when they have several
@@ -269,7 +285,7 @@ def member_type_name(enumeration, value_types):
     return name
 
 
-def tuple_name(names):
+def tuple_name(names: list[str]) -> str:
     """The name of the tuple type with elements of these names."""
     if names and all(name == names[0] for name in names):
         return f"UniTuple({names[0]} x {len(names)})"
@@ -277,7 +293,7 @@ def tuple_name(names):
 
 
 #: (Name, fields) of named tuples, names of enumerations' types → the classes, which types' names do not hold.
-_classes = weakref.WeakValueDictionary()
+_classes: Any = weakref.WeakValueDictionary()
 
 boolean = bool_ = b1 = Boolean("bool")
 int8, int16, int32, int64 = (Integer(f"int{bits}") for bits in (8, 16, 32, 64))
@@ -316,7 +332,7 @@ def _numba_type_name(value):
     return str(value.name)
 
 
-def name_of(value):
+def name_of(value: Any) -> str:
     """Numba's name of a type given in any of the accepted forms.
 
     :raises TypeError: for what is not a type
@@ -341,7 +357,7 @@ def name_of(value):
     raise TypeError(f"not a type: {value!r}")
 
 
-def evaluate(text):
+def evaluate(text: str) -> Any:
     """The type or signature that a string of Python makes of the names of types.
 
     :raises NameError, SyntaxError: as Numba does
@@ -360,7 +376,7 @@ def evaluate(text):
         raise SyntaxError(f'{text!r} is not a type or signature; write "void(float32[:], int32)"') from None
 
 
-def parse_type(text):
+def parse_type(text: str) -> Type:
     """The type that a string names: "float32", "float32[:, ::1]", or a type's own str()."""
     if text in ALIASES:
         return ALIASES[text]
@@ -390,7 +406,8 @@ def parse_type(text):
 
 def _split_names(text):
     """The names of a tuple's elements, which may be tuples or arrays themselves."""
-    names, depth = [], 0
+    names: list[str] = []
+    depth = 0
     for part in text.split(", ") if text else []:
         if depth:
             names[-1] += ", " + part

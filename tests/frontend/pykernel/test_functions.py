@@ -1,6 +1,7 @@
 """Device functions, their arguments, and exceptions raised in kernels."""
 
 import linecache
+import textwrap
 
 import numpy as np
 import pytest
@@ -453,3 +454,27 @@ def test_isinstance_and_type_are_known_while_compiling():
         out[4] = type(x)(7) / 2
 
     assert list(evaluate(kernel, 2.5, size=5)) == [2.5, 2.5, 1, 0, 3.5]
+
+
+def test_annotations_are_not_looked_at():
+    """They may name what kernels cannot use, or nothing at all (from __future__ import annotations)."""
+    text = textwrap.dedent("""
+        from __future__ import annotations
+        import numpy as np
+        from cudasim import cuda
+
+        @cuda.jit(device=True)
+        def added(x: np.integer, k: Nothing[np.floating] = 1) -> np.floating:
+            total: np.integer = x + k
+            return total
+
+        @cuda.jit
+        def kernel(out: np.ndarray, x: Missing) -> None:
+            out[0] = added(x, 2)
+    """)
+    linecache.cache["<annotated>"] = (len(text), None, text.splitlines(True), "<annotated>")
+    names = {}
+    exec(compile(text, "<annotated>", "exec"), names)
+    out = np.zeros(1)
+    names["kernel"][1, 1](out, 5)
+    assert out[0] == 7

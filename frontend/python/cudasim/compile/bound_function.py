@@ -8,8 +8,11 @@ or a type. The function is compiled anew from its own syntax tree, at its own li
 tracebacks see the user's source. Without source it is a function that calls the original one.
 """
 
+from __future__ import annotations
+
 import ast
 import types
+from typing import TYPE_CHECKING
 
 from cudasim.compile.kernel_source import (
     KernelSource,
@@ -21,8 +24,12 @@ from cudasim.compile.kernel_source import (
     source_of,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def bind(function, values):
+
+def bind(function: Callable[..., Any], values: dict[Any, Any]) -> Callable[..., Any]:
     """The function without the parameters that `values` names."""
     try:
         source = source_of(function)
@@ -39,7 +46,7 @@ def bind(function, values):
     return made
 
 
-def bound_parts(function):
+def bound_parts(function: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str, int]] | None:
     """(the original function, name → bound value) of what bind() made; None for another function."""
     # Decorators copy attributes to other functions; the code says whose they are.
     code, *parts = getattr(function, "__cudasim_bound__", (None,))

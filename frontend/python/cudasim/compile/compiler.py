@@ -1,9 +1,12 @@
 """Python kernels → kernel images: finds source and names of a kernel and of the device functions it reaches,
 and hands them to the compiler in frontend/pykernel (C++), which types them and makes NVVM IR."""
 
+from __future__ import annotations
+
 import ast
 import builtins
 import re
+from typing import TYPE_CHECKING
 
 from cudasim import _native, errors, findings, options
 from cudasim._cuda_errors import LinkerError
@@ -19,6 +22,10 @@ from cudasim.reports.tracebacks import name_in_debug_info
 from cudasim.reports.user_warnings import warn_at
 from cudasim.types import public_types
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 class CompiledPythonKernel:
     """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
@@ -30,7 +37,7 @@ class CompiledPythonKernel:
     __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "exceptions", "result_types",
                  "cooperative", "links", "notes")  # fmt: skip
 
-    def __init__(self, result, argument_types, program):
+    def __init__(self, result: dict[str, Any], argument_types: tuple[str, ...], program: _Program) -> None:
         self.image, self.kernel_name, self.typed_ir = (
             result[part] for part in ("image", "kernel_name", "typed_ir")
         )
@@ -47,13 +54,13 @@ class CompiledPythonKernel:
         }  # functions inside functions come after
         self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
 
-    def state(self):
+    def state(self) -> Any:
         """What another process can make it of again, but for the functions around the kernel and their constants."""
         kept = {name: getattr(self, name) for name in self.__slots__}
         return kept | {"image": self.image.serialise(), "constants": [], "result_types": {}}
 
     @classmethod
-    def from_state(cls, state):
+    def from_state(cls, state: Any) -> Any:
         """The inverse of state()."""
         compiled = cls.__new__(cls)
         for name, value in state.items():
@@ -63,16 +70,16 @@ class CompiledPythonKernel:
 
 
 def compile_kernel(
-    pyfunc,
-    argument_types,
+    pyfunc: Callable[..., Any],
+    argument_types: tuple[str, ...],
     *,
-    debug=False,
-    fastmath=False,
-    fma=True,
-    device_functions=None,
-    links=(),
-    without_debuggers=False,
-):
+    debug: bool = False,
+    fastmath: bool = False,
+    fma: bool = True,
+    device_functions: Any = None,
+    links: tuple[Any, ...] = (),
+    without_debuggers: bool = False,
+) -> CompiledPythonKernel:
     """Compiles a plain Python function as a kernel for the given types (Numba's names).
 
     Raises errors.TypingError, errors.UnsupportedError and their kind, whose message names file, line, the source
@@ -87,7 +94,15 @@ def compile_kernel(
     return _compile(pyfunc, argument_types, links, without_debuggers, fastmath=bool(fastmath), fma=fma)
 
 
-def compile_device_function(pyfunc, argument_types, *, abi, name=None, result_type=None, fastmath=False):
+def compile_device_function(
+    pyfunc: Callable[..., Any],
+    argument_types: tuple[str, ...],
+    *,
+    abi: str,
+    name: str | None = None,
+    result_type: str | None = None,
+    fastmath: bool = False,
+) -> CompiledPythonKernel:
     """Compiles a plain Python function as a device function that others can call. Errors as of compile_kernel().
 
     :param abi: "c" or "numba"
@@ -145,7 +160,7 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         except _native.LinkError as error:
             refusal = LinkerError(str(error))
         except _native.SourceError as error:
-            reasons = []
+            reasons: list[Any] = []
             if program.finds_what_is_wanted(error, reasons):
                 continue
             refusal = _as_numba_error(error, reasons)

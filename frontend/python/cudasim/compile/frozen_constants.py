@@ -5,12 +5,21 @@ changed since warns, once for each, with the place where the kernel uses it. A l
 arrays are compared as a whole up to 64 KiB, larger ones at 4,096 places spread over them.
 """
 
+from __future__ import annotations
+
 import ast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cudasim.compile.resolve import describe, dotted_name, look_up
 from cudasim.reports.user_warnings import warn_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.compile.kernel_source import KernelSource
 
 _FROZEN_KINDS = {
     "integer",
@@ -33,13 +42,15 @@ class FrozenConstant:
 
     __slots__ = ("function", "source", "name", "value", "description", "sample", "warned")
 
-    def __init__(self, function, source, name, description):
+    def __init__(
+        self, function: Callable[..., Any], source: KernelSource, name: str, description: tuple[Any, ...]
+    ) -> None:
         self.function, self.source, self.name, self.description = function, source, name, description
         self.value = look_up(function, name)
         self.sample = _sample(self.value).copy() if isinstance(self.value, np.ndarray) else None
         self.warned = False
 
-    def changed(self):
+    def changed(self) -> Any:
         """Whether the name stands for another value now."""
         value = look_up(self.function, self.name)
         if self.sample is not None:
@@ -48,7 +59,7 @@ class FrozenConstant:
             return _sample(value).tobytes() != self.sample.tobytes()
         return value is not self.value and describe(value, self.name, lambda _: 0) != self.description
 
-    def warn(self):
+    def warn(self) -> None:
         """Says so, at the line that uses it first."""
         self.warned = True
         lines = [
@@ -73,7 +84,9 @@ def _sample(array):
     return flat[:: max(1, flat.size // _SAMPLES)]
 
 
-def frozen_constants(function, source, descriptions):
+def frozen_constants(
+    function: Callable[..., Any], source: KernelSource, descriptions: dict[Any, Any]
+) -> list[FrozenConstant]:
     """Of one function; descriptions: _resolve.globals_of()."""
     return [
         FrozenConstant(function, source, name, description)
@@ -82,7 +95,7 @@ def frozen_constants(function, source, descriptions):
     ]
 
 
-def warn_of_changes(constants):
+def warn_of_changes(constants: Any) -> None:
     """Looks at all of them."""
     for constant in constants:
         if not constant.warned and constant.changed():

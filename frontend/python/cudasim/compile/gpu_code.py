@@ -4,13 +4,18 @@ Registers come from `ptxas` where a CUDA toolkit is found. Without one they are 
 the PTX, which ptxas may spill, share or rematerialise. Constant and local memory stand in the PTX.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess
 import tempfile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cudasim import _native, _numba_config, options
+
+if TYPE_CHECKING:
+    from typing import Any
 
 #: CUDA C++ Programming Guide, "Compute Capabilities": most 32-bit registers of a thread.
 _MOST_REGISTERS = 255
@@ -20,7 +25,7 @@ _REGISTERS = re.compile(r"%(rd|fd|rs|rh|hh|r|f)(\d+)\b")
 _WORDS = {"rd": 2, "fd": 2, "r": 1, "f": 1, "rs": 1, "rh": 1, "hh": 1}
 
 
-def architecture(capability=None):
+def architecture(capability: Any = None) -> str:
     """(8, 6) → "sm_86"; of the current device when nothing is given; NUMBA_FORCE_CUDA_CC comes before both."""
     if isinstance(capability, str):
         return capability
@@ -34,25 +39,25 @@ def architecture(capability=None):
     return "sm_{}{}".format(*capability)
 
 
-def launch_bounds(bounds):
+def launch_bounds(bounds: Any) -> tuple[int, ...]:
     """The values of @cuda.jit's launch_bounds as three numbers, 0 where not said."""
     given = bounds if isinstance(bounds, (tuple, list)) else (bounds,)
     return (*(int(value or 0) for value in given), 0, 0, 0)[:3]
 
 
-def debug_info(target_options):
+def debug_info(target_options: dict[str, Any]) -> str:
     """How much of it @cuda.jit's options ask for: "none", "lines" or "full"."""
     if target_options.get("debug", False):
         return "full"
     return "lines" if target_options.get("lineinfo", False) else "none"
 
 
-def fuses(target_options):
+def fuses(target_options: dict[str, Any]) -> bool:
     """Whether multiplications and additions are fused: as the GPU's compiler does, unless option fma says no."""
     return bool(target_options.get("fastmath", False)) or options.get("fma") or not options.is_given("fma")
 
 
-def ptx_of(image, name, capability, target_options):
+def ptx_of(image: Any, name: str, capability: Any, target_options: dict[str, Any]) -> str:
     """The PTX of a kernel or device function, with what @cuda.jit's options ask for.
 
     :raises ValueError: for an architecture that LLVM has no code generator for
@@ -79,7 +84,7 @@ class Resources(NamedTuple):
     source: str
 
 
-def resources_of(ptx, sm, most_registers=0):
+def resources_of(ptx: str, sm: str, most_registers: int = 0) -> Resources:
     """The resources of the entry in the PTX."""
     constant = _declared_bytes(ptx, "const")
     found = _asked_of_ptxas(ptx, sm, most_registers)
@@ -116,7 +121,7 @@ def _asked_of_ptxas(ptx, sm, most_registers):
     return int(registers[1]), int(stack[1]) if stack else 0
 
 
-def estimated_registers(ptx):
+def estimated_registers(ptx: str) -> int:
     """32-bit registers that are alive at once at the worst place, loops included, and what is always used."""
     alive, labels, back_edges = {}, {}, []
     for number, line in enumerate(ptx.splitlines()):
@@ -148,7 +153,7 @@ def _run(command, text=None):
     return subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
 
 
-def sass_of(ptx, sm, flags=("-gi",)):
+def sass_of(ptx: Any, sm: Any, flags: Any = ("-gi",)) -> Any:
     """The machine code of the PTX as text; `ptxas` and `nvdisasm` of a CUDA toolkit make it.
 
     :raises RuntimeError: where there is no toolkit, or when it refuses

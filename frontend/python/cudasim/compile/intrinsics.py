@@ -4,36 +4,43 @@ On the host these are objects that only carry the name by which the kernel compi
 (`__cudasim_intrinsic__`); using one outside a kernel raises an error that says so.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim import _native
 from cudasim.errors import KernelOnlyError
+
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 
 class Intrinsic:
     """A function, value or group of functions that exists only inside kernels."""
 
-    def __init__(self, name, description=""):
+    def __init__(self, name: str, description: str = "") -> None:
         self.__cudasim_intrinsic__ = name
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
         self.__doc__ = description
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.__cudasim_intrinsic__}, for use in kernels>"
 
     # On a simulated thread Python mode answers instead: cudasim.python_mode replaces these two.
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.host_call(*args, **kwargs)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return self.host_attribute(name)
 
-    def host_call(self, *args, **kwargs):
+    def host_call(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuses: kernels only."""
         raise NotImplementedError(
             f"{self.__cudasim_intrinsic__}() works in a kernel only: call it from a "
             "function decorated with @cuda.jit"
         )
 
-    def host_attribute(self, name):
+    def host_attribute(self, name: str) -> NoReturn:
         """Refuses, with the reason."""
         # Only reached for attributes that do not exist: threadIdx.x on the host, cuda.atomic.nand anywhere.
         intrinsic = self.__dict__.get("__cudasim_intrinsic__", "this")
@@ -46,7 +53,7 @@ class Intrinsic:
             )
         raise AttributeError(f"{intrinsic} has no attribute {name!r}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _by_name, (self.__cudasim_intrinsic__,)
 
 
@@ -176,7 +183,7 @@ def _by_name(name):
     return ALL[name]
 
 
-def members_of(group):
+def members_of(group: str) -> dict[str, Intrinsic]:
     """Name → intrinsic, of those that a module of numba.cuda holds ("cuda.libdevice")."""
     return {name[len(group) + 1 :]: made for name, made in ALL.items() if name.startswith(group + ".")}
 

@@ -4,14 +4,20 @@ A file there holds all that the engine and the GPU back end know of a kernel, so
 `_native.KernelImage.deserialise(path.read_bytes())`.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import tempfile
+from typing import TYPE_CHECKING
 
 from cudasim.options import OptionError
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def keep(image, name, folder):
+
+def keep(image: Any, name: str, folder: str) -> None:
     """Writes the image to <folder>/<name>-<hash>.cudasim, unless it is there."""
     readable = re.sub(r"\W+", "_", name)[:60]
     path = os.path.join(folder, f"{readable}-{image.hash[:16]}.cudasim")

@@ -1,16 +1,22 @@
 """What `@cuda.jit` may be given, and the plain Python function in it. What cannot be a kernel is refused at once."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import types
+from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim.reports.user_warnings import warn_at_users_line
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def function_of(given, device):
+def function_of(given: Any, device: bool) -> tuple[Any, ...]:
     """(a plain Python function, name → array that a functools.partial binds to one of its parameters).
 
     :param device: whether it becomes a device function
@@ -103,31 +109,31 @@ def _holds_array(value):
 class BoundKernel:
     """A kernel, and arrays that are its arguments at every launch, besides those that the launch gives."""
 
-    def __init__(self, kernel, arrays):
+    def __init__(self, kernel: Any, arrays: dict[Any, Any]) -> None:
         self._kernel, self.bound_arrays = kernel, arrays
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._kernel, name)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"BoundKernel({self._kernel!r}, {', '.join(self.bound_arrays)})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return BoundKernel, (self._kernel, self.bound_arrays)
 
-    def __call__(self, *args, **keywords):
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self._kernel(*args, **keywords)
 
-    def __getitem__(self, brackets):
+    def __getitem__(self, brackets: tuple[int, ...]) -> Any:
         return _BoundLaunch(self._kernel[brackets], self._completed)
 
-    def configure(self, griddim, blockdim, stream=0, sharedmem=0):
+    def configure(self, griddim: int, blockdim: int, stream: Any = 0, sharedmem: int = 0) -> _BoundLaunch:
         """The kernel with a launch configuration: `kernel[griddim, blockdim, stream, sharedmem]`."""
         return self[griddim, blockdim, stream, sharedmem]
 
-    def forall(self, ntasks, tpb=0, stream=0, sharedmem=0):
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> _BoundLaunch:
         """A launch configuration for a given number of tasks in one dimension."""
         return _BoundLaunch(self._kernel.forall(ntasks, tpb, stream, sharedmem), self._completed)
 

@@ -4,12 +4,20 @@
 object's file name and first line lead straight to the lines in `linecache`, which notebooks and doctests fill too.
 """
 
+from __future__ import annotations
+
 import ast
 import os
 import threading
+from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim.compile.source_lines import codes_in, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any
 
 _parsing = threading.RLock()
 
@@ -26,7 +34,7 @@ class SourceNotAvailable(Exception):
     """The text of a function cannot be found; says why and what to do."""
 
 
-def parse(text):
+def parse(text: str) -> Any:
     """ast.parse by one thread at a time: CPython 3.11 counts the depth of trees for all threads together, and raises
     SystemError when a garbage collection lets another thread in (https://github.com/python/cpython/issues/106905).
 
@@ -41,12 +49,12 @@ def parse(text):
                 "expressions names, or write a loop") from None  # fmt: skip
 
 
-def compile_tree(tree, file):
+def compile_tree(tree: Any, file: str) -> CodeType:
     """The code object of a module's tree. Its depth takes stack, which this thread may not have."""
     return _native.call_on_large_stack(compile, tree, file, "exec", 0, True)
 
 
-def copied(tree):
+def copied(tree: Any) -> Any:
     """A copy of a syntax tree, however deep (copy.deepcopy recurses)."""
     top = _twin(tree)
     left = [top]
@@ -81,17 +89,19 @@ class KernelSource:
 
     __slots__ = ("node", "line_offset", "file", "first_line", "lines", "file_text")
 
-    def __init__(self, node, line_offset, file, first_line, lines, file_text):
+    def __init__(
+        self, node: Any, line_offset: int, file: str, first_line: int, lines: list[str], file_text: str
+    ) -> None:
         self.node, self.line_offset, self.file = node, line_offset, file
         self.first_line, self.lines, self.file_text = first_line, lines, file_text
 
 
-def give_source(function, source):
+def give_source(function: Callable[..., Any], source: KernelSource) -> None:
     """Makes source_of() answer with a KernelSource, or raise a SourceNotAvailable, for this function."""
     function.__cudasim_source__ = (function.__code__, source)
 
 
-def source_of(function):
+def source_of(function: Callable[..., Any]) -> KernelSource:
     """KernelSource of a plain Python function. Raises SourceNotAvailable."""
     code = function.__code__
     # Decorators copy attributes to other functions; the code says whose they are.

@@ -3,7 +3,14 @@
 The objects hold what they are given; cudasim/compile/linked_code.py makes something of it.
 """
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class LinkableCode:
@@ -16,7 +23,14 @@ class LinkableCode:
     kind = ""
     default_name = "<unnamed-linkable-code>"
 
-    def __init__(self, data, name=None, setup_callback=None, teardown_callback=None, nrt=False):
+    def __init__(
+        self,
+        data: bytes | str,
+        name: str | None = None,
+        setup_callback: Callable[..., Any] | None = None,
+        teardown_callback: Callable[..., Any] | None = None,
+        nrt: bool = False,
+    ) -> None:
         for which, callback in (("setup", setup_callback), ("teardown", teardown_callback)):
             if callback is not None and not callable(callback):
                 raise TypeError(
@@ -27,20 +41,20 @@ class LinkableCode:
         self.setup_callback, self.teardown_callback, self.nrt = setup_callback, teardown_callback, nrt
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self._name or self.default_name
 
     @property
-    def data(self):
+    def data(self) -> bytes | str:
         if not isinstance(self._data, (str, bytes)):
             self._data = self._data.read()
         return self._data
 
     @classmethod
-    def from_path(cls, path):
+    def from_path(cls, path: str) -> LinkableCode:
         """The file's content, of the kind that its ending says. :raises ValueError: for an unknown ending"""
         with open(path, "rb") as file:
-            content = file.read()
+            content: Any = file.read()
         ending = os.path.splitext(path)[1]
         made = BY_ENDING.get(ending[1:].lower())
         if made is None:
@@ -50,7 +64,7 @@ class LinkableCode:
         return made(content, name=os.path.basename(path))
 
     @classmethod
-    def from_path_or_obj(cls, path_or_obj):
+    def from_path_or_obj(cls, path_or_obj: LinkableCode) -> LinkableCode:
         """The object itself, or the file's content."""
         if isinstance(path_or_obj, LinkableCode):
             return path_or_obj
@@ -99,7 +113,7 @@ class LTOIR(LinkableCode):
     kind, default_name = "ltoir", "<unnamed-ltoir>"
 
 
-def kind_of_file(path):
+def kind_of_file(path: Any) -> type:
     """The class for a file, by its ending. :raises RuntimeError: for an unknown one"""
     ending = os.path.splitext(os.fspath(path))[1]
     if not ending:

@@ -2,19 +2,27 @@
 where there is one. Files are read when a kernel that needs them is compiled, once for each state of the file.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim._cuda_errors import LinkerError
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.compile.linkable_code import LinkableCode
+
 #: That nvcc 13 compiles for.
 _OLDEST = (7, 5)
 
-_images = {}  # (name, text) → KernelImage
+_images: dict[Any, Any] = {}  # (name, text) → KernelImage
 
 
-def checked_links(links):
+def checked_links(links: Any) -> tuple[Any, ...]:
     """The `link` argument of @cuda.jit and declare_device() as a tuple.
 
     :raises TypeError: for what is neither a path nor linkable code
@@ -32,7 +40,7 @@ def checked_links(links):
     return items
 
 
-def images_of(links):
+def images_of(links: dict[Any, Any]) -> list[Any]:
     """The images of the device functions in paths and LinkableCode objects; each named once.
 
     :raises LinkerError: for files that are not there, kinds that cannot be simulated, and text that is wrong
@@ -44,7 +52,7 @@ def images_of(links):
     return list(found.values())
 
 
-def module_image(text, name):
+def module_image(text: str, name: str) -> Any:
     """The image of PTX text with its kernels, for a module of its own.
 
     :raises _native.PtxError: for text that is wrong
@@ -52,7 +60,7 @@ def module_image(text, name):
     return _native.linked_image([_native.read_ptx(text, name, kernels=True)])
 
 
-def image_with_kernels(code):
+def image_with_kernels(code: LinkableCode) -> Any:
     """LinkableCode as an image, its kernels too.
 
     :raises LinkerError: for kinds that cannot be simulated, and text that is wrong
@@ -120,7 +128,7 @@ def _readable_ptx(source, name, read):
     return text
 
 
-def nvcc():
+def nvcc() -> str:
     """The path of nvcc, or None."""
     beside = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
     for root in filter(None, beside):
@@ -129,10 +137,10 @@ def nvcc():
     return shutil.which("nvcc")
 
 
-_compilations = {}
+_compilations: dict[Any, Any] = {}
 
 
-def compiled_cu(source, name, architecture, flags=("-lineinfo",)):
+def compiled_cu(source: str, name: str, architecture: str, flags: tuple[str, ...] = ("-lineinfo",)) -> str:
     """CUDA C++ as PTX, by nvcc. :raises LinkerError: without nvcc, and with what it says"""
     import subprocess  # here: most programs link nothing, and every one imports this module
     import tempfile

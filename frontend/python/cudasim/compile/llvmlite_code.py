@@ -6,10 +6,16 @@ convention, which takes and gives the parts of values (frontend/pykernel/emit/em
 linked code is.
 """
 
+from __future__ import annotations
+
 import hashlib
+from typing import TYPE_CHECKING
 
 from cudasim import _native, errors, types
 from cudasim._cuda_errors import LinkerError
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _DATA_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 _TRIPLE = "nvptx64-nvidia-cuda"
@@ -21,11 +27,11 @@ class IntrinsicCode:
     symbol, images: the function, and the code with it. parameters, result: names of types, "none" for what has no value.
     """
 
-    def __init__(self, symbol, images, parameters, result):
+    def __init__(self, symbol: Any, images: Any, parameters: Any, result: Any) -> None:
         self.symbol, self.images, self.parameters, self.result = symbol, images, parameters, result
 
 
-def code_for(intrinsic, arguments):
+def code_for(intrinsic: Any, arguments: Any) -> IntrinsicCode | None:
     """The IntrinsicCode for arguments of these types (numba's), or None when the intrinsic does not take them.
 
     :raises errors.LoweringError: when its code cannot be generated, or not be used here

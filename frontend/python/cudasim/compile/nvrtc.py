@@ -1,6 +1,15 @@
 """CUDA C++ in a string becomes PTX, where a CUDA toolkit's nvcc is found."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim._cuda_errors import CCSupportError, LinkerError, NvrtcCompilationError, NvrtcSupportError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.compile.linkable_code import PTXSource
 
 #: LLVM 19's NVPTX processors from sm_50 on.
 _CAPABILITIES = (
@@ -21,7 +30,9 @@ _CAPABILITIES = (
 )
 
 
-def compile(src, name, cc, ltoir=False, lineinfo=False, debug=False):
+def compile(
+    src: str, name: str, cc: tuple[int, ...], ltoir: bool = False, lineinfo: bool = False, debug: bool = False
+) -> tuple[PTXSource, str]:
     """CUDA C++ as PTX, and the compiler's log.
 
     :param name: what messages call the text
@@ -55,17 +66,17 @@ def compile(src, name, cc, ltoir=False, lineinfo=False, debug=False):
     return compiled, ""
 
 
-def get_supported_ccs():
+def get_supported_ccs() -> Any:
     """Every compute capability that PTX can be made for."""
     return _CAPABILITIES
 
 
-def get_lowest_supported_cc():
+def get_lowest_supported_cc() -> tuple[int, ...]:
     """The lowest of them that CUDA 13 still accepts."""
     return 7, 5
 
 
-def find_closest_arch(mycc):
+def find_closest_arch(mycc: tuple[int, ...]) -> tuple[int, ...]:
     """The highest supported capability that is not above the given one.
 
     :raises CCSupportError: when all are
@@ -76,6 +87,6 @@ def find_closest_arch(mycc):
     return below[-1]
 
 
-def get_arch_option(major, minor, arch=""):
+def get_arch_option(major: int, minor: int, arch: str = "") -> str:
     """The architecture's name for the closest supported capability: "compute_80"."""
     return "compute_{}{}{}".format(*find_closest_arch((major, minor)), arch)

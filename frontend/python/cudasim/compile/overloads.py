@@ -5,16 +5,25 @@ numba.cuda.extending are kept here; those that programs registered with the real
 overload_method, overload_attribute, register_jitable, intrinsic) are found there.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
+from typing import TYPE_CHECKING
 
 from cudasim import errors, types
 from cudasim.type_system import value_types
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.type_system.scalar_types import Type
+
 #: What is implemented → its implementers.
-_functions = {}
+_functions: dict[Any, Any] = {}
 #: (type class or type, name) → implementers; and whether they are methods.
-_attributes = {}
+_attributes: dict[Any, Any] = {}
 #: What cudasim implements itself, or numba's CPU compiler alone.
 _NOT_ASKED = ("numpy", "builtins", "math", "cmath", "_operator", "operator", "numba", "cudasim")
 #: Numba's names of targets that kernels belong to, the most special last.
@@ -24,11 +33,17 @@ _TARGETS = ("generic", "gpu", "cuda")
 class Implementer:
     """One decorated function: what it is for, and how strictly it is read."""
 
-    def __init__(self, function, target="generic", prefer_literal=False, strict=True):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        target: str = "generic",
+        prefer_literal: bool = False,
+        strict: bool = True,
+    ) -> None:
         self.function, self.prefer_literal, self.strict = function, prefer_literal, strict
         self.rank = _TARGETS.index(target) if target in _TARGETS else -1
 
-    def __call__(self, arguments, keywords):
+    def __call__(self, arguments: list[Any], keywords: dict[Any, Any]) -> tuple[Callable[..., Any], bool]:
         """(The function for arguments of these types or None, whether it is for the literal types themselves)."""
         plain = [*map(_unliteral, arguments)], {name: _unliteral(kind) for name, kind in keywords.items()}
         tries = [(plain, False), ((arguments, keywords), True)]
@@ -83,20 +98,22 @@ def _check_parameters(typing, implementation):
 class Overloaded:
     """Something that kernels call and that implementers implement."""
 
-    def __init__(self, function, implementers):
+    def __init__(self, function: Any, implementers: list[Implementer]) -> None:
         self.function = function
         # The order in which Numba asks: of one target as they were registered.
         self.implementers = sorted(implementers, key=lambda one: -one.rank)
 
     @property
-    def parameters_of(self):
+    def parameters_of(self) -> Callable[..., Any]:
         """The Python function whose parameters calls are bound to. numba.extending.register_jitable registers `*args`
         for a Python function, which then says itself what it takes."""
         typing = self.implementers[0].function
         takes_any = bool(typing.__code__.co_flags & inspect.CO_VARARGS)
         return self.function if takes_any and inspect.isfunction(self.function) else typing
 
-    def implementation(self, arguments, keywords=None):
+    def implementation(
+        self, arguments: list[Any], keywords: dict[Any, Any] | None = None
+    ) -> tuple[Callable[..., Any], bool] | None:
         """(The function for arguments of these types (type objects) or None, whether it is for literal types).
 
         :raises errors.TypingError: when no implementer takes them and one says why
@@ -118,12 +135,12 @@ class Overloaded:
 class Intrinsic:
     """Something that kernels call and whose LLVM code a program writes itself (numba.extending.intrinsic)."""
 
-    def __init__(self, function):
+    def __init__(self, function: Any) -> None:
         self.function = function
         #: Its first parameter is the typing context.
         self.parameters_of = function._defn
 
-    def code(self, arguments):
+    def code(self, arguments: Any) -> Any:
         """A cudasim.compile.llvmlite_code.IntrinsicCode for arguments of these types, or None."""
         from cudasim.compile.llvmlite_code import code_for
 
@@ -132,22 +149,22 @@ class Intrinsic:
         return next((code for given in tries if (code := code_for(self.function, given)) is not None), None)
 
 
-def is_intrinsic(value):
+def is_intrinsic(value: Any) -> bool:
     """Whether numba's @intrinsic has made it."""
     return type(value).__name__ == "_Intrinsic" and type(value).__module__ == "numba.core.extending"
 
 
-def add(function, implementer):
+def add(function: Callable[..., Any], implementer: Implementer) -> None:
     """Registers an Implementer of a function."""
     _functions.setdefault(function, []).append(implementer)
 
 
-def add_attribute(kind, name, implementer, is_method):
+def add_attribute(kind: Any, name: str, implementer: Implementer, is_method: bool) -> None:
     """Registers an Implementer of an attribute or method of values of a type, or of all types of a class."""
     _attributes.setdefault(name, []).append((kind, implementer, is_method))
 
 
-def of(value):
+def of(value: Any) -> Overloaded | Intrinsic | None:
     """The Overloaded or the Intrinsic of a value that a kernel names, or None."""
     if not callable(value):
         return None
@@ -163,7 +180,7 @@ def of(value):
     return Overloaded(value, own) if own else None
 
 
-def of_attribute(kind, name):
+def of_attribute(kind: Type, name: str) -> tuple[Overloaded, bool] | None:
     """(The Overloaded of an attribute of values of a type, whether it is a method), or None."""
     found = [
         (implementer, is_method)
@@ -179,7 +196,7 @@ def of_attribute(kind, name):
     return Overloaded((implementers[0].function, name), implementers), is_method
 
 
-def attribute_names():
+def attribute_names() -> set[Any]:
     """Names of the attributes and methods that overload_attribute() and overload_method() have added."""
     return {*_attributes, *(template._attr for template in _attribute_templates())}
 

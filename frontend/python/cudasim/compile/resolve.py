@@ -5,16 +5,25 @@ Names are resolved by identity in the function's closure, globals and builtins, 
 being those of frontend/pykernel/syntax/global_value.h.
 """
 
+from __future__ import annotations
+
 import ast
 import builtins
+import collections
 import enum
 import types as python_types
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cudasim.compile import overloads
 from cudasim.kernel_library import function_for
 from cudasim.types import Type, member_type_name, name_of, note_class
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 # NumPy's names that kernels may call and that are no ufuncs.
 _NUMPY_FUNCTIONS = {
@@ -88,7 +97,9 @@ _BUILTINS = {
 }
 
 
-def globals_of(function, node, register_function):
+def globals_of(
+    function: Callable[..., Any], node: Any, register_function: Callable[..., Any]
+) -> dict[Any, Any]:
     """Dotted name → description, for every outer name that the syntax tree uses.
 
     :param register_function: called with a dispatcher (of @cuda.jit) that kernels call; returns its number
@@ -97,7 +108,7 @@ def globals_of(function, node, register_function):
     own = {*code.co_varnames, *code.co_cellvars}
     outer = _outer_names(function)
     found = {}
-    for child in ast.walk(node):
+    for child in _without_annotations(node):
         if isinstance(child, ast.Name):
             parts = [child.id]
         elif isinstance(child, ast.Attribute):
@@ -112,6 +123,22 @@ def globals_of(function, node, register_function):
             if value is not _STOPPED:
                 found[name] = describe(value, name, register_function)
     return found
+
+
+def _without_annotations(node):
+    """The node and all that is below it, in the order of ast.walk(), but for annotations: kernels do not evaluate them."""
+    todo = collections.deque([node])
+    while todo:
+        node = todo.popleft()
+        yield node
+        for field, value in ast.iter_fields(node):
+            if field in ("annotation", "returns"):
+                continue
+            todo += [
+                child
+                for child in (value if isinstance(value, list) else [value])
+                if isinstance(child, ast.AST)
+            ]
 
 
 _STOPPED = object()
@@ -143,25 +170,25 @@ def _outer_names(function):
     return look_up
 
 
-def look_up(function, name):
+def look_up(function: Callable[..., Any], name: str) -> Any:
     """What a dotted name stands for in a function now; an object of its own when nothing."""
     return _look_up(_outer_names(function), name.split("."))
 
 
-def pointer_function(value):
+def pointer_function(value: Any) -> Any:
     """The name of Numba's functions that make arrays of pointers, "carray" or "farray"; None for anything else."""
     known = isinstance(value, python_types.FunctionType) and value.__name__ in ("carray", "farray")
     return value.__name__ if known and value.__module__.endswith(".numpy_support") else None
 
 
-def dotted_name(node):
+def dotted_name(node: Any) -> Any:
     """The text of a name, or of attributes of a name; None for another expression."""
     parts = _dotted(node)
     return parts and ".".join(parts)
 
 
 def _dotted(node):
-    parts = []
+    parts: list[Any] = []
     while isinstance(node, ast.Attribute):
         if len(parts) == _MOST_ATTRIBUTES:
             return None
@@ -196,7 +223,7 @@ def _look_up(outer, parts):
     return value
 
 
-def describe(value, name, register_function):
+def describe(value: Any, name: str, register_function: Callable[..., Any]) -> tuple[Any, ...]:
     """The description of a Python object under the name it is used by."""
     if value is _UNDEFINED:
         return ("undefined",)
@@ -322,7 +349,7 @@ def _is_bfloat16(dtype):
     return dtype.kind == "V" and dtype.name == "bfloat16"
 
 
-def describes_device_array(value):
+def describes_device_array(value: Any) -> bool:
     """Whether it is an array in device memory, of whatever library; classes of such arrays and objects that answer to
     any attribute are none."""
     return isinstance(getattr(value, "__cuda_array_interface__", None), dict)

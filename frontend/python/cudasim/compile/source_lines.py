@@ -5,6 +5,7 @@ Python does not keep the text of such programs. It is looked for where it may st
 to the very code of the function: same instructions, names, constants, lines and columns.
 """
 
+from __future__ import annotations
 import __future__
 
 import io
@@ -14,8 +15,14 @@ import stat
 import sys
 import textwrap
 import types
+from typing import TYPE_CHECKING
 
 from cudasim import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType
+    from typing import Any
 
 #: Longer texts are not tried, nor more texts, nor longer containers of them than that.
 _MOST_CHARACTERS, _MOST_TEXTS, _MOST_ELEMENTS = 1 << 20, 100, 1000
@@ -30,7 +37,7 @@ for _name in __future__.all_feature_names:
 _SHARED_NAMES = ("<string>", "<stdin>")
 
 
-def codes_in(code):
+def codes_in(code: CodeType) -> Iterator[Any]:
     """A code object and all inside it.
 
     From CPython 3.14 on a function's annotations are a function of their own, which nothing in a kernel calls (PEP 649): left out.
@@ -46,13 +53,13 @@ def codes_in(code):
         ]
 
 
-def remember_lines(function):
+def remember_lines(function: Callable[..., Any]) -> None:
     """Keeps the lines for lines_of(): the file may change before the function is compiled, and what has no file is held
     by callers that return."""
     function.__cudasim_lines__ = (function.__code__, _lines(function))
 
 
-def lines_of(function):
+def lines_of(function: Callable[..., Any]) -> list[str]:
     """All lines of the function's file or program; none when they are not known."""
     # Decorators copy attributes to other functions; the code says whose they are.
     code, lines = getattr(function, "__cudasim_lines__", (None, ()))

@@ -4,6 +4,10 @@
 Only numba.cuda's names live here; what is cudasim's own is in cudasim.errors, .findings, .options, .types.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim._cuda_errors import CudaSupportError
 from cudasim.compile.intrinsics import TOP_LEVEL as _INTRINSICS
 from cudasim.cuda import bf16, cg, cudadrv, fp16, libdevice
@@ -65,6 +69,9 @@ from cudasim.streams.stream import (
     per_thread_default_stream,
     stream,
 )
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _python_mode():
@@ -153,7 +160,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     found = None if name.startswith("_") else _find(name)
     if found is not None:
         return found

@@ -4,6 +4,8 @@ A jump is linear over the bits of a state, so it is a 128 x 128 matrix of bits, 
 are made at once by the jump as wide as they are: J, J², J⁴, … A matrix is the images of the 128 bits, as (128, 2) uint64.
 """
 
+from __future__ import annotations
+
 import functools
 
 import numpy as np
@@ -12,7 +14,7 @@ _POLYNOMIAL = (0xBEAC0467EBA5FACB, 0xD86B048B86AA9922)  # of 2**64 steps
 _MASK = (1 << 64) - 1
 
 
-def fill_states(states, seed, subsequence_start):
+def fill_states(states: np.ndarray, seed: int, subsequence_start: int) -> None:
     """Sets an array of records with the fields s0 and s1, in one dimension."""
     count = states.shape[0]
     if not count:

@@ -1,6 +1,13 @@
 """numba.cuda.api: the host side of numba.cuda, under the name of the module where Numba has it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim import cuda as _cuda
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAMES = """
     as_cuda_array close current_context default_stream defer_cleanup detect device_array device_array_like event
@@ -12,11 +19,11 @@ _NAMES = """
 """.split()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _NAMES:
         return getattr(_cuda, name)
     raise AttributeError(f"module 'numba.cuda.api' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return [name for name in _NAMES if hasattr(_cuda, name)]

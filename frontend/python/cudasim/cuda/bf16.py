@@ -2,13 +2,20 @@
 The functions: simulator/libdevice/half_functions.def.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim.compile import intrinsics as _intrinsics
+
+if TYPE_CHECKING:
+    from typing import Any
 
 globals().update(_intrinsics.members_of("cuda.bf16"))
 __all__ = ["bfloat16", *_intrinsics.members_of("cuda.bf16")]  # noqa: F822 - see __getattr__
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "bfloat16":  # once numba has been imported it is a type of Numba's
         from cudasim.types import public
 

@@ -4,9 +4,17 @@ What programs add here, or by numba.extending, can be used in kernels (cudasim.c
 types of its own (lower_builtin, models) extends Numba's compiler, not cudasim's.
 """
 
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING
 
 from cudasim.compile import overloads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 #: From numba itself, where it is installed.
 _NUMBAS = """
@@ -17,8 +25,14 @@ _NUMBAS = """
 
 
 def overload(
-    func, jit_options=None, strict=True, inline="never", prefer_literal=False, target="cuda", **kwargs
-):
+    func: Callable[..., Any],
+    jit_options: dict[str, bool] | None = None,
+    strict: bool = True,
+    inline: str = "never",
+    prefer_literal: bool = False,
+    target: str = "cuda",
+    **kwargs: Any,
+) -> Callable[..., Any]:
     """Makes the decorated function an implementer of `func` in kernels: called with the types of the arguments, it gives a
     function that does for them what func does, or None.
 
@@ -30,14 +44,14 @@ def overload(
     return _registering(lambda one: overloads.add(func, one), target, prefer_literal, strict)
 
 
-def overload_method(typ, attr, target="cuda", **kwargs):
+def overload_method(typ: type, attr: str, target: str = "cuda", **kwargs: Any) -> Callable[..., Any]:
     """As overload(), of the method `attr` of values of a type (an object of types) or of a class of types; the first
     argument is the value.
     """
     return _attribute(typ, attr, True, target, **kwargs)
 
 
-def overload_attribute(typ, attr, target="cuda", **kwargs):
+def overload_attribute(typ: Any, attr: str, target: str = "cuda", **kwargs: Any) -> Callable[..., Any]:
     """As overload_method(), of an attribute: the only argument is the value."""
     return _attribute(typ, attr, False, target, **kwargs)
 
@@ -57,7 +71,7 @@ def _registering(add, target, prefer_literal, strict):
     return decorate
 
 
-def register_jitable(*args, **kwargs):
+def register_jitable(*args: Any, **kwargs: Any) -> Callable[..., Any]:
     """Lets kernels call a Python function, which stays one: `@register_jitable` or `@register_jitable(inline="always")`."""
     del kwargs  # about Numba's compiler
 
@@ -68,7 +82,7 @@ def register_jitable(*args, **kwargs):
     return register(args[0]) if args else register
 
 
-def intrinsic(*args, **kwargs):
+def intrinsic(*args: Any, **kwargs: Any) -> Any:
     """Makes a typing function, `(typing context, types…) → (signature, code generator)`, a function for kernels to call:
     numba's own, whose code generators write LLVM code with llvmlite.
 
@@ -83,7 +97,7 @@ def intrinsic(*args, **kwargs):
     return numbas(*args, **kwargs)
 
 
-def is_jitted(function):
+def is_jitted(function: Any) -> bool:
     """Whether @cuda.jit, or numba's @jit, has made it."""
     from cudasim.launch.dispatcher import CUDADispatcher
 
@@ -104,7 +118,7 @@ _ELSEWHERE = {
 }
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "typeof_impl":
         from cudasim.types import real_numba_types
 
@@ -123,7 +137,7 @@ def __getattr__(name):
         ) from None
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(
         [
             *_NUMBAS,

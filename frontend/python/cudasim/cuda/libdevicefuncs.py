@@ -2,10 +2,16 @@
 the parameters in C's order, those through which further results come being pointers.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim.types import public
+
+if TYPE_CHECKING:
+    from typing import Any
 
 arg = namedtuple("arg", ("name", "ty", "is_ptr"))
 
@@ -22,7 +28,7 @@ functions = {f"__nv_{name}": _made(parameters, results, "sincos" not in name)
              for name, parameters, results in _native.libdevice_functions()}  # fmt: skip
 
 
-def create_signature(retty, args):
+def create_signature(retty: Any, args: Any) -> Any:
     """The signature of the function that kernels call: what comes through pointers is part of its result."""
     results = [each.ty for each in args if each.is_ptr]
     if retty != public("none"):

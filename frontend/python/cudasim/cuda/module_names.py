@@ -3,9 +3,15 @@
 `from numba import cuda` stays quick; `cuda.compiler`, `cuda.driver`, `cuda.compile_ptx` work as if they had been imported.
 """
 
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING
 
 from cudasim import types
+
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Name in numba.cuda → module, or "module:attribute".
 LAZY = {
@@ -62,7 +68,7 @@ LAZY = {
 }
 
 
-def find(name):
+def find(name: str) -> Any:
     """The value of a name that cudasim.cuda does not hold itself, or None."""
     if name == "config":
         from cudasim._numba_config import config
@@ -75,5 +81,5 @@ def find(name):
     if where is None:
         return None
     module, _, attribute = where.partition(":")
-    module = importlib.import_module(module)
-    return getattr(module, attribute) if attribute else module
+    found = importlib.import_module(module)
+    return getattr(found, attribute) if attribute else found

@@ -1,15 +1,28 @@
 """Equality as Numba's tests mean it (numba.cuda.testing's assertPreciseEqual): of kind and value, inside containers too."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Bits of precision that are compared: IEEE 754 binary32 and binary64 have 24 and 53.
 _EPSILON = {"single": 2.0**-23, "double": 2.0**-52}
 
 
-def assert_precisely_equal(first, second, prec="exact", ulps=1, ignore_sign_on_zero=False, abs_tol=None):
+def assert_precisely_equal(
+    first: Any,
+    second: Any,
+    prec: str = "exact",
+    ulps: int = 1,
+    ignore_sign_on_zero: bool = False,
+    abs_tol: float | None = None,
+) -> None:
     """:raises AssertionError: saying what differs, and where inside containers"""
     if prec not in ("exact", *_EPSILON):
         raise ValueError(f'prec is "exact", "single" or "double", not {prec!r}')

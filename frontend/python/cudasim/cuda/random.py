@@ -7,7 +7,10 @@ the same seed; normal numbers are Box and Muller's transform with the host's log
 The functions below are device functions; called on the host they run there, on NumPy arrays of states.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +20,18 @@ from cudasim.launch.dispatcher import CUDADispatcher
 from cudasim.memory.array_functions import device_array
 from cudasim.types import float32, float64, int64, uint32, uint64
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.memory.device_array import DeviceNDArray
+
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 
 TWO_PI_FLOAT32 = np.float32(2 * math.pi)
 TWO_PI_FLOAT64 = np.float64(2 * math.pi)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "xoroshiro128p_type":  # Numba's own type once numba is imported, which may come later
         return from_dtype(xoroshiro128p_dtype)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -42,7 +50,7 @@ def _on_both_sides(function):
 
 
 @_on_both_sides
-def init_xoroshiro128p_state(states, index, seed):
+def init_xoroshiro128p_state(states: Any, index: Any, seed: Any) -> None:
     """Sets states[index] from a seed of 64 bits."""
     index = int64(index)
     z = uint64(seed) + uint64(0x9E3779B97F4A7C15)
@@ -54,13 +62,13 @@ def init_xoroshiro128p_state(states, index, seed):
 
 
 @_on_both_sides
-def rotl(x, k):
+def rotl(x: np.integer, k: int) -> np.integer:
     """x with its 64 bits rotated to the left by k."""
     return (uint64(x) << uint32(k)) | (uint64(x) >> uint32(64 - k))
 
 
 @_on_both_sides
-def xoroshiro128p_next(states, index):
+def xoroshiro128p_next(states: np.ndarray, index: int | np.integer) -> np.integer:
     """The next 64 random bits of states[index]."""
     index = int64(index)
     s0 = states[index]["s0"]
@@ -73,7 +81,7 @@ def xoroshiro128p_next(states, index):
 
 
 @_on_both_sides
-def xoroshiro128p_jump(states, index):
+def xoroshiro128p_jump(states: np.ndarray, index: int) -> None:
     """Advances states[index] by 2**64 numbers."""
     index = int64(index)
     polynomial = (uint64(0xBEAC0467EBA5FACB), uint64(0xD86B048B86AA9922))
@@ -90,31 +98,31 @@ def xoroshiro128p_jump(states, index):
 
 
 @_on_both_sides
-def uint64_to_unit_float64(x):
+def uint64_to_unit_float64(x: np.integer) -> np.floating:
     """64 random bits as a float64 in [0, 1)."""
     return float64(uint64(x) >> uint32(11)) * float64(2.0**-53)
 
 
 @_on_both_sides
-def uint64_to_unit_float32(x):
+def uint64_to_unit_float32(x: np.integer) -> np.floating:
     """64 random bits as a float32: the float64 rounded, so 1.0 comes up, once in 2**25."""
     return float32(uint64_to_unit_float64(x))
 
 
 @_on_both_sides
-def xoroshiro128p_uniform_float32(states, index):
+def xoroshiro128p_uniform_float32(states: np.ndarray, index: int) -> np.floating:
     """The next uniformly distributed float32 of states[index]."""
     return uint64_to_unit_float32(xoroshiro128p_next(states, index))
 
 
 @_on_both_sides
-def xoroshiro128p_uniform_float64(states, index):
+def xoroshiro128p_uniform_float64(states: np.ndarray, index: int) -> np.floating:
     """The next uniformly distributed float64 in [0, 1) of states[index]."""
     return uint64_to_unit_float64(xoroshiro128p_next(states, index))
 
 
 @_on_both_sides
-def xoroshiro128p_normal_float32(states, index):
+def xoroshiro128p_normal_float32(states: np.ndarray, index: int) -> np.floating:
     """The next normally distributed float32 of states[index], of mean 0 and deviation 1. Takes two numbers."""
     u1 = xoroshiro128p_uniform_float32(states, index)
     u2 = xoroshiro128p_uniform_float32(states, index)
@@ -123,7 +131,7 @@ def xoroshiro128p_normal_float32(states, index):
 
 
 @_on_both_sides
-def xoroshiro128p_normal_float64(states, index):
+def xoroshiro128p_normal_float64(states: np.ndarray, index: int) -> float:
     """The next normally distributed float64 of states[index], of mean 0 and deviation 1. Takes two numbers; as in Numba
     they are uniform float32."""
     u1 = xoroshiro128p_uniform_float32(states, index)
@@ -131,12 +139,14 @@ def xoroshiro128p_normal_float64(states, index):
     return math.sqrt(float64(-2.0) * float32(math.log(u1))) * math.cos(TWO_PI_FLOAT64 * u2)
 
 
-def init_xoroshiro128p_states_cpu(states, seed, subsequence_start):
+def init_xoroshiro128p_states_cpu(states: np.ndarray, seed: int, subsequence_start: int) -> None:
     """Sets a host array of states: each is 2**64 numbers after the one before it."""
     fill_states(states, seed, subsequence_start)
 
 
-def init_xoroshiro128p_states(states, seed, subsequence_start=0, stream=0):
+def init_xoroshiro128p_states(
+    states: DeviceNDArray, seed: int, subsequence_start: int = 0, stream: Any = 0
+) -> None:
     """Sets a device array of states from a seed; they give sequences that do not overlap for 2**64 numbers each.
 
     :param subsequence_start: how many sequences to leave out at the beginning
@@ -146,7 +156,9 @@ def init_xoroshiro128p_states(states, seed, subsequence_start=0, stream=0):
     states.copy_to_device(host, stream=stream)
 
 
-def create_xoroshiro128p_states(n, seed, subsequence_start=0, stream=0):
+def create_xoroshiro128p_states(
+    n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
+) -> DeviceNDArray:
     """A device array of n states from a seed: see init_xoroshiro128p_states."""
     states = device_array(n, dtype=xoroshiro128p_dtype, stream=stream)
     init_xoroshiro128p_states(states, seed, subsequence_start, stream)

@@ -1,14 +1,20 @@
 """numba.cuda.types: Numba's own types where numba has been imported (as in numba-cuda), else cudasim's."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 from cudasim import types as _types
 from cudasim.type_system import numba_types as _numba_types
 from cudasim.type_system import value_types
 from cudasim.types import real_numba_types as _real
 
+if TYPE_CHECKING:
+    from typing import Any
+
 #: A package in numba-cuda; its modules are Numba's own (cudasim/switch.py).
-__path__ = []
+__path__: list[Any] = []
 
 #: Modules in it, which are this one (cudasim/switch.py).
 PARTS = frozenset(
@@ -31,7 +37,7 @@ PARTS = frozenset(
 _OURS = ("Dim3", "GridGroup", "dim3", "grid_group")
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     numba_types = _real()
     if numba_types is not None and hasattr(numba_types, name):
         return getattr(numba_types, name)
@@ -52,5 +58,5 @@ def __getattr__(name):
     )
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*dir(_real() or _types), *value_types.PUBLIC})

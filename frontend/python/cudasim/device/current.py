@@ -4,17 +4,24 @@ As with CUDA every host thread has a stack of contexts; the topmost is current. 
 pushes device 0. What a context is belongs to a room further up (driver/context.py), which registers how to make one.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cudasim import options
 from cudasim._cuda_errors import CudaAPIError, CudaDriverError
 from cudasim._numba_config import poses_as_gpu
 from cudasim.device.device import are_made, devices
 from cudasim.reports.user_warnings import warn_at_users_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cudasim.device.device import Device
 
 _forked_after_use = (
     False  # whether this process was forked when its parent had used CUDA, and nobody has been told
@@ -60,7 +67,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
-def not_permitted():
+def not_permitted() -> CudaAPIError:
     """The error for calls of CUDA by a stream callback."""
     return CudaAPIError(
         800,
@@ -76,11 +83,11 @@ class _NoCalls(list):
     def __len__(self):
         raise not_permitted()
 
-    __bool__ = __iter__ = append = pop = clear = __len__
+    __bool__ = __iter__ = append = pop = clear = __len__  # type: ignore[assignment]  # each refuses
 
 
 @contextlib.contextmanager
-def calls_forbidden():
+def calls_forbidden() -> Iterator[None]:
     """For the length of the block calls of CUDA in this host thread raise CudaAPIError 800."""
     before, thread.stack = thread.stack, _NoCalls()
     try:
@@ -89,13 +96,13 @@ def calls_forbidden():
         thread.stack = before
 
 
-def current_device():
+def current_device() -> Device:
     """The device that is current in this host thread."""
     stack = thread.stack
     return stack[-1] if stack else activate(devices()[0])
 
 
-def activate(device):
+def activate(device: Device) -> Device:
     """Makes the device current in this host thread, on top of what was.
 
     :raises RuntimeError: in a function with require_context, which has to stay on its device
@@ -110,7 +117,7 @@ def activate(device):
 
 
 _lock = threading.Lock()
-_make_context: Callable[[Any], Any] | None = None
+_make_context: Any = None  # device → its new context; register_contexts() sets it
 
 
 def register_contexts(make: Callable[[Any], Any]) -> None:
@@ -119,7 +126,7 @@ def register_contexts(make: Callable[[Any], Any]) -> None:
     _make_context = make
 
 
-def context_of(device):
+def context_of(device: Device) -> Any:
     """The device's context; made now if there is none."""
     context = device.primary_context
     if context is None:
@@ -130,13 +137,13 @@ def context_of(device):
     return context
 
 
-def destroy_context_of(device):
+def destroy_context_of(device: Device) -> None:
     """Ends the context, if there is one: the next use of the device makes a new one."""
     context, device.primary_context = device.primary_context, None
     if context is not None:
         context.reset()
 
 
-def current_context():
+def current_context() -> Any:
     """The context of the current device."""
     return context_of(current_device())

@@ -4,22 +4,31 @@ The option `device` names them, several separated by commas; they are made at th
 in a host thread is current.py's.
 """
 
+from __future__ import annotations
+
 import contextlib
 import operator
 import os
 import threading
+from typing import TYPE_CHECKING
 
 from cudasim import _numba_config, device_profiles, options
 from cudasim._cuda_errors import CudaAPIError, CudaSupportError
 from cudasim.device import device_attributes
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cudasim.device.engine_device import EngineDevice
+
 _DISABLED = "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported on 32-bit systems."
 
 _lock = threading.RLock()
-_devices = ()  # made at the first use
+_devices: tuple[Device, ...] = ()  # made at the first use
 
 
-def devices():
+def devices() -> tuple[Device, ...]:
     """Every simulated device that the program may see, in order of their numbers.
 
     :raises CudaSupportError: when CUDA_VISIBLE_DEVICES hides all of them, or NUMBA_DISABLE_CUDA forbids them
@@ -34,7 +43,7 @@ def devices():
     return _devices
 
 
-def initialisation_error():
+def initialisation_error() -> Any:
     """What the driver says when there is no device to be seen, or None."""
     try:
         devices()
@@ -84,7 +93,7 @@ def _uuid(key, position):
 
 
 @contextlib.contextmanager
-def only_device(native):
+def only_device(native: Any) -> Iterator[Any]:
     """For the length of the block the program sees one device, a new one.
 
     :param native: its EngineDevice
@@ -102,11 +111,11 @@ def only_device(native):
             _devices = before
 
 
-_sets_of_devices = {}  # (option device, option device_memory) → devices, of other_devices()
+_sets_of_devices: dict[Any, Any] = {}  # (option device, option device_memory) → devices, of other_devices()
 
 
 @contextlib.contextmanager
-def other_devices():
+def other_devices() -> Iterator[None]:
     """For the length of the block the program sees the devices that the options in force name, others than before it. Blocks
     with the same options see the same ones."""
     global _devices
@@ -120,7 +129,7 @@ def other_devices():
             _sets_of_devices[key], _devices = _devices, before
 
 
-def are_made():
+def are_made() -> bool:
     """Whether the devices are there, so that the options that describe them cannot change any more."""
     return bool(_devices)
 
@@ -138,7 +147,14 @@ class Device:
     `Device(0)` is the one that has this number, as `cuda.gpus[0]` has it.
     """
 
-    def __new__(cls, devnum):
+    id: int
+    _key: str
+    _position: int
+    _native: EngineDevice | None
+    PCI_BUS_ID: int
+    primary_context: Any
+
+    def __new__(cls, devnum: Any) -> Any:
         """
         :raises CudaAPIError: 101 when there is no such device
         """
@@ -164,7 +180,7 @@ class Device:
         return made
 
     @property
-    def native(self):
+    def native(self) -> EngineDevice:
         """The engine's device, made now if it was not yet."""
         if self._native is None:
             with _lock:
@@ -181,30 +197,30 @@ class Device:
         """The device itself: what `cuda.gpus[0]` holds has it there, and programs ask (`cuda.gpus[0]._device.name`)."""
         return self
 
-    def free_memory(self, address):
+    def free_memory(self, address: int) -> None:
         """cuMemFree on this device."""
         self._native.free(address, "cuMemFree")
 
     @property
-    def profile(self):
+    def profile(self) -> dict[str, Any]:
         """All limits, as a dictionary."""
         return self.native.profile
 
     @property
-    def name(self):
+    def name(self) -> _DeviceName:
         return _DeviceName(self.profile["name"])
 
     @property
-    def compute_capability(self):
+    def compute_capability(self) -> tuple[int, ...]:
         return tuple(self.profile["compute_capability"])
 
     @property
-    def uuid(self):
+    def uuid(self) -> str:
         """A UUID that is the same in every run."""
         return _uuid(self._key, self._position)
 
     @classmethod
-    def from_identity(cls, identity):
+    def from_identity(cls, identity: dict[str, int]) -> Device:
         """The device that get_device_identity() described, here or in another process."""
         for device in devices():
             if device.get_device_identity() == identity:
@@ -214,12 +230,12 @@ class Device:
             f"CUDASIM_DEVICE and CUDA_VISIBLE_DEVICES give {len(devices())}"
         )
 
-    def get_device_identity(self):
+    def get_device_identity(self) -> dict[str, int]:
         return {
             name: getattr(self, name.upper()) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")
         }
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         numbers = device_attributes.numbers()
         if name in numbers:
             return self.native.attribute(numbers[name])
@@ -227,42 +243,42 @@ class Device:
             f"the simulated device has no attribute {name!r}; it has: {', '.join(sorted(numbers))}"
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CUDA device {self.id} '{self.name}'>"
 
-    def get_primary_context(self):
+    def get_primary_context(self) -> Any:
         """The device's context; it does not become current."""
         from cudasim.device.current import context_of  # which needs this module
 
         return context_of(self)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         from cudasim.device.current import activate
 
         activate(self)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.get_primary_context().pop()
 
-    def release_primary_context(self):
+    def release_primary_context(self) -> None:
         """Destroys the context, as the driver does when nobody retains it; the next use makes a new one."""
         if self.primary_context is not None:
             self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Destroys the context: its memory is freed, and work that waits in its streams is dropped."""
         from cudasim.device.current import destroy_context_of
 
         destroy_context_of(self)
 
     @property
-    def supports_float16(self):
+    def supports_float16(self) -> bool:
         return self.compute_capability >= (5, 3)
 
     @property
-    def supports_bfloat16(self):
+    def supports_bfloat16(self) -> bool:
         return self.compute_capability >= (8, 0)
 
     @property
-    def supports_fp8(self):
+    def supports_fp8(self) -> bool:
         return self.compute_capability >= (8, 9)

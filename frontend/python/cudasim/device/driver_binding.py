@@ -2,25 +2,31 @@
 memory needs: pointers, IPC handles, result codes and flags, with the driver's values (CUDA Driver API, cuda.h).
 """
 
+from __future__ import annotations
+
 import enum
 import operator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class CUdeviceptr(int):
     """An address in device memory; `value` as ctypes pointers have it."""
 
-    def __new__(cls, address=0):
+    def __new__(cls, address: Any = 0) -> CUdeviceptr:
         return super().__new__(cls, address_of(address))
 
     @property
-    def value(self):
+    def value(self) -> int:
         return int(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CUdeviceptr {int(self):#x}>"
 
 
-def address_of(pointer):
+def address_of(pointer: Any) -> int:
     """An address given as an integer, a ctypes pointer or integer, or an object that converts to int.
 
     :raises TypeError: for anything else
@@ -40,33 +46,33 @@ def address_of(pointer):
 class CUipcMemHandle:
     """What names device memory for other processes: 64 bytes (`reserved`), which also iterate as integers."""
 
-    def __init__(self, reserved=bytes(64)):
+    def __init__(self, reserved: bytes = bytes(64)) -> None:
         self.reserved = reserved
 
     @property
-    def reserved(self):
+    def reserved(self) -> bytes:
         return self._reserved
 
     @reserved.setter
-    def reserved(self, content):
+    def reserved(self, content: bytes) -> None:
         content = bytes(content)
         if len(content) != 64:
             raise ValueError(f"an IPC handle has 64 bytes, got {len(content)}")
         self._reserved = content
 
-    def __bytes__(self):
+    def __bytes__(self) -> bytes:
         return self._reserved
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._reserved)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return 64
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, CUipcMemHandle) and self._reserved == other._reserved
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._reserved)
 
 

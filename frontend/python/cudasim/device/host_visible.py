@@ -5,9 +5,16 @@ Who makes such memory (memory_calls.py) registers it here and forgets it when it
 overlap. Addresses are the same for the host and for kernels.
 """
 
+from __future__ import annotations
+
 import bisect
 import threading
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
 
 
 class HostRange(NamedTuple):
@@ -22,22 +29,22 @@ class HostRange(NamedTuple):
     registered: bool = False
 
     @property
-    def end(self):
+    def end(self) -> int:
         return self.address + self.size
 
 
 _lock = threading.RLock()
-_starts = []  # ascending
-_ranges = {}  # start → HostRange
+_starts: list[Any] = []  # ascending
+_ranges: dict[Any, Any] = {}  # start → HostRange
 
 
-def register(host_range):
+def register(host_range: HostRange) -> None:
     with _lock:
         bisect.insort(_starts, host_range.address)
         _ranges[host_range.address] = host_range
 
 
-def forget(address):
+def forget(address: int) -> HostRange | None:
     """Removes and returns the range that starts at the address; None when there is none."""
     with _lock:
         found = _ranges.pop(address, None)
@@ -46,11 +53,11 @@ def forget(address):
         return found
 
 
-def starting_at(address):
+def starting_at(address: int) -> HostRange | None:
     return _ranges.get(address)
 
 
-def find(address):
+def find(address: int) -> HostRange | None:
     """The range that contains the address, or None."""
     with _lock:
         at = bisect.bisect_right(_starts, address)
@@ -58,7 +65,7 @@ def find(address):
     return found if found is not None and address < found.end else None
 
 
-def overlapping(address, size):
+def overlapping(address: int, size: int) -> list[HostRange]:
     """Every range that shares a byte with [address, address + size)."""
     with _lock:
         first = max(bisect.bisect_right(_starts, address) - 1, 0)
@@ -66,6 +73,6 @@ def overlapping(address, size):
         return [_ranges[start] for start in _starts[first:last] if _ranges[start].end > address]
 
 
-def is_page_locked(array):
+def is_page_locked(array: np.ndarray) -> bool | None:
     """Whether a host array lies in memory from which and to which copies may be asynchronous."""
     return bool(_starts) and find(array.__array_interface__["data"][0]) is not None

@@ -1,6 +1,9 @@
 """The context of a device: numba.cuda's object over its memory, modules, streams and peers."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING
 
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.device.current import register_contexts, thread
@@ -17,43 +20,49 @@ from cudasim.streams.stream import (
     stream,
 )
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.device.device import Device
+    from cudasim.streams.stream import Stream
+
 
 class Context(ContextMemory, ContextModules):
     """The context of one device; there is one for each, which all host threads share."""
 
     _handles = itertools.count(0xC0DA0000, 0x1000)
 
-    def __init__(self, device):
+    def __init__(self, device: Device) -> None:
         self.device = device
         self.handle = next(Context._handles)
-        self.extras = {}  # for whoever has something to keep with a context
-        self.modules = {}  # handle → Module
-        self._peers = set()  # devices whose memory kernels of this one may use
+        self.extras: dict[Any, Any] = {}  # for whoever has something to keep with a context
+        self.modules: dict[Any, Any] = {}  # handle → Module
+        self._peers: set[Any] = set()  # devices whose memory kernels of this one may use
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CUDA context {self.handle} of device {self.device.id}>"
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self.handle == other.handle if isinstance(other, Context) else NotImplemented
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.handle)
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until everything in the streams of the device is done."""
         stream_work.synchronize(device=self.device.id)
 
-    def reset(self):
+    def reset(self) -> None:
         """Gives back all memory of the context, and drops the work that waits in its streams."""
         stream_work.drop(self.device.id)
         super().reset()
         self.unload_all_modules()
 
-    def push(self):
+    def push(self) -> None:
         """Makes the context's device current in this host thread."""
         thread.stack.append(self.device)
 
-    def pop(self):
+    def pop(self) -> None:
         """Makes current what was so before push()."""
         if not thread.stack or thread.stack[-1] != self.device:
             raise RuntimeError(
@@ -61,14 +70,14 @@ class Context(ContextMemory, ContextModules):
             )
         thread.stack.pop()
 
-    def __enter__(self):
+    def __enter__(self) -> Context:
         self.push()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.pop()
 
-    def can_access_peer(self, peer_device):
+    def can_access_peer(self, peer_device: int) -> bool:
         """Whether kernels of this device can be allowed to use the memory of another one (given by its number):
         of devices of the same kind.
 
@@ -85,7 +94,7 @@ class Context(ContextMemory, ContextModules):
             return False
         return devices()[peer_device].compute_capability == self.device.compute_capability
 
-    def enable_peer_access(self, peer_context, flags=0):
+    def enable_peer_access(self, peer_context: Any, flags: int = 0) -> None:
         """Allows kernels of this device to use the memory of another one.
 
         :raises CudaAPIError: 217 for devices of different kinds, 704 when it was enabled before
@@ -106,25 +115,25 @@ class Context(ContextMemory, ContextModules):
             raise CudaAPIError(704, f"{call}_ALREADY_ENABLED: from device {self.device.id} to {peer.id}")
         self._peers.add(peer)
 
-    def may_use_memory_of(self, device):
+    def may_use_memory_of(self, device: Any) -> Any:
         return device is self.device or device in self._peers
 
-    def create_stream(self):
+    def create_stream(self) -> Any:
         return stream()
 
-    def create_external_stream(self, ptr):
+    def create_external_stream(self, ptr: int) -> Stream:
         return external_stream(ptr)
 
-    def create_event(self, timing=True):
+    def create_event(self, timing: bool = True) -> Any:
         return event(timing)
 
-    def get_default_stream(self):
+    def get_default_stream(self) -> Any:
         return default_stream()
 
-    def get_legacy_default_stream(self):
+    def get_legacy_default_stream(self) -> Any:
         return legacy_default_stream()
 
-    def get_per_thread_default_stream(self):
+    def get_per_thread_default_stream(self) -> Any:
         return per_thread_default_stream()
 
 

@@ -1,8 +1,11 @@
 """numba.cuda's device management: `cuda.gpus`, the current device of a host thread, what can be asked of the machine."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +15,10 @@ from cudasim.device.current import activate, context_of, current_device, thread
 from cudasim.device.device import are_made, devices, initialisation_error
 from cudasim.driver import context  # noqa: F401 - registers how contexts are made
 from cudasim.streams import stream_work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 
 class _DeviceList:
@@ -58,29 +65,29 @@ def _device_number(value):
 gpus = _DeviceList()
 
 
-def list_devices():
+def list_devices() -> _DeviceList:
     """All devices."""
     return gpus
 
 
-def current_context(devnum=None):
+def current_context(devnum: Any = None) -> context.Context:
     """The context of the current device; with a number, of that device, which becomes current."""
     if devnum is None:
         return current.current_context()
     return context_of(activate(gpus[devnum]))
 
 
-def get_current_device():
+def get_current_device() -> device_module.Device:
     """The device that is current in this host thread."""
     return current_device()
 
 
-def select_device(device_id):
+def select_device(device_id: Any) -> device_module.Device:
     """Makes a device current in this host thread and returns it."""
     return current_context(device_id).device
 
 
-def close():
+def close() -> None:
     """Leaves all contexts of this host thread; in the main thread it also destroys all contexts, with the memory of
     their arrays. The next use of CUDA makes new ones.
     """
@@ -94,7 +101,7 @@ reset = close
 
 
 @contextlib.contextmanager
-def other_devices():
+def other_devices() -> Iterator[None]:
     """For the length of the block this host thread sees the devices that the options in force name, as a program does that
     begins with them. At the end their contexts are destroyed, with the memory of their arrays."""
     stream_work.synchronize()
@@ -112,18 +119,18 @@ def other_devices():
 
 
 @contextlib.contextmanager
-def defer_cleanup():
+def defer_cleanup() -> Iterator[None]:
     """No memory is given back inside: `with cuda.defer_cleanup():`. May be nested."""
     with current_context().defer_cleanup():
         yield
 
 
-def synchronize():
+def synchronize() -> None:
     """Waits until everything in the streams of the current device is done."""
     current_context().synchronize()
 
 
-def require_context(function):
+def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
     """A decorator: the function runs with a context, which it cannot switch."""
 
     @functools.wraps(function)
@@ -138,34 +145,34 @@ def require_context(function):
     return with_context
 
 
-def is_available():
+def is_available() -> bool:
     """True, that is what the simulator is for; unless CUDA_VISIBLE_DEVICES hides every device."""
     return initialisation_error() is None
 
 
-def is_supported_version():
+def is_supported_version() -> bool:
     return True
 
 
-def is_float16_supported():
+def is_float16_supported() -> bool:
     """True, as in numba-cuda whatever the device is."""
     return True
 
 
-def is_bfloat16_supported():
+def is_bfloat16_supported() -> Any:
     return current_device().supports_bfloat16
 
 
-def is_fp8_supported():
+def is_fp8_supported() -> Any:
     return current_device().supports_fp8
 
 
-def cuda_error():
+def cuda_error() -> Any:
     """Why the simulated driver does not start, or None: CUDA_VISIBLE_DEVICES can hide every device."""
     return initialisation_error()
 
 
-def detect():
+def detect() -> bool:
     """Prints the devices; True, because there is one."""
     found = devices()
     print(f"Found {len(found)} CUDA devices")

@@ -4,10 +4,12 @@ What a launch is given are the parameters' bytes, as cuLaunchKernel has them: ct
 kernel declares, or device memory for an address.
 """
 
+from __future__ import annotations
+
 import ctypes
 import itertools
 import weakref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,11 +25,17 @@ from cudasim.reports import reporting
 from cudasim.streams import stream_work
 from cudasim.streams.stream import Stream, checked_stream, key_of, stream_or_zero
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.device.device import Device
+    from cudasim.driver.module import Module
+
 _handles = itertools.count(0xC0DA_1000_0000, 0x100)
-_functions = weakref.WeakValueDictionary()  # handle → Function
+_functions: weakref.WeakValueDictionary[int, Function] = weakref.WeakValueDictionary()  # handle → Function
 
 
-def next_handle():
+def next_handle() -> int:
     """A number that no other module or function of this process has."""
     return next(_handles)
 
@@ -47,22 +55,22 @@ class Function:
 
     griddim, blockdim, stream, sharedmem = (1, 1, 1), (1, 1, 1), 0, 0
 
-    def __init__(self, module, kernel):
+    def __init__(self, module: Module, kernel: dict[str, Any]) -> None:
         self.module, self.name = module, kernel["name"]
         self._kernel = kernel
         self.handle = self.kernel = _FunctionHandle(next_handle())
         _functions[self.handle] = self
         self.handle.__cudasim_function__ = self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CUDA function {self.name}>"
 
     @property
-    def device(self):
+    def device(self) -> Device:
         return self.module.context.device
 
     @property
-    def attrs(self):
+    def attrs(self) -> FunctionAttributes:
         """FunctionAttributes."""
         from cudasim.compile.gpu_code import architecture, ptx_of, resources_of
 
@@ -77,18 +85,20 @@ class Function:
         )
 
     @property
-    def shared_mem_per_block(self):
+    def shared_mem_per_block(self) -> int:
         """Bytes of static shared memory."""
         return self._plan((1, 1, 1), (1, 1, 1), 0).compile()
 
     @property
-    def max_threads_per_block(self):
+    def max_threads_per_block(self) -> int:
         return self.device.MAX_THREADS_PER_BLOCK
 
-    def cache_config(self, prefer_equal=False, prefer_cache=False, prefer_shared=False):
+    def cache_config(
+        self, prefer_equal: bool = False, prefer_cache: bool = False, prefer_shared: bool = False
+    ) -> None:
         """Says how much cache and shared memory the kernel likes, of which nothing is simulated."""
 
-    def set_shared_memory_carveout(self, carveout):
+    def set_shared_memory_carveout(self, carveout: Any) -> None:
         """The same in percent."""
 
     def _plan(self, grid, block, shared_bytes):
@@ -110,7 +120,14 @@ class Function:
             buffer[offset : offset + size] = content
         return bytes(buffer)
 
-    def launch(self, grid, block, shared_bytes, stream, args):
+    def launch(
+        self,
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        shared_bytes: int,
+        stream: Any,
+        args: list[Any],
+    ) -> Any:
         """Launches the kernel. :param args: ctypes or NumPy values of the parameters' sizes, or device memory"""
         check_extents(grid, "griddim")
         check_extents(block, "blockdim")
@@ -126,7 +143,7 @@ class Function:
         waits = not fits(self.device, grid, block, shared_bytes)
         stream_work.submit(key_of(stream, self.device), work, waits)
 
-    def launch_as_core_does(self, stream, config, args):
+    def launch_as_core_does(self, stream: Any, config: Any, args: Any) -> None:
         """cuda.core.launch(): the configuration is a cuda.core.LaunchConfig, and Python's numbers are 64 bits wide."""
         wide = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_bool, complex: np.complex128}
         values = [wide[type(value)](value) if type(value) in wide else value for value in args]
@@ -158,7 +175,7 @@ def _bytes_of(value, size):
     return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 
-def function_of(function):
+def function_of(function: Any) -> Function:
     """The Function that a function, or its handle, is.
 
     :raises CudaAPIError: 400 for what is none
@@ -175,7 +192,19 @@ def function_of(function):
     return known
 
 
-def launch_kernel(cufunc_handle, gx, gy, gz, bx, by, bz, sharedmem, hstream, args, cooperative=False):
+def launch_kernel(
+    cufunc_handle: Any,
+    gx: int,
+    gy: int,
+    gz: int,
+    bx: int,
+    by: int,
+    bz: int,
+    sharedmem: int,
+    hstream: Any,
+    args: Any,
+    cooperative: bool = False,
+) -> None:
     """Launches a kernel of a module, as the driver does.
 
     :param cufunc_handle: a Function's handle
@@ -190,7 +219,7 @@ def launch_kernel(cufunc_handle, gx, gy, gz, bx, by, bz, sharedmem, hstream, arg
     function_of(cufunc_handle).launch((gx, gy, gz), (bx, by, bz), int(sharedmem or 0), stream, list(args))
 
 
-def active_blocks_per_multiprocessor(device, func, blocksize, memsize):
+def active_blocks_per_multiprocessor(device: Any, func: Any, blocksize: Any, memsize: Any) -> Any:
     """Blocks of so many threads, with so many bytes of dynamic shared memory, that a multiprocessor holds at once."""
     kernel = _kernel_of(func)
     if not 0 < blocksize <= kernel.max_threads_per_block:
@@ -198,7 +227,7 @@ def active_blocks_per_multiprocessor(device, func, blocksize, memsize):
     return device.native.blocks_per_multiprocessor(blocksize, kernel.shared_mem_per_block + memsize)
 
 
-def max_potential_block_size(device, func, b2d_func, memsize, blocksizelimit):
+def max_potential_block_size(device: Any, func: Any, b2d_func: Any, memsize: Any, blocksizelimit: Any) -> Any:
     """(blocks, threads per block) with which most threads are resident on the device.
 
     :param b2d_func: threads per block → bytes of dynamic shared memory; None: always `memsize`

@@ -6,11 +6,21 @@ driver.launch_kernel(function.handle, 1, 1, 1, 32, 1, 1, 0, 0, [ctypes.c_void_p(
 memory, size = module.get_global_symbol("counter")
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim import _native
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.compile.linked_code import module_image
 from cudasim.driver.function import Function, next_handle
 from cudasim.memory.memory_pointers import MemoryPointer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.driver.context import Context
 
 
 class LinkedCode:
@@ -18,16 +28,18 @@ class LinkedCode:
 
     code_type = "cubin"
 
-    def __init__(self, image, setup_callbacks=(), teardown_callbacks=()):
+    def __init__(
+        self, image: Any, setup_callbacks: tuple[Any, ...] = (), teardown_callbacks: tuple[Any, ...] = ()
+    ) -> None:
         self.image, self.setup_callbacks, self.teardown_callbacks = image, setup_callbacks, teardown_callbacks
 
     @property
-    def code(self):
+    def code(self) -> bytes:
         """The code as bytes, which create_module_image() takes as well."""
         return self.image.serialise()
 
 
-def image_of(code):
+def image_of(code: Any) -> Any:
     """The image of what create_module_image() takes: linked code, its bytes, PTX.
 
     :raises CudaAPIError: 200 for anything else, 218 for wrong PTX
@@ -64,7 +76,13 @@ def image_of(code):
 class Module:
     """An image loaded into a context."""
 
-    def __init__(self, context, image, setup_callbacks=(), teardown_callbacks=()):
+    def __init__(
+        self,
+        context: Context,
+        image: Any,
+        setup_callbacks: tuple[Any, ...] = (),
+        teardown_callbacks: Any = (),
+    ) -> None:
         self.context = context
         self.image = image
         self.handle = next_handle()
@@ -72,18 +90,18 @@ class Module:
             tuple(setup_callbacks or ()),
             tuple(teardown_callbacks or ()),
         )
-        self._loaded = context.device.native.load(image)
+        self._loaded: Any = context.device.native.load(image)
         for callback in self.setup_callbacks:
             callback(self)
 
     @property
-    def loaded(self):
+    def loaded(self) -> Any:
         """The engine's part. :raises CudaAPIError: 400 after unload()"""
         if self._loaded is None:
             raise CudaAPIError(400, "CUDA_ERROR_INVALID_HANDLE: the module was unloaded")
         return self._loaded
 
-    def get_function(self, name):
+    def get_function(self, name: str) -> Function:
         """The kernel of this name. :raises CudaAPIError: 500 when there is none"""
         for kernel in self.image.kernels:
             if kernel["name"] == name:
@@ -94,7 +112,7 @@ class Module:
             f"Call to cuModuleGetFunction results in CUDA_ERROR_NOT_FOUND: no kernel {name!r}; it has {known}",
         )
 
-    def get_global_symbol(self, name):
+    def get_global_symbol(self, name: str) -> tuple[MemoryPointer, int]:
         """The memory of a variable in global or constant memory, a MemoryPointer, and its size in bytes.
 
         :raises CudaAPIError: 500 when there is none
@@ -102,12 +120,12 @@ class Module:
         address, size = self.context.device.native.global_range(self.loaded, name)
         return MemoryPointer(self.context, address, size, owner=self), size
 
-    def unload(self):
+    def unload(self) -> None:
         """Forgets the code; calls the teardown callbacks."""
         if self._loaded is not None:
             self.context.unload_module(self)
 
-    def end(self):
+    def end(self) -> None:
         """What Context.unload_module() asks of a module."""
         if self._loaded is not None:
             for callback in self.teardown_callbacks:
@@ -115,7 +133,12 @@ class Module:
             self._loaded = None
 
 
-def load_module_image(context, object_code, setup_callbacks=None, teardown_callbacks=None):
+def load_module_image(
+    context: Context,
+    object_code: Any,
+    setup_callbacks: Any = None,
+    teardown_callbacks: list[Callable[..., Any]] | None = None,
+) -> Module:
     """The code as a Module of the context, which keeps it. :param object_code: see image_of()"""
     setup = (
         setup_callbacks

@@ -5,6 +5,10 @@ Handles are the numbers that numba.cuda's objects have as `handle`. Contexts are
 driver has no others.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim.device import device_attributes
 from cudasim.device.device import devices
 from cudasim.device.driver_binding import CUdeviceptr
@@ -12,6 +16,11 @@ from cudasim.driver import device_selection
 from cudasim.driver.profiler import profile_start, profile_stop
 from cudasim.memory.memory_calls import failure, returns_or_stores
 from cudasim.streams.stream import Stream, StreamHandle, stream
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.driver.function import _FunctionHandle
 
 
 def _context(handle):
@@ -49,24 +58,24 @@ class ObjectCalls:
     cuProfilerStart = staticmethod(profile_start)  # noqa: N815 - the driver's names
     cuProfilerStop = staticmethod(profile_stop)  # noqa: N815
 
-    def cuInit(self, flags=0):  # noqa: N802
+    def cuInit(self, flags: int = 0) -> None:  # noqa: N802
         devices()
 
     @returns_or_stores
-    def cuDriverGetVersion(self):  # noqa: N802
+    def cuDriverGetVersion(self) -> int:  # noqa: N802
         major, minor = self.get_version()
         return 1000 * major + 10 * minor
 
     @returns_or_stores
-    def cuDeviceGetCount(self):  # noqa: N802
+    def cuDeviceGetCount(self) -> int:  # noqa: N802
         return len(devices())
 
     @returns_or_stores
-    def cuDeviceGet(self, ordinal):  # noqa: N802
+    def cuDeviceGet(self, ordinal: int) -> Any:  # noqa: N802
         return _device(ordinal, "cuDeviceGet").id
 
     @returns_or_stores
-    def cuDeviceGetAttribute(self, attribute, device):  # noqa: N802
+    def cuDeviceGetAttribute(self, attribute: int, device: int) -> int:  # noqa: N802
         """:param attribute: its number (enum CUdevice_attribute)"""
         names = {number: name for name, number in device_attributes.numbers().items()}
         if int(attribute) not in names:
@@ -74,80 +83,80 @@ class ObjectCalls:
         return getattr(_device(device, "cuDeviceGetAttribute"), names[int(attribute)])
 
     @returns_or_stores
-    def cuDeviceTotalMem(self, device):  # noqa: N802
+    def cuDeviceTotalMem(self, device: int) -> int:  # noqa: N802
         return _device(device, "cuDeviceTotalMem").native.memory_info()[1]
 
     # -- contexts -----------------------------------------------------------------------------------------
 
     @returns_or_stores
-    def cuDevicePrimaryCtxRetain(self, device):  # noqa: N802
+    def cuDevicePrimaryCtxRetain(self, device: int) -> StreamHandle:  # noqa: N802
         return StreamHandle(_device(device, "cuDevicePrimaryCtxRetain").get_primary_context().handle)
 
-    def cuDevicePrimaryCtxRelease(self, device):  # noqa: N802
+    def cuDevicePrimaryCtxRelease(self, device: Any) -> None:  # noqa: N802
         """Others may use it still: it goes with cuDevicePrimaryCtxReset."""
         _device(device, "cuDevicePrimaryCtxRelease")
 
-    def cuDevicePrimaryCtxReset(self, device):  # noqa: N802
+    def cuDevicePrimaryCtxReset(self, device: Any) -> None:  # noqa: N802
         _device(device, "cuDevicePrimaryCtxReset").reset()
 
     @returns_or_stores
-    def cuCtxGetCurrent(self):  # noqa: N802
+    def cuCtxGetCurrent(self) -> StreamHandle:  # noqa: N802
         device = device_selection.gpus.current
         return StreamHandle(0 if device is None else device.get_primary_context().handle)
 
-    def cuCtxSetCurrent(self, context):  # noqa: N802
+    def cuCtxSetCurrent(self, context: StreamHandle) -> None:  # noqa: N802
         if device_selection.gpus.current is not None:
             self.cuCtxPopCurrent()
         if int(getattr(context, "value", context) or 0):
             _context(context).push()
 
-    def cuCtxPushCurrent(self, context):  # noqa: N802
+    def cuCtxPushCurrent(self, context: Any) -> None:  # noqa: N802
         _context(context).push()
 
     @returns_or_stores
-    def cuCtxPopCurrent(self):  # noqa: N802
+    def cuCtxPopCurrent(self) -> StreamHandle:  # noqa: N802
         handle = self.pop_active_context()
         if handle is None:
             raise failure("cuCtxPopCurrent", 201, "no context is current in this thread")
         return StreamHandle(handle)
 
     @returns_or_stores
-    def cuCtxGetDevice(self):  # noqa: N802
+    def cuCtxGetDevice(self) -> int:  # noqa: N802
         if device_selection.gpus.current is None:
             raise failure("cuCtxGetDevice", 201, "no context is current in this thread")
         return device_selection.gpus.current.id
 
-    def cuCtxSynchronize(self):  # noqa: N802
+    def cuCtxSynchronize(self) -> None:  # noqa: N802
         device_selection.current_context().synchronize()
 
     # -- modules ------------------------------------------------------------------------------------------
 
     @returns_or_stores
-    def cuModuleLoadData(self, image):  # noqa: N802
+    def cuModuleLoadData(self, image: bytes) -> StreamHandle:  # noqa: N802
         return StreamHandle(device_selection.current_context().create_module_image(image).handle)
 
-    def cuModuleUnload(self, module):  # noqa: N802
+    def cuModuleUnload(self, module: Any) -> None:  # noqa: N802
         _module(module, "cuModuleUnload").unload()
 
     @returns_or_stores
-    def cuModuleGetFunction(self, module, name):  # noqa: N802
+    def cuModuleGetFunction(self, module: StreamHandle, name: bytes) -> _FunctionHandle:  # noqa: N802
         return _module(module, "cuModuleGetFunction").get_function(_name(name)).handle
 
     @returns_or_stores
-    def cuModuleGetGlobal(self, module, name):  # noqa: N802
+    def cuModuleGetGlobal(self, module: StreamHandle, name: bytes) -> tuple[CUdeviceptr, int]:  # noqa: N802
         memory, size = _module(module, "cuModuleGetGlobal").get_global_symbol(_name(name))
         return CUdeviceptr(memory), size
 
     # -- streams ------------------------------------------------------------------------------------------
 
     @returns_or_stores
-    def cuStreamCreate(self, flags=0):  # noqa: N802
+    def cuStreamCreate(self, flags: int = 0) -> StreamHandle:  # noqa: N802
         """For cuda.external_stream()."""
         return stream().handle
 
-    def cuStreamSynchronize(self, handle):  # noqa: N802
+    def cuStreamSynchronize(self, handle: StreamHandle) -> None:  # noqa: N802
         Stream(int(handle), external=True).synchronize()
 
-    def cuStreamDestroy(self, handle):  # noqa: N802
+    def cuStreamDestroy(self, handle: StreamHandle) -> None:  # noqa: N802
         """What waits in it is done first."""
         self.cuStreamSynchronize(handle)

@@ -4,14 +4,21 @@ Each has a method `prepare_args(ty, val, stream, retr) → (ty, val)`; the last 
 tuples too. What it appends to `retr` is called when the kernel has run.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim import types
 from cudasim.type_system.registered_types import registered_type
 from cudasim.type_system.typeof import type_name
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def prepared(extensions, args, stream):
+
+def prepared(extensions: Any, args: Any, stream: Any) -> tuple[Any, ...]:
     """(the arguments that the kernel gets, what to call after the launch)"""
-    afterwards = []
+    afterwards: list[Any] = []
     return [_prepared(extensions, value, stream, afterwards) for value in args], afterwards
 
 

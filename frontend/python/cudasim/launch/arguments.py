@@ -5,8 +5,11 @@ n strides in bytes; a tuple is its elements in order. Offsets follow the C rule 
 struct's native mode packs them.
 """
 
+from __future__ import annotations
+
 import enum
 import struct
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +24,9 @@ from cudasim.memory.host_visible_arrays import device_view
 from cudasim.streams import stream_work
 from cudasim.type_system.array_layout import is_aligned
 from cudasim.type_system.typeof import type_name
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _FORMATS = {
     "bool": "?",
@@ -46,20 +52,20 @@ class Intent:
 
     copies_in = copies_out = True
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value!r})"
 
     @property
     def _numba_type_(self):
         return types.public(type_name(self.value))
 
-    def __cudasim_typeof__(self):
+    def __cudasim_typeof__(self) -> Any:
         return type_name(self.value)
 
-    def to_device(self, retr, stream=0):
+    def to_device(self, retr: Any, stream: Any = 0) -> Any:
         """The array on the device, for argument extensions that make it themselves.
 
         :param retr: gets what copies the array back when the kernel has run, where that is wanted
@@ -91,13 +97,15 @@ class InOut(Intent):
 class HostCopies:
     """The device copies of one launch's host arrays: one per argument, written back in argument order."""
 
-    def __init__(self, device):
+    def __init__(self, device: Any) -> None:
         self.device = device
-        self._later = []  # (address, page-locked array): what such an array holds when the launch begins
-        self._copies = []  # (host array, what keeps the memory, its address, what becomes of it)
-        self._records = []  # (record, the host array that stands for it)
+        self._later: list[
+            Any
+        ] = []  # (address, page-locked array): what such an array holds when the launch begins
+        self._copies: list[Any] = []  # (host array, what keeps the memory, its address, what becomes of it)
+        self._records: list[Any] = []  # (record, the host array that stands for it)
 
-    def add(self, host, label, copies_in=True, copies_out=True):
+    def add(self, host: Any, label: Any, copies_in: bool = True, copies_out: bool = True) -> tuple[Any, ...]:
         """Copies the array in and returns the parameters that the kernel gets for it."""
         warn_of_host_copy()
         device = self.device.native
@@ -111,7 +119,7 @@ class HostCopies:
         self._copies.append((host, memory, address, label, copies_out and writable, writable))
         return (address, *host.shape, *host.strides)
 
-    def add_record(self, record, label, copies_in=True, copies_out=True):
+    def add_record(self, record: Any, label: Any, copies_in: bool = True, copies_out: bool = True) -> Any:
         """Copies a structured scalar in and returns the address that the kernel gets for it."""
         host = np.zeros((), record.dtype)
         host[()] = record
@@ -119,17 +127,17 @@ class HostCopies:
             self._records.append((record, host))
         return self.add(host, label, copies_in, copies_out)[0]
 
-    def copy_in(self):
+    def copy_in(self) -> None:
         """What add() has left for the launch."""
         for address, host in self._later:
             self.device.native.copy_to_new_memory(address, host)
 
-    def waits(self, stream):
+    def waits(self, stream: Any) -> bool:
         """Whether the host waits for the launch: for results in pageable memory, and for all copies that name no
         stream."""
         return any(not stream or not is_page_locked(host) for host, *_ in self._copies)
 
-    def write_back(self):
+    def write_back(self) -> None:
         """Copies results to the host arrays."""
         device = self.device.native
         for host, _, address, label, copies_out, writable in self._copies:
@@ -158,7 +166,7 @@ _DATES = (np.datetime64, np.timedelta64)
 _COMPLEX = (complex, np.complex64, np.complex128)
 
 
-def struct_format(names):
+def struct_format(names: Any) -> str:
     """The struct format of a parameter buffer for arguments of these types."""
     return "".join(map(_format_of, names))
 
@@ -188,7 +196,7 @@ def _rounded_to_float16(value):
         return float(np.float16(value))
 
 
-def converter(name):
+def converter(name: str) -> Any:
     """value → number that struct packs for a declared scalar type, or None when it needs no conversion."""
     if name in _INTEGER_BITS:
         bits, signed = _INTEGER_BITS[name]
@@ -208,7 +216,7 @@ def converter(name):
     return bool if name == "bool" else None
 
 
-def convertible(given, declared):
+def convertible(given: str, declared: str) -> int | None:
     """Whether an argument of one type may be passed for a parameter declared with another; smaller is better,
     None is no."""
     if given == declared:
@@ -227,7 +235,7 @@ def convertible(given, declared):
 class Flattener:
     """Makes numbers of arguments of known types: an array is its address, extents and strides."""
 
-    def __init__(self, names, parameter_names, converts):
+    def __init__(self, names: tuple[str, ...], parameter_names: Any, converts: bool) -> None:
         """
         :param converts: whether arguments may have other types than `names` say (explicit signatures)
         """
@@ -235,9 +243,9 @@ class Flattener:
         self._labels = parameter_names
         self._converters = [converter(name) if converts else None for name in names]
 
-    def flatten(self, args, copies):
+    def flatten(self, args: Any, copies: Any) -> Any:
         """The numbers; host arrays are copied to the device on the way."""
-        values = []
+        values: list[Any] = []
         for index, value in enumerate(args):
             self._flatten_one(value, index, copies, values)
         return values
@@ -301,7 +309,7 @@ class Flattener:
 class Packer(Flattener):
     """Makes the parameter buffer for arguments of known types."""
 
-    def __init__(self, names, parameter_names, converts):
+    def __init__(self, names: tuple[str, ...], parameter_names: tuple[str, ...], converts: bool) -> None:
         super().__init__(names, parameter_names, converts)
         self._struct = struct.Struct("@" + struct_format(names))
         self.size = self._struct.size

@@ -3,8 +3,17 @@
 As in numba-cuda it is known to the thread that compiles, and only while it does.
 """
 
+from __future__ import annotations
+
 import contextlib
 import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cudasim.launch.dispatcher import CUDADispatcher
 
 
 class _ThreadState(threading.local):
@@ -12,15 +21,15 @@ class _ThreadState(threading.local):
 
 
 _thread = _ThreadState()
-_captures = []  # (dispatcher, dictionary), of capture_compile_config()
+_captures: list[Any] = []  # (dispatcher, dictionary), of capture_compile_config()
 
 
-def current_launch_config():
+def current_launch_config() -> Any:
     """The configured kernel that is being launched and has to be compiled for it; None outside of such a compilation."""
     return _thread.current
 
 
-def ensure_current_launch_config():
+def ensure_current_launch_config() -> Any:
     """The same. :raises RuntimeError: where there is none"""
     if _thread.current is None:
         raise RuntimeError("No launch config set for this thread: no kernel is being compiled for a launch")
@@ -28,7 +37,7 @@ def ensure_current_launch_config():
 
 
 @contextlib.contextmanager
-def compiling_for(configuration):
+def compiling_for(configuration: Any) -> Iterator[None]:
     """What is compiled inside is compiled for this launch.
 
     :raises RuntimeError: where this thread compiles already: in a signal handler, which may have interrupted the compiler, or an
@@ -46,7 +55,7 @@ def compiling_for(configuration):
         _thread.current = None
 
 
-def note_compilation(dispatcher):
+def note_compilation(dispatcher: CUDADispatcher) -> None:
     """A kernel of the dispatcher is being compiled."""
     if _thread.current is not None:
         for wanted, captured in tuple(_captures):
@@ -55,7 +64,7 @@ def note_compilation(dispatcher):
 
 
 @contextlib.contextmanager
-def capture_compile_config(dispatcher):
+def capture_compile_config(dispatcher: CUDADispatcher) -> Iterator[Any]:
     """Inside, `["config"]` of what `with … as` gives becomes the launch for which the dispatcher compiled last."""
     entry = dispatcher, {"config": None}
     _captures.append(entry)

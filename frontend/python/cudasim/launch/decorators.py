@@ -1,12 +1,18 @@
 """`cuda.jit`, with numba.cuda's arguments."""
 
+from __future__ import annotations
+
 import os
 import warnings
+from typing import TYPE_CHECKING
 
 from cudasim import errors, types
 from cudasim.compile.kernel_function import BoundKernel, function_of
 from cudasim.compile.linked_code import checked_links
 from cudasim.launch.dispatcher import CUDADispatcher
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Accepted because they change nothing that a simulator shows: name → why.
 _WITHOUT_EFFECT = {
@@ -44,20 +50,20 @@ _CARVEOUTS = ("default", "maxl1", "maxshared")
 
 
 def jit(
-    func_or_sig=None,
-    device=False,
-    inline="never",
-    forceinline=False,
-    link=(),
-    debug=None,
-    opt=None,
-    lineinfo=False,
-    cache=False,
-    launch_bounds=None,
-    lto=None,
-    shared_memory_carveout=None,
-    **kws,
-):
+    func_or_sig: Any = None,
+    device: bool = False,
+    inline: str = "never",
+    forceinline: bool = False,
+    link: Any = (),
+    debug: bool | None = None,
+    opt: bool | None = None,
+    lineinfo: bool = False,
+    cache: bool = False,
+    launch_bounds: Any = None,
+    lto: bool | None = None,
+    shared_memory_carveout: Any = None,
+    **kws: Any,
+) -> Any:
     """Makes a function a kernel (or, with device=True, a function for kernels to call).
 
     Use it as `@cuda.jit`, `@cuda.jit(debug=True, …)` or with signatures, `@cuda.jit("void(float32[:])")`,
@@ -168,7 +174,7 @@ def _checked_bounds(bounds):
     return bounds
 
 
-def warn_of_combinations(debug, opt, lineinfo):
+def warn_of_combinations(debug: bool, opt: bool, lineinfo: bool) -> None:
     """Warns as Numba does of options that contradict each other on a GPU."""
     if debug and opt:
         warnings.warn(

@@ -4,6 +4,10 @@ The PTX comes from LLVM's NVPTX back end, for any compute capability; no GPU and
 Numba's documentation calls the Numba ABI, "not considered stable", has other symbol names here.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim import errors, types
 from cudasim._numba_config import config, setting
 from cudasim.compile import compiler
@@ -12,6 +16,12 @@ from cudasim.compile.nvrtc import find_closest_arch, get_lowest_supported_cc
 from cudasim.device.current import current_device
 from cudasim.launch.decorators import warn_of_combinations
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.type_system.scalar_types import Integer
+
 
 def _default_capability():
     """NUMBA_CUDA_DEFAULT_PTX_CC, but not lower than what CUDA 13 accepts."""
@@ -19,20 +29,20 @@ def _default_capability():
 
 
 def compile(  # noqa: A001 - Numba's name
-    pyfunc,
-    sig,
-    debug=None,
-    lineinfo=False,
-    device=True,
-    fastmath=False,
-    cc=None,
-    opt=None,
-    abi="c",
-    abi_info=None,
-    output="ptx",
-    forceinline=False,
-    launch_bounds=None,
-):
+    pyfunc: Any,
+    sig: Any,
+    debug: bool | None = None,
+    lineinfo: bool = False,
+    device: bool = True,
+    fastmath: bool = False,
+    cc: tuple[int, ...] | None = None,
+    opt: bool | None = None,
+    abi: str = "c",
+    abi_info: dict[str, str] | None = None,
+    output: str = "ptx",
+    forceinline: bool = False,
+    launch_bounds: Any = None,
+) -> tuple[Any, ...]:
     """A Python function compiled for the argument types of a signature: (PTX, return type).
 
     :param sig: argument types, or a signature; a return type that it says is converted to
@@ -115,25 +125,27 @@ def _plain_function(pyfunc):
     return function
 
 
-def compile_for_current_device(pyfunc, sig, **options):
+def compile_for_current_device(
+    pyfunc: Callable[..., Any], sig: tuple[Integer, ...], **options: Any
+) -> tuple[str, Integer]:
     """compile() for the compute capability of the current (simulated) device."""
     return compile(pyfunc, sig, cc=current_device().compute_capability, **options)
 
 
 def compile_ptx(
-    pyfunc,
-    sig,
-    debug=None,
-    lineinfo=False,
-    device=False,
-    fastmath=False,
-    cc=None,
-    opt=None,
-    abi="numba",
-    abi_info=None,
-    forceinline=False,
-    launch_bounds=None,
-):
+    pyfunc: Callable[..., Any],
+    sig: Any,
+    debug: Any = None,
+    lineinfo: bool = False,
+    device: bool = False,
+    fastmath: bool = False,
+    cc: tuple[int, ...] | None = None,
+    opt: Any = None,
+    abi: str = "numba",
+    abi_info: Any = None,
+    forceinline: bool = False,
+    launch_bounds: Any = None,
+) -> tuple[str, types.NoneType]:
     """compile() with other defaults: a kernel, with the Numba ABI."""
     return compile(
         pyfunc,
@@ -152,26 +164,28 @@ def compile_ptx(
     )
 
 
-def compile_ptx_for_current_device(pyfunc, sig, **options):
+def compile_ptx_for_current_device(
+    pyfunc: Callable[..., Any], sig: tuple[types.Array, ...], **options: Any
+) -> tuple[str, types.NoneType]:
     """compile_ptx() for the compute capability of the current (simulated) device."""
     return compile_ptx(pyfunc, sig, cc=current_device().compute_capability, **options)
 
 
 def compile_all(
-    pyfunc,
-    sig,
-    debug=None,
-    lineinfo=False,
-    device=True,
-    fastmath=False,
-    cc=None,
-    opt=None,
-    abi="c",
-    abi_info=None,
-    output="ltoir",
-    forceinline=False,
-    launch_bounds=None,
-):
+    pyfunc: Callable[..., Any],
+    sig: tuple[Integer, ...],
+    debug: Any = None,
+    lineinfo: bool = False,
+    device: bool = True,
+    fastmath: bool = False,
+    cc: Any = None,
+    opt: Any = None,
+    abi: str = "c",
+    abi_info: Any = None,
+    output: str = "ltoir",
+    forceinline: bool = False,
+    launch_bounds: Any = None,
+) -> tuple[list[str], Integer]:
     """compile(), with the code in a list, beside that of functions that are linked (there are none)."""
     ptx, result_type = compile(
         pyfunc,

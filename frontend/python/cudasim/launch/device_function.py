@@ -3,7 +3,17 @@
 Kernels have device functions compiled in; this one stands alone, for looking at. It is compiled when it is looked at.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim.launch.inspection import GpuCode, signature_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.type_system.signatures import Signature
 
 
 class DeviceFunction(GpuCode):
@@ -11,7 +21,13 @@ class DeviceFunction(GpuCode):
 
     objectmode = False
 
-    def __init__(self, py_func, argument_types, target_options, result_type=None):
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        argument_types: tuple[str, ...],
+        target_options: dict[str, Any],
+        result_type: str | None = None,
+    ) -> None:
         """:param result_type: its name, or None when it has to be inferred"""
         self.py_func, self.argument_types, self.target_options = py_func, argument_types, target_options
         self._result_type = result_type
@@ -32,29 +48,29 @@ class DeviceFunction(GpuCode):
         return self._done
 
     @property
-    def result_type(self):
+    def result_type(self) -> str:
         """The name of the type of its result."""
         return self._result_type or self._compiled.result_type
 
     @property
-    def signature(self):
+    def signature(self) -> Signature:
         """Numba's signature."""
         return signature_of(self.result_type, self.argument_types)
 
     @property
-    def image(self):
+    def image(self) -> Any:
         return self._compiled.image
 
     @property
-    def kernel_name(self):
+    def kernel_name(self) -> str:
         return self._compiled.kernel_name
 
     @property
-    def typed_ir(self):
+    def typed_ir(self) -> Any:
         return self._compiled.typed_ir
 
     @property
-    def library(self):
+    def library(self) -> _Library:
         """Numba's code library, as far as its text goes."""
         return _Library(self)
 

@@ -6,12 +6,14 @@ kernel[grid, block](x, y)
   LaunchEntry.run               → packs, calls the engine, delivers its report (kernel.py)
 """
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import operator
 import sys
 import threading
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,6 +39,12 @@ from cudasim.streams import early_access, stream_work
 from cudasim.streams.stream import key_of
 from cudasim.type_system.typeof import type_name
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    from cudasim.type_system.scalar_types import Integer
+
 _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
 #: Configurations and array types that one dispatcher remembers; a launch in a loop over sizes must not grow.
 _CACHED_CONFIGURATIONS = 256
@@ -53,17 +61,17 @@ class CompileStatistics(NamedTuple):
 class ConfiguredKernel(_native.FramelessCall):
     """A kernel with its launch configuration; calling it launches."""
 
-    def __init__(self, dispatcher, griddim, blockdim, stream, sharedmem):
+    def __init__(self, dispatcher: Any, griddim: Any, blockdim: Any, stream: Any, sharedmem: Any) -> None:
         super().__init__(self._run_prepared if dispatcher.extensions else self._run)
         self.dispatcher = dispatcher
         self.griddim, self.blockdim, self.stream, self.sharedmem = griddim, blockdim, stream, sharedmem
         #: called with (kernel, this object) before each launch
-        self.pre_launch_callbacks = []
+        self.pre_launch_callbacks: list[Any] = []
         #: the arguments of a launch, while its kernel is compiled and its callbacks run
         self.args = None
-        self._entries = {}
+        self._entries: dict[Any, Any] = {}
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self.pre_launch_callbacks:
             raise TypeError(
                 "a launch configuration with pre_launch_callbacks cannot be pickled: functions of this process"
@@ -73,7 +81,7 @@ class ConfiguredKernel(_native.FramelessCall):
             (self.griddim, self.blockdim, self.stream, self.sharedmem),
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.dispatcher!r}[{self.griddim}, {self.blockdim}, {self.stream}, {self.sharedmem}]>"
 
     def _run(self, *args, **keywords):
@@ -178,7 +186,9 @@ def _by_name(dispatcher, keywords):
 class ForAll(_native.FramelessCall):
     """`kernel.forall(n)`: a one-dimensional launch of at least n threads."""
 
-    def __init__(self, dispatcher, ntasks, tpb, stream, sharedmem):
+    def __init__(
+        self, dispatcher: CUDADispatcher, ntasks: int, tpb: int, stream: Any, sharedmem: int
+    ) -> None:
         super().__init__(self._run)
         checked_count(ntasks, "ntasks", "threads that forall() is to start")
         checked_count(tpb, "tpb", "threads per block")
@@ -187,7 +197,7 @@ class ForAll(_native.FramelessCall):
         self.dispatcher, self.ntasks, self.stream, self.sharedmem = dispatcher, ntasks, stream, sharedmem
         self.thread_per_block = tpb
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return ForAll, (self.dispatcher, self.ntasks, self.thread_per_block, self.stream, self.sharedmem)
 
     def _run(self, *args, **keywords):
@@ -207,18 +217,29 @@ class ForAll(_native.FramelessCall):
 class CUDADispatcher(InspectedFunction):
     """A kernel or device function. `dispatcher.py_func` is the Python function."""
 
-    def __init__(self, py_func, target_options, signatures=(), device=False):
+    __name__: str
+    __qualname__: str
+
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        target_options: dict[str, Any],
+        signatures: Any = (),
+        device: bool = False,
+    ) -> None:
         self.py_func = py_func
         self.targetoptions = dict(target_options)
         self.device = device
         #: What a device function declares: ((argument type names, result type name or None), ...).
         self.device_signatures = tuple(signatures) if device else ()
-        self._overloads = {}  # names of argument types → CompiledKernel or PythonKernel; DeviceFunction
+        self._overloads: dict[
+            Any, Any
+        ] = {}  # names of argument types → CompiledKernel or PythonKernel; DeviceFunction
         self.specialized = False
-        self.specializations = {}
-        self._resolved = {}  # types of arguments → CompiledKernel
-        self._configured = {}
-        self._traced = {}  # types of arguments → kernel in Python mode, for trace functions
+        self.specializations: dict[Any, Any] = {}
+        self._resolved: dict[Any, Any] = {}  # types of arguments → CompiledKernel
+        self._configured: dict[Any, Any] = {}
+        self._traced: dict[Any, Any] = {}  # types of arguments → kernel in Python mode, for trace functions
         self._can_compile = True
         self._lock = threading.RLock()
         self._cache = None
@@ -238,17 +259,17 @@ class CUDADispatcher(InspectedFunction):
                 self.note_overload(tuple(argument_types), result_type)
 
     @property
-    def links(self):
+    def links(self) -> tuple[str, ...]:
         """What the kernel or function is linked with: paths and LinkableCode."""
         return self.targetoptions.get("link", ())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"CUDADispatcher({self.py_func!r})"
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> float | np.floating | np.integer:
         return self.host_call(*args, **kwargs)  # on a simulated thread cudasim.python_mode answers instead
 
-    def host_call(self, *args, **kwargs):
+    def host_call(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuses: a kernel needs a configuration, a device function a kernel."""
         if self.device:
             raise ValueError(
@@ -257,7 +278,7 @@ class CUDADispatcher(InspectedFunction):
             )
         raise not_configured(self.__name__)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         # By name where the module has it (the usual case), as functions are pickled.
         module = sys.modules.get(self.__module__)
         if getattr(module, self.__qualname__, None) is self:
@@ -272,13 +293,13 @@ class CUDADispatcher(InspectedFunction):
         )
 
     @property
-    def __code__(self):
+    def __code__(self) -> Any:
         return self.py_func.__code__  # as Numba's: `b kernel` in pdb goes by it
 
     # -- configuring --------------------------------------------------------------------------------------
 
     @_native.FramelessMethod
-    def __getitem__(self, brackets):
+    def __getitem__(self, brackets: Any) -> Any:
         if type(brackets) is tuple and len(brackets) == 2 and type(brackets[0]) is type(brackets[1]) is int:
             configured = self._configured.get(brackets)
             if configured is not None:
@@ -286,7 +307,7 @@ class CUDADispatcher(InspectedFunction):
         return self._configure(brackets)
 
     @_native.FramelessMethod
-    def configure(self, griddim, blockdim, stream=0, sharedmem=0):
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
         """The kernel with a launch configuration: `kernel[griddim, blockdim, stream, sharedmem]`."""
         return self._configure((griddim, blockdim, stream, sharedmem))
 
@@ -312,7 +333,7 @@ class CUDADispatcher(InspectedFunction):
         return ConfiguredKernel(self, grid, block, stream, shared_bytes)
 
     @_native.FramelessMethod
-    def forall(self, ntasks, tpb=0, stream=0, sharedmem=0):
+    def forall(self, ntasks: Any, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ForAll:
         """A launch configuration for a given number of tasks in one dimension."""
         return ForAll(self, ntasks, tpb, stream, sharedmem)
 
@@ -383,7 +404,7 @@ class CUDADispatcher(InspectedFunction):
         return make_kernel(self, kernel.argument_types, kernel.converts)
 
     def _best_overload(self, argument_types):
-        candidates = {}
+        candidates: dict[Any, Any] = {}
         for declared, kernel in self._overloads.items():
             if len(declared) != len(argument_types):
                 continue
@@ -403,7 +424,7 @@ class CUDADispatcher(InspectedFunction):
             raise TypeError(f"Ambiguous overloading for {self.py_func} ({given}):\n{fitting}")
         return best[0]
 
-    def compile(self, sig):
+    def compile(self, sig: str) -> CompiledKernel:
         """Compiles for a signature now and returns the compiled kernel."""
         argument_types, result_type = types.parse_signature(sig)
         if self.device:
@@ -416,7 +437,7 @@ class CUDADispatcher(InspectedFunction):
                 raise RuntimeError("Compilation disabled")
             return self._overloads.get(argument_types) or self._compile(argument_types)
 
-    def specialize(self, *args):
+    def specialize(self, *args: Any) -> CUDADispatcher:
         """A dispatcher with one overload, for arguments of the types of these (values or types)."""
         if self.specialized:
             raise RuntimeError("Dispatcher already specialized")
@@ -428,11 +449,11 @@ class CUDADispatcher(InspectedFunction):
             self.specializations[key] = made
         return self.specializations[key]
 
-    def disable_compile(self, val=True):
+    def disable_compile(self, val: bool = True) -> None:
         """After this the compiled overloads are all there are."""
         self._can_compile = not val
 
-    def recompile(self):
+    def recompile(self) -> None:
         """Compiles every overload anew, with what the names around the function mean now."""
         with self._lock:
             known = [(names, getattr(kernel, "converts", False)) for names, kernel in self._overloads.items()]
@@ -443,26 +464,26 @@ class CUDADispatcher(InspectedFunction):
                 if not self.device:
                     self._compile(names, converts)
 
-    def enable_caching(self):
+    def enable_caching(self) -> None:
         """Keeps what is compiled for the next process. :raises RuntimeError: for functions without a source file"""
         from cudasim.launch.function_cache import FunctionCache
 
         self._cache = None if self.device else FunctionCache(self.py_func)
 
     @property
-    def stats(self):
+    def stats(self) -> CompileStatistics:
         """Where compiled overloads are kept, and which ones came from there."""
         path = None if self._cache is None else self._cache.path
         return CompileStatistics(path, self._cache_hits, self._cache_misses)
 
     @property
-    def extensions(self):
+    def extensions(self) -> list[Any]:
         """Objects whose prepare_args() changes arguments before they reach the kernel."""
         return self.targetoptions.get("extensions") or []
 
     # -- device functions ---------------------------------------------------------------------------------
 
-    def compile_device(self, args, return_type=None):
+    def compile_device(self, args: tuple[Integer, ...], return_type: Any = None) -> DeviceFunction:
         """The device function for these argument types, with its `signature`; compiled when it is looked at."""
         names = tuple(map(types.name_of, args))
         known = self._overloads.get(names)
@@ -472,7 +493,7 @@ class CUDADispatcher(InspectedFunction):
             known = self._overloads[names] = DeviceFunction(self.py_func, names, self.targetoptions, result)
         return known
 
-    def note_overload(self, argument_types, result_type):
+    def note_overload(self, argument_types: tuple[str, ...], result_type: str | None) -> None:
         """A kernel that calls this device function was compiled, for these types."""
         if self.device and argument_types not in self._overloads:
             self._overloads[argument_types] = DeviceFunction(

@@ -1,6 +1,15 @@
 """`cuda.declare_device`: device functions that were written in another language and are linked to kernels as PTX."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim import types
+
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from cudasim.compile.linkable_code import PTXSource
 
 
 class ForeignFunction:
@@ -11,7 +20,14 @@ class ForeignFunction:
     :ivar links: what holds its code: paths or LinkableCode
     """
 
-    def __init__(self, name, argument_types, result, links, c_convention):
+    def __init__(
+        self,
+        name: str,
+        argument_types: tuple[str, ...],
+        result: str,
+        links: tuple[PTXSource, ...],
+        c_convention: bool,
+    ) -> None:
         self.name = self.__name__ = name
         self.sig = types.Signature(
             types.parse_type(result), [types.parse_type(one) for one in argument_types]
@@ -21,17 +37,19 @@ class ForeignFunction:
         #: convention is C's.
         self.__cudasim_foreign__ = (name, tuple(argument_types), result, c_convention)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<device function {self.name} of linked code, {self.sig}>"
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> NoReturn:
         raise NotImplementedError(
             f"{self.name}() is compiled code that is linked to kernels: only compiled kernels call it, neither the host nor a "
             "kernel that runs in Python mode (with a debugger in it)"
         )
 
 
-def declare_device(name, sig, link=None, use_cooperative=False, abi="numba"):
+def declare_device(
+    name: str, sig: Any, link: PTXSource | None = None, use_cooperative: bool = False, abi: str = "numba"
+) -> ForeignFunction:
     """Declares a device function that linked code defines; calls of the result in kernels call it.
 
     :param name: its symbol, `extern "C"` in CUDA C++

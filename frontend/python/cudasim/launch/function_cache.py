@@ -10,6 +10,8 @@ closure: changes in other files and of global values from there are not seen. (M
 elsewhere, simulator/jit/object_cache.h; that cache needs no file's time to be right.)
 """
 
+from __future__ import annotations
+
 import hashlib
 import itertools
 import linecache
@@ -17,9 +19,14 @@ import os
 import pickle
 import sys
 import tempfile
+from typing import TYPE_CHECKING
 
 from cudasim import _native, _numba_config
 from cudasim.compile.compiler import CompiledPythonKernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def _build():
@@ -84,7 +91,7 @@ class FunctionCache:
     :raises RuntimeError: when there is no place for them, as for functions without a source file
     """
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., Any]) -> None:
         code = function.__code__
         place = _place_of(code.co_filename)
         if place is None:
@@ -141,7 +148,7 @@ class FunctionCache:
             os.unlink(path)
             raise
 
-    def load(self, argument_types, options):
+    def load(self, argument_types: Any, options: Any) -> Any:
         """The CompiledPythonKernel for these types and options; None when there is none."""
         key = self._key(argument_types, options)
         name = self._index().get(key)
@@ -153,7 +160,7 @@ class FunctionCache:
         except Exception:  # noqa: BLE001 - a file that another process is replacing, or that is spoiled
             return None
 
-    def save(self, argument_types, options, compiled):
+    def save(self, argument_types: Any, options: Any, compiled: Any) -> None:
         """Keeps a CompiledPythonKernel, unless compiling it gave warnings: they are to come again.
 
         :raises RuntimeError: for one that is linked with other code
@@ -188,7 +195,7 @@ class FunctionCache:
         except OSError:  # the disk is full: nothing is kept
             pass
 
-    def flush(self):
+    def flush(self) -> None:
         """Forgets all entries."""
         try:
             self._write_index({})

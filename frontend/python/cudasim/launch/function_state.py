@@ -3,12 +3,19 @@ defaults, closure, and the global values that the code names. As numba.cuda's di
 the workers of multiprocessing and to other processes of the same Python; their source file has to be there too.
 """
 
+from __future__ import annotations
+
 import importlib
 import marshal
 import types
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
-def state_of(function):
+def state_of(function: Callable[..., Any]) -> tuple[Any, ...]:
     """What function_from() makes an equal function of."""
     from cudasim.compile.bound_function import bound_parts
 
@@ -31,7 +38,7 @@ def state_of(function):
     )
 
 
-def function_from(state):
+def function_from(state: tuple[Any, ...]) -> Callable[..., Any]:
     """The function that state_of() described, with globals of its own."""
     if state[0] == "bound":
         from cudasim.compile.bound_function import bind

@@ -5,17 +5,26 @@ GpuCode            of one compiled kernel: what a GPU would run, and what it tak
 InspectedFunction  of a dispatcher: the same for all its overloads
 """
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 from cudasim import types
 from cudasim.type_system.signatures import signature
 from cudasim.types import public_types
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.type_system.signatures import Signature
+
 
 class BySignature(dict):
     """Overload → something. Keys are tuples of types; type objects, their names and signatures find them."""
 
-    def __init__(self, by_names):
+    def __init__(self, by_names: dict[Any, Any]) -> None:
         """:param by_names: tuple of type names → value"""
         self._keys = {names: public_types(names) for names in by_names}
         super().__init__((key, by_names[names]) for names, key in self._keys.items())
@@ -27,46 +36,53 @@ class BySignature(dict):
             return signature
         return self._keys.get(names, signature)
 
-    def __getitem__(self, signature):
+    def __getitem__(self, signature: Any) -> Any:
         return super().__getitem__(self._key(signature))
 
-    def __contains__(self, signature):
+    def __contains__(self, signature: object) -> bool:
         return super().__contains__(self._key(signature))
 
-    def get(self, signature, default=None):
+    def get(self, signature: Any, default: Any = None) -> Any:
         return super().get(self._key(signature), default)
 
 
 class GpuCode:
     """A compiled kernel as a GPU would have it. `image`, `kernel_name`, `target_options`, `typed_ir` are the kernel's."""
 
+    image: Any
+    kernel_name: str
+    target_options: dict[str, Any]
+    argument_types: tuple[str, ...]
+    typed_ir: str
+    py_func: Callable[..., Any]
+
     @property
-    def entry_name(self):
+    def entry_name(self) -> str:
         """The symbol of the kernel."""
         return self.kernel_name
 
-    def inspect_llvm(self):
+    def inspect_llvm(self) -> str:
         """The NVVM IR as text; with debug information where debug or lineinfo ask for it."""
         from cudasim import _native
         from cudasim.compile.gpu_code import debug_info
 
         return _native.nvvm_ir(self.image, debug_info(self.target_options))
 
-    def inspect_asm(self, cc=None):
+    def inspect_asm(self, cc: str | None = None) -> str:
         """PTX for a compute capability such as (9, 0) or an architecture such as "sm_90" (the current device's unless said)."""
         from cudasim.compile.gpu_code import ptx_of
 
         return ptx_of(self.image, self.kernel_name, cc, self.target_options)
 
-    def inspect_lto_ptx(self, cc=None):
+    def inspect_lto_ptx(self, cc: Any = None) -> Any:
         """The PTX after link-time optimisation: nothing is linked, so it is inspect_asm()'s."""
         return self.inspect_asm(cc)
 
-    def inspect_sass(self):
+    def inspect_sass(self) -> Any:
         """The machine code. :raises RuntimeError: without a CUDA toolkit"""
         return self._sass("-gi")
 
-    def inspect_sass_cfg(self):
+    def inspect_sass_cfg(self) -> Any:
         """The flow graph of the machine code, for graphviz. :raises RuntimeError: without a CUDA toolkit"""
         return self._sass("-cfg")
 
@@ -75,7 +91,7 @@ class GpuCode:
 
         return sass_of(self.inspect_asm(), architecture(), (flag,))
 
-    def inspect_types(self, file=None):
+    def inspect_types(self, file: Any = None) -> None:
         """Prints the Python source and the types that its values have."""
         file = file or sys.stdout
         print(f"{self.entry_name} {public_types(self.argument_types)}", "-" * 80, sep="\n", file=file)
@@ -103,22 +119,22 @@ class GpuCode:
         return known[sm]
 
     @property
-    def regs_per_thread(self):
+    def regs_per_thread(self) -> int:
         """32-bit registers of a thread: ptxas's number where there is a CUDA toolkit, else an estimate."""
         return self._resources().registers
 
     @property
-    def const_mem_size(self):
+    def const_mem_size(self) -> int:
         """Bytes of constant memory."""
         return self._resources().constant
 
     @property
-    def local_mem_per_thread(self):
+    def local_mem_per_thread(self) -> int:
         """Bytes of local memory of a thread."""
         return self._resources().local
 
 
-def signature_of(result, arguments):
+def signature_of(result: str, arguments: tuple[str, ...]) -> Signature:
     """A signature object: Numba's where numba has been imported."""
     try:
         return signature(*public_types((result, *arguments)))
@@ -129,18 +145,22 @@ def signature_of(result, arguments):
 class InspectedFunction:
     """The overloads of a dispatcher; `_overloads` holds them by their types' names."""
 
+    _overloads: dict[Any, Any]
+    specialized: bool
+    device: Any
+
     @property
-    def overloads(self):
+    def overloads(self) -> BySignature:
         """Argument types → compiled kernel (or device function)."""
         return BySignature(self._overloads)
 
     @property
-    def signatures(self):
+    def signatures(self) -> list[Any]:
         """The argument types of every overload."""
         return list(map(public_types, self._overloads))
 
     @property
-    def nopython_signatures(self):
+    def nopython_signatures(self) -> list[Signature]:
         """The signature of every overload."""
         return [overload.signature for overload in self._overloads.values()]
 
@@ -156,51 +176,51 @@ class InspectedFunction:
             return getattr(next(iter(self._overloads.values())), name)
         return self._inspect(signature, lambda kernel: getattr(kernel, name))
 
-    def get_regs_per_thread(self, signature=None):
+    def get_regs_per_thread(self, signature: Any = None) -> int:
         """Registers per thread of one overload, of the only one, or of all by their types."""
         return self._resource(signature, "regs_per_thread")
 
-    def get_const_mem_size(self, signature=None):
+    def get_const_mem_size(self, signature: Any = None) -> int:
         """Bytes of constant memory, in the same forms."""
         return self._resource(signature, "const_mem_size")
 
-    def get_shared_mem_per_block(self, signature=None):
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
         """Bytes of static shared memory, in the same forms."""
         return self._resource(signature, "shared_mem_per_block")
 
-    def get_max_threads_per_block(self, signature=None):
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
         """Threads that a block may have, in the same forms."""
         return self._resource(signature, "max_threads_per_block")
 
-    def get_local_mem_per_thread(self, signature=None):
+    def get_local_mem_per_thread(self, signature: Any = None) -> int:
         """Bytes of local memory per thread, in the same forms."""
         return self._resource(signature, "local_mem_per_thread")
 
-    def inspect_llvm(self, signature=None):
+    def inspect_llvm(self, signature: Any = None) -> Any:
         """The NVVM IR of one overload, or of all by their types."""
         return self._inspect(signature, lambda kernel: kernel.inspect_llvm())
 
-    def inspect_asm(self, signature=None):
+    def inspect_asm(self, signature: Any = None) -> Any:
         """The PTX for the current device of one overload, or of all by their types."""
         return self._inspect(signature, lambda kernel: kernel.inspect_asm())
 
-    def inspect_lto_ptx(self, signature=None):
+    def inspect_lto_ptx(self, signature: Any = None) -> Any:
         """As inspect_asm(): nothing is linked."""
         return self._inspect(signature, lambda kernel: kernel.inspect_lto_ptx())
 
-    def inspect_sass(self, signature=None):
+    def inspect_sass(self, signature: Any = None) -> Any:
         """The machine code of one overload, or of all. :raises RuntimeError: without a CUDA toolkit"""
         if self.device:
             raise RuntimeError("Cannot inspect SASS of a device function")
         return self._inspect(signature, lambda kernel: kernel.inspect_sass())
 
-    def inspect_sass_cfg(self, signature=None):
+    def inspect_sass_cfg(self, signature: Any = None) -> Any:
         """The machine code's flow graph of one overload, or of all. :raises RuntimeError: without a CUDA toolkit"""
         if self.device:
             raise RuntimeError("Cannot get the CFG of a device function")
         return self._inspect(signature, lambda kernel: kernel.inspect_sass_cfg())
 
-    def inspect_types(self, file=None):
+    def inspect_types(self, file: Any = None) -> None:
         """Prints source and types of every overload."""
         for overload in self._overloads.values():
             overload.inspect_types(file)

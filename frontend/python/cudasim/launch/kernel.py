@@ -5,9 +5,12 @@ CompiledKernel.entry() works out once what does not change from launch to launch
 packs its arguments and calls the engine.
 """
 
+from __future__ import annotations
+
 import math
 import threading
 import weakref
+from typing import TYPE_CHECKING
 
 from cudasim import options
 from cudasim.compile.frozen_constants import warn_of_changes
@@ -22,8 +25,19 @@ from cudasim.launch.launch_configuration import (
 )
 from cudasim.reports import progress, reporting
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def make_kernel(dispatcher, argument_types, converts=False):
+    from cudasim.device.device import Device
+    from cudasim.launch.dispatcher import CUDADispatcher
+    from cudasim.memory.device_array import DeviceNDArray
+    from cudasim.type_system.signatures import Signature
+
+
+def make_kernel(
+    dispatcher: CUDADispatcher, argument_types: tuple[str, ...], converts: bool = False
+) -> Launchable:
     """The kernel for these types in the mode in force (option mode): compiled, or a PythonKernel."""
     if options.get("mode") == "native":
         return CompiledKernel(dispatcher.py_func, argument_types, dispatcher.targetoptions, converts)
@@ -31,7 +45,7 @@ def make_kernel(dispatcher, argument_types, converts=False):
 
 
 #: Called with each CompiledKernel when it has been compiled; `cudasim ir` listens here.
-compiled_listeners = []
+compiled_listeners: list[Any] = []
 
 
 class LaunchEntry:
@@ -50,7 +64,7 @@ class LaunchEntry:
         "deferred",
     )
 
-    def __init__(self, kernel, device, plan, parameter_bytes):
+    def __init__(self, kernel: Any, device: Any, plan: Any, parameter_bytes: Any) -> None:
         self.kernel, self.device = kernel, device
         self.packer = kernel.packer
         self.padding = parameter_bytes - kernel.packer.size
@@ -72,11 +86,11 @@ class LaunchEntry:
     def _padded_pack(self, *values):
         return self.kernel.packer.pack(*values) + bytes(self.padding)
 
-    def run(self, args):
+    def run(self, args: Any) -> None:
         """One launch. Results go back to host arrays unless it raised."""
         self.prepared(args)[0]()
 
-    def prepared(self, args):
+    def prepared(self, args: Any) -> Any:
         """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
         copies = HostCopies(self.device)
         buffer = self.pack(*self.packer.flatten(args, copies))
@@ -92,7 +106,7 @@ class LaunchEntry:
 
         return launch, copies
 
-    def prepared_values(self, args, values):
+    def prepared_values(self, args: Any, values: Any) -> Any:
         """The same for arguments that are packed already. :param args: what the values point into"""
         buffer = self.pack(*values)
 
@@ -104,7 +118,9 @@ class LaunchEntry:
 
         return launch
 
-    def deliver(self, report, args, write_back=lambda: None):
+    def deliver(
+        self, report: Any, args: tuple[DeviceNDArray, ...], write_back: Callable[..., Any] = lambda: None
+    ) -> None:
         """Raises or warns what a launch's report says."""
         code = self.kernel.py_func.__code__
         arguments = dict(zip(code.co_varnames[: code.co_argcount], args))
@@ -112,7 +128,7 @@ class LaunchEntry:
         reporting.deliver(report, names, write_back, self.kernel.exceptions, arguments=arguments)
 
 
-def launch_options(target_options):
+def launch_options(target_options: dict[str, Any]) -> dict[str, Any]:
     """The options in force that mean the same in both modes, as _native.LaunchOptions takes them."""
     in_force = {key: options.get(key) for key in ("policy", "wrap", "strict", "max_faults", "time_limit")}
     debug = bool(target_options.get("debug", False))
@@ -122,14 +138,24 @@ def launch_options(target_options):
     }
 
 
-def launch_progress(name, mode):
+def launch_progress(name: str, mode: str) -> Any:
     """What shows how far a launch is, a _native.Progress; `name` is the kernel's, for people."""
     from cudasim import _native
 
     return _native.Progress(progress.shown_as(name, mode), progress.AFTER_SECONDS)
 
 
-def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, target_options, arguments=()):
+def make_plan(
+    loaded: Any,
+    image: Any,
+    kernel_name: str,
+    name: str,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    shared_bytes: int,
+    target_options: dict[str, Any],
+    arguments: Any = (),
+) -> Any:
     """A _native.LaunchPlan of a kernel of an image, with the options in force.
 
     :param loaded: the image on its device
@@ -153,26 +179,31 @@ def make_plan(loaded, image, kernel_name, name, grid, block, shared_bytes, targe
 class Launchable:
     """What every kernel for given argument types has, compiled or not: limits of its launches."""
 
+    py_func: Callable[..., Any]
+    argument_types: tuple[str, ...]
+    target_options: dict[str, Any]
+    shared_mem_per_block: int
+
     @property
-    def name(self):
+    def name(self) -> str:
         """What reports and errors call it."""
         return getattr(self.py_func, "__name__", type(self.py_func).__name__)
 
     objectmode = False
 
     @property
-    def signature(self):
+    def signature(self) -> Signature:
         """Numba's signature: no result, these arguments."""
         return signature_of("none", self.argument_types)
 
     @property
-    def max_threads_per_block(self):
+    def max_threads_per_block(self) -> int:
         """The device's limit, or the lower one of launch_bounds."""
         bounds = self.target_options.get("launch_bounds")
         limit = current_device().MAX_THREADS_PER_BLOCK
         return min(limit, bounds[0] if isinstance(bounds, tuple) else bounds) if bounds else limit
 
-    def max_cooperative_grid_blocks(self, blockdim, dynsmemsize=0):
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """The blocks that a cooperative launch of this kernel may have on the current device.
 
         :param blockdim: threads per block, a number or a tuple of them
@@ -187,11 +218,11 @@ class Launchable:
         shared = (self.shared_mem_per_block + 15) // 16 * 16 + dynsmemsize
         return device.native.blocks_per_multiprocessor(threads, shared) * profile["multiprocessors"]
 
-    def launch_options(self):
+    def launch_options(self) -> Any:
         """The options in force that mean the same in both modes, as _native's plans take them."""
         return launch_options(self.target_options)
 
-    def check_configuration(self, grid, block):
+    def check_configuration(self, grid: Any, block: Any) -> None:
         """Refuses extents that no launch may have, and blocks above launch_bounds."""
         check_extents(grid, "griddim")
         check_extents(block, "blockdim")
@@ -200,7 +231,7 @@ class Launchable:
             check_launch_bounds(block, bounds, self.name)
 
 
-def module_with_callbacks(kernel, device):
+def module_with_callbacks(kernel: CompiledKernel, device: Device) -> None:
     """Calls the setup callbacks of the code that the kernel is linked with; the teardown callbacks at the end of the
     context, or of the kernel."""
     setup, teardown = (
@@ -220,8 +251,14 @@ class CompiledKernel(GpuCode, Launchable):
     mode = "native"
 
     def __init__(
-        self, py_func, argument_types, target_options, converts=False, without_debuggers=False, cached=None
-    ):
+        self,
+        py_func: Callable[..., Any],
+        argument_types: tuple[str, ...],
+        target_options: dict[str, Any],
+        converts: bool = False,
+        without_debuggers: bool = False,
+        cached: Any = None,
+    ) -> None:
         """
         :param argument_types: Numba's type names
         :param without_debuggers: see compiler.compile_kernel
@@ -254,13 +291,13 @@ class CompiledKernel(GpuCode, Launchable):
         self._parameter_bytes = next(
             kernel["parameter_bytes"] for kernel in self.image.kernels if kernel["name"] == self.kernel_name
         )
-        self._loaded = {}  # device → image on that device
-        self._block_sizes = {}  # (device, dynamic shared bytes) → threads per block
+        self._loaded: dict[Any, Any] = {}  # device → image on that device
+        self._block_sizes: dict[Any, Any] = {}  # (device, dynamic shared bytes) → threads per block
         self._lock = threading.Lock()
         for listener in tuple(compiled_listeners):
             listener(self)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _compiled_again, (
             state_of(self.py_func),
             self.argument_types,
@@ -275,7 +312,7 @@ class CompiledKernel(GpuCode, Launchable):
                 module_with_callbacks(self, device)
             return self._loaded[device]
 
-    def entry(self, device, grid, block, shared_bytes):
+    def entry(self, device: Any, grid: Any, block: Any, shared_bytes: Any) -> LaunchEntry:
         """A LaunchEntry for a device, a configuration and the options in force."""
         self.check_configuration(grid, block)
         plan = self._plan(device, grid, block, min(shared_bytes, (1 << 63) - 1))
@@ -295,11 +332,11 @@ class CompiledKernel(GpuCode, Launchable):
         )
 
     @property
-    def shared_mem_per_block(self):
+    def shared_mem_per_block(self) -> int:
         """Bytes of static shared memory."""
         return self._plan(current_device(), (1, 1, 1), (1, 1, 1), 0).compile()
 
-    def best_block_size(self, dynamic_shared_bytes):
+    def best_block_size(self, dynamic_shared_bytes: Any) -> Any:
         """Threads per block with which most threads are resident on the current device."""
         key = current_device(), dynamic_shared_bytes
         if key not in self._block_sizes:

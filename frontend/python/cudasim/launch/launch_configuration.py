@@ -1,15 +1,23 @@
 """`kernel[griddim, blockdim, stream, sharedmem]`: what may stand in the brackets, and the extents it means."""
 
+from __future__ import annotations
+
 import numbers
 import operator
+from typing import TYPE_CHECKING
 
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.streams.stream import checked_stream
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.device.device import Device
+
 _AXES = "xyz"
 
 
-def not_configured(name):
+def not_configured(name: str) -> Any:
     """What a kernel without a launch configuration says; `name` is the kernel's."""
     return ValueError(
         f"Kernel launch configuration was not specified: {name}() is a kernel, launch it as "
@@ -17,7 +25,7 @@ def not_configured(name):
     )
 
 
-def normalise_dimensions(value, name):
+def normalise_dimensions(value: Any, name: Any) -> tuple[Any, ...]:
     """An int or a sequence of one to three ints → three ints, missing ones 1 (numba.cuda's rules).
 
     :raises TypeError: for anything but integers; floats too, even whole ones
@@ -38,13 +46,13 @@ def _advice(items):
     )
 
 
-def checked_count(value, name, meaning):
+def checked_count(value: int, name: str, meaning: str) -> None:
     """:raises TypeError: for anything but an integer; floats too, even whole ones"""
     if not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} is the number of {meaning}, an integer; got {value!r}{_advice([value])}")
 
 
-def check_extents(extents, name):
+def check_extents(extents: tuple[int, ...], name: str) -> None:
     """Extents that CUDA's launch interface cannot even express (limits of the device are the engine's to check).
 
     :raises CudaAPIError: code 1
@@ -59,7 +67,7 @@ def check_extents(extents, name):
             )
 
 
-def check_launch_bounds(block, bounds, name):
+def check_launch_bounds(block: Any, bounds: Any, name: Any) -> None:
     """More threads per block than the kernel's launch_bounds promise (CUDA C++ Programming Guide, "Launch Bounds").
 
     :raises CudaAPIError: code 1
@@ -74,7 +82,7 @@ def check_launch_bounds(block, bounds, name):
         )
 
 
-def fits(device, grid, block, shared_bytes):
+def fits(device: Any, grid: tuple[int, ...], block: tuple[int, ...], shared_bytes: int) -> bool:
     """Whether the device's limits allow the configuration; what they forbid fails at the launch, deferred or not.
 
     :param device: a Device
@@ -86,7 +94,7 @@ def fits(device, grid, block, shared_bytes):
     )
 
 
-def check_stream_device(stream, device):
+def check_stream_device(stream: Any, device: Device) -> None:
     """A stream of another device than the current one (CUDA C++ Programming Guide, "Stream and Event Behavior").
 
     :raises CudaAPIError: code 400
@@ -100,7 +108,7 @@ def check_stream_device(stream, device):
         )
 
 
-def parse_brackets(items, kernel_name):
+def parse_brackets(items: Any, kernel_name: Any) -> tuple[Any, ...]:
     """What stands in the brackets → (grid, block, stream, bytes of dynamic shared memory)."""
     if not isinstance(items, tuple) or not 2 <= len(items) <= 4:
         raise ValueError(

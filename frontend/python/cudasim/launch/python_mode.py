@@ -2,10 +2,13 @@
 is made, for `import numba.cuda` is to be quick.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
-_load: Callable[[], ModuleType] | None = None
+_load: Any = None
 
 
 def register(load: Callable[[], ModuleType]) -> None:

@@ -24,11 +24,11 @@ if sys.version_info >= (3, 12):
             return True
         return any(_get_tool(tool) is not None for tool in _others)
 
-    def monitoring_debugger() -> str | None:
+    def monitoring_debugger() -> str:
         """The name of the debugger that uses sys.monitoring, None without one."""
         return _get_tool(_monitoring.DEBUGGER_ID)
 
-    def debuggers_callback() -> Callable | None:
+    def debuggers_callback() -> Callable:
         """What the debugger that uses sys.monitoring has called when a function starts, without what wraps it."""
         event = _monitoring.events.PY_START
         callback = _monitoring.register_callback(_monitoring.DEBUGGER_ID, event, None)

@@ -1,6 +1,9 @@
 """The functions that make arrays: on the device, and on the host in memory that is page-locked, mapped or managed."""
 
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +17,14 @@ from cudasim.memory.host_visible_arrays import ManagedNDArray, MappedNDArray
 from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.array_layout import contiguous_strides, layout_of, shape_tuple, strides_like
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
-def to_device(obj, stream=0, copy=True, to=None):
+
+def to_device(
+    obj: Any, stream: Any = 0, copy: bool = True, to: DeviceNDArray | None = None
+) -> DeviceNDArrayBase:
     """Copies a host array (or scalar, or sequence) to the device: into `to`, or into a new array."""
     if to is None:
         return auto_device(obj, stream, copy, user_explicit=True)[0]
@@ -24,14 +33,14 @@ def to_device(obj, stream=0, copy=True, to=None):
     return to
 
 
-def auto_device(obj, stream=0, copy=True, user_explicit=False):
+def auto_device(obj: Any, stream: Any = 0, copy: bool = True, user_explicit: bool = False) -> tuple[Any, ...]:
     """The array itself and False if it is on the device, else a device copy and True."""
     if isinstance(obj, DeviceNDArrayBase):
         return obj, False
     if is_cuda_array(obj):
         return as_cuda_array(obj), False
     if isinstance(obj, np.void) and obj.dtype.names is not None:
-        array = DeviceRecord(obj.dtype, stream, poison=not copy)
+        array: Any = DeviceRecord(obj.dtype, stream, poison=not copy)
         host = np.asarray(obj)
     else:
         host = np.asanyarray(obj)
@@ -42,7 +51,7 @@ def auto_device(obj, stream=0, copy=True, user_explicit=False):
     return array, True
 
 
-def prepare_shape_strides_dtype(shape, strides, dtype, order):
+def prepare_shape_strides_dtype(shape: Any, strides: Any, dtype: Any, order: str) -> tuple[Any, ...]:
     """Shape and strides as tuples (contiguous in that order unless given), and the numpy.dtype."""
     shape, dtype = shape_tuple(shape), np.dtype(dtype)
     if order not in ("C", "F"):
@@ -51,7 +60,9 @@ def prepare_shape_strides_dtype(shape, strides, dtype, order):
     return shape, strides if np.iterable(strides) else (strides,), dtype
 
 
-def device_array(shape, dtype=np.float64, strides=None, order="C", stream=0):
+def device_array(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
+) -> DeviceNDArray:
     """A new array in device memory; its content is a poison pattern until it is written (rule V3)."""
     shape, strides, dtype = prepare_shape_strides_dtype(shape, strides, dtype, order)
     return DeviceNDArray(shape, strides, dtype, stream)
@@ -71,7 +82,7 @@ def _described(ary):
     return ary if hasattr(ary, "strides") and hasattr(ary, "dtype") else as_cuda_array(ary)
 
 
-def device_array_like(ary, stream=0):
+def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """A new array in device memory with the shape, dtype and layout of `ary`."""
     return device_array(*_like(_described(ary)), stream=stream)
 
@@ -88,18 +99,26 @@ def _host_array(shape, strides, dtype, allocate):
     return np.ndarray(shape, dtype, memory, below if size else 0, strides), memory
 
 
-def pinned_array(shape, dtype=np.float64, strides=None, order="C"):
+def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray:
     """A new host array in page-locked memory. Kernels get copies of it, as of any host array."""
     shape, strides, dtype = prepare_shape_strides_dtype(shape, strides, dtype, order)
     return _host_array(shape, strides, dtype, current_context().memhostalloc)[0]
 
 
-def pinned_array_like(ary):
+def pinned_array_like(ary: Any) -> np.ndarray:
     """The same with the shape, dtype and layout of `ary`."""
     return pinned_array(*_like(_described(ary)))
 
 
-def mapped_array(shape, dtype=np.float64, strides=None, order="C", stream=0, portable=False, wc=False):
+def mapped_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Any = 0,
+    portable: bool = False,
+    wc: bool = False,
+) -> MappedNDArray:
     """A new host array that kernels use where it is: what they write is seen without a copy.
 
     :param portable, wc: accepted; the simulated devices share one address space
@@ -114,12 +133,19 @@ def mapped_array(shape, dtype=np.float64, strides=None, order="C", stream=0, por
     return mapped
 
 
-def mapped_array_like(ary, stream=0, portable=False, wc=False):
+def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
     """The same with the shape, dtype and layout of `ary`."""
     return mapped_array(*_like(_described(ary)), stream=stream, portable=portable, wc=wc)
 
 
-def managed_array(shape, dtype=np.float64, strides=None, order="C", stream=0, attach_global=True):
+def managed_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Any = 0,
+    attach_global: bool = True,
+) -> ManagedNDArray:
     """A new array in memory that host and devices use.
 
     :param attach_global: accepted; memory attached to the host is for devices from compute capability 6.0 on
@@ -143,9 +169,9 @@ def _lock(ary, mapped):
 
 
 @contextlib.contextmanager
-def pinned(*arylist):
+def pinned(*arylist: Any) -> Iterator[None]:
     """`with cuda.pinned(a, b):` page-locks host arrays for the length of the block."""
-    locked = []
+    locked: list[Any] = []
     try:
         locked += (_lock(ary, mapped=False) for ary in arylist)
         yield
@@ -155,7 +181,7 @@ def pinned(*arylist):
 
 
 @contextlib.contextmanager
-def mapped(*arylist, stream=0):
+def mapped(*arylist: Any, stream: Any = 0) -> Iterator[Any]:
     """`with cuda.mapped(a, b) as (da, db):` lets kernels use host arrays where they are, for the length of the block,
     as the device arrays that it gives (one for one array, else a list)."""
     locked, arrays = [], []
@@ -175,28 +201,28 @@ def mapped(*arylist, stream=0):
             memory.free()
 
 
-def from_array_like(ary, stream=0, gpu_data=None):
+def from_array_like(ary: Any, stream: Any = 0, gpu_data: Any = None) -> Any:
     """A device array of the shape, strides and dtype of `ary`."""
     return DeviceNDArray(ary.shape, ary.strides, ary.dtype, stream, gpu_data)
 
 
-def from_record_like(rec, stream=0, gpu_data=None):
+def from_record_like(rec: Any, stream: Any = 0, gpu_data: Any = None) -> Any:
     """A device record of the dtype of `rec`."""
     return DeviceRecord(rec.dtype, stream, gpu_data)
 
 
-def is_cuda_ndarray(obj):
+def is_cuda_ndarray(obj: Any) -> bool:
     """Whether the object is an array in device memory of this package."""
     return bool(getattr(obj, "__cuda_ndarray__", False))
 
 
-def require_cuda_ndarray(obj):
+def require_cuda_ndarray(obj: Any) -> None:
     """:raises ValueError: for what is no device array"""
     if not is_cuda_ndarray(obj):
         raise ValueError(f"require an cuda ndarray object, got {type(obj).__name__}")
 
 
-def verify_cuda_ndarray_interface(obj):
+def verify_cuda_ndarray_interface(obj: Any) -> None:
     """:raises ValueError, AttributeError: for what is no device array, or has not all that one has"""
     require_cuda_ndarray(obj)
     for name, kind in (("shape", tuple), ("strides", tuple), ("dtype", np.dtype), ("size", int)):

@@ -5,6 +5,10 @@ What an interface points to is believed here and checked where it is used: a lau
 not the simulated device's, naming the library that it came from.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from cudasim import _numba_config, errors
@@ -14,13 +18,16 @@ from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.array_layout import contiguous_strides, extent_in_bytes, shape_tuple
 from cudasim.type_system.typeof import register_protocol, type_name
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def is_cuda_array(obj):
+
+def is_cuda_array(obj: Any) -> bool:
     """Whether the object says it is an array in device memory."""
     return hasattr(obj, "__cuda_array_interface__")
 
 
-def as_cuda_array(obj, sync=True):
+def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     """A device array over the memory of an object with __cuda_array_interface__."""
     interface = getattr(obj, "__cuda_array_interface__", None)
     if interface is None:
@@ -31,12 +38,12 @@ def as_cuda_array(obj, sync=True):
     return from_cuda_array_interface(interface, owner=obj, sync=sync)
 
 
-def as_device_array(obj):
+def as_device_array(obj: Any) -> Any:
     """The object itself if it is a device array, else a device array over its memory."""
     return obj if isinstance(obj, DeviceNDArray) else as_cuda_array(obj)
 
 
-def as_device_or_contiguous(obj):
+def as_device_or_contiguous(obj: Any) -> DeviceNDArray | np.ndarray:
     """What can be assigned to a part of a device array: a device array, or a contiguous host array."""
     if isinstance(obj, DeviceNDArray):
         return obj
@@ -47,7 +54,7 @@ def as_device_or_contiguous(obj):
     return host
 
 
-def from_cuda_array_interface(desc, owner=None, sync=True):
+def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> DeviceNDArray:
     """A device array over the memory that a __cuda_array_interface__ dictionary describes.
 
     :param owner: what keeps the memory
@@ -93,7 +100,7 @@ def _synchronise(desc, sync):
     return stream
 
 
-def check_reachable(array, what):
+def check_reachable(array: Any, what: Any) -> None:
     """:raises KernelMemoryError: for a foreign array that is not in a simulated device's memory"""
     if array.foreign and not array.lies_in_device_memory():
         address, size = array.parameters[0], extent_in_bytes(array.shape, array.strides, array.dtype.itemsize)

@@ -5,12 +5,21 @@ Copies stay where they mean something: with deferred execution, with a memory ma
 driver knows already, for more memory than the simulated device has left, and for small arrays, for which they are quicker.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim.device import host_visible
 from cudasim.device.current import context_of, current_device
 from cudasim.errors import CudaAPIError
 from cudasim.memory.array_functions import to_device
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.streams import stream_work
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
 
 _SMALLEST = 64 << 10  # bytes
 
@@ -21,9 +30,9 @@ class BorrowedMemory:
     :param total: bytes that all arrays of the launch have together
     """
 
-    def __init__(self, total):
+    def __init__(self, total: int) -> None:
         self._device = current_device()
-        self._views = {}  # address → device array
+        self._views: dict[Any, Any] = {}  # address → device array
         self._lends = (
             total >= _SMALLEST
             and not stream_work.deferred()
@@ -31,19 +40,19 @@ class BorrowedMemory:
             and total <= self._device.native.memory_info()[0]
         )
 
-    def __enter__(self):
+    def __enter__(self) -> BorrowedMemory:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         for address in self._views:
             self._device.native.free(address, "cuMemHostUnregister")
 
-    def on_device(self, host, stream):
+    def on_device(self, host: np.ndarray, stream: Any) -> DeviceNDArray | None:
         """A device array with what the host array holds: over its memory, or a copy."""
         lent = self.view(host)
         return to_device(host, stream) if lent is None else lent
 
-    def view(self, host):
+    def view(self, host: np.ndarray) -> DeviceNDArray | None:
         """A device array over the memory of a host array, or None where it has to be copied."""
         if (
             not self._lends

@@ -1,11 +1,28 @@
 """The memory of a context: its memory manager, and what is still to be given back."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
 import weakref
+from typing import TYPE_CHECKING
 
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.memory.pending_deallocations import PendingDeallocations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    import numpy as np
+
+    from cudasim.device.device import Device
+    from cudasim.device.driver_binding import CUipcMemHandle
+    from cudasim.memory.memory_manager import MemoryInfo
+    from cudasim.memory.memory_pointers import (
+        ManagedOwnedPointer,
+        OwnedPointer,
+    )
 
 _lock = threading.RLock()
 
@@ -13,11 +30,13 @@ _lock = threading.RLock()
 class ContextMemory:
     """The part of a Context that has to do with memory. `device` is the context's."""
 
+    device: Device
+
     _memory_manager = None
     _deallocations = None
 
     @property
-    def memory_manager(self):
+    def memory_manager(self) -> Any:
         """The manager of the class in force when it was first asked for (memory_manager.py)."""
         if self._memory_manager is None:
             from cudasim.memory.memory_manager import manager_for
@@ -30,17 +49,17 @@ class ContextMemory:
         return self._memory_manager
 
     @property
-    def deallocations(self):
+    def deallocations(self) -> PendingDeallocations:
         """What is to be freed that is not memory."""
         if self._deallocations is None:
             self._deallocations = PendingDeallocations(self.device.native.memory_info()[1])
         return self._deallocations
 
-    def prepare_for_use(self):
+    def prepare_for_use(self) -> None:
         """Makes the memory manager ready."""
         self.memory_manager.initialize()
 
-    def reset(self):
+    def reset(self) -> None:
         """Gives back all memory of the context; arrays in it cannot be used any more."""
         if self._memory_manager is not None:
             from cudasim.memory.device_contents import invalidate_arrays_of
@@ -50,28 +69,28 @@ class ContextMemory:
         if self._deallocations is not None:
             self._deallocations.clear()
 
-    def get_memory_info(self):
+    def get_memory_info(self) -> MemoryInfo:
         """Free and total bytes of device memory."""
         return self.memory_manager.get_memory_info()
 
-    def memalloc(self, bytesize):
+    def memalloc(self, bytesize: int) -> OwnedPointer:
         """New device memory, a MemoryPointer."""
         return self.memory_manager.memalloc(bytesize)
 
     @property
-    def has_plug_in(self):
+    def has_plug_in(self) -> bool:
         """Whether the memory is a plug-in's, which need not be the device's."""
         from cudasim.memory.memory_manager import NumbaCUDAMemoryManager
 
         return type(self.memory_manager) is not NumbaCUDAMemoryManager
 
-    def allocate_for_array(self, bytesize, poison):
+    def allocate_for_array(self, bytesize: int, poison: bool) -> Any:
         """memalloc() for an array; poison=False where all of it is written at once."""
         if self.has_plug_in:
             return self.memory_manager.memalloc(bytesize)
         return self.memory_manager.allocate(bytesize, poison)
 
-    def memory_for_copy(self, bytesize, label, poison):
+    def memory_for_copy(self, bytesize: Any, label: Any, poison: Any) -> tuple[Any, ...]:
         """Memory for the length of one launch: what keeps it, and its address. Not from the manager that is used
         where no plug-in is set: it is freed at once."""
         if not self.has_plug_in:
@@ -87,29 +106,31 @@ class ContextMemory:
             )
         return memory, address
 
-    def memallocmanaged(self, bytesize, attach_global=True):
+    def memallocmanaged(self, bytesize: int, attach_global: bool = True) -> ManagedOwnedPointer:
         """New memory of host and device, with the buffer protocol."""
         return self.memory_manager.memallocmanaged(bytesize, attach_global)
 
-    def memhostalloc(self, bytesize, mapped=False, portable=False, wc=False):
+    def memhostalloc(
+        self, bytesize: int, mapped: bool = False, portable: bool = False, wc: bool = False
+    ) -> Any:
         """New page-locked host memory, with the buffer protocol; mapped: kernels use it too."""
         return self.memory_manager.memhostalloc(bytesize, mapped, portable, wc)
 
-    def mempin(self, owner, pointer, size, mapped=False):
+    def mempin(self, owner: np.ndarray, pointer: int, size: int, mapped: bool = False) -> Any:
         """Page-locks host memory that exists, until nothing refers to what is returned."""
         return self.memory_manager.mempin(owner, pointer, size, mapped)
 
-    def memunpin(self, pointer):
+    def memunpin(self, pointer: int) -> None:
         """Ends what mempin() did to the memory at the address."""
         from cudasim.memory.memory_calls import calls
 
         calls.cuMemHostUnregister(pointer)
 
-    def get_ipc_handle(self, memory):
+    def get_ipc_handle(self, memory: Any) -> Any:
         """An IpcHandle of device memory."""
         return self.memory_manager.get_ipc_handle(memory)
 
-    def open_ipc_handle(self, handle, size):
+    def open_ipc_handle(self, handle: CUipcMemHandle, size: int) -> Any:
         """Memory of another process, a MemoryPointer; cuIpcCloseMemHandle ends its use."""
         from cudasim.memory.ipc_memory import open_handle
         from cudasim.memory.memory_pointers import MemoryPointer
@@ -117,7 +138,7 @@ class ContextMemory:
         return MemoryPointer(weakref.proxy(self), open_handle(self.device, handle), size)
 
     @contextlib.contextmanager
-    def defer_cleanup(self):
+    def defer_cleanup(self) -> Iterator[None]:
         """No memory is given back inside."""
         with self.memory_manager.defer_cleanup(), self.deallocations.disable():
             yield

@@ -2,7 +2,10 @@
 they share with device records.
 """
 
+from __future__ import annotations
+
 import operator
+from typing import TYPE_CHECKING
 
 from cudasim import errors
 from cudasim.memory.device_contents import DeviceContents
@@ -14,6 +17,12 @@ from cudasim.type_system.array_layout import (
 )
 from cudasim.type_system.typeof import array_type
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    import numpy as np
+
 
 class DeviceNDArray(DeviceContents):
     """An n-dimensional array in device memory.
@@ -23,15 +32,15 @@ class DeviceNDArray(DeviceContents):
 
     __slots__ = ()
 
-    def __cudasim_typeof__(self):
+    def __cudasim_typeof__(self) -> str:
         return self.type_name or array_type(self, self.layout)
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without dimensions")
         return self.shape[0]
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: np.dtype | None = None, copy: Any = None) -> Any:
         if copy is False:
             raise ValueError("a device array becomes a host array by a copy; copy=False is not supported")
         host = self.copy_to_host()
@@ -55,10 +64,10 @@ class DeviceNDArray(DeviceContents):
             address += (position + extent if position < 0 else position) * stride
         return self._view(tuple(shape), tuple(strides), address, stream=stream)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self.getitem(index)
 
-    def getitem(self, item, stream=0):
+    def getitem(self, item: Any, stream: Any = 0) -> Any:
         """self[item]"""
         view = self._select(item, stream)
         if view.ndim:
@@ -69,10 +78,10 @@ class DeviceNDArray(DeviceContents):
             return DeviceRecord.at(view)
         return view._read(self._default_stream(stream))[()]
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         self.setitem(index, value)
 
-    def setitem(self, key, value, stream=0):
+    def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
         """self[key] = value"""
         from cudasim.memory.array_interface import as_device_or_contiguous
 
@@ -94,10 +103,10 @@ class DeviceNDArray(DeviceContents):
             value = value._read(stream)
         target._write(value.astype(self.dtype, copy=False), self._default_stream(stream))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(len(self)))
 
-    def reshape(self, *newshape, order="C"):
+    def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
         """The same memory in another shape. As in numba.cuda the elements of a contiguous array are taken in the
         order of memory, whatever its layout."""
         if len(newshape) == 1 and isinstance(newshape[0], (tuple, list)):
@@ -118,7 +127,7 @@ class DeviceNDArray(DeviceContents):
             )
         return self._view(shape, strides, self._address)
 
-    def ravel(self, order="C", stream=0):
+    def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
         """The same memory in one dimension; the array must be contiguous in that order."""
         if order not in ("C", "F", "A"):
             raise ValueError(f"order not C|F|A: {order!r}")

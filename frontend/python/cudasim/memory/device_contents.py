@@ -6,10 +6,12 @@ runs (frontend/bindings/simulated_device.h).
 What numba.cuda refuses (copies between different strides, transposing three axes) is refused here too.
 """
 
+from __future__ import annotations
+
 import gc
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,9 +35,26 @@ from cudasim.type_system.array_layout import (
     strides_tuple,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NoReturn
+
+    from cudasim.device.device import Device
+    from cudasim.memory.device_array import DeviceNDArray
+    from cudasim.memory.ipc import IpcArrayHandle
+
 
 class DeviceNDArrayBase:
     """The base of all that is an array in device memory, host arrays that kernels use too (mapped, managed) included."""
+
+    stream: Any
+    gpu_data: Any
+    shape: tuple[int, ...]
+    ndim: int
+    dtype: np.dtype[Any]
+    transpose: Any
+    _read: Any
+    _write: Any
 
     __slots__ = ()
 
@@ -45,12 +64,12 @@ class DeviceNDArrayBase:
     def _default_stream(self, stream):
         return stream or self.stream
 
-    def as_cuda_arg(self):
+    def as_cuda_arg(self) -> Any:
         """The memory."""
         return self.gpu_data
 
     @property
-    def T(self):  # noqa: N802 - NumPy's name
+    def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
         return self.transpose()
 
 
@@ -70,7 +89,7 @@ _as_device_array = (
 )
 
 
-def register_foreign_arrays(view: Callable[[Any], "DeviceContents"]) -> None:
+def register_foreign_arrays(view: Callable[[Any], DeviceContents]) -> None:
     """:param view: an object with __cuda_array_interface__ → a device array over its memory"""
     global _as_device_array
     _as_device_array = view
@@ -102,17 +121,17 @@ class DeviceContents(DeviceNDArrayBase):
 
     def __init__(
         self,
-        shape,
-        strides,
-        dtype,
-        stream=0,
-        gpu_data=None,
+        shape: Any,
+        strides: Any,
+        dtype: Any,
+        stream: Any = 0,
+        gpu_data: Any = None,
         *,
-        address=None,
-        device=None,
-        poison=True,
-        foreign=False,
-    ):
+        address: int | None = None,
+        device: Device | None = None,
+        poison: bool = True,
+        foreign: bool = False,
+    ) -> None:
         """An array over new memory on the current device, or over `gpu_data` (what keeps the memory) from
         `address` on.
 
@@ -160,27 +179,27 @@ class DeviceContents(DeviceNDArrayBase):
     # -- what it is ---------------------------------------------------------------------------------------
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
     @property
-    def alloc_size(self):
+    def alloc_size(self) -> int:
         """Bytes of memory that the array spans."""
         return extent_in_bytes(self.shape, self.strides, self.dtype.itemsize)
 
     @property
-    def gpu_data(self):
+    def gpu_data(self) -> Any:
         """The memory that the array lies in, from its first element on."""
         if not self.size:
             return MemoryPointer(context_of(self.device), 0, 0, self._allocation)
         return pointer_to(self._address, self.alloc_size, self._allocation)
 
     @property
-    def device_ctypes_pointer(self):
+    def device_ctypes_pointer(self) -> Any:
         return MemoryPointer(None, self._address if self.size else 0, 0).device_ctypes_pointer
 
     @property
-    def __cuda_array_interface__(self):
+    def __cuda_array_interface__(self) -> dict[str, Any]:
         interface = {
             "shape": self.shape,
             "strides": None if self.is_c_contiguous() else self.strides,
@@ -201,34 +220,34 @@ class DeviceContents(DeviceNDArrayBase):
         return array_type(self.dtype, self.ndim, "A" if 0 in self.strides and self.size else self.layout)
 
     @property
-    def flags(self):
+    def flags(self) -> Any:
         return {"C_CONTIGUOUS": self.is_c_contiguous(), "F_CONTIGUOUS": self.is_f_contiguous()}
 
-    def is_c_contiguous(self):
+    def is_c_contiguous(self) -> bool:
         return self.layout == "C"
 
-    def is_f_contiguous(self):
+    def is_f_contiguous(self) -> bool:
         return is_contiguous(self.shape, self.strides, self.dtype.itemsize, "F")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} shape={self.shape} dtype={self.dtype} layout={self.layout}>"
 
-    def __copy__(self):
+    def __copy__(self) -> DeviceNDArray:
         return self._view(self.shape, self.strides, self._address)
 
-    def bind(self, stream=0):
+    def bind(self, stream: Any = 0) -> DeviceContents:
         """The same array with another default stream."""
         bound = self.__copy__()
         bound.stream = stream
         return bound
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             "a device array cannot be pickled: its memory belongs to this process; pickle d.copy_to_host(), or "
             "d.get_ipc_handle() to share the memory itself"
         )
 
-    def get_ipc_handle(self):
+    def get_ipc_handle(self) -> IpcArrayHandle:
         """A handle by which another process opens this array's memory (ipc.py)."""
         if any(stride < 0 for stride in self.strides):
             raise NotImplementedError(
@@ -237,7 +256,7 @@ class DeviceContents(DeviceNDArrayBase):
         handle = current_context().get_ipc_handle(self.gpu_data)
         return _make_ipc_handle(handle, {"shape": self.shape, "strides": self.strides, "dtype": self.dtype})
 
-    def lies_in_device_memory(self):
+    def lies_in_device_memory(self) -> bool:
         """Whether all its elements lie in one live allocation."""
         return not self.size or self.device.native.contains(self._lowest_address(), self.alloc_size)
 
@@ -308,7 +327,7 @@ class DeviceContents(DeviceNDArrayBase):
         )
         return extent, view
 
-    def copy_to_host(self, ary=None, stream=0):
+    def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
         """Copies to the host: into `ary`, or into a new array, which is returned."""
         stream = self._default_stream(stream)
         if any(stride < 0 for stride in self.strides):
@@ -331,7 +350,7 @@ class DeviceContents(DeviceNDArrayBase):
                 ary[name] = record[name]
         return ary
 
-    def copy_to_device(self, ary, stream=0):
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copies `ary`, a host or device array of the same shape and dtype, into this one."""
         stream = self._default_stream(stream)
         if not isinstance(ary, DeviceContents):
@@ -385,7 +404,7 @@ class DeviceContents(DeviceNDArrayBase):
             foreign=self.foreign,
         )
 
-    def squeeze(self, axis=None, stream=0):
+    def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
         """The same memory without axes of extent 1: all of them, or those named."""
         axes = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         for number in axes:
@@ -400,7 +419,7 @@ class DeviceContents(DeviceNDArrayBase):
         shape, strides = (tuple(values[number] for number in kept) for values in (self.shape, self.strides))
         return self._view(shape, strides, self._address, stream=stream)
 
-    def view(self, dtype):
+    def view(self, dtype: Any) -> DeviceNDArray:
         """The same memory as elements of another dtype."""
         dtype = np.dtype(dtype)
         if dtype.itemsize == self.dtype.itemsize:
@@ -419,7 +438,7 @@ class DeviceContents(DeviceNDArrayBase):
         shape = (*self.shape[:-1], last)
         return self._view(shape, contiguous_strides(shape, dtype.itemsize, "C"), self._address, dtype)
 
-    def transpose(self, axes=None):
+    def transpose(self, axes: tuple[int, ...] | None = None) -> DeviceNDArray:
         """A new array with rows and columns exchanged. As in numba.cuda: a copy, of two dimensions only."""
         if axes and tuple(axes) == tuple(range(self.ndim)):
             return self
@@ -431,7 +450,7 @@ class DeviceContents(DeviceNDArrayBase):
         result._write(self._read().T)
         return result
 
-    def split(self, section, stream=0):
+    def split(self, section: int, stream: Any = 0) -> Iterator[Any]:
         """Views of `section` elements each, the last one shorter if need be."""
         if self.ndim != 1:
             raise ValueError("only support 1d array")
@@ -455,7 +474,7 @@ _TO_HOST = {
 }
 
 
-def origin(array):
+def origin(array: DeviceNDArray) -> str:
     """For messages about memory that is not the simulated device's: where a foreign array came from."""
     owner = array._allocation
     if isinstance(owner, MemoryPointer) and not owner.size:
@@ -469,7 +488,7 @@ def origin(array):
     )
 
 
-def invalidate_arrays_of(device):
+def invalidate_arrays_of(device: Device) -> None:
     """The memory of all arrays of a device was given back: launches and copies that use one are errors from now on,
     also when somebody else has got the memory."""
     for each in gc.get_objects():

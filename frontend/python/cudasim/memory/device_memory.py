@@ -4,7 +4,10 @@ Objects are device memory when they say so (`__cuda_memory__`): device arrays, m
 anything with the buffer protocol, or an address.
 """
 
+from __future__ import annotations
+
 import ctypes
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +18,13 @@ from cudasim.memory.memory_pointers import MemoryPointer, OwnedPointer
 from cudasim.streams.stream import checked_stream
 from cudasim.type_system.array_layout import extent_in_bytes
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def device_of(address):
+    from cudasim.device.device import Device
+
+
+def device_of(address: int) -> Device:
     """The simulated device whose memory holds the address; the current one when none does."""
     current = current_device()
     for device in (current, *devices()):
@@ -25,18 +33,18 @@ def device_of(address):
     return current
 
 
-def is_device_memory(obj):
+def is_device_memory(obj: Any) -> bool:
     """Whether the object says that it is device memory."""
     return bool(getattr(obj, "__cuda_memory__", False))
 
 
-def require_device_memory(obj):
+def require_device_memory(obj: Any) -> None:
     """:raises Exception: for what is no device memory"""
     if not is_device_memory(obj):
         raise Exception(f"Not a CUDA memory object: {type(obj).__name__}")
 
 
-def device_ctypes_pointer(obj):
+def device_ctypes_pointer(obj: Any) -> Any:
     """The address of device memory as a ctypes object; a null pointer for None."""
     if obj is None:
         return ctypes.c_void_p(0)
@@ -44,18 +52,18 @@ def device_ctypes_pointer(obj):
     return obj.device_ctypes_pointer
 
 
-def device_pointer(obj):
+def device_pointer(obj: Any) -> int:
     """The address of device memory as an integer."""
     return device_ctypes_pointer(obj).value
 
 
-def device_extents(devmem):
+def device_extents(devmem: Any) -> tuple[int, ...]:
     """Where the allocation that holds the memory begins and ends."""
     base, size = calls.cuMemGetAddressRange(device_pointer(devmem))
     return int(base), int(base) + size
 
 
-def device_memory_size(devmem):
+def device_memory_size(devmem: OwnedPointer) -> int:
     """Bytes of device memory: of the object, or of its allocation where the object does not say."""
     size = getattr(devmem, "_cuda_memsize_", None)
     if size is None:
@@ -68,7 +76,7 @@ def device_memory_size(devmem):
     return size
 
 
-def memory_size_from_info(shape, strides, itemsize):
+def memory_size_from_info(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
     """Bytes that an array spans."""
     if len(shape) != len(strides):
         raise AssertionError(f"# dim mismatch: shape {shape}, strides {strides}")
@@ -87,7 +95,7 @@ def _as_array(obj):
         raise TypeError(f"{type(obj).__name__} is no host memory that can be copied: {error}") from None
 
 
-def host_memory_extents(obj):
+def host_memory_extents(obj: Any) -> tuple[int, ...]:
     """Where host memory begins and ends."""
     array = _as_array(obj)
     first = array.__array_interface__["data"][0]
@@ -97,13 +105,13 @@ def host_memory_extents(obj):
     return low, low + extent_in_bytes(array.shape, array.strides, array.itemsize)
 
 
-def host_memory_size(obj):
+def host_memory_size(obj: Any) -> int:
     """Bytes that host memory spans."""
     begin, end = host_memory_extents(obj)
     return end - begin
 
 
-def host_pointer(obj, readonly=False):
+def host_pointer(obj: np.ndarray, readonly: bool = False) -> int:
     """The address of host memory; of memory that may be written unless `readonly`."""
     if isinstance(obj, int):
         return obj
@@ -113,7 +121,7 @@ def host_pointer(obj, readonly=False):
     return array.__array_interface__["data"][0]
 
 
-def device_memory_depends(devmem, *objs):
+def device_memory_depends(devmem: Any, *objs: Any) -> None:
     """Makes the objects live as long as the device memory."""
     depends = getattr(devmem, "_depends_", None)
     if depends is None:
@@ -130,7 +138,7 @@ def _copy(at_once, in_stream, stream, *arguments):
         in_stream(*arguments, stream)
 
 
-def host_to_device(dst, src, size, stream=0):
+def host_to_device(dst: Any, src: np.ndarray, size: int, stream: Any = 0) -> None:
     """Copies bytes from host memory to device memory."""
     _copy(
         calls.cuMemcpyHtoD,
@@ -142,22 +150,22 @@ def host_to_device(dst, src, size, stream=0):
     )
 
 
-def device_to_host(dst, src, size, stream=0):
+def device_to_host(dst: np.ndarray, src: Any, size: int, stream: Any = 0) -> None:
     """Copies bytes from device memory to host memory."""
     _copy(calls.cuMemcpyDtoH, calls.cuMemcpyDtoHAsync, stream, host_pointer(dst), device_pointer(src), size)
 
 
-def device_to_device(dst, src, size, stream=0):
+def device_to_device(dst: Any, src: Any, size: int, stream: Any = 0) -> None:
     """Copies bytes within or between devices."""
     _copy(calls.cuMemcpyDtoD, calls.cuMemcpyDtoDAsync, stream, device_pointer(dst), device_pointer(src), size)
 
 
-def device_memset(dst, val, size, stream=0):
+def device_memset(dst: Any, val: int, size: int, stream: Any = 0) -> None:
     """Fills bytes of device memory."""
     _copy(calls.cuMemsetD8, calls.cuMemsetD8Async, stream, device_pointer(dst), val, size)
 
 
-def get_devptr_for_active_ctx(ptr):
+def get_devptr_for_active_ctx(ptr: Any) -> Any:
     """The address by which the current device uses memory: the same for all."""
     from cudasim.device.driver_binding import CUdeviceptr, CUpointer_attribute
 
@@ -166,7 +174,7 @@ def get_devptr_for_active_ctx(ptr):
     return calls.cuPointerGetAttribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, ptr)
 
 
-def pointer_to(address, size, owner):
+def pointer_to(address: int, size: int, owner: Any) -> Any:
     """A MemoryPointer to a part of what `owner` keeps."""
     context = context_of(device_of(address))
     if isinstance(owner, (MemoryPointer, OwnedPointer)) and owner.size:

@@ -1,10 +1,17 @@
 """DeviceRecord: one record in device memory, an element of an array of records or copied from a NumPy record."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from cudasim import types
 from cudasim.memory.device_contents import DeviceContents
 from cudasim.type_system.array_layout import contiguous_strides
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class DeviceRecord(DeviceContents):
@@ -12,14 +19,14 @@ class DeviceRecord(DeviceContents):
 
     __slots__ = ()
 
-    def __cudasim_typeof__(self):
+    def __cudasim_typeof__(self) -> Any:
         return types.name_of(self.dtype)
 
-    def __init__(self, dtype, stream=0, gpu_data=None, **where):
+    def __init__(self, dtype: Any, stream: Any = 0, gpu_data: Any = None, **where: Any) -> None:
         super().__init__((), (), dtype, stream, gpu_data, **where)
 
     @classmethod
-    def at(cls, array):
+    def at(cls, array: DeviceContents) -> DeviceRecord:
         """The record that is all of a device array without dimensions."""
         return cls(
             array.dtype,
@@ -30,7 +37,7 @@ class DeviceRecord(DeviceContents):
             foreign=array.foreign,
         )
 
-    def __copy__(self):
+    def __copy__(self) -> DeviceRecord:
         return DeviceRecord.at(self)
 
     @property
@@ -49,10 +56,10 @@ class DeviceRecord(DeviceContents):
         strides = contiguous_strides(shape, element.itemsize, "C")
         return self._view(shape, strides, self._address + offset, element, stream)
 
-    def __getitem__(self, item):
+    def __getitem__(self, item: str) -> Any:
         return self.getitem(item)
 
-    def getitem(self, item, stream=0):
+    def getitem(self, item: str, stream: Any = 0) -> Any:
         """The field: a NumPy scalar, a device record, or a device array."""
         field = self._field(item, stream)
         if field.ndim:
@@ -61,10 +68,10 @@ class DeviceRecord(DeviceContents):
             return DeviceRecord.at(field)
         return field._read(self._default_stream(stream))[()]
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: str, value: Any) -> None:
         self.setitem(key, value)
 
-    def setitem(self, key, value, stream=0):
+    def setitem(self, key: str, value: Any, stream: Any = 0) -> None:
         """Assigns to a field."""
         field = self._field(key, stream)
         if isinstance(value, DeviceContents):

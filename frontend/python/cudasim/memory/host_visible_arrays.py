@@ -6,6 +6,8 @@ class, and a launch copies it as any host array. As in numba.cuda `view`, `squee
 device arrays.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from cudasim.device import host_visible
@@ -17,7 +19,7 @@ from cudasim.type_system.typeof import host_array_type
 _Class = type
 
 
-def device_view(array):
+def device_view(array: _HostVisibleArray) -> DeviceNDArray | None:
     """The device array over the memory of a host array that kernels use too; None for any other host array."""
     if not isinstance(array, DeviceNDArrayBase):
         return None

@@ -4,8 +4,11 @@ handle = d_array.get_ipc_handle()          # in one process; pickle it, send it
 with handle as d_array: …                  # in another one
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +17,10 @@ from cudasim.memory import ipc_memory
 from cudasim.memory.device_contents import register_ipc_handles
 from cudasim.memory.memory_calls import calls
 from cudasim.type_system.array_layout import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 
 class IpcHandle:
@@ -26,7 +33,14 @@ class IpcHandle:
     :param offset: bytes from the start of the allocation to the memory
     """
 
-    def __init__(self, base, handle, size, source_info=None, offset=0):
+    def __init__(
+        self,
+        base: Any,
+        handle: CUipcMemHandle,
+        size: int,
+        source_info: dict[str, int] | None = None,
+        offset: int = 0,
+    ) -> None:
         self.base, self.handle, self.size = base, handle, size
         self.source_info, self.offset = source_info, offset
         self._opened = None  # the address of the allocation here; 0 when the memory was copied
@@ -40,7 +54,7 @@ class IpcHandle:
             )
         return Device.from_identity(self.source_info)
 
-    def can_access_peer(self, context):
+    def can_access_peer(self, context: Any) -> bool:
         """Whether the context's device can use the memory where it is."""
         device = self._source_device()
         return device == context.device or context.can_access_peer(device.id)
@@ -52,14 +66,14 @@ class IpcHandle:
         if self._opened is not None:
             raise ValueError("IpcHandle is already opened")
 
-    def open_direct(self, context):
+    def open_direct(self, context: Any) -> Any:
         """The memory itself, as a MemoryPointer of the context."""
         self._check_closed()
         memory = context.open_ipc_handle(self.handle, self.offset + self.size)
         self._opened = int(memory.device_pointer)
         return memory.view(self.offset)
 
-    def open_staged(self, context):
+    def open_staged(self, context: Any) -> Any:
         """A copy of the memory, for a device that cannot use it where it is."""
         from cudasim.device.current import context_of
         from cudasim.memory.device_memory import device_to_device
@@ -74,19 +88,19 @@ class IpcHandle:
         self._opened = 0
         return copy
 
-    def open(self, context):
+    def open(self, context: Any) -> Any:
         """The memory, or a copy where the context's device cannot use it."""
         if self.source_info is None or self.can_access_peer(context):
             return self.open_direct(context)
         return self.open_staged(context)
 
-    def open_array(self, context, shape, dtype, strides=None):
+    def open_array(self, context: Any, shape: tuple[int, ...], dtype: Any, strides: Any = None) -> Any:
         """The memory as a device array."""
         from cudasim.memory.device_array import DeviceNDArray
 
         return DeviceNDArray(shape, strides, np.dtype(dtype), gpu_data=self.open(context))
 
-    def close(self):
+    def close(self) -> None:
         """Ends the use of the memory here; arrays over it cannot be used any more."""
         if self._opened is None:
             raise ValueError("IpcHandle not opened")
@@ -94,7 +108,7 @@ class IpcHandle:
         if opened:
             calls.cuIpcCloseMemHandle(opened)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return IpcHandle._rebuild, (bytes(self.handle), self.size, self.source_info, self.offset)
 
     @classmethod
@@ -105,29 +119,31 @@ class IpcHandle:
 class IpcArrayHandle:
     """A handle of a device array, for another process to open; also a context manager there."""
 
-    def __init__(self, ipc_handle, array_desc):
+    def __init__(self, ipc_handle: IpcHandle, array_desc: dict[str, Any]) -> None:
         self._ipc_handle, self._array_desc = ipc_handle, array_desc
 
-    def open(self):
+    def open(self) -> Any:
         """The array, over the memory of the process that has it."""
         from cudasim.device.current import current_context
         from cudasim.memory.device_array import DeviceNDArray
 
         return DeviceNDArray(gpu_data=self._ipc_handle.open(current_context()), **self._array_desc)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the use of the array here."""
         self._ipc_handle.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self.open()
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
 @contextlib.contextmanager
-def open_ipc_array(handle, shape, dtype, strides=None, offset=0):
+def open_ipc_array(
+    handle: bytes, shape: Any, dtype: Any, strides: Any = None, offset: int = 0
+) -> Iterator[Any]:
     """A context manager that opens the 64 bytes of a handle as an array (C-contiguous unless strides are given)."""
     from cudasim.device.current import current_context
     from cudasim.type_system.array_layout import shape_tuple

@@ -7,14 +7,22 @@ use exactly the bytes of the allocation. The bytes of a handle:
     | "cudasim" 0 | process u32 | descriptor u32 | inode u64 | file offset u64 | mapped bytes u64 | inside u64 | bytes u64 | 0 ... |
 """
 
+from __future__ import annotations
+
 import ctypes
 import mmap
 import os
 import struct
 import threading
+from typing import TYPE_CHECKING
 
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.device.driver_binding import CUipcMemHandle, CUresult
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.device.device import Device
 
 _MAGIC = b"cudasim\0"
 _FORMAT = struct.Struct("<8sIIQQQQQ8x")
@@ -29,15 +37,15 @@ class _Opened:
 
 
 _lock = threading.RLock()
-_by_key = {}  # (handle, device) → _Opened
-_by_address = {}
+_by_key: dict[Any, Any] = {}  # (handle, device) → _Opened
+_by_address: dict[Any, Any] = {}
 
 
 def _failure(call, code, message):
     return CudaAPIError(int(code), f"Call to {call} results in {code.name}: {message}")
 
 
-def export(device, address):
+def export(device: Device, address: int) -> CUipcMemHandle:
     """The handle of the allocation that starts at the address. :raises CudaAPIError: 1 for any other address"""
     shared = device.native.share(address)
     content = _FORMAT.pack(
@@ -53,7 +61,7 @@ def export(device, address):
     return CUipcMemHandle(content)
 
 
-def process_of(handle):
+def process_of(handle: CUipcMemHandle) -> int:
     """The number of the process that exported the handle."""
     return _parse(handle)[1]
 
@@ -68,7 +76,7 @@ def _parse(handle):
     return fields
 
 
-def open_handle(device, handle):
+def open_handle(device: Device, handle: CUipcMemHandle) -> Any:
     """The address at which the memory of another process is here. Opening again counts."""
     _, process, *_ = _parse(handle)
     if process == os.getpid():
@@ -125,7 +133,7 @@ def _has_hole(file, offset, size):
         return True
 
 
-def close(address):
+def close(address: Any) -> None:
     """Takes back one open_handle(). :raises CudaAPIError: 1 when nothing was opened at the address"""
     with _lock:
         opened = _by_address.get(address)

@@ -7,10 +7,13 @@ as in Numba's own bindings. Failures raise CudaAPIError with the driver's code. 
 return (rule V7).
 """
 
+from __future__ import annotations
+
 import ctypes
 import functools
 import operator
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +24,19 @@ from cudasim.device.driver_binding import CUdeviceptr, address_of
 from cudasim.device.host_visible import HostRange
 from cudasim.reports.tracebacks import calling_frame
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def failure(call, code, message):
+    from cudasim.device.device import Device
+
+
+def failure(call: str, code: Any, message: str) -> CudaAPIError:
     """The error of a driver's call. :param code: a CUresult, or its number"""
     return CudaAPIError(int(code), f"Call to {call} results in {binding.CUresult(code).name}: {message}")
 
 
-def checked_size(call, size):
+def checked_size(call: str, size: int) -> int:
     """A number of bytes that a call can be given.
 
     :raises CudaAPIError: 1 for those that no memory has
@@ -65,11 +74,11 @@ def _label(what):
 
 
 _PAGE = 4096
-_page_locked = {}  # address → the host buffer of cuMemHostAlloc without a mapping
+_page_locked: dict[Any, Any] = {}  # address → the host buffer of cuMemHostAlloc without a mapping
 _Reference = type(ctypes.byref(ctypes.c_int()))
 
 
-def returns_or_stores(function):
+def returns_or_stores(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """Results go into ctypes references that stand before the arguments, or are returned where none do."""
 
     @functools.wraps(function)
@@ -92,7 +101,7 @@ class MemoryCalls:
 
     # -- device memory ------------------------------------------------------------------------------------
 
-    def allocate_on(self, device, size, poison=True):
+    def allocate_on(self, device: Device, size: int, poison: bool = True) -> int:
         """cuMemAlloc on a given device."""
         if size < 0:
             raise ValueError(f"memory has a size of 0 or more, got {size}")
@@ -100,20 +109,20 @@ class MemoryCalls:
         return device.native.allocate_bare(size, _label("device array"), poison, False, "cuMemAlloc")
 
     @returns_or_stores
-    def cuMemAlloc(self, size):  # noqa: N802 - the driver's names
+    def cuMemAlloc(self, size: int) -> CUdeviceptr:  # noqa: N802 - the driver's names
         return CUdeviceptr(self.allocate_on(_current_device(), size))
 
-    def cuMemFree(self, pointer):  # noqa: N802
+    def cuMemFree(self, pointer: Any) -> None:  # noqa: N802
         address = address_of(pointer)
         host_visible.forget(address)
         _device_of(address).native.free(address, "cuMemFree")
 
     @returns_or_stores
-    def cuMemGetInfo(self):  # noqa: N802
+    def cuMemGetInfo(self) -> tuple[int, ...]:  # noqa: N802
         return tuple(_current_device().native.memory_info())
 
     @returns_or_stores
-    def cuMemGetAddressRange(self, pointer):  # noqa: N802
+    def cuMemGetAddressRange(self, pointer: int) -> tuple[CUdeviceptr, int]:  # noqa: N802
         address = address_of(pointer)
         base, size = _device_of(address).native.address_range(address)
         return CUdeviceptr(base), size
@@ -127,11 +136,11 @@ class MemoryCalls:
         return address
 
     @returns_or_stores
-    def cuMemAllocManaged(self, size, flags=1):  # noqa: N802
+    def cuMemAllocManaged(self, size: int, flags: Any = 1) -> CUdeviceptr:  # noqa: N802
         return CUdeviceptr(self._allocate_for_host(size, "managed", "cuMemAllocManaged"))
 
     @returns_or_stores
-    def cuMemHostAlloc(self, size, flags=0):  # noqa: N802
+    def cuMemHostAlloc(self, size: int, flags: int = 0) -> int:  # noqa: N802
         if flags & binding.CU_MEMHOSTALLOC_DEVICEMAP:
             return self._allocate_for_host(size, "mapped", "cuMemHostAlloc")
         try:
@@ -147,7 +156,7 @@ class MemoryCalls:
         host_visible.register(HostRange(address, buffer.size, "pinned", _current_device()))
         return address
 
-    def cuMemFreeHost(self, pointer):  # noqa: N802
+    def cuMemFreeHost(self, pointer: int) -> None:  # noqa: N802
         address = address_of(pointer)
         known = host_visible.starting_at(address)
         if known is None or known.registered:
@@ -157,7 +166,7 @@ class MemoryCalls:
         if _page_locked.pop(address, None) is None:
             known.device.native.free(address, "cuMemFreeHost")
 
-    def cuMemHostRegister(self, pointer, size, flags=0):  # noqa: N802
+    def cuMemHostRegister(self, pointer: int, size: int, flags: int = 0) -> None:  # noqa: N802
         address, device = address_of(pointer), _current_device()
         if size <= 0:
             code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
@@ -170,7 +179,7 @@ class MemoryCalls:
             device.native.adopt(address, size, _label("mapped array"), "cuMemHostRegister")
         host_visible.register(HostRange(address, size, "mapped" if mapped else "pinned", device, True))
 
-    def cuMemHostUnregister(self, pointer):  # noqa: N802
+    def cuMemHostUnregister(self, pointer: int) -> None:  # noqa: N802
         address = address_of(pointer)
         known = host_visible.starting_at(address)
         if known is None or not known.registered:
@@ -181,7 +190,7 @@ class MemoryCalls:
             known.device.native.free(address, "cuMemHostUnregister")
 
     @returns_or_stores
-    def cuMemHostGetDevicePointer(self, pointer, flags=0):  # noqa: N802
+    def cuMemHostGetDevicePointer(self, pointer: int, flags: int = 0) -> CUdeviceptr:  # noqa: N802
         """The same address: host and device share one address space."""
         address = address_of(pointer)
         known = host_visible.find(address)
@@ -193,7 +202,7 @@ class MemoryCalls:
             raise failure("cuMemHostGetDevicePointer", code, what)
         return CUdeviceptr(address)
 
-    def cuPointerGetAttribute(self, attribute, pointer):  # noqa: N802
+    def cuPointerGetAttribute(self, attribute: Any, pointer: Any) -> Any:  # noqa: N802
         address, wanted = address_of(pointer), binding.CUpointer_attribute(attribute)
         known, device = host_visible.find(address), _device_of(address)
         if known is None and not device.native.contains(address, 1):
@@ -212,17 +221,17 @@ class MemoryCalls:
 
     # -- copies -------------------------------------------------------------------------------------------
 
-    def cuMemcpyHtoD(self, target, source, size):  # noqa: N802
+    def cuMemcpyHtoD(self, target: int, source: int, size: int) -> None:  # noqa: N802
         address, size = address_of(target), checked_size("cuMemcpyHtoD", size)
         if size:
             _device_of(address).native.copy_to_device(address, _host_bytes(address_of(source), size))
 
-    def cuMemcpyDtoH(self, target, source, size):  # noqa: N802
+    def cuMemcpyDtoH(self, target: int, source: int, size: int) -> None:  # noqa: N802
         address, size = address_of(source), checked_size("cuMemcpyDtoH", size)
         if size:
             _device_of(address).native.copy_from_device(_host_bytes(address_of(target), size), address)
 
-    def cuMemcpyDtoD(self, target, source, size):  # noqa: N802
+    def cuMemcpyDtoD(self, target: int, source: int, size: int) -> None:  # noqa: N802
         to, start = address_of(target), address_of(source)
         size = checked_size("cuMemcpyDtoD", size)
         if not size:
@@ -235,26 +244,26 @@ class MemoryCalls:
         _device_of(start).native.copy_from_device(staging, start)
         device.native.copy_to_device(to, staging)
 
-    def cuMemsetD8(self, target, value, size):  # noqa: N802
+    def cuMemsetD8(self, target: int, value: int, size: int) -> None:  # noqa: N802
         address, size = address_of(target), checked_size("cuMemsetD8", size)
         if size:
             _device_of(address).native.fill(address, value & 0xFF, size)
 
-    def cuMemcpyHtoDAsync(self, target, source, size, stream):  # noqa: N802
+    def cuMemcpyHtoDAsync(self, target: Any, source: Any, size: Any, stream: Any) -> None:  # noqa: N802
         _enqueue(stream, target, lambda: self.cuMemcpyHtoD(target, source, size), host=source)
 
-    def cuMemcpyDtoHAsync(self, target, source, size, stream):  # noqa: N802
+    def cuMemcpyDtoHAsync(self, target: int, source: int, size: int, stream: Any) -> None:  # noqa: N802
         _enqueue(stream, source, lambda: self.cuMemcpyDtoH(target, source, size), host=target)
 
-    def cuMemcpyDtoDAsync(self, target, source, size, stream):  # noqa: N802
+    def cuMemcpyDtoDAsync(self, target: Any, source: Any, size: int, stream: Any) -> None:  # noqa: N802
         _enqueue(stream, target, lambda: self.cuMemcpyDtoD(target, source, size))
 
-    def cuMemsetD8Async(self, target, value, size, stream):  # noqa: N802
+    def cuMemsetD8Async(self, target: int, value: int, size: int, stream: Any) -> None:  # noqa: N802
         _enqueue(stream, target, lambda: self.cuMemsetD8(target, value, size))
 
     # -- between processes --------------------------------------------------------------------------------
 
-    def cuIpcGetMemHandle(self, pointer):  # noqa: N802
+    def cuIpcGetMemHandle(self, pointer: int) -> binding.CUipcMemHandle:  # noqa: N802
         from cudasim.memory import ipc_memory
 
         address = address_of(pointer)
@@ -265,12 +274,12 @@ class MemoryCalls:
             )
         return ipc_memory.export(_device_of(address), address)
 
-    def cuIpcOpenMemHandle(self, handle, flags=1):  # noqa: N802
+    def cuIpcOpenMemHandle(self, handle: Any, flags: int = 1) -> Any:  # noqa: N802
         from cudasim.memory import ipc_memory
 
         return CUdeviceptr(ipc_memory.open_handle(_current_device(), handle))
 
-    def cuIpcCloseMemHandle(self, pointer):  # noqa: N802
+    def cuIpcCloseMemHandle(self, pointer: Any) -> None:  # noqa: N802
         from cudasim.memory import ipc_memory
 
         ipc_memory.close(address_of(pointer))

@@ -8,11 +8,13 @@ A plug-in gets its memory where it likes, as long as it is the device's: from th
 (numba.cuda.cudadrv.driver.driver.cuMemAlloc and its like, memory_calls.py), as a rule a large piece that it shares out.
 """
 
+from __future__ import annotations
+
 import abc
 import contextlib
 import importlib
 import weakref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cudasim import _numba_config
 from cudasim._cuda_errors import CudaAPIError
@@ -21,6 +23,18 @@ from cudasim.device import host_visible
 from cudasim.memory.memory_calls import calls
 from cudasim.memory.memory_pointers import AutoFreePointer, ManagedMemory, MappedMemory, PinnedMemory
 from cudasim.memory.pending_deallocations import UNKNOWN_SIZE, PendingDeallocations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    import numpy as np
+
+    from cudasim.memory.ipc import IpcHandle
+    from cudasim.memory.memory_pointers import (
+        ManagedOwnedPointer,
+        OwnedPointer,
+    )
 
 #: The version of the interface, which plug-ins must have.
 INTERFACE_VERSION = 1
@@ -36,55 +50,55 @@ class MemoryInfo(NamedTuple):
 class BaseCUDAMemoryManager(abc.ABC):
     """What a memory manager has to provide. It is made with the keyword `context`."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "context" not in kwargs:
             raise RuntimeError("Memory manager requires a context")
         self.context = kwargs.pop("context")
 
     @abc.abstractmethod
-    def memalloc(self, size):
+    def memalloc(self, size: Any) -> Any:
         """Memory on the device of the context. :rtype: MemoryPointer"""
 
     @abc.abstractmethod
-    def memhostalloc(self, size, mapped, portable, wc):
+    def memhostalloc(self, size: Any, mapped: Any, portable: Any, wc: Any) -> Any:
         """Page-locked host memory. :rtype: MappedMemory if it is mapped, else PinnedMemory"""
 
     @abc.abstractmethod
-    def mempin(self, owner, pointer, size, mapped):
+    def mempin(self, owner: Any, pointer: Any, size: Any, mapped: Any) -> Any:
         """Page-locks host memory that exists. :rtype: MappedMemory if it is mapped, else PinnedMemory"""
 
     @abc.abstractmethod
-    def initialize(self):
+    def initialize(self) -> None:
         """Called before the context is used, each time it becomes current."""
 
     @abc.abstractmethod
-    def get_ipc_handle(self, memory):
+    def get_ipc_handle(self, memory: Any) -> Any:
         """:rtype: IpcHandle"""
 
     @abc.abstractmethod
-    def get_memory_info(self):
+    def get_memory_info(self) -> Any:
         """Free and total bytes. :rtype: MemoryInfo; :raises NotImplementedError: where that cannot be said"""
 
     @abc.abstractmethod
-    def reset(self):
+    def reset(self) -> None:
         """Gives back all memory of the context."""
 
     @abc.abstractmethod
-    def defer_cleanup(self):
+    def defer_cleanup(self) -> Any:
         """A context manager inside which no memory is given back."""
 
     @property
     @abc.abstractmethod
-    def interface_version(self):
+    def interface_version(self) -> int:
         """1"""
 
 
 class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
     """Everything for host memory (page-locked, mapped, managed): a plug-in that derives from it adds device memory."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.allocations = {}
+        self.allocations: dict[Any, Any] = {}
         self.deallocations = PendingDeallocations()
 
     def _attempt_allocation(self, allocator):
@@ -101,7 +115,7 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
         self.allocations[key] = memory
         return memory.own()
 
-    def memhostalloc(self, size, mapped=False, portable=False, wc=False):
+    def memhostalloc(self, size: int, mapped: bool = False, portable: bool = False, wc: bool = False) -> Any:
         flags = 0
         for wanted, flag in (
             (mapped, binding.CU_MEMHOSTALLOC_DEVICEMAP),
@@ -117,7 +131,7 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
         finalizer = _finalizer(self, calls.cuMemFreeHost, pointer, pointer, size)
         return self._keep(pointer, MappedMemory(context, pointer, size, finalizer=finalizer))
 
-    def mempin(self, owner, pointer, size, mapped=False):
+    def mempin(self, owner: np.ndarray, pointer: int, size: int, mapped: bool = False) -> Any:
         flags = binding.CU_MEMHOSTREGISTER_DEVICEMAP if mapped else 0
         self._attempt_allocation(lambda: calls.cuMemHostRegister(pointer, size, flags))
         context, allocations = weakref.proxy(self.context), self.allocations
@@ -133,7 +147,7 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
             return PinnedMemory(context, pointer, size, owner=owner, finalizer=unpin)
         return self._keep(pointer, MappedMemory(context, pointer, size, owner=owner, finalizer=unpin))
 
-    def memallocmanaged(self, size, attach_global):
+    def memallocmanaged(self, size: int, attach_global: bool) -> ManagedOwnedPointer:
         attach = binding.CUmemAttach_flags
         flags = attach.CU_MEM_ATTACH_GLOBAL if attach_global else attach.CU_MEM_ATTACH_HOST
         pointer = self._attempt_allocation(lambda: calls.cuMemAllocManaged(size, flags))
@@ -141,12 +155,12 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
         memory = ManagedMemory(weakref.proxy(self.context), pointer, size, finalizer=finalizer)
         return self._keep(pointer, memory)
 
-    def reset(self):
+    def reset(self) -> None:
         self.allocations.clear()
         self.deallocations.clear()
 
     @contextlib.contextmanager
-    def defer_cleanup(self):
+    def defer_cleanup(self) -> Iterator[None]:
         with self.deallocations.disable():
             yield
 
@@ -166,7 +180,9 @@ def _finalizer(manager, destructor, pointer, key, size):
 class GetIpcHandleMixin:
     """get_ipc_handle() for managers whose memory is the driver's."""
 
-    def get_ipc_handle(self, memory):
+    context: Any
+
+    def get_ipc_handle(self, memory: Any) -> IpcHandle:
         from cudasim.memory.device_memory import device_extents
         from cudasim.memory.ipc import IpcHandle
 
@@ -183,14 +199,14 @@ class GetIpcHandleMixin:
 class NumbaCUDAMemoryManager(GetIpcHandleMixin, HostOnlyCUDAMemoryManager):
     """The manager that is used where no plug-in is set."""
 
-    def initialize(self):
+    def initialize(self) -> None:
         if not self.deallocations.memory_capacity:
             self.deallocations.memory_capacity = self.get_memory_info().total
 
-    def memalloc(self, size):
+    def memalloc(self, size: int) -> OwnedPointer:
         return self.allocate(size, poison=True)
 
-    def allocate(self, size, poison):
+    def allocate(self, size: int, poison: bool) -> OwnedPointer:
         """:param poison: whether fresh memory shows that it is (rule V3); not where all of it is written at once"""
         device = self.context.device
         pointer = self._attempt_allocation(lambda: calls.allocate_on(device, size, poison))
@@ -198,18 +214,18 @@ class NumbaCUDAMemoryManager(GetIpcHandleMixin, HostOnlyCUDAMemoryManager):
         memory = AutoFreePointer(weakref.proxy(self.context), pointer, size, finalizer=finalizer)
         return self._keep(pointer, memory)
 
-    def get_memory_info(self):
+    def get_memory_info(self) -> MemoryInfo:
         return MemoryInfo(*self.context.device.native.memory_info())
 
     @property
-    def interface_version(self):
+    def interface_version(self) -> int:
         return INTERFACE_VERSION
 
 
-_chosen = None  # the class of managers that contexts get
+_chosen: Any = None  # the class of managers that contexts get
 
 
-def set_memory_manager(mm_plugin):
+def set_memory_manager(mm_plugin: type) -> None:
     """Makes new contexts use a plug-in, a class. Those that exist keep theirs until cuda.close().
 
     :raises RuntimeError: for a plug-in of another version of the interface
@@ -223,7 +239,7 @@ def set_memory_manager(mm_plugin):
     _chosen = mm_plugin
 
 
-def manager_for(context):
+def manager_for(context: Any) -> Any:
     """A new manager of the class in force."""
     if _chosen is None:
         _choose()

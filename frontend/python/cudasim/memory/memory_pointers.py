@@ -8,11 +8,20 @@ PinnedMemory         page-locked host memory; kernels do not see it
 OwnedPointer         one counted reference, with the attributes of what it refers to
 """
 
+from __future__ import annotations
+
 import ctypes
 import weakref
+from typing import TYPE_CHECKING
 
 from cudasim._native import MemAlloc
 from cudasim.device.driver_binding import CUdeviceptr, address_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    import numpy as np
 
 
 class MemoryPointer:
@@ -24,7 +33,14 @@ class MemoryPointer:
 
     __cuda_memory__ = True
 
-    def __init__(self, context, pointer, size, owner=None, finalizer=None):
+    def __init__(
+        self,
+        context: Any,
+        pointer: Any,
+        size: int,
+        owner: Any = None,
+        finalizer: Callable[..., Any] | None = None,
+    ) -> None:
         self.context = context
         self.device_pointer = CUdeviceptr(address_of(pointer))
         self.handle = self.device_pointer
@@ -37,14 +53,14 @@ class MemoryPointer:
             self._finalizer = weakref.finalize(self, finalizer)
 
     @property
-    def owner(self):
+    def owner(self) -> Any:
         return self if self._owner is None else self._owner
 
-    def own(self):
+    def own(self) -> OwnedPointer:
         """A counted reference to this memory."""
         return OwnedPointer(weakref.proxy(self))
 
-    def free(self):
+    def free(self) -> None:
         """Gives the memory back now, if a finalizer says how."""
         if not self.is_managed:
             return
@@ -53,23 +69,23 @@ class MemoryPointer:
         self._finalizer()
 
     @property
-    def device_pointer_value(self):
+    def device_pointer_value(self) -> Any:
         return int(self.device_pointer) or None
 
     @property
-    def device_ctypes_pointer(self):
+    def device_ctypes_pointer(self) -> Any:
         return ctypes.c_size_t(self.device_pointer)
 
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self.device_pointer)
 
-    def memset(self, byte, count=None, stream=0):
+    def memset(self, byte: int, count: Any = None, stream: Any = 0) -> None:
         """Fills the first `count` bytes (all unless said)."""
         from cudasim.memory.device_memory import device_memset
 
         device_memset(self, byte, self.size if count is None else count, stream)
 
-    def view(self, start, stop=None):
+    def view(self, start: int, stop: int | None = None) -> OwnedPointer:
         """The part from byte `start` to byte `stop` (the end unless said)."""
         stop = self.size if stop is None else stop
         if stop < start:
@@ -90,7 +106,7 @@ class MemoryPointer:
 class AutoFreePointer(MemoryPointer):
     """Memory that is given back when nothing refers to it through own() any more."""
 
-    def __init__(self, *args, **keywords):
+    def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
         self.refct -= 1
 
@@ -98,7 +114,14 @@ class AutoFreePointer(MemoryPointer):
 class MappedMemory(AutoFreePointer, MemAlloc):
     """Host memory, from `pointer` on, that is mapped into the device's. The buffer protocol shows it."""
 
-    def __init__(self, context, pointer, size, owner=None, finalizer=None):
+    def __init__(
+        self,
+        context: Any,
+        pointer: int,
+        size: int,
+        owner: np.ndarray | None = None,
+        finalizer: Callable[..., Any] | None = None,
+    ) -> None:
         from cudasim.memory.memory_calls import calls
 
         self.owned = owner
@@ -109,19 +132,26 @@ class MappedMemory(AutoFreePointer, MemAlloc):
         self.handle = self.host_pointer
         self._bufptr_, self._buflen_ = self.host_pointer, size
 
-    def own(self):
+    def own(self) -> MappedOwnedPointer:
         return MappedOwnedPointer(weakref.proxy(self))
 
 
 class ManagedMemory(AutoFreePointer, MemAlloc):
     """Memory that host and device use. The buffer protocol shows it."""
 
-    def __init__(self, context, pointer, size, owner=None, finalizer=None):
+    def __init__(
+        self,
+        context: Any,
+        pointer: CUdeviceptr,
+        size: int,
+        owner: Any = None,
+        finalizer: Callable[..., Any] | None = None,
+    ) -> None:
         self.owned = owner
         super().__init__(context, pointer, size, finalizer=finalizer)
         self._bufptr_, self._buflen_ = int(self.device_pointer), size
 
-    def own(self):
+    def own(self) -> ManagedOwnedPointer:
         return ManagedOwnedPointer(weakref.proxy(self))
 
 
@@ -131,7 +161,14 @@ class PinnedMemory(MemAlloc):
     :param owner: who has the memory, when it was not allocated for this object
     """
 
-    def __init__(self, context, pointer, size, owner=None, finalizer=None):
+    def __init__(
+        self,
+        context: Any,
+        pointer: int,
+        size: int,
+        owner: np.ndarray | None = None,
+        finalizer: Callable[..., Any] | None = None,
+    ) -> None:
         self.context = context
         self.owned = owner
         self.size = size
@@ -141,10 +178,10 @@ class PinnedMemory(MemAlloc):
         if finalizer is not None:
             self._finalizer = weakref.finalize(self, finalizer)
 
-    def own(self):
+    def own(self) -> Any:
         return self
 
-    def free(self):
+    def free(self) -> None:
         """Gives the memory back, or unlocks it, now."""
         if self.is_managed and self._finalizer.alive:
             self._finalizer()
@@ -153,12 +190,12 @@ class PinnedMemory(MemAlloc):
 class OwnedPointer:
     """A counted reference to memory, or to a part of it (`view`). It has that one's attributes."""
 
-    def __init__(self, memory, view=None):
+    def __init__(self, memory: Any, view: MemoryPointer | None = None) -> None:
         self._mem = memory
         self._view = memory if view is None else view
         memory.refct += 1
 
-    def __del__(self):
+    def __del__(self) -> None:
         try:
             memory = self._mem
             memory.refct -= 1
@@ -167,12 +204,12 @@ class OwnedPointer:
         except (AttributeError, ReferenceError):  # not initialised; or the memory is gone, as after a reset
             pass
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in ("_mem", "_view"):
             raise AttributeError(name)
         return getattr(self._view, name)
 
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self._view.device_pointer)
 
 

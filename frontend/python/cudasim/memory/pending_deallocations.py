@@ -6,10 +6,18 @@ NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO (0.2) of the device's memory, when memory 
 `with cuda.defer_cleanup():`. (Numba documentation, "Memory Management", "Deallocation Behavior".)
 """
 
+from __future__ import annotations
+
 import collections
 import contextlib
+from typing import TYPE_CHECKING
 
 from cudasim import _numba_config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
 
 #: Simulated device memory is the host's, which has other uses for it: more than this never waits. Bytes. Memory that is
 #: handed out again has its pages already; faults for fresh ones cost as much as a ufunc that writes them.
@@ -19,7 +27,7 @@ MOST_PENDING = 32 << 20
 class UnknownSize(int):
     """The size of what has none that is known: 0, printed as "?"."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "?"
 
 
@@ -29,7 +37,7 @@ UNKNOWN_SIZE = UnknownSize(0)
 class PendingDeallocations:
     """The queue of one memory manager. Finalizers add to it at any moment, in any thread."""
 
-    def __init__(self, capacity=UNKNOWN_SIZE):
+    def __init__(self, capacity: Any = UNKNOWN_SIZE) -> None:
         self._pending = collections.deque()  # (destructor, handle, bytes)
         self._disabled = 0
         self._size = 0
@@ -41,7 +49,7 @@ class PendingDeallocations:
         limit = int(self.memory_capacity * _numba_config.setting("CUDA_DEALLOCS_RATIO"))
         return min(limit, MOST_PENDING)
 
-    def add_item(self, dtor, handle, size=UNKNOWN_SIZE):
+    def add_item(self, dtor: Callable[..., Any], handle: Any, size: Any = UNKNOWN_SIZE) -> None:
         """Will call dtor(handle), which gives back so many bytes."""
         self._pending.append((dtor, handle, size))
         self._size += int(size)
@@ -50,7 +58,7 @@ class PendingDeallocations:
         ):
             self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Gives back all that waits, unless that is switched off."""
         if self.is_disabled:
             return
@@ -63,7 +71,7 @@ class PendingDeallocations:
             destructor(handle)
 
     @contextlib.contextmanager
-    def disable(self):
+    def disable(self) -> Iterator[None]:
         """Nothing is given back inside; may be nested."""
         self._disabled += 1
         try:
@@ -72,8 +80,8 @@ class PendingDeallocations:
             self._disabled -= 1
 
     @property
-    def is_disabled(self):
+    def is_disabled(self) -> bool:
         return self._disabled > 0
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._pending)

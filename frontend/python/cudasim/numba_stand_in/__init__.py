@@ -4,13 +4,19 @@ It gives what numba.cuda scripts take from numba: the types, numba.config, numba
 and njit, jit, vectorize, prange, which run functions as plain Python and say so once.
 """
 
+from __future__ import annotations
+
 import functools as _functools
 import os as _os
+from typing import TYPE_CHECKING
 
 import numpy as _np
 from numba.core import config, errors, types
 
 from cudasim import types as _types
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __cudasim_stand_in__ = True
 # The numba release whose names are mirrored; scripts compare it.
@@ -42,7 +48,7 @@ def _as_plain_python(function):
     return function
 
 
-def jit(signature_or_function=None, **options):
+def jit(signature_or_function: Any = None, **options: Any) -> Any:
     """The function itself, with `.py_func`; options and signatures are accepted and not used."""
     if callable(signature_or_function) and not isinstance(signature_or_function, _types.Type):
         return _as_plain_python(signature_or_function)
@@ -52,7 +58,7 @@ def jit(signature_or_function=None, **options):
 njit = generated_jit = jit
 
 
-def vectorize(signatures_or_function=None, **options):
+def vectorize(signatures_or_function: Any = None, **options: Any) -> Any:
     """numpy.vectorize; with target="cuda" cuda.vectorize."""
     if options.get("target") == "cuda":
         from cudasim.ufuncs.vectorizers import vectorize as cuda_vectorize
@@ -71,7 +77,7 @@ def vectorize(signatures_or_function=None, **options):
     return decorate
 
 
-def guvectorize(*args, **options):
+def guvectorize(*args: Any, **options: Any) -> Any:
     """With target="cuda" cuda.guvectorize."""
     if options.get("target") == "cuda":
         from cudasim.ufuncs.vectorizers import guvectorize as cuda_guvectorize
@@ -82,7 +88,7 @@ def guvectorize(*args, **options):
     )
 
 
-def typeof(value):
+def typeof(value: Any) -> Any:
     """The type of a value."""
     from cudasim.type_system.typeof import type_name
 
@@ -92,15 +98,15 @@ def typeof(value):
 from_dtype = _types.from_dtype
 
 
-def literal_unroll(container):
+def literal_unroll(container: Any) -> Any:
     """In a kernel's `for`: one copy of the loop's body for each element of a tuple. Elsewhere the container itself."""
     return container
 
 
-literal_unroll.__cudasim_intrinsic__ = "cuda.literal_unroll"
+vars(literal_unroll)["__cudasim_intrinsic__"] = "cuda.literal_unroll"
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in ("carray", "farray"):
         from cudasim.cuda.np import numpy_support
 
@@ -111,7 +117,7 @@ def __getattr__(name):
 _threads = [_os.cpu_count() or 1]
 
 
-def set_num_threads(count):
+def set_num_threads(count: Any) -> None:
     """Remembered for get_num_threads; kernels run on as many workers as cudasim's option says."""
     if not 1 <= count <= max(config.NUMBA_NUM_THREADS, 1):
         raise ValueError(
@@ -120,15 +126,15 @@ def set_num_threads(count):
     _threads[0] = count
 
 
-def get_num_threads():
+def get_num_threads() -> Any:
     return _threads[0]
 
 
-def get_thread_id():
+def get_thread_id() -> int:
     return 0
 
 
-def threading_layer():
+def threading_layer() -> str:
     return "none"
 
 

@@ -12,8 +12,11 @@ not-gpu-code  Numba's CUDA target refuses it too, so this kernel runs on no GPU:
 never         a result would hide the mistake (a run-time shape, a returned value, an unknown name): the refusal
 """
 
+from __future__ import annotations
+
 import functools
 import types as python_types
+from typing import TYPE_CHECKING
 
 from cudasim import errors, options
 from cudasim._numba_config import poses_as_gpu
@@ -24,6 +27,13 @@ from cudasim.python_mode.reach import names_in, reachable_functions
 from cudasim.reports.tracebacks import OWN_CODE
 from cudasim.reports.user_warnings import warn_at
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.launch.dispatcher import CUDADispatcher
+    from cudasim.launch.kernel import Launchable
+
 
 class Reason:
     """Why a kernel does not run natively: a sentence, and where in the source.
@@ -31,14 +41,14 @@ class Reason:
     refusal: the compiler's exception, None when a debugger is why.
     """
 
-    def __init__(self, text, file, line, refusal=None):
+    def __init__(self, text: str, file: str, line: int, refusal: errors.NumbaError | None = None) -> None:
         self.text, self.file, self.line, self.refusal = text, file, line, refusal
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text
 
     @property
-    def not_yet(self):
+    def not_yet(self) -> Any:
         """Whether it is a gap of cudasim, which costs the user speed."""
         return self.refusal is not None and self.refusal.standing == "not-yet"
 
@@ -61,7 +71,7 @@ def _run_compiled_instead(reason: str, file: str, line: int) -> None:
         warn_at("python-mode", message, file, line)
 
 
-_warned = set()
+_warned: set[Any] = set()
 
 
 def _without_python_mode(refusal: Exception) -> Exception:
@@ -80,7 +90,9 @@ def _python_kernel(dispatcher, argument_types, converts, reason=None, refusal=No
     return kernel
 
 
-def choose_kernel(dispatcher, argument_types, converts):
+def choose_kernel(
+    dispatcher: CUDADispatcher, argument_types: tuple[str, ...], converts: bool
+) -> Launchable | None:
     """The kernel for these types in mode auto or python.
 
     :raises errors.NumbaError: what the compiler refuses and Python mode must not hide
@@ -97,7 +109,7 @@ def choose_kernel(dispatcher, argument_types, converts):
     except Exception as error:
         if getattr(error, "standing", "never") == "never":
             raise
-        refusal = error.with_traceback(None)
+        refusal: Any = error.with_traceback(None)
     else:
         refusal = None
     if refusal is not None:
@@ -122,7 +134,7 @@ def choose_kernel(dispatcher, argument_types, converts):
     return _python_kernel(dispatcher, argument_types, converts, debugger, constants=kernel.constants)
 
 
-def warn_of_not_gpu_code(name, function, refusal):
+def warn_of_not_gpu_code(name: Any, function: Any, refusal: Any) -> None:
     """The warning that a kernel runs here only."""
     message = (
         f"not-gpu-code: {name}() runs here, in CPython, but on no GPU: Numba's CUDA target refuses it "
@@ -141,7 +153,7 @@ def _visible_place(function, refusal):
     return code.co_filename, code.co_firstlineno
 
 
-def debugger_call(function):
+def debugger_call(function: Callable[..., Any]) -> Reason | None:
     """A Reason when a kernel, or a device function that it reaches, calls a debugger."""
     for known in reachable_functions(function):
         code = getattr(known, "__code__", None)
@@ -166,7 +178,7 @@ def _lines_naming(code, name):
                 yield line
 
 
-def kernel_for_tracer(dispatcher, kernel, argument_types):
+def kernel_for_tracer(dispatcher: Any, kernel: Any, argument_types: Any) -> Any:
     """The kernel to launch while lines are watched: a PythonKernel if the debugger or tool wants to see its own."""
     if kernel.mode == "python" or options.get("mode") == "native":
         return kernel

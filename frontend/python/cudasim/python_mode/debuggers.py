@@ -5,9 +5,12 @@ engine gives each thread a PyThreadState, and a trace function belongs to one. A
 launch (`python -m pdb script.py`) traces all simulated threads: cudasim._pyfiber hands its trace function on.
 """
 
+from __future__ import annotations
+
 import contextlib
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 from cudasim import _pyfiber
 from cudasim.launch import tracing
@@ -15,9 +18,13 @@ from cudasim.python_mode import bdb_backends, tracers
 from cudasim.python_mode.reach import reachable_functions
 from cudasim.reports import progress
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
 
 @contextlib.contextmanager
-def attached():
+def attached() -> Iterator[Any]:
     """Around a launch in Python mode; gives the trace function for simulated threads and whether each starts it anew.
 
     None for the launching thread's trace function.
@@ -146,7 +153,7 @@ def _prepare_pdb():
     pdb.Pdb.prompt = property(_prompt, _set_prompt, doc="The prompt; in a kernel it names the thread.")
 
 
-def wants_lines_of(function):
+def wants_lines_of(function: Any) -> Any:
     """Whether the debugger or tool that watches lines (cudasim.launch.tracing) wants to see those of a kernel."""
     codes = [known.__code__ for known in reachable_functions(function) if hasattr(known, "__code__")]
     debugger = bdb_backends.monitoring_debugger() or getattr(sys.gettrace(), "__self__", None)

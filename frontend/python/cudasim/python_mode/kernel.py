@@ -1,7 +1,10 @@
 """A kernel in Python mode for one tuple of argument types: what CompiledKernel is for native mode."""
 
+from __future__ import annotations
+
 import math
 import sys
+from typing import TYPE_CHECKING
 
 from cudasim import _native, _pyfiber, errors, options
 from cudasim.compile.frozen_constants import warn_of_changes
@@ -16,13 +19,27 @@ from cudasim.python_mode.reach import names_in, reachable_functions
 from cudasim.python_mode.values import ArgumentBuilder
 from cudasim.reports import reporting
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    from cudasim.python_mode.choice import Reason
+
 
 class PythonKernel(Launchable):
     """A kernel whose threads CPython runs."""
 
     mode = "python"
 
-    def __init__(self, py_func, argument_types, target_options, converts=False, reason=None, refusal=None):
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        argument_types: tuple[str, ...],
+        target_options: dict[str, Any],
+        converts: bool = False,
+        reason: Reason | None = None,
+        refusal: Any = None,
+    ) -> None:
         """
         :param argument_types: Numba's type names
         :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
@@ -42,10 +59,10 @@ class PythonKernel(Launchable):
         self.cooperative = any("this_grid" in names_in(known.__code__) for known in reachable_functions(py_func)
                                if hasattr(known, "__code__"))  # fmt: skip
         self.warned_of_slowness = self.warned_of_refusal = False
-        self._sources = None
+        self._sources: Any = None
 
     @property
-    def sources(self):
+    def sources(self) -> Any:
         """(file, text) of every file that its functions lie in, as far as the text is known."""
         if self._sources is None:
             import linecache
@@ -56,23 +73,23 @@ class PythonKernel(Launchable):
             self._sources = [(file, text) for file, text in texts if text]
         return self._sources
 
-    def entry(self, device, grid, block, shared_bytes):
+    def entry(self, device: Any, grid: Any, block: Any, shared_bytes: Any) -> PythonEntry:
         """A PythonEntry for a device, a configuration and the options in force."""
         self.check_configuration(grid, block)
         return PythonEntry(self, device, grid, block, min(shared_bytes, (1 << 63) - 1))
 
     @property
-    def shared_mem_per_block(self):
+    def shared_mem_per_block(self) -> int:
         """Unknown before the kernel runs."""
         return 0
 
-    def best_block_size(self, dynamic_shared_bytes):
+    def best_block_size(self, dynamic_shared_bytes: Any) -> Any:
         """Threads per block with which most threads are resident on the current device."""
         return current_device().native.best_block_size(
             self.max_threads_per_block, lambda threads: dynamic_shared_bytes
         )
 
-    def max_cooperative_grid_blocks(self, blockdim, dynsmemsize=0):
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """As of compiled kernels, and as many threads as Python mode can hold at once."""
         blocks = super().max_cooperative_grid_blocks(blockdim, dynsmemsize)
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
@@ -82,14 +99,14 @@ class PythonKernel(Launchable):
         why = f": {self.reason}" if self.reason else ""
         return errors.UnsupportedError(f"{self.name}() runs in Python mode, so there is no code to show{why}")
 
-    def inspect_llvm(self, *_):
+    def inspect_llvm(self, *_: Any) -> NoReturn:
         """Refuses: nothing was compiled."""
         raise self._not_compiled()
 
     inspect_asm = inspect_lto_ptx = inspect_sass = inspect_sass_cfg = inspect_types = inspect_llvm
 
     @property
-    def regs_per_thread(self):
+    def regs_per_thread(self) -> NoReturn:
         """Refuses: nothing was compiled."""
         raise self._not_compiled()
 
@@ -107,7 +124,7 @@ class PythonEntry:
 
     takes_values = False
 
-    def __init__(self, kernel, device, grid, block, shared_bytes):
+    def __init__(self, kernel: Any, device: Any, grid: Any, block: Any, shared_bytes: Any) -> None:
         self.kernel, self.device, self.generation = kernel, device, options.generation
         self.deferred = options.get("deferred")
         self.plan = _native.HostPlan(
@@ -123,11 +140,11 @@ class PythonEntry:
         self._time_limit = options.get("time_limit")
         self._blocks = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
 
-    def run(self, args):
+    def run(self, args: Any) -> None:
         """One launch. Results go back to host arrays unless it raised."""
         self.prepared(args)[0]()
 
-    def prepared(self, args):
+    def prepared(self, args: Any) -> tuple[Any, ...]:
         """What launches the kernel, for now or later, and the copies of host arrays that it uses."""
         copies = HostCopies(self.device)
         numbers = self.kernel.builder.numbers(args, copies)
@@ -141,7 +158,7 @@ class PythonEntry:
         with recording.recorder.host_launch(self.kernel, self.plan, numbers):
             self.launch(values, copies)
 
-    def launch(self, values, copies):
+    def launch(self, values: Any, copies: Any) -> None:
         """One launch with these values. Results go back to host arrays unless it raised."""
         kernel = self.kernel
         if kernel.constants:
@@ -178,7 +195,7 @@ class PythonEntry:
 
 
 @_native.FramelessMethod
-def ends_launch(exception):
+def ends_launch(exception: Any) -> Any:
     """Whether what a thread raised ends the whole launch: Ctrl-C, sys.exit(), the quitting of a debugger."""
     if not isinstance(exception, Exception):
         return True

@@ -7,6 +7,8 @@ globals are a copy of the module's, with these replaced. They are copied once, w
 its types, as the compiler freezes them (design.md, section 6).
 """
 
+from __future__ import annotations
+
 import builtins
 import cmath
 import dis
@@ -14,6 +16,7 @@ import math
 import sys
 import time
 import types as python_types
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +34,10 @@ from cudasim.python_mode.reach import names_in
 from cudasim.python_mode.values import constant, kernel_types, scalar
 from cudasim.python_mode.vectors import constructors
 from cudasim.reports.tracebacks import is_package_code, name_in_debug_info
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _pyfiber.intrinsics.update(constructors)
 #: Modules of numba.cuda that hold functions of kernels.
@@ -108,7 +115,7 @@ def _group(name, intrinsic):
     return group
 
 
-_library_calls = {}
+_library_calls: dict[Any, Any] = {}
 
 
 def _library_call(function):
@@ -282,13 +289,13 @@ _replacements = None
 class KernelFunctions:
     """The functions of one kernel, with their globals."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         global _replacements
         if _replacements is None:
             _replacements = _Replacements()
-        self._functions = {}
+        self._functions: dict[Any, Any] = {}
 
-    def of(self, function):
+    def of(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as simulated threads call it."""
         if not isinstance(function, python_types.FunctionType):
             return function
@@ -341,10 +348,10 @@ class KernelFunctions:
         return cell if replaced is value else python_types.CellType(replaced)
 
 
-_loose_functions = {}
+_loose_functions: dict[Any, Any] = {}
 
 
-def function_of(dispatcher):
+def function_of(dispatcher: Any) -> Any:
     """The function of a dispatcher that a simulated thread reached other than by a name of its kernel."""
     function = _loose_functions.get(dispatcher)
     if function is None:

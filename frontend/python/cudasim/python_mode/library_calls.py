@@ -1,15 +1,22 @@
 """What kernels in Python mode call as the compiler does: functions of cudasim.kernel_library with the types that their
 signatures declare, and ufuncs on arrays element by element."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from cudasim import _native, types
 from cudasim.python_mode.values import kernel_types
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _DTYPES = {bool: np.dtype(bool), **{kind: dtype for dtype, kind in kernel_types.items()}}
 
 
-def typed_call(function, find):
+def typed_call(function: Any, find: Any) -> Any:
     """A callable for simulated threads.
 
     :param find: () → the Python function that runs
@@ -78,7 +85,7 @@ def _converted(value, kind):
 
 
 @_native.FramelessMethod
-def array_ufunc(ufunc, *args):
+def array_ufunc(ufunc: Any, *args: Any) -> Any:
     """np.sin(a, out), with the values that the ufunc has for numbers."""
     *operands, out = args
     if len(operands) != ufunc.nin or not hasattr(out, "shape"):
@@ -98,7 +105,7 @@ def _broadcasts(shape, target):
 
 
 @_native.FramelessMethod
-def complex_divide(left, right):
+def complex_divide(left: Any, right: Any) -> Any:
     """np.divide of complex numbers: a zero divisor gives infinities, without a warning."""
     narrow = all(np.can_cast(_dtype_of(value), np.complex64, "safe") for value in (left, right))
     dtype = np.dtype(np.complex64 if narrow else np.complex128)

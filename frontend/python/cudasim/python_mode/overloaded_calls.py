@@ -1,7 +1,10 @@
 """What numba.cuda.extending.overload() and its kind implement, in Python mode: the implementation that compiled code has for
 the values' types runs on the simulated thread. Types are those of the values: a plain int is a literal, as a constant is."""
 
+from __future__ import annotations
+
 import enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +14,14 @@ from cudasim.python_mode.values import kernel_types
 from cudasim.type_system.array_layout import array_type_name, layout_of
 from cudasim.type_system.record_names import record_name
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 _DTYPES = {kind: dtype for dtype, kind in kernel_types.items()}
 
 
-def call_of(overloaded, function_of):
+def call_of(overloaded: overloads.Overloaded, function_of: Callable[..., Any]) -> Any:
     """A callable for simulated threads.
 
     :param function_of: Python function → as simulated threads call it
@@ -30,7 +37,7 @@ def call_of(overloaded, function_of):
     return _native.FramelessMethod(call)
 
 
-def refusal_of(name, what="is code for LLVM"):
+def refusal_of(name: Any, what: str = "is code for LLVM") -> Any:
     """What stands for a function that only compiled kernels call.
 
     :param what: what it is or does
@@ -54,7 +61,7 @@ def _implementation(overloaded, positional, named):
     return found
 
 
-def type_name(value):
+def type_name(value: Any) -> str:
     """Numba's name of the type of a value that a kernel has in Python mode."""
     kind = type(value)
     if kind in _DTYPES:
@@ -88,7 +95,7 @@ def type_name(value):
     return f"Function({getattr(value, '__name__', kind.__name__)})"
 
 
-def add_attributes(names, function_of):
+def add_attributes(names: set[Any] | set[str], function_of: Callable[..., Any]) -> None:
     """Gives the values of kernels the attributes and methods of these names that programs have added."""
     kinds = (_pyfiber.KernelArray, _pyfiber.KernelRecord, *_DTYPES)
     for name in names & overloads.attribute_names():

@@ -1,19 +1,27 @@
 """What a Python function names, and which device functions it reaches by that."""
 
+from __future__ import annotations
+
 import types as python_types
+from typing import TYPE_CHECKING
 
 from cudasim.compile.source_lines import codes_in
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any
 
-def names_in(code):
+
+def names_in(code: CodeType) -> set[Any] | set[str]:
     """Every name that a code object, or one nested in it, looks up."""
-    names = set()
+    names: set[Any] = set()
     for each in codes_in(code):
         names.update(each.co_names, each.co_freevars)
     return names
 
 
-def outer_values(function):
+def outer_values(function: Callable[..., Any]) -> dict[Any, Any]:
     """name → value, for the names of a function that its closure or its globals know."""
     names = names_in(function.__code__)
     values = {name: function.__globals__[name] for name in names if name in function.__globals__}
@@ -25,7 +33,7 @@ def outer_values(function):
     return values
 
 
-def called_dispatchers(function):
+def called_dispatchers(function: Callable[..., Any]) -> list[Any]:
     """The dispatchers that a function names: as a global, in its closure, or as an attribute of a module."""
     from cudasim.launch.dispatcher import CUDADispatcher
 
@@ -40,7 +48,7 @@ def called_dispatchers(function):
     return found
 
 
-def reachable_functions(function):
+def reachable_functions(function: Callable[..., Any]) -> list[Callable[..., Any]]:
     """A kernel's Python function and those of all device functions that it reaches."""
     functions = [function]
     for known in functions:  # grows while it runs

@@ -4,9 +4,15 @@ The run time is estimated from the launch's own first blocks; the factor is meas
 kernel that runs in both modes.
 """
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 from cudasim.reports.user_warnings import warn_at
+
+if TYPE_CHECKING:
+    from typing import Any
 
 #: An estimate needs this many seconds of a launch, or all of it.
 _SECONDS_OF_LAUNCH = 0.1
@@ -16,19 +22,19 @@ _factor = None
 class Estimate:
     """Called after each block until it has warned."""
 
-    def __init__(self, kernel, blocks, threads_per_block):
+    def __init__(self, kernel: Any, blocks: Any, threads_per_block: Any) -> None:
         self._kernel, self._blocks, self._threads = kernel, blocks, threads_per_block
         self._start = time.perf_counter()
 
     @classmethod
-    def of(cls, kernel, blocks):
+    def of(cls, kernel: Any, blocks: Any) -> Any:
         """An Estimate for a kernel that could be faster, None for others and when it has warned before."""
         if kernel.warned_of_slowness or kernel.reason is None or not kernel.reason.not_yet:
             return None
         factor()  # measured here: inside of the launch it would wait for it
         return cls(kernel, *blocks)
 
-    def __call__(self, done):
+    def __call__(self, done: Any) -> bool:
         seconds = time.perf_counter() - self._start
         if done < self._blocks and seconds < _SECONDS_OF_LAUNCH:
             return True
@@ -58,7 +64,7 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"
 
 
-def factor():
+def factor() -> Any:
     """Python mode's time by native mode's, for a small kernel on this machine; measured once."""
     global _factor
     if _factor is None:

@@ -5,6 +5,8 @@ simulated threads of a launch run in one thread of the host. For pydevd each get
 an editor lists it by name, and steps in it alone.
 """
 
+from __future__ import annotations
+
 import _thread
 import functools
 import itertools
@@ -12,15 +14,19 @@ import os
 import sys
 import threading
 import types as python_types
+from typing import TYPE_CHECKING
 
 from cudasim import _pyfiber
 from cudasim.launch import tracing
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _own = threading.local()  # of a simulated thread; gone when it ends
 _identities = itertools.count(1 << 62)  # no pthread_t is that large
 
 
-def for_simulated_threads(start):
+def for_simulated_threads(start: Any) -> tuple[Any, ...]:
     """(what starts a tracer in a simulated thread, whether it must in each of them rather than in each thread state).
 
     :param start: threading.settrace()'s function
@@ -53,7 +59,7 @@ def _identity_of_any():
     return _thread.get_ident() if _pyfiber.position() is None else _registered_thread().ident
 
 
-def monitoring_pydevd():
+def monitoring_pydevd() -> Any:
     """pydevd's PyDB where it uses sys.monitoring (debugpy on CPython 3.12 and later), else None."""
     if tracing.monitoring_debugger() != "pydevd":
         return None
@@ -61,7 +67,7 @@ def monitoring_pydevd():
     return None if constants is None else constants.get_global_debugger()
 
 
-def pydevd_of(start):
+def pydevd_of(start: Any) -> Any:
     """pydevd's PyDB behind threading.settrace()'s function, None for another one's."""
     if not isinstance(start, functools.partial) or not start.args:
         return None
@@ -72,7 +78,7 @@ def pydevd_of(start):
 _COMMANDS_THAT_STAY = {-1, 108, 109, 159, 160}
 
 
-def pydevd_breaks_in(debugger, code_objects):
+def pydevd_breaks_in(debugger: Any, code_objects: Any) -> bool:
     """Whether pydevd would stop in one of these functions, as far as is known before they run."""
     info = getattr(threading.current_thread(), "additional_info", None)
     if getattr(info, "pydev_step_cmd", -1) not in _COMMANDS_THAT_STAY:
@@ -85,7 +91,7 @@ def pydevd_breaks_in(debugger, code_objects):
     return False
 
 
-def lines_of(code):
+def lines_of(code: Any) -> Any:
     """The lines of a function and of those defined in it."""
     # Breakpoints on functions are on their first line, which has no code before CPython 3.11.
     lines = {line for _, _, line in code.co_lines() if line} | {code.co_firstlineno}
@@ -115,7 +121,7 @@ def _identity():
     return _thread.get_ident() if registration is None else registration.thread.ident
 
 
-def below_a_threads_frame(function):
+def below_a_threads_frame(function: Any) -> Any:
     """The function, called by what looks like a Thread's own frame: pydevd looks there for the thread, at steps."""
 
     def _bootstrap_inner(*arguments):
@@ -163,7 +169,7 @@ class _Registration:
         threading._active.pop(self.thread._ident, None)
 
 
-def where():
+def where() -> str | None:
     """ "kernel tid=[10, 0, 0] ctaid=[0, 0, 0]" on a simulated thread, else None."""
     position = _pyfiber.position()
     if position is None:

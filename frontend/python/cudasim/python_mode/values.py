@@ -1,6 +1,9 @@
 """Arguments and memory of kernels in Python mode, and the functions that cudasim._pyfiber calls for them."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,11 +11,14 @@ from cudasim import _native, _pyfiber, errors, types
 from cudasim.launch.arguments import Flattener, Intent
 from cudasim.type_system.record_names import NUMBERS
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class ArgumentBuilder:
     """Makes the values that a kernel gets of a launch's arguments."""
 
-    def __init__(self, names, parameter_names, converts):
+    def __init__(self, names: tuple[str, ...], parameter_names: list[str], converts: bool) -> None:
         """
         :param names: Numba's type names
         """
@@ -20,11 +26,11 @@ class ArgumentBuilder:
         #: types.Type of each argument; None for those that the compiler does not know
         self.types = [_parsed(name) for name in names]
 
-    def numbers(self, args, copies):
+    def numbers(self, args: Any, copies: Any) -> Any:
         """The arguments as compiled kernels get them; host arrays are copied to the device on the way."""
         return self._flattener.flatten(args, copies)
 
-    def values(self, numbers, args, owner):
+    def values(self, numbers: Any, args: Any, owner: Any) -> Any:
         """A tuple of values.
 
         :param numbers: of numbers()
@@ -84,7 +90,7 @@ def _value(kind, numbers, owner, given):
     return scalar(kind.dtype, next(numbers))
 
 
-def scalar(dtype, value):
+def scalar(dtype: Any, value: Any) -> Any:
     """A number as a kernel sees it."""
     if dtype.kind == "b":
         return bool(value)
@@ -92,7 +98,7 @@ def scalar(dtype, value):
     return dtype.type(value) if own is None else own(value)
 
 
-def dtype_of(kind):
+def dtype_of(kind: Any) -> Any:
     """The numpy.dtype that a kernel means by NumPy's, Numba's or cudasim's name of a type."""
     if isinstance(kind, np.dtype):
         return kind
@@ -110,7 +116,7 @@ def dtype_of(kind):
     return parsed.dtype if isinstance(getattr(parsed, "dtype", None), np.dtype) else np.dtype(str(parsed))
 
 
-def numpy_view(address, shape, strides, dtype, writable, owner):
+def numpy_view(address: Any, shape: Any, strides: Any, dtype: Any, writable: Any, owner: Any) -> Any:
     """An ndarray over memory."""
     low = sum(min(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
     high = sum(max(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
@@ -123,13 +129,13 @@ def numpy_view(address, shape, strides, dtype, writable, owner):
     return view
 
 
-def constant(array):
+def constant(array: Any) -> Any:
     """Constant memory: a copy of a host array."""
     copy = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
     return _pyfiber.array(copy.ctypes.data, copy.shape, copy.strides, copy.dtype, False, copy)
 
 
-def excess_of_shared_memory(static_bytes, dynamic_bytes):
+def excess_of_shared_memory(static_bytes: Any, dynamic_bytes: Any) -> Any:
     """The error for a block that asks for more shared memory than the device has."""
     total = f"{static_bytes} bytes of static shared memory"
     if dynamic_bytes:
@@ -141,7 +147,7 @@ def excess_of_shared_memory(static_bytes, dynamic_bytes):
     )
 
 
-def excess_of_local_memory(kernel, total, most, file, function, line):
+def excess_of_local_memory(kernel: Any, total: Any, most: Any, file: Any, function: Any, line: Any) -> Any:
     """The error for a thread whose local arrays take more memory than a GPU gives it, as compiled kernels raise it."""
     message = (
         f"Entry function '{kernel}' uses too much local data ({total:#x} bytes, {most:#x} max): a GPU gives each thread "

@@ -5,11 +5,17 @@ Arrays come as read-only NumPy arrays: copies of their elements, those in shared
 global memory as the launch left them.
 """
 
+from __future__ import annotations
+
 import json
 import struct
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Unavailable:
@@ -17,17 +23,17 @@ class Unavailable:
 
     __slots__ = ("_text",)
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         self._text = text
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self._text}>"
 
 
 OPTIMIZED_OUT = Unavailable("optimized out")
 
 
-def values_in_frame(variables, frame):
+def values_in_frame(variables: tuple[dict[str, Any], ...], frame: int) -> dict[str, np.ndarray]:
     """{name: value} of one function of the call chain, its arguments first, and how many of them are arguments.
 
     :param variables: Finding.variables
@@ -38,7 +44,7 @@ def values_in_frame(variables, frame):
     return {variable["name"]: _value(variable) for variable in here}
 
 
-def argument_names(variables, frame):
+def argument_names(variables: tuple[dict[str, Any], ...], frame: int) -> list[str]:
     """The names of the function's arguments among them, in order."""
     numbered = {
         variable["argument"]: variable["name"]

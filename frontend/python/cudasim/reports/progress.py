@@ -5,13 +5,20 @@ for so long, and calls it about every 50 ms (frontend/bindings/host_poll.cpp). t
 that goes wrong there ends a launch, but what signal handlers raise meanwhile (Ctrl-C) does.
 """
 
+from __future__ import annotations
+
 import functools
 import sys
 import threading
 import warnings
+from typing import TYPE_CHECKING
 
 from cudasim import options
 from cudasim.reports.user_warnings import warn_at_users_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 AFTER_SECONDS = 2.0
 #: Seconds between two lines in a log.
@@ -27,15 +34,15 @@ _BAR = "{desc}: {percentage:3.0f}%|{bar}| " + _COUNTS
 _LINE = "{desc}: {percentage:3.0f}%, " + _COUNTS
 
 
-_in_debugger = set()  # host threads, by number: simulated threads have a threading.local each
+_in_debugger: set[Any] = set()  # host threads, by number: simulated threads have a threading.local each
 
 
-def hand_to_debugger(stopped):
+def hand_to_debugger(stopped: Any) -> None:
     """Whether a debugger has stopped in this host thread's launch: it has the terminal to the launch's end."""
     (_in_debugger.add if stopped else _in_debugger.discard)(threading.get_ident())
 
 
-def shown_as(kernel, mode):
+def shown_as(kernel: str, mode: str) -> Callable[..., Any] | None:
     """What makes the LaunchProgress of a launch, given its number of blocks, None while its kernel is compiled; None when
     progress is switched off.
 
@@ -48,22 +55,22 @@ def shown_as(kernel, mode):
 class LaunchProgress:
     """The display of one launch. Its methods raise what signal handlers raise and nothing else."""
 
-    def __init__(self, kernel, mode, blocks):
+    def __init__(self, kernel: Any, mode: Any, blocks: Any) -> None:
         self._title, self._blocks = f"{kernel} ({mode if blocks is not None else 'compiling'})", blocks
         self._display = None
         self._guarded(self._choose)
 
-    def show(self, done, seconds):
+    def show(self, done: Any, seconds: Any) -> None:
         """So many blocks are done, so many seconds after the launch began."""
         if self._display is not None and threading.get_ident() not in _in_debugger:
             self._guarded(self._display.show, done, seconds)
 
-    def make_room(self):
+    def make_room(self) -> None:
         """Something else is about to be written to the terminal."""
         if self._display is not None:
             self._guarded(self._display.make_room)
 
-    def close(self, done=None):
+    def close(self, done: Any = None) -> None:
         """The launch is over, with so many blocks done."""
         if self._display is not None:
             self._guarded(self._display.close, done)

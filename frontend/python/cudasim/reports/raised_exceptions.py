@@ -1,20 +1,28 @@
 """What a kernel's functions raise. A finding has the name of the exception's class and the text of its arguments; this has
 the class and the arguments."""
 
+from __future__ import annotations
+
 import ast
 import inspect
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class RaisedExceptions:
     """classes: name → class. arguments: (name of the class, text of the arguments) → the arguments, where there are several."""
 
-    def __init__(self):
-        self.classes, self.arguments = {}, {}
+    def __init__(self) -> None:
+        self.classes: dict[str, type] = {}
+        self.arguments: dict[tuple[str, str], tuple[Any, ...]] = {}
 
-    def add_class(self, exception):
+    def add_class(self, exception: type) -> None:
         self.classes.setdefault(exception.__name__, exception)
 
-    def add_statements(self, function, node):
+    def add_statements(self, function: Callable[..., Any], node: Any) -> None:
         """Notes the `raise` statements of a function with several constant arguments.
 
         :param node: its syntax tree

@@ -5,10 +5,12 @@ the full reports are the exception's notes; all findings are `exc.findings`. War
 the kernel's file and line.
 """
 
+from __future__ import annotations
+
 import builtins
 import os
 import sys
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cudasim import errors
 from cudasim._numba_config import poses_as_gpu
@@ -17,6 +19,14 @@ from cudasim.reports.captured_variables import argument_names, values_in_frame
 from cudasim.reports.raised_exceptions import NONE
 from cudasim.reports.tracebacks import at_kernel_lines
 from cudasim.reports.user_warnings import warn_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import Any
+
+    from cudasim.findings import Finding
+    from cudasim.reports.raised_exceptions import RaisedExceptions
 
 #: Error findings of this process, for the exit status of `cudasim run`.
 error_count = 0
@@ -34,14 +44,14 @@ class FromThread(NamedTuple):
 
 
 def deliver(
-    report,
-    kernel_globals,
-    write_back,
-    exceptions=NONE,
-    raised=FromThread(),  # noqa: B008 - is not changed
-    ends_launch=FromThread(),  # noqa: B008
-    arguments=None,
-):
+    report: Any,
+    kernel_globals: dict[str, Any],
+    write_back: Callable[..., Any],
+    exceptions: RaisedExceptions = NONE,
+    raised: FromThread = FromThread(),  # noqa: B008 - is not changed
+    ends_launch: FromThread = FromThread(),  # noqa: B008
+    arguments: dict[str, Any] | None = None,
+) -> None:
     """Raises or warns what the report says. Results are written back unless there is an error.
 
     :param report: None when there is nothing but what ends the launch
@@ -187,7 +197,7 @@ def _message(finding, also, said):
     return message
 
 
-def make_exception(finding, also, exceptions=NONE):
+def make_exception(finding: Finding, also: list[Any], exceptions: RaisedExceptions = NONE) -> Any:
     """The exception for a finding, with the other kinds of errors appended to its message."""
     first, *rest = exceptions.arguments.get((finding.exception_type, finding.message), (finding.message,))
     message = _message(finding, also, first)
@@ -220,7 +230,7 @@ def _instance(exception_class, name, message, *rest):
 
 
 def _in_doctest():
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None and not frame.f_code.co_filename.startswith("<doctest "):
         frame = frame.f_back
     return frame is not None

@@ -6,6 +6,8 @@ other and the innermost one raises. What pytest, editors and notebooks show is t
 Frames of this package are cut out (cudasim._native.FramelessCall and `without_package_frames`).
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import itertools
@@ -18,6 +20,13 @@ import types
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Any
+
+    from cudasim.findings import SourceLocation
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 #: How the file names of the package's own device code begin, in debug info (findings::own_code) and of kernels that are
@@ -58,6 +67,8 @@ def _location_table(offset, units):
     return bytes(table)
 
 
+#: In place of the names that a frame does not have.
+_NOTHING: Any = ({}, {})
 #: The constant of the frames' code in whose place _Objects come.
 _OBJECTS = "<cudasim objects>"
 
@@ -65,7 +76,7 @@ _OBJECTS = "<cudasim objects>"
 class _Objects(list):
     """What a frame's code takes, from the end. Code objects are hashed with their constants, by IPython for one."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]  # of the object, not of what it holds
 
 
 @lru_cache(maxsize=256)
@@ -127,7 +138,9 @@ def _kernel_frames(traceback, frames):
     return result
 
 
-def at_kernel_lines(exception, chain, module_globals, variables=()):
+def at_kernel_lines(
+    exception: Any, chain: tuple[SourceLocation, ...], module_globals: dict[str, Any], variables: Any = ()
+) -> Any:
     """Gives the exception a traceback whose frames are the chain's places, kernel first, and returns it.
 
     :param chain: innermost place first, as Finding.location has it
@@ -137,7 +150,7 @@ def at_kernel_lines(exception, chain, module_globals, variables=()):
     if not chain:
         return exception.with_traceback(None)
     step, raises = exception, True  # the frame that raises it does not keep it, which would be a cycle
-    for place, (arguments, others) in itertools.zip_longest(chain, variables, fillvalue=({}, {})):
+    for place, (arguments, others) in itertools.zip_longest(chain, variables, fillvalue=_NOTHING):
         step, raises = (
             _frame_function(place, module_globals, step, raises, _named(arguments), _named(others)),
             False,
@@ -158,12 +171,12 @@ def _named(values):
     }
 
 
-def is_package_code(code):
+def is_package_code(code: CodeType) -> bool:
     """Whether a code object is cudasim's own."""
     return code.co_filename.startswith((_PACKAGE_FOLDER, OWN_CODE))
 
 
-def name_in_debug_info(file):
+def name_in_debug_info(file: str) -> str:
     """The name of a source file in debug info: that of the package's own files says so."""
     return OWN_CODE + file[len(_PACKAGE_FOLDER) - 1 :] if file.startswith(_PACKAGE_FOLDER) else file
 
@@ -182,7 +195,7 @@ def show_package_frames_where(asked_for: Callable[[], bool]) -> None:
     _shows_all = asked_for
 
 
-def without_package_frames(traceback):
+def without_package_frames(traceback: Any) -> Any:
     """The traceback without this package's frames, unless option full-traceback asks for all."""
     if _shows_all():
         return traceback
@@ -199,7 +212,7 @@ def without_package_frames(traceback):
     return result
 
 
-_shown_without_package_frames: "weakref.WeakSet[BaseException]" = weakref.WeakSet()
+_shown_without_package_frames: weakref.WeakSet[BaseException] = weakref.WeakSet()
 
 
 @lru_cache(maxsize=1)
@@ -224,9 +237,10 @@ def without_package_frames_if_uncaught(exception: BaseException) -> BaseExceptio
     return exception
 
 
-def calling_frame():
+def calling_frame() -> FrameType | None:
     """The innermost frame that is not cudasim's own: the user's code; None where there is none."""
-    frame, package = sys._getframe(1), __name__.partition(".")[0]
+    frame: FrameType | None = sys._getframe(1)
+    package = __name__.partition(".")[0]
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame = frame.f_back
     return frame

@@ -3,16 +3,31 @@
 Kinds are rows of simulator/findings/finding_kinds.def; each has a class, cudasim.errors.<Kind>Warning.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import warnings
+from typing import TYPE_CHECKING
 
 from cudasim import errors
 from cudasim.findings import SourceLocation
 from cudasim.reports.tracebacks import at_kernel_lines, is_package_code
 
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
-def warn_at(kind, message, file, line, names=None, finding=None, variables=()):
+
+def warn_at(
+    kind: str,
+    message: str,
+    file: str,
+    line: int,
+    names: dict[str, Any] | None = None,
+    finding: Any = None,
+    variables: tuple[Any, ...] = (),
+) -> None:
     """A warning at a line of source. Where a filter makes an error of it, its traceback ends at that line.
 
     :param kind: its stable name in finding_kinds.def
@@ -35,7 +50,7 @@ def warn_at(kind, message, file, line, names=None, finding=None, variables=()):
     raise error
 
 
-def warn_at_users_line(kind, message):
+def warn_at_users_line(kind: str, message: str) -> None:
     """Warns at the innermost line of code that is not cudasim's own: the launch or the call."""
     frame = sys._getframe(1)
     while frame.f_back is not None and is_package_code(frame.f_code):
@@ -43,9 +58,10 @@ def warn_at_users_line(kind, message):
     warn_at(kind, message, frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
 
 
-def warn_at_calling_code(kind, message):
+def warn_at_calling_code(kind: Any, message: Any) -> None:
     """Warns at the innermost line of code that is neither cudasim's own nor the import system's: an import statement too."""
-    frame, others = sys._getframe(1), (__name__.partition(".")[0], "importlib", "_cudasim_switch")
+    frame: FrameType | None = sys._getframe(1)
+    others = (__name__.partition(".")[0], "importlib", "_cudasim_switch")
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in others:
         frame = frame.f_back
     file, line = (frame.f_code.co_filename, frame.f_lineno) if frame else ("<unknown>", 1)

@@ -9,9 +9,12 @@ Accesses are seen by the pages they fault on (simulator/streams/page_watch.h), w
 code. A warning has the line of the access where the main thread makes it.
 """
 
+from __future__ import annotations
+
 import ctypes
 import sys
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +24,14 @@ from cudasim.reports.tracebacks import calling_frame
 from cudasim.reports.user_warnings import warn_at
 from cudasim.type_system.array_layout import extent_in_bytes
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 _ADVICE = "; synchronise first (stream.synchronize(), event.synchronize(), cuda.synchronize())"
 _KIND = "not-guaranteed-complete"
 
-_watches = weakref.WeakValueDictionary()  # number → Watch
+_watches: weakref.WeakValueDictionary[int, Watch] = weakref.WeakValueDictionary()  # by number
 _listening = False
 
 
@@ -43,7 +50,9 @@ class Watch:
         "__weakref__",
     )
 
-    def __init__(self, host, memory, work, place, writes=False):
+    def __init__(
+        self, host: np.ndarray, memory: host_visible.HostRange, work: str, place: str, writes: bool = False
+    ) -> None:
         """
         :param host: the array, which is kept
         :param memory: its HostRange
@@ -52,14 +61,15 @@ class Watch:
         :param writes: whether reading is all right
         """
         self._host, self._kind, self._work, self._work_place = host, memory.kind, work, place
-        self._place = self._before = None
+        self._place: tuple[str, int, dict[str, Any]] | None = None
+        self._before: np.ndarray | None = None
         self._writes = writes
         address, size = _extent(host)
         self._number = _native.watch_pages(address, size, writes, not memory.registered)
         if self._number >= 0:
             _watches[self._number] = self
 
-    def touched(self, place):
+    def touched(self, place: tuple[str, int, dict[str, Any]]) -> None:
         """The main thread has touched the memory, at this place."""
         self._place = place
         if not self._is_launch:
@@ -69,7 +79,7 @@ class Watch:
     def _is_launch(self):
         return self._work.startswith("kernel ")
 
-    def begin(self):
+    def begin(self) -> None:
         """The work begins: from now on accesses are its own."""
         number, self._number = self._number, -1
         _watches.pop(number, None)
@@ -79,7 +89,7 @@ class Watch:
         elif touched and self._place is None:
             self._warn()
 
-    def end(self):
+    def end(self) -> None:
         """The work is done."""
         if self._before is not None and self._before.tobytes() != np.asarray(self._host).tobytes():
             self._warn()
@@ -90,10 +100,11 @@ class Watch:
             f"{_KIND}: {self._kind} memory {what} before {self._work}, enqueued at {self._work_place}, is guaranteed "
             f"to be complete{_ADVICE}"
         )
-        file, line, scope = self._place or ("<another thread>", 0, {})
+        nowhere: tuple[str, int, dict[str, Any]] = ("<another thread>", 0, {})
+        file, line, scope = self._place or nowhere
         warn_at(_KIND, message, file, line, scope)
 
-    def __del__(self):
+    def __del__(self) -> None:
         if self._number >= 0:  # the work was dropped
             _native.unwatch_pages(self._number)
 
@@ -106,7 +117,7 @@ def _extent(host):
     return low, extent_in_bytes(host.shape, host.strides, host.itemsize)
 
 
-def watches_of(arrays, work, place, writes=False):
+def watches_of(arrays: list[np.ndarray], work: str, place: str, writes: bool = False) -> list[Watch]:
     """Watches of those arrays that lie in page-locked or managed memory."""
     found = []
     for array in arrays:
@@ -116,7 +127,7 @@ def watches_of(arrays, work, place, writes=False):
     return found
 
 
-def watches_of_launch(args, name, place):
+def watches_of_launch(args: Any, name: Any, place: Any) -> Any:
     """Watches of what a kernel may write to: mapped and managed memory, page-locked arrays that are copied back."""
     found = []
     for value in _leaves(args):
@@ -144,7 +155,7 @@ def _leaves(values):
             )
 
 
-def watched(function, watches):
+def watched(function: Callable[..., Any], watches: list[Watch]) -> Callable[..., Any]:
     """The function, which begins and ends the watches."""
     if not watches:
         return function
@@ -159,14 +170,14 @@ def watched(function, watches):
     return work
 
 
-def protect():
+def protect() -> None:
     """Accesses of the host are seen from now on."""
     if _watches:
         _listen()
         _native.protect_watched_pages()
 
 
-def allow():
+def allow() -> None:
     """Work runs: everything may be accessed."""
     if _watches:
         _native.open_watched_pages()

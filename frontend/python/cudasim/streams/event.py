@@ -1,13 +1,19 @@
 """Events: numba.cuda's points in streams, with the time at which the host reached them."""
 
+from __future__ import annotations
+
 import itertools
 import time
+from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.device.current import current_device
 from cudasim.streams import stream_work
 from cudasim.streams.stream import StreamHandle, key_of, stream_or_zero
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _handles = itertools.count(0xC0DA_E000_0000, 0x40)
 
@@ -32,13 +38,13 @@ class _Record:
 class Event:
     """A point in a stream: the last at which it was recorded."""
 
-    def __init__(self, handle=None, finalizer=None, timing=True):
+    def __init__(self, handle: Any = None, finalizer: Any = None, timing: bool = True) -> None:
         self.handle = StreamHandle(next(_handles) if handle is None else handle)
         self.timing = timing
         self.device = current_device()
-        self._record = None
+        self._record: _Record | None = None
 
-    def record(self, stream=0):
+    def record(self, stream: Any = 0) -> None:
         """Puts the point at the end of what is in the stream now.
 
         :raises CudaAPIError: 400 for a stream of another device than the event's
@@ -59,36 +65,36 @@ class Event:
             record.note_time()
         self._record = record
 
-    def query(self):
+    def query(self) -> bool:
         """Whether the stream has come to the point; true for an event that was never recorded. Deferred work before
         the point is run, unless a callback holds it up."""
         record = self._record
         return record is None or record.done or stream_work.is_complete(record.operation)
 
     @_native.FramelessMethod
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until the stream has come to the point."""
         if self._record is not None and not self._record.done:
             stream_work.run([self._record.operation])
 
-    def wait(self, stream=0):
+    def wait(self, stream: Any = 0) -> None:
         """What is enqueued in the stream from now on runs after the point."""
         stream = stream_or_zero(stream)
         key = key_of(stream, current_device())
         if self._record is not None and not self._record.done:
             stream_work.mark(key, None, [self._record.operation])
 
-    def elapsed_time(self, evtend):
+    def elapsed_time(self, evtend: Any) -> float:
         """Milliseconds of the host's time from this event to another."""
         return event_elapsed_time(self, evtend)
 
 
-def event(timing=True):
+def event(timing: bool = True) -> Event:
     """A new event of the current device; without timing it only orders."""
     return Event(timing=timing)
 
 
-def event_elapsed_time(evtstart, evtend):
+def event_elapsed_time(evtstart: Event, evtend: Any) -> float:
     """Milliseconds of the host's time between two events.
 
     :raises CudaAPIError: 400 for an event that was not recorded or has no timing, or two of different devices; 600

@@ -9,18 +9,25 @@ What a task raises is raised by the call that synchronises. What depends on a fa
 enqueued after that does.
 """
 
+from __future__ import annotations
+
 import atexit
 import os
 import sys
 import threading
 import traceback
 import warnings
+from typing import TYPE_CHECKING
 
 from cudasim import _native, options
 from cudasim.device import engine_device
 from cudasim.device.current import calls_forbidden, not_permitted
 from cudasim.reports.tracebacks import calling_frame, without_package_frames
 from cudasim.streams import early_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 #: Whether there may be work that waits. Launches read it without a lock: false is the usual case.
 busy = False
@@ -33,7 +40,8 @@ _AT_EXIT_SECONDS = 5.0
 
 _timeline = _native.Timeline()
 _lock = threading.RLock()
-_failures = []  # of tasks, not yet raised
+_failures: list[Any] = []  # of tasks, not yet raised
+_kept: Any = None  # of the process that was forked; see _after_fork_in_child()
 _callback_thread = None
 _at_exit_is_registered = False
 
@@ -48,12 +56,17 @@ class _ThreadState(threading.local):
 _thread = _ThreadState()
 
 
-def deferred():
+def deferred() -> bool:
     """Whether work waits until the host synchronises."""
     return options.get("deferred")
 
 
-def submit(key, function, synchronous=False, watch=None):
+def submit(
+    key: tuple[int, ...],
+    function: Callable[..., Any],
+    synchronous: bool = False,
+    watch: Callable[..., Any] | None = None,
+) -> list[Any] | None:
     """Runs function() when its turn in a stream has come: now, or later (deferred, and not `synchronous`).
 
     :param key: Stream.key of the stream
@@ -75,13 +88,13 @@ def submit(key, function, synchronous=False, watch=None):
     return None
 
 
-def mark(key, function, after=()):
+def mark(key: tuple[int, ...], function: Callable[..., Any] | None, after: Any = ()) -> Any:
     """A point in a stream, at which function() is called: an operation for run(). The stream waits for the operations
     `after` as well."""
     return _enqueue(key, None if function is None else _task(function), after)
 
 
-def add_callback(key, callback):
+def add_callback(key: tuple[int, ...], callback: Callable[..., Any]) -> None:
     """Appends callback(status), which runs on the callback thread."""
     delay = _CALLBACK_AFTER_SECONDS if deferred() else 0.0
     with _lock:
@@ -89,14 +102,14 @@ def add_callback(key, callback):
         _start_callback_thread()
 
 
-def synchronize(key=None, device=None):
+def synchronize(key: Any = None, device: int | None = None) -> None:
     """Runs what is in a stream, on a device, or everywhere."""
     if not (busy or _failures) or _thread.in_task:
         return
     run([_timeline.tail(*key)] if key is not None else _timeline.tails(device))
 
 
-def run(operations):
+def run(operations: list[Any]) -> None:
     """Runs these and what they wait for; raises what tasks raised.
 
     :raises RuntimeError: in a signal handler that interrupts another run of this thread
@@ -120,21 +133,21 @@ def run(operations):
     raise_failures()
 
 
-def is_complete(operation):
+def is_complete(operation: Any) -> bool:
     """Whether an operation is done, after running what can be run without waiting for a callback."""
     if not operation.done and not _timeline.waits_for_callback(operation):
         run([operation])
     return operation.done
 
 
-def drop(device=None):
+def drop(device: int | None = None) -> None:
     """Forgets the work that waits, of a device or all."""
     if busy:
         _timeline.drop(device)
         _note_idleness()
 
 
-def raise_failures():
+def raise_failures() -> None:
     """Raises the first error that is still to be told, naming the others."""
     if not _failures:
         return
@@ -158,12 +171,15 @@ def _order():
 
 
 def _enqueue(key, task, after=(), callback_after_seconds=None):
+    device, stream = key
     global busy
     _check_may_call()
     with _lock:
         busy = True
         _register_at_exit()
-        return _timeline.enqueue(*key, task, callback_after_seconds=callback_after_seconds, after=list(after))
+        return _timeline.enqueue(
+            device, stream, task, callback_after_seconds=callback_after_seconds, after=list(after)
+        )
 
 
 def _note_idleness():
@@ -203,7 +219,7 @@ def _append(error, line):
 # -- callbacks ------------------------------------------------------------------------------------------------
 
 
-def callback_task(callback, *arguments):
+def callback_task(callback: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """What calls callback(stream, status, arg) on the callback thread. Its errors are warnings, as in numba.cuda."""
     stream, arg = arguments
 
@@ -273,7 +289,8 @@ def finish():
     if not (busy or _failures) or _thread.in_run:
         return
     early_access.allow()
-    _timeline.run(_timeline.tails(), *_order(), most_idle_seconds=_AT_EXIT_SECONDS)
+    policy, seed = _order()
+    _timeline.run(_timeline.tails(), policy, seed, most_idle_seconds=_AT_EXIT_SECONDS)
     try:
         raise_failures()
     except Exception as error:  # noqa: BLE001 - nobody is left to catch it

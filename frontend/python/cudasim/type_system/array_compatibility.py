@@ -2,7 +2,14 @@
 (as with numba.cuda; pure arithmetic, for host and device arrays).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim.type_system.array_layout import is_contiguous, layout_of
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _squeezed(shape, values):
@@ -10,7 +17,7 @@ def _squeezed(shape, values):
     return tuple(value for extent, value in zip(shape, values) if extent != 1)
 
 
-def check_array_compatibility(ary1, ary2):
+def check_array_compatibility(ary1: Any, ary2: Any) -> None:
     """Refuses copies between arrays of other dtypes, shapes or strides; axes of extent 1 do not count."""
     if ary1.dtype != ary2.dtype:
         raise TypeError(f"incompatible dtype: {ary1.dtype} vs. {ary2.dtype}")
@@ -23,20 +30,20 @@ def check_array_compatibility(ary1, ary2):
         )
 
 
-def array_core(ary):
+def array_core(ary: Any) -> Any:
     """The array without the axes along which it repeats itself."""
     if not ary.strides or not ary.size:
         return ary
     return ary[tuple(0 if stride == 0 else slice(None) for stride in ary.strides)]
 
 
-def is_contiguous_core(ary):
+def is_contiguous_core(ary: Any) -> Any:
     """Whether the array is C-contiguous but for axes along which it repeats itself."""
     core = [(extent, stride) for extent, stride in zip(ary.shape, ary.strides) if stride != 0]
     return is_contiguous(tuple(e for e, _ in core), tuple(s for _, s in core), ary.dtype.itemsize, "C")
 
 
-def check_contiguous(array):
+def check_contiguous(array: Any) -> None:
     """Only contiguous arrays are copied to the device as a whole (as with numba.cuda); axes along which an array
     repeats itself (stride 0) do not count."""
     core = [(extent, stride) for extent, stride in zip(array.shape, array.strides) if stride != 0]
@@ -52,7 +59,7 @@ errmsg_contiguous_buffer = (
 )
 
 
-def not_contiguous(array):
+def not_contiguous(array: Any) -> Any:
     return ValueError(
         f"{errmsg_contiguous_buffer}: the array has shape {tuple(array.shape)} and strides {tuple(array.strides)}; "
         "pass np.ascontiguousarray(a), and copy the result back if the kernel writes to it"

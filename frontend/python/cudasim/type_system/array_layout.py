@@ -1,15 +1,21 @@
 """Shapes, strides and layouts of arrays, as NumPy and Numba name them. Pure arithmetic: no memory is touched."""
 
+from __future__ import annotations
+
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cudasim import types
 
-_type_names = {}  # (dtype, ndim, layout) → "array(float64, 1d, C)"
+if TYPE_CHECKING:
+    from typing import Any
+
+_type_names: dict[Any, Any] = {}  # (dtype, ndim, layout) → "array(float64, 1d, C)"
 
 
-def array_type_name(dtype, ndim, layout):
+def array_type_name(dtype: Any, ndim: int, layout: str) -> str:
     """Numba's name of the array type; None for dtypes that kernels cannot have."""
     key = (dtype, ndim, layout)
     if key not in _type_names:
@@ -21,7 +27,7 @@ def array_type_name(dtype, ndim, layout):
     return _type_names[key]
 
 
-def contiguous_strides(shape, itemsize, order):
+def contiguous_strides(shape: tuple[int, ...], itemsize: int, order: str) -> tuple[int, ...]:
     """Strides in bytes of a contiguous array."""
     strides, step = [0] * len(shape), itemsize
     axes = range(len(shape)) if order == "F" else reversed(range(len(shape)))
@@ -31,7 +37,7 @@ def contiguous_strides(shape, itemsize, order):
     return tuple(strides)
 
 
-def is_contiguous(shape, strides, itemsize, order):
+def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int, order: str) -> bool:
     if 0 in shape:
         return True
     expected = itemsize
@@ -44,14 +50,14 @@ def is_contiguous(shape, strides, itemsize, order):
     return True
 
 
-def layout_of(shape, strides, itemsize):
+def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> str:
     """C, F or A; C when both fit, as Numba decides."""
     if is_contiguous(shape, strides, itemsize, "C"):
         return "C"
     return "F" if is_contiguous(shape, strides, itemsize, "F") else "A"
 
 
-def shape_tuple(shape):
+def shape_tuple(shape: Any) -> tuple[int, ...]:
     """An integer or a sequence of integers (an array of them too) as a tuple."""
     try:
         result = (operator.index(shape),)
@@ -67,7 +73,7 @@ def shape_tuple(shape):
     return result
 
 
-def strides_tuple(strides):
+def strides_tuple(strides: Any) -> tuple[int, ...]:
     """Strides in bytes, given as an integer or a sequence, as a tuple."""
     result = tuple(map(operator.index, strides if np.iterable(strides) else (strides,)))
     if any(abs(stride) >= 1 << 63 for stride in result):
@@ -75,26 +81,26 @@ def strides_tuple(strides):
     return result
 
 
-def is_aligned(address, strides, dtype):
+def is_aligned(address: int, strides: tuple[int, ...], dtype: Any) -> bool:
     """Whether every element lies at a multiple of its alignment."""
     return not (address % dtype.alignment or any(stride % dtype.alignment for stride in strides))
 
 
-def element_count(shape):
+def element_count(shape: Any) -> int:
     count = 1
     for extent in shape:
         count *= extent
     return count
 
 
-def extent_in_bytes(shape, strides, itemsize):
+def extent_in_bytes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
     """Bytes from the lowest to the end of the highest element."""
     if 0 in shape:
         return 0
     return itemsize + sum(abs(stride) * (extent - 1) for extent, stride in zip(shape, strides))
 
 
-def strides_like(shape, strides, itemsize):
+def strides_like(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Strides of a contiguous array whose axes lie in memory in the same order as those of a strided one."""
     result, step = [0] * len(shape), itemsize
     for axis in sorted(range(len(shape)), key=lambda axis: strides[axis]):
@@ -103,7 +109,7 @@ def strides_like(shape, strides, itemsize):
     return tuple(result)
 
 
-def expanded_index(index, ndim):
+def expanded_index(index: Any, ndim: int) -> tuple[Any, ...]:
     """One int or slice per axis."""
     items = index if isinstance(index, tuple) else (index,)
     for item in items:
@@ -122,7 +128,7 @@ def expanded_index(index, ndim):
     return (*items, *[slice(None)] * (ndim - len(items)))
 
 
-def completed_shape(shape, size):
+def completed_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     """The shape with -1 replaced by what is left."""
     shape = tuple(map(operator.index, shape))
     if shape.count(-1) > 1:
@@ -139,7 +145,9 @@ def completed_shape(shape, size):
     return shape
 
 
-def reshaped_strides(shape, strides, new_shape, itemsize, order):
+def reshaped_strides(
+    shape: tuple[int, ...], strides: tuple[int, ...], new_shape: tuple[int, ...], itemsize: int, order: str
+) -> tuple[int, ...] | None:
     """Strides that give the same memory a new shape, elements taken in C or F order; None when it needs a copy."""
     if 0 in shape:
         return contiguous_strides(new_shape, itemsize, order)

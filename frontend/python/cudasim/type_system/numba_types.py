@@ -1,19 +1,27 @@
 """cudasim's types as the objects of a real numba that programs have imported: what its users compare and ask."""
 
+from __future__ import annotations
+
 import functools
 import sys
+from typing import TYPE_CHECKING
 
 from cudasim import types
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def real_numba_types():
+    from cudasim.type_system.scalar_types import Type
+
+
+def real_numba_types() -> Any:
     """The module numba.core.types of a real numba that has been imported, or None."""
     if getattr(sys.modules.get("numba"), "__cudasim_stand_in__", False):
         return None
     return sys.modules.get("numba.core.types")
 
 
-def public(name):
+def public(name: str) -> Type:
     """A type as users see it, by its name: Numba's own object where numba has been imported, else one of ours."""
     numba_types = real_numba_types()
     own = types.parse_type(name)
@@ -22,7 +30,7 @@ def public(name):
     return numba_type(numba_types, own) or own
 
 
-def public_types(names):
+def public_types(names: Any) -> tuple[Any, ...]:
     """Types as users see them, from their names; a name that no type object has stays a name."""
     return tuple(map(_public_or_name, names))
 
@@ -34,7 +42,7 @@ def _public_or_name(name):
         return name
 
 
-def numba_type(numba_types, own):
+def numba_type(numba_types: Any, own: Any) -> Any:
     """Numba's object for one of our types, or None where it has none.
 
     :param numba_types: the module numba.core.types
@@ -50,7 +58,7 @@ def numba_type(numba_types, own):
     return found if isinstance(found, numba_types.Type) else None
 
 
-def device_types():
+def device_types() -> dict[str, Any]:
     """Dim3, GridGroup, dim3 and grid_group, name → object: Numba's kind of types where numba has been imported, else ours."""
     numba_types = real_numba_types()
     if numba_types is not None:

@@ -1,6 +1,9 @@
 """NumPy's data types as kernel types, and back."""
 
+from __future__ import annotations
+
 import ctypes as _ctypes
+from typing import TYPE_CHECKING
 
 import numpy as _np
 
@@ -8,11 +11,16 @@ from cudasim import errors as _errors
 from cudasim import types as _types
 from cudasim.type_system import value_types
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.type_system.record_type import Record
+
 #: NumPy's version, (major, minor)
 numpy_version = tuple(map(int, _np.__version__.split(".")[:2]))
 
 
-def from_dtype(dtype):
+def from_dtype(dtype: Any) -> Record:
     """The kernel type of a NumPy dtype. :raises NumbaNotImplementedError: when there is none"""
     numba_types = _types.real_numba_types()
     if numba_types is not None:
@@ -29,7 +37,7 @@ def from_dtype(dtype):
         raise _errors.NumbaNotImplementedError(str(error)) from None
 
 
-def array_type(dtype, ndim, layout):
+def array_type(dtype: Any, ndim: Any, layout: Any) -> Any:
     """The type of arrays. :raises NumbaNotImplementedError: when there is none for the dtype"""
     element, numba_types = from_dtype(dtype), _types.real_numba_types()
     if numba_types is not None:
@@ -37,7 +45,7 @@ def array_type(dtype, ndim, layout):
     return _types.parse_type(f"array({_types.name_of(element)}, {ndim}d, {layout})")
 
 
-def as_dtype(nbtype):
+def as_dtype(nbtype: Any) -> Any:
     """The NumPy dtype of a kernel type. :raises NumbaNotImplementedError: when there is none"""
     numba_types = _types.real_numba_types()
     if numba_types is not None and not isinstance(nbtype, _types.Type):
@@ -54,31 +62,31 @@ def as_dtype(nbtype):
     return dtype
 
 
-def from_struct_dtype(dtype):
+def from_struct_dtype(dtype: Any) -> Any:
     """The record type of a structured dtype. :raises TypeError: for any other"""
     if _np.dtype(dtype).names is None:
         raise TypeError(f"{dtype} is not a structured dtype")
     return from_dtype(dtype)
 
 
-def map_arrayscalar_type(val):
+def map_arrayscalar_type(val: Any) -> Any:
     """The type of a NumPy scalar. :raises NotImplementedError: for any other value"""
     if not isinstance(val, _np.generic):
         raise NotImplementedError(f"no array scalar: {val!r}")
     return from_dtype(val.dtype)
 
 
-def is_array(val):
+def is_array(val: Any) -> bool:
     """Whether it is a NumPy array."""
     return isinstance(val, _np.ndarray)
 
 
-def map_layout(val):
+def map_layout(val: Any) -> Any:
     """C, F or A: how an array lies in memory."""
     return "C" if val.flags["C_CONTIGUOUS"] else "F" if val.flags["F_CONTIGUOUS"] else "A"
 
 
-def is_contiguous(dims, strides, itemsize):
+def is_contiguous(dims: Any, strides: Any, itemsize: Any) -> bool:
     """Whether extents and strides are those of an array in C order."""
     expected = itemsize
     for extent, stride in zip(reversed(dims), reversed(strides)):
@@ -88,12 +96,12 @@ def is_contiguous(dims, strides, itemsize):
     return True
 
 
-def is_fortran(dims, strides, itemsize):
+def is_fortran(dims: Any, strides: Any, itemsize: Any) -> Any:
     """Whether extents and strides are those of an array in Fortran order."""
     return is_contiguous(tuple(reversed(dims)), tuple(reversed(strides)), itemsize)
 
 
-def carray(ptr, shape, dtype=None):
+def carray(ptr: Any, shape: Any, dtype: Any = None) -> Any:
     """A NumPy array in C order over memory of the host.
 
     :param ptr: of ctypes: typed, or a c_void_p with a dtype
@@ -101,7 +109,7 @@ def carray(ptr, shape, dtype=None):
     return _pointed_at(ptr, shape, dtype, "C")
 
 
-def farray(ptr, shape, dtype=None):
+def farray(ptr: Any, shape: Any, dtype: Any = None) -> Any:
     """As carray(), in Fortran order."""
     return _pointed_at(ptr, shape, dtype, "F")
 

@@ -6,6 +6,14 @@ The number is the size in bytes; True says that the fields lie as C puts them (a
 of their offsets. The compiler reads the same names (frontend/pykernel/types/record_types.cpp).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
 import re
 
 import numpy as np
@@ -35,7 +43,7 @@ NUMBERS = {
 }
 
 
-def dtype_name(dtype):
+def dtype_name(dtype: Any) -> str:
     """Numba's name.
 
     :raises TypeError: for what Numba has no type for
@@ -56,17 +64,17 @@ def dtype_name(dtype):
     raise TypeError(f"cudasim has no type for the NumPy dtype {dtype}")
 
 
-def record_name(dtype):
+def record_name(dtype: Any) -> str:
     """Of a structured dtype."""
     fields = []
-    for name, (field, offset, *title) in dtype.fields.items():
+    for name, (field, offset, *title) in (dtype.fields or {}).items():
         title = f";title={title[0]}" if title else ""
         fields.append((offset, f"{name}[type={dtype_name(field)};offset={offset}{title}]"))
     shown = ",".join(text for _, text in sorted(fields, key=lambda known: known[0]))
     return f"Record({shown};{dtype.itemsize};{dtype.isalignedstruct})"
 
 
-def dtype_from_name(name):
+def dtype_from_name(name: str) -> np.dtype | None:
     """The numpy.dtype; None for what is no name of one."""
     if name in NUMBERS:
         return NUMBERS[name]
@@ -94,7 +102,7 @@ def _record_from_name(name):
             found[field] = (dtype_from_name(type_name), int(offset), *([title] if title else []))
     if any(dtype is None for dtype, *_ in found.values()):
         return None
-    layout = {"names": list(found), "formats": [dtype for dtype, *_ in found.values()],
+    layout: Any = {"names": list(found), "formats": [dtype for dtype, *_ in found.values()],
               "offsets": [offset for _, offset, *_ in found.values()], "itemsize": int(size)}  # fmt: skip
     if any(len(field) > 2 for field in found.values()):
         layout["titles"] = [field[2] if len(field) > 2 else None for field in found.values()]

@@ -1,11 +1,17 @@
 """The type of structured scalars, and of elements of structured arrays."""
 
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cudasim import types
 from cudasim.type_system import record_names
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _Field = collections.namedtuple("_Field", "type offset alignment title")
 
@@ -13,7 +19,7 @@ _Field = collections.namedtuple("_Field", "type offset alignment title")
 class Record(types.Type):
     """A structured scalar; its name says what its fields are (cudasim.type_system.record_names)."""
 
-    def __init__(self, fields, size=None, aligned=False):
+    def __init__(self, fields: np.dtype, size: Any = None, aligned: bool = False) -> None:
         """
         :param fields: the structured numpy.dtype; or (name, {"type": type, "offset": bytes}) of each field
         :param size: in bytes, where `fields` is no dtype
@@ -23,7 +29,7 @@ class Record(types.Type):
         super().__init__(record_names.record_name(self.dtype))
 
     @classmethod
-    def make_c_struct(cls, name_types):
+    def make_c_struct(cls, name_types: Any) -> Any:
         """A record whose fields, (name, type) pairs, lie as C puts them."""
         names, kinds = zip(*name_types)
         return cls(
@@ -31,43 +37,43 @@ class Record(types.Type):
         )
 
     @property
-    def bitwidth(self):
+    def bitwidth(self) -> Any:
         return self.size * 8
 
     @property
-    def fields(self):
+    def fields(self) -> Any:
         """Name → (type, offset, alignment, title)."""
         return {name: _Field(_field_type(dtype), offset, dtype.alignment if self.aligned else None, title[0] if title else None)
                 for name, (dtype, offset, *title) in self.dtype.fields.items()}  # fmt: skip
 
     @property
-    def members(self):
+    def members(self) -> Any:
         """(name, type) of each field, in order of their offsets."""
         return [
             (name, field.type)
             for name, field in sorted(self.fields.items(), key=lambda known: known[1].offset)
         ]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.dtype.fields)
 
-    def typeof(self, key):
+    def typeof(self, key: Any) -> Any:
         """The type of a field."""
         return self.fields[key].type
 
-    def offset(self, key):
+    def offset(self, key: Any) -> Any:
         """Where a field begins, in bytes."""
         return self.fields[key].offset
 
-    def alignof(self, key):
+    def alignof(self, key: Any) -> Any:
         """The alignment of a field, None where the record says nothing about it."""
         return self.fields[key].alignment
 
-    def has_titles(self):
+    def has_titles(self) -> bool:
         """Whether any field has a title."""
         return any(field.title is not None for field in self.fields.values())
 
-    def is_title(self, key):
+    def is_title(self, key: Any) -> bool:
         """Whether a name is a field's title."""
         return self.fields[key].title == key
 

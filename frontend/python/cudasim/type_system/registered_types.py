@@ -1,9 +1,15 @@
 """typeof_impl: the types that programs say their own objects have, numba's register where numba has been imported, else one of
 ours. What becomes of such objects at a launch is the business of @cuda.jit's extensions (argument_extensions.py)."""
 
+from __future__ import annotations
+
 import enum
 import functools
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Purpose(enum.Enum):
@@ -14,12 +20,12 @@ class Purpose(enum.Enum):
 
 
 @functools.singledispatch
-def typeof_impl(value, context):
+def typeof_impl(value: Any, context: Any) -> None:
     """The type of a value; `@typeof_impl.register(Class)` decorates the function that says it. None: not known."""
     return None
 
 
-def registered_type(value):
+def registered_type(value: Any) -> Any:
     """What a program has registered for the class of a value, or None."""
     implementations = [typeof_impl]
     numbas = sys.modules.get("numba.core.typing.typeof")

@@ -1,50 +1,58 @@
 """The base of cudasim's type objects (cudasim.types), and those of numbers and dates."""
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.type_system.signatures import Signature
 
 
 class Type:
     """A type with a name. Equal names are equal types, and a type equals its name."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name
 
     __repr__ = __str__
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self.name == (other.name if isinstance(other, Type) else other)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.name)
 
     mutable = reflected = is_internal = False
 
     @property
-    def key(self):
+    def key(self) -> Any:
         """What tells the type from others of its class."""
         return self.name
 
     @property
-    def mangling_args(self):
+    def mangling_args(self) -> tuple[Any, ...]:
         """Its name and parameters, for names of symbols."""
         return self.name, ()
 
-    def is_precise(self):
+    def is_precise(self) -> bool:
         """Whether nothing of it is left open: always."""
         return True
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Signature:
         """A signature with this return type: `int32(int64, float32[:])`."""
         from cudasim.type_system.signatures import Signature
 
         return Signature(self, args)
 
-    def __getitem__(self, dimensions):
+    def __getitem__(self, dimensions: Any) -> Any:
         """An array type: `float32[:]`, `float32[:, ::1]` (C order), `float32[::1, :]` (Fortran order)."""
         slices = dimensions if isinstance(dimensions, tuple) else (dimensions,)
         if not all(
@@ -65,20 +73,20 @@ class Type:
 class Scalar(Type):
     """A scalar that NumPy knows; calling it with a value converts the value."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         super().__init__(name)
         self.dtype = np.dtype("bool" if name == "bool" else name)
 
     @property
-    def bitwidth(self):
+    def bitwidth(self) -> int:
         return self.dtype.itemsize * 8
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         if len(args) == 1 and not is_type_like(args[0]):
             return self.cast_python_value(args[0])
         return super().__call__(*args)
 
-    def cast_python_value(self, value):
+    def cast_python_value(self, value: float | np.floating | np.integer) -> np.floating | np.integer:
         """The NumPy scalar that a value becomes."""
         return self.dtype.type(value)
 
@@ -86,7 +94,7 @@ class Scalar(Type):
 class Boolean(Scalar):
     """bool."""
 
-    def cast_python_value(self, value):
+    def cast_python_value(self, value: Any) -> bool:
         return bool(value)
 
 
@@ -94,7 +102,7 @@ class Boolean(Scalar):
 class Number(Scalar):
     """Integers, real and complex numbers. Those of one kind are ordered by their width."""
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> bool:
         if not isinstance(other, Number) or self.dtype.kind != other.dtype.kind:
             return NotImplemented
         return self.bitwidth < other.bitwidth
@@ -104,19 +112,19 @@ class Integer(Number):
     """An integer of some width, signed or not."""
 
     @property
-    def signed(self):
+    def signed(self) -> bool:
         return self.dtype.kind == "i"
 
     @property
-    def minval(self):
+    def minval(self) -> int:
         return int(np.iinfo(self.dtype).min)
 
     @property
-    def maxval(self):
+    def maxval(self) -> int:
         return int(np.iinfo(self.dtype).max)
 
     @classmethod
-    def from_bitwidth(cls, bitwidth, signed=True):
+    def from_bitwidth(cls, bitwidth: Any, signed: bool = True) -> Any:
         """int32 of 32."""
         return cls(f"{'' if signed else 'u'}int{bitwidth}")
 
@@ -128,14 +136,14 @@ class Float(Number):
 class Complex(Number):
     """A complex number of 64 or 128 bits."""
 
-    def __init__(self, name, underlying_float=None):
+    def __init__(self, name: str, underlying_float: Any = None) -> None:
         """
         :param underlying_float: follows from the name
         """
         super().__init__(name)
 
     @property
-    def underlying_float(self):
+    def underlying_float(self) -> Float:
         return Float("float32" if self.bitwidth == 64 else "float64")
 
 
@@ -144,11 +152,11 @@ class Bfloat16(Type):
 
     bitwidth = 16
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("__nv_bfloat16")
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """
         :raises TypeError: without ml_dtypes
         """
@@ -166,7 +174,7 @@ class NPDatetime(Scalar):
 
     _prefix = "datetime64"
 
-    def __init__(self, unit):
+    def __init__(self, unit: Any) -> None:
         self.unit = unit
         Type.__init__(self, f"{self._prefix}[{unit}]")
         self.dtype = np.dtype(self.name if unit else self._prefix)
@@ -178,12 +186,12 @@ class NPTimedelta(NPDatetime):
     _prefix = "timedelta64"
 
 
-def is_numba_type(value):
+def is_numba_type(value: Any) -> bool:
     """Whether it is a type object of Numba's."""
     return type(value).__module__.partition(".")[0] in ("numba", "numba_cuda") and hasattr(value, "name")
 
 
-def is_type_like(value):
+def is_type_like(value: Any) -> bool:
     """Whether it stands for a type: a type object, NumPy's or Python's, or a name."""
     return (
         isinstance(value, (Type, np.dtype, type))

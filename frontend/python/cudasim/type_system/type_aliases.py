@@ -1,5 +1,12 @@
 """Numba's further names of numbers: those of C, NumPy and Python, and sets of types ("domains")."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "uintp")
 #: NumPy's and C's names; each is there without the prefix too.
 _NUMPY = ("bool_", "char", "uchar", "short", "ushort", "int_", "uint", "intc", "uintc", "long", "ulong", "longlong", "ulonglong",
@@ -7,7 +14,7 @@ _NUMPY = ("bool_", "char", "uchar", "short", "ushort", "int_", "uint", "intc", "
 _C = ("float16", "float32", "float64", *_INTEGERS)
 
 
-def names(known):
+def names(known: dict[str, Any]) -> dict[str, Any]:
     """Name → type, or set of types.
 
     :param known: the types by their own names

@@ -4,6 +4,8 @@ Python's and NumPy's values are known here. Classes of this package answer for t
 For objects that follow some other protocol a room further up registers how to answer.
 """
 
+from __future__ import annotations
+
 import array
 import enum
 import numbers
@@ -131,7 +133,7 @@ def _unsupported_dtype(what, dtype):
     return errors.NumbaValueError(f"Unsupported {what} dtype: {dtype}")
 
 
-def array_type(array, layout: str) -> str:
+def array_type(array: Any, layout: str) -> str:
     """Numba's name of the type of arrays with the dtype and the dimensions of this one."""
     name = array_type_name(array.dtype, array.ndim, layout)
     if name is None and _only_in_python_mode(array.dtype):

@@ -3,14 +3,20 @@
 Names are Numba's: "Literal[int](3)", "OptionalType(float64)", "omitted(default=None)", "slice<a:b>"; from_name() reads them.
 """
 
+from __future__ import annotations
+
 import ast
 import math
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cudasim import errors, types
 from cudasim.types import Boolean, Dummy, Integer, Type, name_of
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _LITERAL_NAME = re.compile(r"Literal\[(int|bool|str)\]\((.*)\)", re.DOTALL)
 _WRAPPED_NAME = re.compile(r"(OptionalType\(|omitted\(default=|class\(|typeref\[)(.*)[])]", re.DOTALL)
@@ -21,11 +27,11 @@ _NESTED_NAME = re.compile(r"nestedarray\((.+), (\(.*\))\)")
 class Literal(Type):
     """The type of one value that is known while compiling. `Literal(3)` is an IntegerLiteral."""
 
-    def __new__(cls, value):
+    def __new__(cls, value: Any) -> Literal:
         return literal(value) if cls is Literal else super().__new__(cls)
 
     @property
-    def literal_type(self):
+    def literal_type(self) -> UnicodeType:
         """The type of values like it: int64 of 3."""
         return _plain(self.literal_value)
 
@@ -33,7 +39,7 @@ class Literal(Type):
 class IntegerLiteral(Literal, Integer):
     """An int."""
 
-    def __init__(self, value):
+    def __init__(self, value: int) -> None:
         self.literal_value = value
         self.dtype = np.dtype(_plain(value).name)
         Type.__init__(self, f"Literal[int]({value})")
@@ -42,7 +48,7 @@ class IntegerLiteral(Literal, Integer):
 class BooleanLiteral(Literal, Boolean):
     """True or False."""
 
-    def __init__(self, value):
+    def __init__(self, value: bool) -> None:
         self.literal_value, self.dtype = value, np.dtype(bool)
         Type.__init__(self, f"Literal[bool]({value})")
 
@@ -50,7 +56,7 @@ class BooleanLiteral(Literal, Boolean):
 class StringLiteral(Literal, Dummy):
     """A string constant."""
 
-    def __init__(self, value):
+    def __init__(self, value: str) -> None:
         self.literal_value = value
         Type.__init__(self, f"Literal[str]({value})")
 
@@ -62,7 +68,7 @@ class UnicodeType(Type):
 class Optional(Type):
     """A value of a type, or None."""
 
-    def __init__(self, type):
+    def __init__(self, type: Any) -> None:
         self.type = _type(type)
         super().__init__(f"OptionalType({self.type})")
 
@@ -70,7 +76,7 @@ class Optional(Type):
 class Omitted(Dummy):
     """An argument that a call left out: its parameter has the default."""
 
-    def __init__(self, default):
+    def __init__(self, default: Any) -> None:
         self.value = default
         super().__init__(f"omitted(default={default!r})")
 
@@ -79,11 +85,11 @@ class SliceType(Type):
     """slice2_type or slice3_type: with a step."""
 
     @property
-    def has_step(self):
+    def has_step(self) -> bool:
         return self.name.count(":") == 2
 
     @property
-    def members(self):
+    def members(self) -> Any:
         return 3 if self.has_step else 2
 
 
@@ -94,7 +100,7 @@ class EllipsisType(Dummy):
 class CharSeq(Type):
     """bytes of fixed length, elements of arrays of dtype S."""
 
-    def __init__(self, count):
+    def __init__(self, count: int) -> None:
         self.count, self.dtype = count, np.dtype(f"S{count}")
         super().__init__(f"[char x {count}]")
 
@@ -102,7 +108,7 @@ class CharSeq(Type):
 class UnicodeCharSeq(Type):
     """Strings of fixed length, elements of arrays of dtype U."""
 
-    def __init__(self, count):
+    def __init__(self, count: int) -> None:
         self.count, self.dtype = count, np.dtype(f"U{count}")
         super().__init__(f"[unichr x {count}]")
 
@@ -110,30 +116,30 @@ class UnicodeCharSeq(Type):
 class NestedArray(types.Array):
     """An array that is a field of a record."""
 
-    def __init__(self, dtype, shape):
+    def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
         super().__init__(_type(dtype), len(shape), "C")
         self.shape = tuple(shape)
         self.name = f"nestedarray({self.dtype}, {self.shape})"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"NestedArray({self.dtype!r}, {self.shape})"
 
     @property
-    def key(self):
+    def key(self) -> tuple[Any, ...]:
         return self.dtype, self.shape
 
     @property
-    def nitems(self):
+    def nitems(self) -> Any:
         """How many elements it has."""
         return math.prod(self.shape)
 
     @property
-    def size(self):
+    def size(self) -> Any:
         """Of an element, in bytes."""
         return self.dtype.bitwidth // 8
 
     @property
-    def strides(self):
+    def strides(self) -> Any:
         """In bytes."""
         return tuple(self.size * math.prod(self.shape[axis + 1 :]) for axis in range(self.ndim))
 
@@ -141,7 +147,7 @@ class NestedArray(types.Array):
 class NumberClass(Dummy):
     """The type of a type in a kernel: of `np.float32`."""
 
-    def __init__(self, instance_type):
+    def __init__(self, instance_type: str) -> None:
         self.instance_type = self.dtype = _type(instance_type)
         super().__init__(f"class({self.instance_type})")
 
@@ -149,7 +155,7 @@ class NumberClass(Dummy):
 class TypeRef(Dummy):
     """The type of a type's object."""
 
-    def __init__(self, instance_type):
+    def __init__(self, instance_type: Any) -> None:
         self.instance_type = _type(instance_type)
         super().__init__(f"typeref[{self.instance_type}]")
 
@@ -179,7 +185,7 @@ PUBLIC = frozenset(
 )
 
 
-def literal(value):
+def literal(value: Any) -> Literal:
     """The type of one int, bool or str.
 
     :raises LiteralTypingError: for other values
@@ -192,7 +198,7 @@ def literal(value):
     )
 
 
-def maybe_literal(value):
+def maybe_literal(value: Any) -> Any:
     """As literal(); None for values that have none."""
     try:
         return literal(value)
@@ -200,12 +206,12 @@ def maybe_literal(value):
         return None
 
 
-def is_homogeneous(*kinds):
+def is_homogeneous(*kinds: Any) -> bool:
     """Whether all types are the same."""
     return all(kind == kinds[0] for kind in kinds)
 
 
-def unliteral(kind):
+def unliteral(kind: Type) -> Type:
     """The type of values like it, of a literal type; any other type as it is."""
     return kind.literal_type if isinstance(kind, Literal) else kind
 
@@ -222,7 +228,7 @@ def _type(value):
     return value if isinstance(value, Type) else types.parse_type(name_of(value))
 
 
-def from_name(name):
+def from_name(name: str) -> Type | None:
     """The type of that name, or None when it is no such type's."""
     if name in _KNOWN:
         return _KNOWN[name]

@@ -4,8 +4,11 @@ As with numba.cuda (deviceufunc): arrays must have the very dtypes of a signatur
 dtype that the signature wants; arguments are broadcast; a device array among them means a result on the device.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +21,12 @@ from cudasim.memory.device_array import DeviceNDArray
 from cudasim.reports.user_warnings import warn_at_users_line
 from cudasim.streams.stream import stream as new_stream
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.ufuncs.vectorizers import Recipe
+
 
 class CUDAUFuncDispatcher(_native.FramelessCall):
     """A ufunc. functions: dtypes of the arguments → (dtype of the result, kernel).
@@ -25,7 +34,7 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
     max_blocksize: threads that a block of its launches has at most.
     """
 
-    def __init__(self, functions, py_func, recipe):
+    def __init__(self, functions: dict[Any, Any], py_func: Callable[..., Any], recipe: Recipe) -> None:
         super().__init__(self._run)
         self.functions, self._recipe = functions, recipe
         self.max_blocksize = 1 << 30
@@ -36,10 +45,10 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         )
         self.__doc__ = py_func.__doc__
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return self._recipe.reduced(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<ufunc {self.__name__!r} of the CUDA target>"
 
     def _run(self, *args, **kws):
@@ -114,7 +123,7 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         return ", ".join(f"({', '.join(map(str, formal))})" for formal in signatures)
 
     @_native.FramelessMethod
-    def reduce(self, arg, stream=0):
+    def reduce(self, arg: Any, stream: Any = 0) -> Any:
         """One number: the function of all elements of an array of one dimension, which has to be associative.
 
         As on a GPU the halves are combined, then their halves; a device array holds intermediate results afterwards.
@@ -150,7 +159,7 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
 _ARRAYS = (np.ndarray, DeviceNDArray)
 
 
-def threads_per_block(max_blocksize):
+def threads_per_block(max_blocksize: Any) -> Any:
     """For forall(): 0, which leaves the choice to it, unless the limit is below what a block may have."""
     return max_blocksize if max_blocksize < current_device().MAX_THREADS_PER_BLOCK else 0
 

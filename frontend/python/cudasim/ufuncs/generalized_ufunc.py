@@ -5,6 +5,10 @@ As with numba.cuda (deviceufunc): inputs have the dtypes of a signature, or are 
 among the arguments means results on the device.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from cudasim import _native
@@ -13,6 +17,13 @@ from cudasim.memory.array_interface import as_device_array, is_cuda_array
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.ufuncs.elementwise_ufunc import threads_per_block
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cudasim.ufuncs.ufunc_engine import GUFuncEngine
+    from cudasim.ufuncs.vectorizers import Recipe
+
 
 class CUDAGeneralizedUFunc(_native.FramelessCall):
     """A generalised ufunc. kernelmap: dtypes of the inputs → (dtypes of the outputs, kernel).
@@ -20,7 +31,13 @@ class CUDAGeneralizedUFunc(_native.FramelessCall):
     max_blocksize: threads that a block of its launches has at most.
     """
 
-    def __init__(self, kernelmap, engine, py_func, recipe):
+    def __init__(
+        self,
+        kernelmap: dict[tuple[np.dtype, ...], tuple[Any, ...]],
+        engine: GUFuncEngine,
+        py_func: Callable[..., Any],
+        recipe: Recipe,
+    ) -> None:
         super().__init__(self._run)
         self.kernelmap, self.engine, self._recipe = kernelmap, engine, recipe
         self.max_blocksize = 1 << 30
@@ -31,10 +48,10 @@ class CUDAGeneralizedUFunc(_native.FramelessCall):
         )
         self.__doc__ = py_func.__doc__
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return self._recipe.reduced(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<generalised ufunc {self.__name__!r} of the CUDA target>"
 
     def _run(self, *args, **kws):

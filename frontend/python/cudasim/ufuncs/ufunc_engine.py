@@ -5,14 +5,20 @@ function is called once per element. Rules are those of NumPy's generalised ufun
 arguments' loop dimensions are equal, or absent, or a single 1.
 """
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from cudasim.type_system.array_layout import element_count
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _GROUPS = r"(\s*\(([^()]*)\)\s*,?)*\s*"
 
 
-def parse_signature(text):
+def parse_signature(text: str) -> tuple[list[Any], ...]:
     """(inputs, outputs) of a layout: a list of tuples of symbols each.
 
     :raises ValueError: for what is no layout
@@ -45,16 +51,16 @@ def _groups(text, whole):
 class GUFuncEngine:
     """What a layout says. sin, sout: symbols of inputs and outputs; nin, nout: how many they are."""
 
-    def __init__(self, inputsig, outputsig):
+    def __init__(self, inputsig: list[Any], outputsig: list[Any]) -> None:
         self.sin, self.sout = inputsig, outputsig
         self.nin, self.nout = len(inputsig), len(outputsig)
 
     @classmethod
-    def from_signature(cls, signature):
+    def from_signature(cls, signature: str) -> GUFuncEngine:
         """Of a layout's text."""
         return cls(*parse_signature(signature))
 
-    def schedule(self, ishapes):
+    def schedule(self, ishapes: list[Any]) -> GUFuncSchedule:
         """The shapes of a call's inputs, taken apart.
 
         :raises TypeError: for another number of inputs
@@ -64,7 +70,9 @@ class GUFuncEngine:
             raise TypeError(
                 f"invalid number of input arguments: {len(ishapes)} given, the layout has {self.nin}"
             )
-        sizes, loops, cores = {}, [], []
+        sizes: dict[str, int] = {}
+        loops: list[Any] = []
+        cores: list[Any] = []
         for number, (shape, symbols) in enumerate(zip(ishapes, self.sin), 1):
             loop, core = self._split(number, tuple(shape), symbols)
             for axis, (extent, symbol) in enumerate(zip(core, symbols), len(loop)):
@@ -99,10 +107,12 @@ class GUFuncSchedule:
     """ishapes, oshapes: core shapes of inputs and outputs. loopdims: the loop dimensions; loopn: calls of the function.
     pinned: which inputs are the same for all calls. output_shapes: whole shapes of the outputs."""
 
-    def __init__(self, ishapes, oshapes, loopdims, pinned):
+    def __init__(
+        self, ishapes: list[Any], oshapes: list[Any], loopdims: tuple[int, ...], pinned: list[bool]
+    ) -> None:
         self.ishapes, self.oshapes, self.loopdims, self.pinned = ishapes, oshapes, loopdims, pinned
         self.loopn = element_count(loopdims)
         self.output_shapes = [loopdims + shape for shape in oshapes]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"GUFuncSchedule(ishapes={self.ishapes}, oshapes={self.oshapes}, loopdims={self.loopdims})"

@@ -5,10 +5,13 @@ What they build is in elementwise_ufunc.py and generalized_ufunc.py. The kernel 
 the function as a device function, one thread per element; errors and debuggers name the function's own lines.
 """
 
+from __future__ import annotations
+
 import linecache
 import sys
 import warnings
 import zlib
+from typing import TYPE_CHECKING
 
 from cudasim import errors, types
 from cudasim.launch.cuda_module import cuda_module
@@ -18,6 +21,11 @@ from cudasim.reports.tracebacks import OWN_CODE
 from cudasim.ufuncs.elementwise_ufunc import CUDAUFuncDispatcher
 from cudasim.ufuncs.generalized_ufunc import CUDAGeneralizedUFunc
 from cudasim.ufuncs.ufunc_engine import GUFuncEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 _IDENTITIES = (0, 1, None, "reorderable")
 
@@ -59,10 +67,12 @@ def _number_of(name, function):
 class Recipe:
     """What a ufunc is made of, to be pickled. :param layout: of a generalised one"""
 
-    def __init__(self, py_func, signatures, layout=None):
+    def __init__(
+        self, py_func: Callable[..., Any], signatures: list[tuple[Any, ...]], layout: str | None = None
+    ) -> None:
         self.py_func, self.signatures, self.layout = py_func, signatures, layout
 
-    def reduced(self, ufunc):
+    def reduced(self, ufunc: Any) -> Any:
         """What pickle makes the ufunc of again: its name where its module has it, as with functions."""
         module = sys.modules.get(self.py_func.__module__)
         if getattr(module, self.py_func.__qualname__, None) is ufunc:
@@ -81,7 +91,13 @@ def _made_again(state, signatures, layout):
 class CUDAVectorize:
     """Builds the ufunc of one function, signature by signature."""
 
-    def __init__(self, func, identity=None, cache=False, targetoptions=None):
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        identity: Any = None,
+        cache: bool = False,
+        targetoptions: dict[str, bool] | None = None,
+    ) -> None:
         if cache:
             raise TypeError("caching is not supported")
         for option in targetoptions or {}:
@@ -93,11 +109,11 @@ class CUDAVectorize:
         _check_identity(identity)
         self.py_func = self.pyfunc = func
         self.identity = identity
-        self.signatures = []  # (types of arguments, of the result)
+        self.signatures: list[Any] = []  # (types of arguments, of the result)
         #: dtypes of the arguments → (dtype of the result, kernel)
-        self.kernelmap = {}
+        self.kernelmap: dict[Any, Any] = {}
 
-    def add(self, sig=None):
+    def add(self, sig: Any = None) -> None:
         """Compiles for a signature such as "float32(float32, float32)"."""
         arguments, returns = types.parse_signature(sig)
         arguments = tuple(_number_of(name, self.py_func).name for name in arguments)
@@ -128,10 +144,10 @@ class CUDAVectorize:
         probe = _stager(source, core)
         return compile_kernel(probe, arguments).result_types[core.py_func, arguments]
 
-    def disable_compile(self):
+    def disable_compile(self) -> None:
         """Called after the last signature; there is nothing to do."""
 
-    def build_ufunc(self):
+    def build_ufunc(self) -> CUDAUFuncDispatcher:
         """The ufunc."""
         return CUDAUFuncDispatcher(self.kernelmap, self.py_func, Recipe(self.py_func, self.signatures))
 
@@ -139,7 +155,15 @@ class CUDAVectorize:
 class CUDAGUFuncVectorize:
     """Builds the generalised ufunc of one function, signature by signature."""
 
-    def __init__(self, func, signature, identity=None, cache=False, targetoptions=None, writable_args=()):
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        signature: str,
+        identity: int | None = None,
+        cache: bool = False,
+        targetoptions: dict[str, bool] | None = None,
+        writable_args: tuple[int, ...] = (),
+    ) -> None:
         if cache:
             raise TypeError("caching is not supported")
         if writable_args:
@@ -153,12 +177,13 @@ class CUDAGUFuncVectorize:
             )
         _check_identity(identity)
         self.py_func = self.pyfunc = func
-        self.identity, self.signature, self.signatures = identity, signature, []
+        self.identity, self.signature = identity, signature
+        self.signatures: list[Any] = []
         self._engine = GUFuncEngine.from_signature(signature)
         #: dtypes of the inputs → (dtypes of the outputs, kernel)
-        self.kernelmap = {}
+        self.kernelmap: dict[Any, Any] = {}
 
-    def add(self, sig=None):
+    def add(self, sig: Any = None) -> None:
         """Compiles for a signature such as "void(float32[:], float32[:])": types of the core arrays, outputs last."""
         arguments, returns = types.parse_signature(sig)
         if returns not in (None, "none"):
@@ -211,10 +236,10 @@ class CUDAGUFuncVectorize:
         # A scalar of the layout that the function takes as an array of one element: outputs are written there.
         return "[i : i + 1]" if isinstance(declared, types.Array) and declared.ndim == 1 else "[i]"
 
-    def disable_compile(self):
+    def disable_compile(self) -> None:
         """Called after the last signature; there is nothing to do."""
 
-    def build_ufunc(self):
+    def build_ufunc(self) -> CUDAGeneralizedUFunc:
         """The generalised ufunc."""
         recipe = Recipe(self.py_func, self.signatures, self.signature)
         return CUDAGeneralizedUFunc(self.kernelmap, self._engine, self.py_func, recipe)
@@ -230,7 +255,9 @@ def _signature_list(given):
     return given if isinstance(given, (list, tuple)) or not types.is_signature(given) else [given]
 
 
-def vectorize(ftylist_or_function=(), target="cuda", identity=None, cache=False, **kws):
+def vectorize(
+    ftylist_or_function: Any = (), target: str = "cuda", identity: Any = None, cache: bool = False, **kws: Any
+) -> Callable[..., Any]:
     """Makes a function of numbers a ufunc that runs on the device: `@cuda.vectorize(["float32(float32, float32)"])`.
 
     :param ftylist_or_function: signatures, or one as a string; as with a GPU there is none without signatures
@@ -251,7 +278,14 @@ def vectorize(ftylist_or_function=(), target="cuda", identity=None, cache=False,
     return decorate
 
 
-def guvectorize(*args, target="cuda", identity=None, cache=False, writable_args=(), **kws):
+def guvectorize(
+    *args: Any,
+    target: str = "cuda",
+    identity: int | None = None,
+    cache: bool = False,
+    writable_args: tuple[int, ...] = (),
+    **kws: Any,
+) -> Callable[..., Any]:
     """Makes a function of arrays a generalised ufunc that runs on the device:
     `@cuda.guvectorize(["void(float32[:], float32[:])"], "(n)->()")`."""
     _check_target(target)

@@ -1,6 +1,12 @@
 """numba.cuda.cudadrv: the driver's side of the API; its modules are there without being imported."""
 
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _MODULES = (
     "devicearray", "devices", "driver", "drvapi", "enums", "error", "libs", "linkable_code", "nvrtc", "nvvm",
@@ -8,7 +14,7 @@ _MODULES = (
 )  # fmt: skip
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,9 @@
 """numba.cuda.cudadrv.driver's names that scripts import: the driver, error classes, memory."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from cudasim._cuda_errors import (  # noqa: F401
     CudaAPIError,
@@ -73,6 +76,9 @@ from cudasim.memory.pending_deallocations import PendingDeallocations as _Pendin
 from cudasim.streams.event import Event, event_elapsed_time  # noqa: F401
 from cudasim.streams.stream import Stream  # noqa: F401
 
+if TYPE_CHECKING:
+    from typing import Any
+
 #: number of a driver's answer -> its name
 ERROR_MAP = {code: name for name, code in RESULTS.items()}
 MIN_REQUIRED_CC = (3, 5)
@@ -85,41 +91,41 @@ class Driver(ObjectCalls, MemoryCalls):
 
     is_initialized = True
 
-    def ensure_initialized(self):
+    def ensure_initialized(self) -> None:
         """The simulated driver always is, unless CUDA_VISIBLE_DEVICES hides every device."""
         _device.devices()
 
     @property
-    def is_available(self):
+    def is_available(self) -> bool:
         return self.initialization_error is None
 
     @property
-    def initialization_error(self):
+    def initialization_error(self) -> Any:
         return _device.initialisation_error()
 
     @property
-    def pid(self):
+    def pid(self) -> Any:
         return os.getpid()
 
-    def get_device_count(self):
+    def get_device_count(self) -> int:
         return len(_device.devices())
 
-    def get_device(self, devnum=0):
+    def get_device(self, devnum: int = 0) -> Device:
         return _device_selection.gpus[devnum]
 
-    def list_devices(self):
+    def list_devices(self) -> list[Device]:
         return list(_device.devices())
 
-    def get_version(self):
+    def get_version(self) -> tuple[int, ...]:
         """The version of the driver, (major, minor): that of the toolkit."""
         return tuple(_runtime.get_version())
 
-    def reset(self):
+    def reset(self) -> None:
         """Destroys the contexts of all devices."""
         for device in _device.devices():
             device.reset()
 
-    def pop_active_context(self):
+    def pop_active_context(self) -> int | None:
         """Leaves the current context; returns its handle, or None when there was none."""
         device = _device_selection.gpus.current
         if device is None:
@@ -128,10 +134,10 @@ class Driver(ObjectCalls, MemoryCalls):
         context.pop()
         return context.handle
 
-    def get_active_context(self):
+    def get_active_context(self) -> _ActiveContext:
         return _ActiveContext()
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("cu"):
             raise CudaDriverError(
                 f"Driver missing function: {name}; cudasim has numba.cuda's interface, not the whole CUDA driver's"
@@ -158,12 +164,12 @@ class _ActiveContext:
 driver = Driver()
 
 
-def get_version():
+def get_version() -> tuple[int, ...]:
     """The version of the driver, (major, minor)."""
     return driver.get_version()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "devices":
         return _device.devices
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,8 +4,10 @@ start of the memory; an Extent is the half-open range of them that holds all ele
 numba.cuda's device arrays are made of it; here it is for programs that use it by itself.
 """
 
+from __future__ import annotations
+
 import itertools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +19,10 @@ from cudasim.type_system.array_layout import (
     is_contiguous,
     reshaped_strides,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 
 class Extent(NamedTuple):
@@ -31,10 +37,10 @@ class Element:
 
     is_array = False
 
-    def __init__(self, extent):
+    def __init__(self, extent: Extent) -> None:
         self.extent = extent
 
-    def iter_contiguous_extent(self):
+    def iter_contiguous_extent(self) -> Iterator[Any]:
         yield self.extent
 
 
@@ -44,13 +50,13 @@ class Array:
     is_array = True
 
     @classmethod
-    def from_desc(cls, offset, shape, strides, itemsize):
+    def from_desc(cls, offset: int, shape: tuple[Any, ...], strides: tuple[int, ...], itemsize: int) -> Array:
         for extent in shape:
             if not isinstance(extent, (int, np.integer)):
                 raise TypeError("all elements of shape must be ints")
         return cls(int(offset), tuple(map(int, shape)), tuple(map(int, strides)), itemsize)
 
-    def __init__(self, offset, shape, strides, itemsize):
+    def __init__(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
         self._offset, self.shape, self.strides, self.itemsize = offset, shape, strides, itemsize
         self.ndim, self.size = len(shape), element_count(shape)
         last = offset + sum(stride * (count - 1) for stride, count in zip(strides, shape))
@@ -61,18 +67,18 @@ class Array:
             for order in "CF"
         }
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Array offset={self._offset} shape={self.shape} strides={self.strides} itemsize={self.itemsize}>"
 
     @property
-    def is_c_contig(self):
+    def is_c_contig(self) -> bool:
         return self.flags["C_CONTIGUOUS"]
 
     @property
-    def is_f_contig(self):
+    def is_f_contig(self) -> bool:
         return self.flags["F_CONTIGUOUS"]
 
-    def __getitem__(self, item):
+    def __getitem__(self, item: tuple[Any, ...]) -> Any:
         if isinstance(item, tuple) and len(item) > self.ndim:
             raise IndexError(f"{len(item) - self.ndim} extra indices given")
         offset, shape, strides = self._offset, [], []
@@ -92,7 +98,7 @@ class Array:
             return Element(Extent(offset, offset + self.itemsize))
         return Array(offset, tuple(shape), tuple(strides), self.itemsize)
 
-    def iter_contiguous_extent(self):
+    def iter_contiguous_extent(self) -> Iterator[Any]:
         """The ranges of bytes that hold the elements: one of a contiguous array, else one for each run."""
         if self.is_c_contig or self.is_f_contig:
             yield self.extent
@@ -112,7 +118,7 @@ class Array:
             self.iter_contiguous_extent()
         )
 
-    def reshape(self, *newdims, order="C"):
+    def reshape(self, *newdims: Any, order: str = "C") -> tuple[Any, ...]:
         """The array in another shape, and the extents of this one."""
         if newdims == self.shape:
             return self, None
@@ -129,7 +135,7 @@ class Array:
             raise NotImplementedError("reshape would require copy")
         return self._changed(shape, strides)
 
-    def squeeze(self, axis=None):
+    def squeeze(self, axis: int | None = None) -> tuple[Array, list[Extent]]:
         """The array without axes of extent 1, and the extents of this one."""
         axes = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = {range(self.ndim)[number] for number in axes}
@@ -138,7 +144,7 @@ class Array:
         kept = [number for number in range(self.ndim) if number not in axes or self.shape[number] != 1]
         return self._changed([self.shape[n] for n in kept], [self.strides[n] for n in kept])
 
-    def ravel(self, order="C"):
+    def ravel(self, order: str = "C") -> tuple[Array, list[Extent]]:
         """The array in one dimension, and the extents of this one."""
         if order not in ("C", "F", "A"):
             raise ValueError("order not C|F|A")

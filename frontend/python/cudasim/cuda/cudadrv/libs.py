@@ -1,12 +1,18 @@
 """numba.cuda.cudadrv.libs: where CUDA's libraries are. cudasim uses none; those of a toolkit are found if there is one."""
 
+from __future__ import annotations
+
 import ctypes
 import os
+from typing import TYPE_CHECKING
 
 from cudasim import _native
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def test():
+
+def test() -> bool:
     """Prints where the toolkit's libraries are, of which none is needed; True."""
     print("cudasim needs no CUDA libraries. Of a CUDA toolkit on this machine it finds")
     for name, path in (
@@ -20,12 +26,12 @@ def test():
     return True
 
 
-def get_libdevice():
+def get_libdevice() -> Any:
     """The path of libdevice's bitcode, or None."""
     return _native.find_toolkit_file("nvvm/libdevice/libdevice.10.bc")
 
 
-def open_libdevice():
+def open_libdevice() -> Any:
     """The bytes of libdevice. :raises FileNotFoundError: when there is no toolkit"""
     path = get_libdevice()
     if path is None:
@@ -39,7 +45,7 @@ def _include_dir():
     return None if header is None else os.path.dirname(header)
 
 
-def get_cuda_include_dir():
+def get_cuda_include_dir() -> Any:
     """The toolkit's folder of headers. :raises FileNotFoundError: when there is no toolkit"""
     folder = _include_dir()
     if folder is None:
@@ -47,7 +53,7 @@ def get_cuda_include_dir():
     return folder
 
 
-def get_cudalib(lib, static=False):
+def get_cudalib(lib: Any, static: bool = False) -> Any:
     """The path of a library of the toolkit; its file's name alone where there is none, for the system to look for."""
     file = f"lib{lib}.{'a' if static else 'so'}"
     for folder in ("lib64", "lib", "nvvm/lib64"):
@@ -57,18 +63,18 @@ def get_cudalib(lib, static=False):
     return file
 
 
-def open_cudalib(lib):
+def open_cudalib(lib: Any) -> Any:
     """The library of the toolkit, loaded. :raises OSError: when it is not there"""
     return ctypes.CDLL(get_cudalib(lib))
 
 
-def check_static_lib(path):
+def check_static_lib(path: Any) -> None:
     """:raises FileNotFoundError: when the file is not there"""
     if not os.path.isfile(path):
         raise FileNotFoundError(f"{path} not found")
 
 
-def check_cuda_include_dir(path):
+def check_cuda_include_dir(path: Any) -> None:
     """:raises FileNotFoundError: when the folder is not there"""
     if path is None or not os.path.isdir(path):
         raise FileNotFoundError(f"{path} not found")

@@ -3,11 +3,17 @@
 The IR is that of LLVM 19, which has opaque pointers only (`ptr`); libNVVM for older GPUs takes `i32*` too.
 """
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim._cuda_errors import NvvmError, NvvmSupportError, NvvmWarning  # noqa: F401
 from cudasim.cuda.cudadrv.libs import get_libdevice, open_libdevice  # noqa: F401
+
+if TYPE_CHECKING:
+    from typing import Any
 
 #: libNVVM API, "Compilation options", and numba.cuda's names of them.
 _OPTIONS = frozenset(
@@ -29,7 +35,7 @@ _OPTIONS = frozenset(
 _DATA_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 
 
-def is_available():
+def is_available() -> bool:
     """True: kernels can be compiled."""
     return True
 
@@ -37,20 +43,20 @@ def is_available():
 class NVVM:
     """libNVVM as programs ask for its version; it is the one whose IR cudasim's images have."""
 
-    def get_version(self):
+    def get_version(self) -> tuple[Any, ...]:
         """The version of NVVM IR."""
         return 2, 0
 
-    def get_ir_version(self):
+    def get_ir_version(self) -> tuple[Any, ...]:
         """The versions of NVVM IR and of its debug information."""
         return 2, 0, 3, 1
 
     @property
-    def data_layout(self):
+    def data_layout(self) -> Any:
         """That of modules that are compiled."""
         return _DATA_LAYOUT
 
-    def check_options(self, options):
+    def check_options(self, options: dict[Any, Any]) -> None:
         """:raises NvvmError: for an option that there is not"""
         unknown = sorted(name for name in options if name.lstrip("-").replace("-", "_") not in _OPTIONS)
         if unknown:
@@ -63,23 +69,24 @@ class CompilationUnit:
     :param options: libNVVM's: arch ("compute_80"), opt (0 or 3), g, fma, ftz, prec_div, prec_sqrt
     """
 
-    def __init__(self, options):
+    def __init__(self, options: dict[Any, Any]) -> None:
         NVVM().check_options(options)
         self.options = dict(options)
-        self._modules, self._log = [], ""
+        self._modules: list[Any] = []
+        self._log = ""
 
-    def add_module(self, buffer):
+    def add_module(self, buffer: str) -> None:
         """Adds a module, text or bytes."""
         self._modules.append(buffer)
 
     #: The same: a module that nothing uses is left out anyway.
     lazy_add_module = add_module
 
-    def get_log(self):
+    def get_log(self) -> Any:
         """What was wrong."""
         return self._log
 
-    def verify(self):
+    def verify(self) -> None:
         """:raises NvvmError: for IR that is wrong"""
         self._image()
 
@@ -92,7 +99,7 @@ class CompilationUnit:
             self._log = str(error)
             raise NvvmError(f"ERROR_INVALID_IR (6): {error}") from None
 
-    def compile(self):
+    def compile(self) -> bytes:
         """The PTX as bytes. :raises NvvmError: for IR that is wrong"""
         image = self._image()
         names = [kernel["name"] for kernel in image.kernels]
@@ -120,7 +127,7 @@ def _image_of(module):
     return _native.KernelImage.from_ir_text(f"{header}\n{text}")
 
 
-def compile_ir(llvmir, **options):
+def compile_ir(llvmir: str, **options: Any) -> bytes:
     """NVVM IR (a text, or several) as PTX, in bytes. :param options: see CompilationUnit"""
     unit = CompilationUnit(options)
     for module in [llvmir] if isinstance(llvmir, (str, bytes, bytearray)) else llvmir:
@@ -131,8 +138,8 @@ def compile_ir(llvmir, **options):
 class LibDevice:
     """CUDA's libdevice as bitcode. :raises FileNotFoundError: without a CUDA toolkit"""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._bitcode = open_libdevice()
 
-    def get(self):
+    def get(self) -> Any:
         return self._bitcode

@@ -1,5 +1,12 @@
 """numba.cuda.cudadrv.runtime: the CUDA runtime's version, which is that of the driver that cudasim stands for."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Runtime:
     """`numba.cuda.runtime`."""
@@ -7,16 +14,16 @@ class Runtime:
     #: CUDA 12.6: what the error codes and limits here were taken from.
     _VERSION = (12, 6)
 
-    def get_version(self):
+    def get_version(self) -> tuple[int, ...]:
         """(major, minor)"""
         return self._VERSION
 
-    def is_supported_version(self):
+    def is_supported_version(self) -> bool:
         """True."""
         return True
 
     @property
-    def supported_versions(self):
+    def supported_versions(self) -> tuple[Any, ...]:
         """The versions that programs may expect to be told as supported."""
         return (self._VERSION,)
 
@@ -24,6 +31,6 @@ class Runtime:
 runtime = Runtime()
 
 
-def get_version():
+def get_version() -> tuple[int, ...]:
     """(major, minor)"""
     return runtime.get_version()

@@ -6,9 +6,18 @@ the 32 of a warp are halved until one is left, then those of 4 warps and of up t
 is who does it: a thread here has 16 neighbouring columns, so that a host reads memory line by line.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from cudasim.memory.borrowed_memory import BorrowedMemory
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cudasim.memory.device_array import DeviceNDArray
 
 #: Columns per block, blocks at most, and columns per thread.
 _COLUMNS, _MOST_BLOCKS, _PER_THREAD = 128, 64, 16
@@ -100,11 +109,18 @@ class Reduce:
     :param functor: a function of two elements that gives one, or a device function
     """
 
-    def __init__(self, functor):
+    def __init__(self, functor: Any) -> None:
         self._functor = functor
-        self._kernels = {}
+        self._kernels: dict[Any, Any] = {}
 
-    def __call__(self, arr, size=None, res=None, init=0, stream=0):
+    def __call__(
+        self,
+        arr: Any,
+        size: int | None = None,
+        res: DeviceNDArray | None = None,
+        init: float = 0,
+        stream: Any = 0,
+    ) -> np.floating | np.generic | np.integer:
         """The elements and `init` combined into one value.
 
         :param arr: one-dimensional, on the host or on the device

@@ -1,9 +1,18 @@
 """numba.cuda.kernels.transpose: a matrix with rows and columns exchanged."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim.memory.array_functions import device_array, is_cuda_ndarray, to_device
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def transpose(a, b=None):
+    from cudasim.memory.device_array import DeviceNDArray
+
+
+def transpose(a: Any, b: Any = None) -> DeviceNDArray:
     """The transpose of `a`, a host or device array of two dimensions, in device memory.
 
     :param b: a device array that receives it, or a host array whose copy on the device does; a new one unless said

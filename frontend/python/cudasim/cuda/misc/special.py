@@ -1,7 +1,14 @@
 """numba.cuda.misc.special: literal_unroll."""
 
+from __future__ import annotations
 
-def __getattr__(name):
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def __getattr__(name: str) -> Any:
     from cudasim import cuda
 
     if name == "literal_unroll":

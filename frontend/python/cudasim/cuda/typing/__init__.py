@@ -1,10 +1,17 @@
 """numba.cuda.typing: signatures."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cudasim import types as _types
 from cudasim.type_system.signatures import signature
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def __getattr__(name):
+
+def __getattr__(name: str) -> Any:
     if name == "Signature":
         return type(signature(_types.public("none")))
     raise AttributeError(f"module 'numba.cuda.typing' has no attribute {name!r}")

@@ -1,11 +1,18 @@
 """numba.cuda.typing.typeof: the type that a value has as an argument of a kernel, or as a constant in one."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as _np
 
 from cudasim.type_system.registered_types import Purpose
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def typeof(val, purpose=Purpose.argument):
+
+def typeof(val: Any, purpose: Any = Purpose.argument) -> Any:
     """The type of a value: Numba's type object where numba has been imported, else cudasim's. There are types of values that
     cannot be passed to kernels: None, strings, slices, types.
 

@@ -1,5 +1,7 @@
 """numba.core.compiler_lock: what programs hold while they look at compilers. cudasim's needs no lock."""
 
+from __future__ import annotations
+
 import functools
 import threading
 
@@ -41,6 +43,6 @@ class _CompilerLock:
 global_compiler_lock = _CompilerLock()
 
 
-def require_global_compiler_lock():
+def require_global_compiler_lock() -> None:
     """:raises AssertionError: unless this thread holds the lock"""
     assert global_compiler_lock.is_locked()
