@@ -61,7 +61,7 @@ decltype(auto) as_driver_call(const char* call, Body&& body) {
     }
 }
 
-/// An image on a device; keeps the device. (execution::LoadedImage itself is the engine's own business.)
+/// An image on a device; keeps the device. (execution::LoadedImage is what the engine itself keeps.)
 struct LoadedImage {
     std::shared_ptr<SimulatedDevice> owner;
     std::shared_ptr<execution::LoadedImage> image;

@@ -1,5 +1,5 @@
 // Streams as Python sees them (simulator/streams): tasks are Python callables, and running them lets go of
-// the GIL in between. What a task raises is the package's business (cudasim.streams.stream_work), except for
+// the GIL in between. The package deals with what a task raises (cudasim.streams.stream_work), except for
 // what is to end the program: KeyboardInterrupt and its like stop a run and leave it.
 #include <pybind11/stl.h>
 #include <sys/syscall.h>

@@ -262,8 +262,7 @@ class PairTable {
     }
 
   private:
-    template <typename Choose>
-    constexpr PairTable(std::span<const Binary> overloads, Choose choose) {
+    constexpr PairTable(std::span<const Binary> overloads, Number (*choose)(const Binary&)) {
         for (std::size_t left = 0; left < number_count; ++left) {
             for (std::size_t right = 0; right < number_count; ++right) {
                 const std::array arguments{static_cast<Number>(left), static_cast<Number>(right)};

@@ -1,5 +1,5 @@
 // Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions", "Extended-Precision Integer Arithmetic
-// Instructions"). Real operands of add, sub, mul and their kind go to real_arithmetic.cpp.
+// Instructions"). Instructions with real operands are in real_arithmetic.cpp.
 #include <llvm/IR/Intrinsics.h>
 
 #include "frontend/ptx/translation.h"
@@ -10,24 +10,24 @@ namespace {
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
-bool is_real(const At& at) {
+bool is_real(const InstructionContext& at) {
     const Type type = at.type();
     return type.kind == Type::real || type.kind == Type::half_pair;
 }
 
-bool is_signed(const At& at) {
+bool is_signed(const InstructionContext& at) {
     return at.type().kind == Type::signed_;
 }
 
 /// What does not fit: the carry of an unsigned sum with up to three parts, kept for addc.
-void write_with_carry(At& at, Value* wide, llvm::Type* narrow) {
+void write_with_carry(InstructionContext& at, Value* wide, llvm::Type* narrow) {
     at.b.CreateStore(at.b.CreateIsNotNull(at.b.CreateLShr(wide, narrow->getIntegerBitWidth())),
                      at.function.carry());
     at.write(at.b.CreateTrunc(wide, narrow));
 }
 
 /// add.cc, addc, sub.cc, subc: computed in a type that holds the carry; a borrow is the carry of a - b - c.
-void translate_extended(At& at, bool subtracts, bool takes_carry) {
+void translate_extended(InstructionContext& at, bool subtracts, bool takes_carry) {
     auto& b = at.b;
     llvm::Type* narrow = at.read(1)->getType();
     llvm::Type* wide = b.getIntNTy(2 * narrow->getIntegerBitWidth());
@@ -42,7 +42,7 @@ void translate_extended(At& at, bool subtracts, bool takes_carry) {
     at.write(b.CreateTrunc(result, narrow));
 }
 
-void translate_add(At& at) {
+void translate_add(InstructionContext& at) {
     if (is_real(at)) return translate_real(at, llvm::Instruction::FAdd, "add");
     if (at.has("cc")) return translate_extended(at, false, false);
     if (at.has("sat")) {
@@ -52,7 +52,7 @@ void translate_add(At& at) {
     at.write(at.b.CreateAdd(at.read(1), at.read(2)));
 }
 
-void translate_sub(At& at) {
+void translate_sub(InstructionContext& at) {
     if (is_real(at)) return translate_real(at, llvm::Instruction::FSub, "sub");
     if (at.has("cc")) return translate_extended(at, true, false);
     if (at.has("sat"))
@@ -60,16 +60,16 @@ void translate_sub(At& at) {
     at.write(at.b.CreateSub(at.read(1), at.read(2)));
 }
 
-void translate_addc(At& at) {
+void translate_addc(InstructionContext& at) {
     translate_extended(at, false, true);
 }
 
-void translate_subc(At& at) {
+void translate_subc(InstructionContext& at) {
     translate_extended(at, true, true);
 }
 
 /// The product in twice the width.
-Value* wide_product(At& at) {
+Value* wide_product(InstructionContext& at) {
     auto& b = at.b;
     llvm::Type* wide = b.getIntNTy(2 * at.type().width);
     const bool with_sign = is_signed(at);
@@ -78,7 +78,7 @@ Value* wide_product(At& at) {
 }
 
 /// .lo (or none), .hi, .wide; what mul and mad give before the sum.
-Value* product(At& at) {
+Value* product(InstructionContext& at) {
     auto& b = at.b;
     if (at.has("wide")) return wide_product(at);
     if (at.has("hi"))
@@ -87,18 +87,18 @@ Value* product(At& at) {
     return b.CreateMul(at.read(1), at.read(2));
 }
 
-void translate_mul(At& at) {
+void translate_mul(InstructionContext& at) {
     if (is_real(at)) return translate_real(at, llvm::Instruction::FMul, "mul");
     at.write(product(at));
 }
 
-Type type_of_addend(const At& at) {
+Type type_of_addend(const InstructionContext& at) {
     Type type = at.type();
     if (at.has("wide")) type.width *= 2;
     return type;
 }
 
-void translate_mad_sum(At& at, bool takes_carry) {
+void translate_mad_sum(InstructionContext& at, bool takes_carry) {
     auto& b = at.b;
     Value* first = product(at);
     Value* addend = at.read(3, type_of_addend(at));
@@ -112,7 +112,7 @@ void translate_mad_sum(At& at, bool takes_carry) {
     at.write(b.CreateTrunc(sum, first->getType()));
 }
 
-void translate_mad(At& at) {
+void translate_mad(InstructionContext& at) {
     if (is_real(at)) {
         Value* result = at.b.CreateIntrinsic(Intrinsic::fma, {at.read(1)->getType()},
                                              {at.read(1), at.read(2), at.read(3)});
@@ -121,12 +121,12 @@ void translate_mad(At& at) {
     translate_mad_sum(at, false);
 }
 
-void translate_madc(At& at) {
+void translate_madc(InstructionContext& at) {
     translate_mad_sum(at, true);
 }
 
 /// The low 24 bits of each; .lo: bits 0 to 31 of the product, .hi: bits 16 to 47.
-Value* product_of_24_bits(At& at) {
+Value* product_of_24_bits(InstructionContext& at) {
     auto& b = at.b;
     const auto cut = [&](Value* value) {
         Value* high = b.CreateShl(b.CreateZExt(value, b.getInt64Ty()), 40);
@@ -136,37 +136,37 @@ Value* product_of_24_bits(At& at) {
     return b.CreateTrunc(at.has("hi") ? b.CreateLShr(whole, 16) : whole, b.getInt32Ty());
 }
 
-void translate_mul24(At& at) {
+void translate_mul24(InstructionContext& at) {
     at.write(product_of_24_bits(at));
 }
 
-void translate_mad24(At& at) {
+void translate_mad24(InstructionContext& at) {
     if (at.has("sat")) at.refuse();
     at.write(at.b.CreateAdd(product_of_24_bits(at), at.read(3)));
 }
 
-void translate_div(At& at) {
+void translate_div(InstructionContext& at) {
     if (is_real(at)) return translate_real(at, llvm::Instruction::FDiv, "div");
     at.write(is_signed(at) ? at.b.CreateSDiv(at.read(1), at.read(2))
                            : at.b.CreateUDiv(at.read(1), at.read(2)));
 }
 
-void translate_rem(At& at) {
+void translate_rem(InstructionContext& at) {
     at.write(is_signed(at) ? at.b.CreateSRem(at.read(1), at.read(2))
                            : at.b.CreateURem(at.read(1), at.read(2)));
 }
 
-void translate_abs(At& at) {
+void translate_abs(InstructionContext& at) {
     if (is_real(at)) return at.write(at.b.CreateUnaryIntrinsic(Intrinsic::fabs, at.read(1)));
     at.write(at.b.CreateBinaryIntrinsic(Intrinsic::abs, at.read(1), at.b.getFalse()));
 }
 
-void translate_neg(At& at) {
+void translate_neg(InstructionContext& at) {
     at.write(is_real(at) ? at.b.CreateFNeg(at.read(1)) : at.b.CreateNeg(at.read(1)));
 }
 
 /// Real numbers: a NaN counts as missing, with .NaN it wins; -0 is below +0 (libdevice's fmin and fmax).
-void translate_extremum(At& at, bool largest) {
+void translate_extremum(InstructionContext& at, bool largest) {
     auto& b = at.b;
     Value* left = at.read(1);
     Value* right = at.read(2);
@@ -187,16 +187,16 @@ void translate_extremum(At& at, bool largest) {
     at.write(at.call(name, left->getType(), {left, right}));
 }
 
-void translate_min(At& at) {
+void translate_min(InstructionContext& at) {
     translate_extremum(at, false);
 }
 
-void translate_max(At& at) {
+void translate_max(InstructionContext& at) {
     translate_extremum(at, true);
 }
 
 /// c + |a - b|.
-void translate_sad(At& at) {
+void translate_sad(InstructionContext& at) {
     auto& b = at.b;
     Value* left = at.read(1);
     Value* right = at.read(2);
@@ -207,7 +207,7 @@ void translate_sad(At& at) {
 }
 
 /// The dot product of four bytes each, plus c.
-void translate_dp4a(At& at) {
+void translate_dp4a(InstructionContext& at) {
     auto& b = at.b;
     const bool left_signed = at.type(1).kind == Type::signed_, right_signed = is_signed(at);
     Value* sum = at.read(3, u32);

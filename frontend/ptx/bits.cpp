@@ -10,28 +10,28 @@ namespace {
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
-Value* combine(At& at, Value* left, Value* right) {
+Value* combine(InstructionContext& at, Value* left, Value* right) {
     if (at.instruction.opcode[0] == "and") return at.b.CreateAnd(left, right);
     if (at.instruction.opcode[0] == "or") return at.b.CreateOr(left, right);
     return at.b.CreateXor(left, right);
 }
 
-void translate_logic(At& at) {
+void translate_logic(InstructionContext& at) {
     at.write(combine(at, at.read(1), at.read(2)));
 }
 
-void translate_not(At& at) {
+void translate_not(InstructionContext& at) {
     at.write(at.b.CreateNot(at.read(1)));
 }
 
 /// 1 for 0, else 0.
-void translate_cnot(At& at) {
+void translate_cnot(InstructionContext& at) {
     Value* value = at.read(1);
     at.write(at.b.CreateZExt(at.b.CreateIsNull(value), value->getType()));
 }
 
 /// Amounts above the width shift everything out.
-void translate_shl(At& at) {
+void translate_shl(InstructionContext& at) {
     auto& b = at.b;
     const Type type = at.type();
     Value* amount = at.read(2, u32);
@@ -42,7 +42,7 @@ void translate_shl(At& at) {
     at.write(b.CreateSelect(fits, moved, llvm::Constant::getNullValue(value->getType())));
 }
 
-void translate_shr(At& at) {
+void translate_shr(InstructionContext& at) {
     auto& b = at.b;
     const Type type = at.type();
     Value* value = at.read(1);
@@ -55,7 +55,7 @@ void translate_shr(At& at) {
 }
 
 /// Funnel shift of the pair b:a; .clamp stops at 32, .wrap counts modulo 32.
-void translate_shf(At& at) {
+void translate_shf(InstructionContext& at) {
     auto& b = at.b;
     Value* low = b.CreateZExt(at.read(1, u32), b.getInt64Ty());
     Value* high = b.CreateZExt(at.read(2, u32), b.getInt64Ty());
@@ -69,7 +69,7 @@ void translate_shf(At& at) {
 }
 
 /// Any function of three bits: bit 4a + 2b + c of the table.
-void translate_lop3(At& at) {
+void translate_lop3(InstructionContext& at) {
     auto& b = at.b;
     const Operand& table = at.operand(4);
     if (table.kind != Operand::integer || at.has("BoolOp")) at.refuse();
@@ -88,7 +88,7 @@ void translate_lop3(At& at) {
 
 /// The bit field [start, start + length) of a; signed: filled with its topmost bit, or a's where it reaches
 /// beyond.
-void translate_bfe(At& at) {
+void translate_bfe(InstructionContext& at) {
     auto& b = at.b;
     const Type type = at.type();
     Value* value = at.read(1);
@@ -110,7 +110,7 @@ void translate_bfe(At& at) {
 }
 
 /// a's low bits into b from bit `start` on.
-void translate_bfi(At& at) {
+void translate_bfi(InstructionContext& at) {
     auto& b = at.b;
     const Type type = at.type();
     llvm::Type* narrow = b.getIntNTy(type.width);
@@ -129,7 +129,7 @@ void translate_bfi(At& at) {
 }
 
 /// The position of the topmost bit that differs from the sign; all ones when there is none.
-void translate_bfind(At& at) {
+void translate_bfind(InstructionContext& at) {
     auto& b = at.b;
     const Type type = at.type();
     Value* value = at.read(1);
@@ -140,11 +140,11 @@ void translate_bfind(At& at) {
     at.write(b.CreateSelect(b.CreateIsNull(value), b.getInt32(~0U), place));
 }
 
-void translate_brev(At& at) {
+void translate_brev(InstructionContext& at) {
     at.write(at.b.CreateUnaryIntrinsic(Intrinsic::bitreverse, at.read(1)));
 }
 
-void translate_count(At& at) {
+void translate_count(InstructionContext& at) {
     auto& b = at.b;
     Value* value = at.read(1);
     Value* count = at.instruction.opcode[0] == "popc"
@@ -155,7 +155,7 @@ void translate_count(At& at) {
 
 /// Four bytes out of the eight of b:a, each picked by a digit of c; the digit's top bit spreads the byte's
 /// sign.
-void translate_prmt(At& at) {
+void translate_prmt(InstructionContext& at) {
     auto& b = at.b;
     if (at.instruction.opcode.size() > 2) at.refuse();
     llvm::Type* wide = b.getInt64Ty();

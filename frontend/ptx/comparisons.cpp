@@ -36,7 +36,7 @@ constexpr Comparison comparisons[] = {
     {"nan", CmpInst::FCMP_UNO, CmpInst::BAD_ICMP_PREDICATE, CmpInst::BAD_ICMP_PREDICATE},
 };
 
-Value* compared(At& at, Type type) {
+Value* compared(InstructionContext& at, Type type) {
     Value* left = at.read(1, type);
     Value* right = at.read(2, type);
     for (const Comparison& known : comparisons) {
@@ -53,7 +53,7 @@ Value* compared(At& at, Type type) {
 }
 
 /// .and, .or, .xor with the predicate behind the operands.
-Value* combined(At& at, Value* truth) {
+Value* combined(InstructionContext& at, Value* truth) {
     const bool combines = at.has("and") || at.has("or") || at.has("xor");
     if (!combines) return truth;
     Value* other = at.read(3, predicate);
@@ -62,7 +62,7 @@ Value* combined(At& at, Value* truth) {
 }
 
 /// p, or p|q: q gets the opposite comparison.
-void translate_setp(At& at) {
+void translate_setp(InstructionContext& at) {
     Value* truth = compared(at, at.type());
     const Operand& target = at.operand(0);
     if (truth->getType()->isVectorTy()) {  // of two halves: p is the lower one's
@@ -77,7 +77,7 @@ void translate_setp(At& at) {
 }
 
 /// All ones, or 1.0, for true.
-void translate_set(At& at) {
+void translate_set(InstructionContext& at) {
     auto& b = at.b;
     Value* truth = compared(at, at.type());
     const Type result = at.type(1);
@@ -93,12 +93,12 @@ void translate_set(At& at) {
     at.write(b.CreateSExt(truth, at.function.module.type(result)));
 }
 
-void translate_selp(At& at) {
+void translate_selp(InstructionContext& at) {
     at.write(at.b.CreateSelect(at.read(3, predicate), at.read(1), at.read(2)));
 }
 
 /// a where c is 0 or more.
-void translate_slct(At& at) {
+void translate_slct(InstructionContext& at) {
     const Type result = at.type(1);
     Value* c = at.read(3);
     Value* zero = llvm::Constant::getNullValue(c->getType());

@@ -8,27 +8,27 @@ namespace {
 
 using llvm::Value;
 
-void translate_bra(At& at) {
+void translate_bra(InstructionContext& at) {
     at.b.CreateBr(at.function.label(at.operand(0).text));
     at.function.end_block();
 }
 
-void translate_ret(At& at) {
+void translate_ret(InstructionContext& at) {
     at.function.emit_return();
     at.function.end_block();
 }
 
-void translate_trap(At& at) {
+void translate_trap(InstructionContext& at) {
     at.b.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
     at.b.CreateUnreachable();
     at.function.end_block();
 }
 
 /// Stops in a debugger; without one the thread goes on.
-void translate_brkpt(At&) {}
+void translate_brkpt(InstructionContext&) {}
 
 /// An argument as the parameter's type: a .param variable's content, a register or a number.
-Value* argument(At& at, const Operand& given, const Variable& parameter) {
+Value* argument(InstructionContext& at, const Operand& given, const Variable& parameter) {
     llvm::Type* type = at.function.module.storage(parameter);
     llvm::AllocaInst* place = given.kind == Operand::name ? at.function.variable(given.text) : nullptr;
     const llvm::DataLayout& layout = at.function.module.module.getDataLayout();
@@ -44,8 +44,8 @@ Value* argument(At& at, const Operand& given, const Variable& parameter) {
 }
 
 /// Functions of CUDA's device runtime that PTX only declares.
-bool translate_system_call(At& at, const std::string& name, const std::vector<Operand>& arguments,
-                           const Operand* result) {
+bool translate_system_call(InstructionContext& at, const std::string& name,
+                           const std::vector<Operand>& arguments, const Operand* result) {
     if (name == "vprintf") {
         if (arguments.size() != 2)
             at.function.refuse("vprintf takes a format and the address of its arguments");
@@ -72,7 +72,7 @@ struct Call {
     const Operand* form = nullptr;
 };
 
-Call parts_of(At& at) {
+Call parts_of(InstructionContext& at) {
     const auto& operands = at.instruction.operands;
     std::size_t i = 0;
     Call call;
@@ -89,7 +89,7 @@ Call parts_of(At& at) {
 }
 
 /// The form of what is called through a register: a prototype's, or the first function's of a list.
-Prototype form_of(At& at, const Call& call) {
+Prototype form_of(InstructionContext& at, const Call& call) {
     if (!call.form) at.function.refuse("a call through a register needs a prototype");
     if (const Prototype* prototype = at.function.prototype(call.form->text)) return *prototype;
     const Targets& functions = at.function.targets(call.form->text);
@@ -98,7 +98,7 @@ Prototype form_of(At& at, const Call& call) {
     return {call.form->text, first->results, first->parameters};
 }
 
-void emit_call(At& at, const Call& call, llvm::FunctionType* type, Value* callee,
+void emit_call(InstructionContext& at, const Call& call, llvm::FunctionType* type, Value* callee,
                const std::vector<Variable>& parameters) {
     if (call.arguments.size() != parameters.size() || type->getReturnType()->isVoidTy() != !call.result)
         at.function.refuse("'" + call.callee->text + "' is called in another form than it is declared");
@@ -114,7 +114,7 @@ void emit_call(At& at, const Call& call, llvm::FunctionType* type, Value* callee
         at.function.write(*call.result, value);
 }
 
-void translate_call(At& at) {
+void translate_call(InstructionContext& at) {
     const Call call = parts_of(at);
     const std::string& name = call.callee->text;
     ModuleTranslation& module = at.function.module;
@@ -134,7 +134,7 @@ void translate_call(At& at) {
 }
 
 /// brx.idx index, list: what lies beyond the list is undefined behaviour, here a trap.
-void translate_brx(At& at) {
+void translate_brx(InstructionContext& at) {
     const Targets& labels = at.function.targets(at.operand(1).text);
     auto* outside =
         llvm::BasicBlock::Create(at.function.module.context, "outside", at.b.GetInsertBlock()->getParent());

@@ -11,7 +11,7 @@ using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
 /// {a, b} to or from one register of all their bits, the first one lowest.
-void translate_vector_move(At& at, const Operand& target, const Operand& from) {
+void translate_vector_move(InstructionContext& at, const Operand& target, const Operand& from) {
     auto& b = at.b;
     const Type whole = at.type();
     const Operand& group = target.kind == Operand::vector ? target : from;
@@ -33,14 +33,14 @@ void translate_vector_move(At& at, const Operand& target, const Operand& from) {
     at.function.write(target, bits);
 }
 
-void translate_mov(At& at) {
+void translate_mov(InstructionContext& at) {
     if (at.operand(0).kind == Operand::vector || at.operand(1).kind == Operand::vector)
         return translate_vector_move(at, at.operand(0), at.operand(1));
     at.write(at.read(1));
 }
 
 /// To an integral value: .rni to nearest even, .rzi, .rmi, .rpi.
-Value* rounded_to_integer(At& at, Value* value) {
+Value* rounded_to_integer(InstructionContext& at, Value* value) {
     const Intrinsic::ID id = at.has("rni")   ? Intrinsic::rint
                              : at.has("rmi") ? Intrinsic::floor
                              : at.has("rpi") ? Intrinsic::ceil
@@ -50,13 +50,13 @@ Value* rounded_to_integer(At& at, Value* value) {
 }
 
 /// What does not fit becomes the nearest that does; NaN becomes 0.
-Value* real_to_integer(At& at, Value* value, Type to) {
+Value* real_to_integer(InstructionContext& at, Value* value, Type to) {
     value = rounded_to_integer(at, value);
     const Intrinsic::ID id = to.kind == Type::signed_ ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat;
     return at.b.CreateIntrinsic(id, {at.function.module.type(to), value->getType()}, {value});
 }
 
-Value* real_to_real(At& at, Value* value, Type from, Type to) {
+Value* real_to_real(InstructionContext& at, Value* value, Type from, Type to) {
     if (from.width == to.width) value = rounded_to_integer(at, value);
     if (to.width < from.width && !directed_rounding(at).empty()) at.refuse();
     value = at.b.CreateFPCast(value, at.function.module.type(to));
@@ -65,7 +65,7 @@ Value* real_to_real(At& at, Value* value, Type from, Type to) {
     return at.call("__nv_saturatef", value->getType(), {value});
 }
 
-Value* integer_to_integer(At& at, Value* value, Type from, Type to) {
+Value* integer_to_integer(InstructionContext& at, Value* value, Type from, Type to) {
     auto& b = at.b;
     const bool from_signed = from.kind == Type::signed_, to_signed = to.kind == Type::signed_;
     llvm::Type* wide = b.getIntNTy(2 * std::max(from.width, to.width));
@@ -82,7 +82,7 @@ Value* integer_to_integer(At& at, Value* value, Type from, Type to) {
 }
 
 /// cvt.rn.f16x2.f32 d, a, b: a becomes the upper half.
-void translate_cvt_to_pair(At& at) {
+void translate_cvt_to_pair(InstructionContext& at) {
     auto& b = at.b;
     if (!directed_rounding(at).empty() || at.has("relu") || at.has("satfinite") ||
         at.type() != Type{Type::real, 32})
@@ -93,7 +93,7 @@ void translate_cvt_to_pair(At& at) {
     at.write(b.CreateInsertElement(pair, b.CreateFPTrunc(at.read(1), half), std::uint64_t{1}));
 }
 
-void translate_cvt(At& at) {
+void translate_cvt(InstructionContext& at) {
     const Type from = at.type(), to = at.type(1);
     if (to.kind == Type::half_pair) return translate_cvt_to_pair(at);
     if (from.kind == Type::half_pair || to.kind == Type::half_pair || at.has("pack")) at.refuse();

@@ -12,7 +12,7 @@ using llvm::AtomicRMWInst;
 using llvm::Value;
 
 /// The state space among the modifiers, which may say a part of it (.shared::cta).
-Space space_of(const At& at) {
+Space space_of(const InstructionContext& at) {
     for (std::size_t i = 1; i < at.instruction.opcode.size(); ++i) {
         const std::string& name = at.instruction.opcode[i];
         if (name == "global") return Space::global;
@@ -24,7 +24,7 @@ Space space_of(const At& at) {
     return Space::generic;
 }
 
-AtomicOrdering ordering_of(const At& at) {
+AtomicOrdering ordering_of(const InstructionContext& at) {
     if (at.has("acq_rel")) return AtomicOrdering::AcquireRelease;
     if (at.has("acquire")) return AtomicOrdering::Acquire;
     if (at.has("release")) return AtomicOrdering::Release;
@@ -43,7 +43,7 @@ llvm::Align alignment_of(Type type, std::size_t count, std::size_t index) {
     return index == 0 ? llvm::Align(bytes * count) : llvm::Align(bytes);
 }
 
-void translate_ld(At& at) {
+void translate_ld(InstructionContext& at) {
     auto& b = at.b;
     const Type type = at.type();
     Value* place = at.function.pointer(at.operand(1), space_of(at));
@@ -57,7 +57,7 @@ void translate_ld(At& at) {
     }
 }
 
-void translate_st(At& at) {
+void translate_st(InstructionContext& at) {
     auto& b = at.b;
     const Type type = at.type();
     Value* place = at.function.pointer(at.operand(0), space_of(at));
@@ -71,7 +71,7 @@ void translate_st(At& at) {
 }
 
 /// Between an address in a space and a generic one.
-void translate_cvta(At& at) {
+void translate_cvta(InstructionContext& at) {
     auto& b = at.b;
     const Space space = space_of(at);
     if (space == Space::local || space == Space::parameter) return at.write(at.read(1));
@@ -85,7 +85,7 @@ void translate_cvta(At& at) {
 }
 
 /// Whether a generic address lies in the space.
-void translate_isspacep(At& at) {
+void translate_isspacep(InstructionContext& at) {
     const Space space = space_of(at);
     const char* name = space == Space::shared   ? "llvm.nvvm.isspacep.shared"
                        : space == Space::global ? "llvm.nvvm.isspacep.global"
@@ -99,7 +99,7 @@ void translate_isspacep(At& at) {
 /// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read; zeros are written for the rest}:
 /// done at once, so that commit_group and wait_group have nothing to wait for. Any time until the wait is one
 /// at which hardware may do it.
-void translate_cp(At& at) {
+void translate_cp(InstructionContext& at) {
     const auto& operands = at.instruction.operands;
     if (!at.has("async") || at.has("bulk") || at.has("mbarrier")) at.refuse();
     if (at.has("commit_group") || at.has("wait_group") || at.has("wait_all")) return;
@@ -119,9 +119,9 @@ void translate_cp(At& at) {
     b.CreateMemCpy(to, alignment, from, alignment, read);
 }
 
-void translate_nothing(At&) {}
+void translate_nothing(InstructionContext&) {}
 
-AtomicRMWInst::BinOp operation_of(const At& at) {
+AtomicRMWInst::BinOp operation_of(const InstructionContext& at) {
     const Type type = at.type();
     const bool real = type.kind == Type::real || type.kind == Type::half_pair,
                with_sign = type.kind == Type::signed_;
@@ -137,13 +137,13 @@ AtomicRMWInst::BinOp operation_of(const At& at) {
     at.refuse();
 }
 
-AtomicOrdering atomic_ordering(const At& at) {
+AtomicOrdering atomic_ordering(const InstructionContext& at) {
     const AtomicOrdering ordering = ordering_of(at);
     return ordering == AtomicOrdering::NotAtomic ? AtomicOrdering::Monotonic : ordering;
 }
 
 /// @param first operand number of the address: atom has a result before it, red has none
-Value* atomic(At& at, std::size_t first) {
+Value* atomic(InstructionContext& at, std::size_t first) {
     auto& b = at.b;
     const Type type = at.type();
     if (type.width < 32 && type.kind != Type::real && !at.has("cas")) at.refuse();
@@ -158,11 +158,11 @@ Value* atomic(At& at, std::size_t first) {
     return b.CreateExtractValue(pair, 0);
 }
 
-void translate_atom(At& at) {
+void translate_atom(InstructionContext& at) {
     at.write(atomic(at, 1));
 }
 
-void translate_red(At& at) {
+void translate_red(InstructionContext& at) {
     (void)atomic(at, 0);
 }
 

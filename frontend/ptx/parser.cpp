@@ -243,7 +243,7 @@ class Parser {
         keep(std::move(function));
     }
 
-    /// .noreturn, .maxntid 1, 1, 1 and their kind.
+    /// Directives of a function, such as .noreturn and .maxntid 1, 1, 1.
     void skip_function_directives() {
         while (peek().kind == Token::directive) {
             next();
@@ -268,8 +268,8 @@ class Parser {
         function_ = &function;
         names_ = &names;
         place_ = {};
-        for (Variable parameter : function.results) names.declare(parameter, 0);
-        for (Variable parameter : function.parameters) names.declare(parameter, 0);
+        for (const Variable& parameter : function.results) names.declare(parameter, 0);
+        for (const Variable& parameter : function.parameters) names.declare(parameter, 0);
         expect('{');
         names.open();
         while (names.depth() > 1) {

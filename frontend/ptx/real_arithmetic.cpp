@@ -1,5 +1,5 @@
 // Real arithmetic (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
-// .ftz is At's business, and .approx is as exact as the rest.
+// InstructionContext takes care of .ftz; .approx is as exact as the other forms.
 #include <llvm/IR/Intrinsics.h>
 
 #include <array>
@@ -12,25 +12,25 @@ namespace {
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
-bool is_double(const At& at) {
+bool is_double(const InstructionContext& at) {
     return at.type().width == 64;
 }
 
 /// The result between 0 and 1; NaN becomes 0.
-Value* saturated(At& at, Value* value) {
+Value* saturated(InstructionContext& at, Value* value) {
     if (!at.has("sat")) return value;
     if (!value->getType()->isFloatTy()) at.refuse();
     return at.call("__nv_saturatef", value->getType(), {value});
 }
 
 /// libdevice's function with a rounding of its own: __nv_fadd_rz, __nv_dadd_rz.
-Value* rounded_call(At& at, const std::string& name, llvm::ArrayRef<Value*> arguments) {
+Value* rounded_call(InstructionContext& at, const std::string& name, llvm::ArrayRef<Value*> arguments) {
     if (at.type().kind != Type::real || at.type().width == 16) at.refuse();
     const std::string symbol = "__nv_" + name + "_" + std::string(directed_rounding(at));
     return at.call(symbol.c_str(), arguments[0]->getType(), arguments);
 }
 
-void translate_fma(At& at) {
+void translate_fma(InstructionContext& at) {
     Value* a = at.read(1);
     Value* b = at.read(2);
     Value* c = at.read(3);
@@ -40,14 +40,14 @@ void translate_fma(At& at) {
     at.write(saturated(at, at.b.CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c})));
 }
 
-void translate_sqrt(At& at) {
+void translate_sqrt(InstructionContext& at) {
     Value* value = at.read(1);
     if (!directed_rounding(at).empty())
         return at.write(rounded_call(at, is_double(at) ? "dsqrt" : "fsqrt", {value}));
     at.write(at.b.CreateUnaryIntrinsic(Intrinsic::sqrt, value));
 }
 
-void translate_rcp(At& at) {
+void translate_rcp(InstructionContext& at) {
     Value* value = at.read(1);
     if (!directed_rounding(at).empty())
         return at.write(rounded_call(at, is_double(at) ? "drcp" : "frcp", {value}));
@@ -66,7 +66,7 @@ constexpr MathFunction math_functions[] = {
     {"ex2", "__nv_exp2f", "__nv_exp2"},     {"tanh", "__nv_tanhf", "__nv_tanh"},
 };
 
-void translate_math(At& at) {
+void translate_math(InstructionContext& at) {
     Value* value = at.read(1);
     for (const MathFunction& function : math_functions) {
         if (function.opcode != at.instruction.opcode[0]) continue;
@@ -76,7 +76,7 @@ void translate_math(At& at) {
 }
 
 /// The sign of a on the magnitude of b.
-void translate_copysign(At& at) {
+void translate_copysign(InstructionContext& at) {
     at.write(at.b.CreateBinaryIntrinsic(Intrinsic::copysign, at.read(2), at.read(1)));
 }
 
@@ -94,7 +94,7 @@ constexpr NumberClass number_classes[] = {
     {"subnormal", llvm::fcSubnormal},
 };
 
-void translate_testp(At& at) {
+void translate_testp(InstructionContext& at) {
     for (const NumberClass& known : number_classes) {
         if (!at.has(known.name)) continue;
         llvm::FPClassTest test = known.test;
@@ -112,11 +112,11 @@ constexpr Row rows[] = {
 
 }  // namespace
 
-std::string_view directed_rounding(const At& at) {
+std::string_view directed_rounding(const InstructionContext& at) {
     return at.has("rz") ? "rz" : at.has("rm") ? "rd" : at.has("rp") ? "ru" : "";
 }
 
-void translate_real(At& at, llvm::Instruction::BinaryOps operation, const char* name) {
+void translate_real(InstructionContext& at, llvm::Instruction::BinaryOps operation, const char* name) {
     Value* left = at.read(1);
     Value* right = at.read(2);
     if (!directed_rounding(at).empty())

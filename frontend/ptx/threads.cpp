@@ -16,7 +16,7 @@ bool is_number(const Operand& operand, std::uint64_t value) {
 }
 
 /// Barrier 0 of the whole block, alone or with a vote; other barriers of the whole block.
-void translate_barrier(At& at) {
+void translate_barrier(InstructionContext& at) {
     auto& b = at.b;
     const bool votes = at.has("red");
     if (at.has("arrive")) at.refuse();
@@ -35,7 +35,7 @@ void translate_barrier(At& at) {
     at.write(at.has("popc") ? result : b.CreateIsNotNull(result));
 }
 
-void translate_fence(At& at) {
+void translate_fence(InstructionContext& at) {
     const Intrinsic::ID id = at.has("cta")                   ? Intrinsic::nvvm_membar_cta
                              : at.has("gl") || at.has("gpu") ? Intrinsic::nvvm_membar_gl
                                                              : Intrinsic::nvvm_membar_sys;
@@ -43,11 +43,11 @@ void translate_fence(At& at) {
 }
 
 /// The deprecated forms without .sync have no mask; hardware since Volta does not have them.
-void require_sync(const At& at) {
+void require_sync(const InstructionContext& at) {
     if (!at.has("sync")) at.refuse();
 }
 
-void translate_vote(At& at) {
+void translate_vote(InstructionContext& at) {
     require_sync(at);
     const Intrinsic::ID id = at.has("all")   ? Intrinsic::nvvm_vote_all_sync
                              : at.has("any") ? Intrinsic::nvvm_vote_any_sync
@@ -56,7 +56,7 @@ void translate_vote(At& at) {
     at.write(at.b.CreateIntrinsic(id, {}, {at.read(2, u32), at.read(1, predicate)}));
 }
 
-void translate_shfl(At& at) {
+void translate_shfl(InstructionContext& at) {
     require_sync(at);
     const Operand& target = at.operand(0);
     llvm::SmallVector<Value*> arguments = {at.read(4, u32), at.read(1, u32), at.read(2, u32),
@@ -73,7 +73,7 @@ void translate_shfl(At& at) {
     at.function.write(target.elements[1], at.b.CreateExtractValue(result, 1));
 }
 
-void translate_match(At& at) {
+void translate_match(InstructionContext& at) {
     require_sync(at);
     const bool wide = at.type().width == 64;
     const Type type{Type::bits, at.type().width};
@@ -91,15 +91,15 @@ void translate_match(At& at) {
     at.function.write(target.elements[1], at.b.CreateExtractValue(result, 1));
 }
 
-void translate_activemask(At& at) {
+void translate_activemask(InstructionContext& at) {
     at.write(at.b.CreateIntrinsic(Intrinsic::nvvm_activemask, {}, {}));
 }
 
-void translate_nanosleep(At& at) {
+void translate_nanosleep(InstructionContext& at) {
     at.b.CreateIntrinsic(Intrinsic::nvvm_nanosleep, {}, {at.read(0, u32)});
 }
 
-Value* combined(At& at, Value* left, Value* right) {
+Value* combined(InstructionContext& at, Value* left, Value* right) {
     auto& b = at.b;
     const bool with_sign = at.type().kind == Type::signed_;
     if (at.has("add")) return b.CreateAdd(left, right);
@@ -114,7 +114,7 @@ Value* combined(At& at, Value* left, Value* right) {
 }
 
 /// redux.sync: every lane of the mask asks each of them for its value, the lowest one first.
-void translate_redux(At& at) {
+void translate_redux(InstructionContext& at) {
     require_sync(at);
     if (at.type().kind == Type::real) at.refuse();
     auto& b = at.b;

@@ -181,7 +181,7 @@ void FunctionTranslation::translate(const Instruction& instruction) {
     current_ = &instruction;
     set_place(instruction.place);
     const Row* row = find_row(instruction.opcode[0]);
-    At at{*this, instruction, builder};
+    InstructionContext at{*this, instruction, builder};
     if (!row) refuse("the instruction '" + at.shown() + "' is not supported");
     llvm::BasicBlock* behind = nullptr;
     if (!instruction.guard.empty()) {
@@ -318,13 +318,13 @@ llvm::Value* FunctionTranslation::pointer(const Operand& address, Space space) {
     return pointer_of(builder.CreateAdd(read(base, u64), offset), space);
 }
 
-bool At::has(std::string_view modifier) const {
+bool InstructionContext::has(std::string_view modifier) const {
     for (std::size_t i = 1; i < instruction.opcode.size(); ++i)
         if (instruction.opcode[i] == modifier) return true;
     return false;
 }
 
-Type At::type(unsigned skip) const {
+Type InstructionContext::type(unsigned skip) const {
     for (std::size_t i = instruction.opcode.size(); i-- > 1;) {
         const auto type = type_named(instruction.opcode[i]);
         if (type && skip-- == 0) return *type;
@@ -332,12 +332,12 @@ Type At::type(unsigned skip) const {
     function.refuse("'" + shown() + "' lacks a type");
 }
 
-const Operand& At::operand(std::size_t i) const {
+const Operand& InstructionContext::operand(std::size_t i) const {
     if (i >= instruction.operands.size()) function.refuse("'" + shown() + "' lacks an operand");
     return instruction.operands[i];
 }
 
-llvm::Value* At::flushed(llvm::Value* value) const {
+llvm::Value* InstructionContext::flushed(llvm::Value* value) const {
     llvm::Type* type = value->getType();
     llvm::Type* number = type->getScalarType();
     if (!has("ftz") || !(number->isFloatTy() || number->isHalfTy())) return value;
@@ -346,17 +346,18 @@ llvm::Value* At::flushed(llvm::Value* value) const {
     return b.CreateSelect(b.createIsFPClass(value, llvm::fcSubnormal), zero, value);
 }
 
-std::string At::shown() const {
+std::string InstructionContext::shown() const {
     std::string text;
     for (const std::string& part : instruction.opcode) text += (text.empty() ? "" : ".") + part;
     return text;
 }
 
-void At::refuse() const {
+void InstructionContext::refuse() const {
     function.refuse("'" + shown() + "' is not supported");
 }
 
-llvm::CallInst* At::call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) const {
+llvm::CallInst* InstructionContext::call(const char* name, llvm::Type* result,
+                                         llvm::ArrayRef<llvm::Value*> arguments) const {
     llvm::SmallVector<llvm::Type*> types;
     for (llvm::Value* argument : arguments) types.push_back(argument->getType());
     return b.CreateCall(

@@ -27,9 +27,9 @@ class ModuleTranslation {
     /// @throws PtxError
     [[nodiscard]] image::KernelImage run(const std::string& text);
 
-    /// Of a register or an element: integers for .b, .u and .s.
+    /// The type of a register or an element: integers for .b, .u and .s.
     [[nodiscard]] llvm::Type* type(Type type);
-    /// Of a variable or parameter as a whole; arrays are bytes.
+    /// The type of a variable or parameter as a whole; arrays are bytes.
     [[nodiscard]] llvm::Type* storage(const Variable& variable);
     [[nodiscard]] const Function* find_function(const std::string& name) const;
     [[nodiscard]] llvm::Function* declare(const Function& function);
@@ -82,7 +82,7 @@ class FunctionTranslation {
     [[nodiscard]] llvm::Value* pointer(const Operand& address, Space space);
     /// A 64-bit address in a space as a pointer.
     [[nodiscard]] llvm::Value* pointer_of(llvm::Value* address, Space space);
-    /// The carry flag of add.cc and its kind.
+    /// The carry flag of add.cc, sub.cc, mad.cc.
     [[nodiscard]] llvm::AllocaInst* carry();
     [[nodiscard]] llvm::AllocaInst* variable(const std::string& name) const;
     [[nodiscard]] llvm::BasicBlock* label(const std::string& name);
@@ -123,7 +123,7 @@ class FunctionTranslation {
 };
 
 /// One instruction being translated.
-struct At {
+struct InstructionContext {
     FunctionTranslation& function;
     const Instruction& instruction;
     llvm::IRBuilder<>& b;
@@ -150,7 +150,7 @@ struct At {
 
 struct Row {
     std::string_view opcode;
-    void (*translate)(At&);
+    void (*translate)(InstructionContext&);
 };
 
 std::span<const Row> arithmetic_rows();
@@ -166,9 +166,9 @@ std::span<const Row> control_rows();
 [[nodiscard]] llvm::APInt converted_bits(const Operand& real, const llvm::fltSemantics& format);
 
 /// Rounding of real arithmetic as a suffix of libdevice's names, "rd", "ru" or "rz"; empty: to nearest.
-[[nodiscard]] std::string_view directed_rounding(const At& at);
+[[nodiscard]] std::string_view directed_rounding(const InstructionContext& at);
 /// add, sub and mul of real numbers, which rows of both kinds of arithmetic share.
-void translate_real(At& at, llvm::Instruction::BinaryOps operation, const char* name);
+void translate_real(InstructionContext& at, llvm::Instruction::BinaryOps operation, const char* name);
 
 inline constexpr Type u32{Type::unsigned_, 32}, u64{Type::unsigned_, 64}, predicate{Type::predicate, 1};
 

@@ -175,7 +175,7 @@ PyObject* view_of(KernelArray* array, PyObject* key) {
     return make_array(view.data, array->dtype, ndim, view.extents.data(), array->writable, array->owner);
 }
 
-/// Index arrays and masks: NumPy's business.
+/// NumPy serves index arrays and masks.
 bool has_index_array(PyObject* key) {
     if (!PyTuple_Check(key)) return Py_TYPE(key) == kernel_array_type;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)

@@ -65,7 +65,7 @@ void set_view_maker(PyObject* view_maker);
 
 void fill_poison(char* data, Py_ssize_t bytes, std::uint16_t pattern);
 
-/// Of an element; null with an exception set (IndexError standing for its finding).
+/// The address of an element; null with an exception set (an IndexError stands for its finding).
 [[nodiscard]] char* element_address(KernelArray* array, PyObject* index);
 [[nodiscard]] PyObject* load(Element element, const char* address);
 /// False with an exception set.

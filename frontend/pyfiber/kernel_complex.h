@@ -20,7 +20,7 @@ bool initialise_kernel_complexes(PyObject* module, PyObject* numpy_complex64, Py
 
 /// @param type Element::complex64 or Element::complex128
 [[nodiscard]] PyObject* make_complex(Element type, double real, double imaginary);
-/// Of kernels' complex numbers, Python's and NumPy's, and of real numbers. No exception is set.
+/// Reads kernels' complex numbers, Python's and NumPy's, and real numbers. No exception is set.
 [[nodiscard]] ComplexNumber read_complex(PyObject* object);
 [[nodiscard]] bool is_complex(PyObject* object);
 /// Python's complex(real, imag) as kernels have it: of float32 alone a complex64.

@@ -19,13 +19,13 @@ bool initialise_kernel_halves(PyObject* module, PyObject* numpy_float16);
 [[nodiscard]] PyObject* make_bfloat16(double value);
 /// A float16 or a bfloat16 of the bits, NaN with what they say.
 [[nodiscard]] PyObject* make_short_float(Element element, std::uint16_t bits);
-/// Of an object that is_float16() or is_bfloat16().
+/// The bits of an object that is_float16() or is_bfloat16().
 [[nodiscard]] std::uint16_t short_float_bits(PyObject* object);
 [[nodiscard]] bool is_float16(PyObject* object);
 [[nodiscard]] bool is_bfloat16(PyObject* object);
-/// Of an object that is_float16().
+/// The value of an object that is_float16().
 [[nodiscard]] double value_of_float16(PyObject* object);
-/// Of an object that is_bfloat16().
+/// The value of an object that is_bfloat16().
 [[nodiscard]] double value_of_bfloat16(PyObject* object);
 
 [[nodiscard]] std::uint16_t to_half_bits(double value);

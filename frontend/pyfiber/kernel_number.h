@@ -73,17 +73,17 @@ static_assert(static_cast<int>(Element::complex128) == static_cast<int>(numba_ru
     constexpr auto table = numba_rules::PairTable::results(numba_rules::arithmetic);
     return element_type(table(number_type(left), number_type(right)));
 }
-/// Of left // right and left % right.
+/// The type of left // right and of left % right.
 [[nodiscard]] constexpr Element floored_type(Element left, Element right) {
     constexpr auto table = numba_rules::PairTable::results(numba_rules::floored);
     return element_type(table(number_type(left), number_type(right)));
 }
-/// Of left ** right.
+/// The type of left ** right.
 [[nodiscard]] constexpr Element power_type(Element left, Element right) {
     constexpr auto table = numba_rules::PairTable::results(numba_rules::power);
     return element_type(table(number_type(left), number_type(right)));
 }
-/// Of left << right and left >> right, two integers.
+/// The type of left << right and left >> right. Both are types of integers.
 [[nodiscard]] constexpr Element shift_type(Element left, Element right) {
     constexpr auto table = numba_rules::PairTable::results(numba_rules::shift);
     return element_type(table(number_type(left), number_type(right)));
@@ -126,7 +126,7 @@ enum class Operation {
     bit_or,
     bit_xor
 };
-/// Of two numbers, one of them a float. New reference, or null with an exception set.
+/// The operation on two numbers, one of them a float. New reference, or null with an exception set.
 [[nodiscard]] PyObject* float_operation(Operation operation, PyObject* left, const Number& a, PyObject* right,
                                         const Number& b);
 

@@ -12,7 +12,7 @@ namespace cudasim::execution {
 class BlockRun;
 struct Runner;
 
-/// Of the thread that has just faulted, with the elements of its arrays in shared and local memory. Empty
+/// The variables of the thread that has just faulted, with the elements of its arrays in shared and local memory. Empty
 /// where nothing was captured: faults that only the processor noticed, and waits that never end.
 [[nodiscard]] std::vector<findings::VariableValue> captured_values(const Launch& launch,
                                                                    const BlockRun& block,

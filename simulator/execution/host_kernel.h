@@ -93,7 +93,7 @@ class HostKernel {
 
     /// What reports call it.
     [[nodiscard]] virtual std::string name() const { return "C++ kernel"; }
-    /// Of each thread's stack, lazily committed.
+    /// The size of each thread's stack in bytes; memory is committed as it is touched.
     [[nodiscard]] virtual std::size_t stack_bytes() const { return 256 * 1024; }
     /// Whether inaccessible pages lie below each stack: for code whose frames nobody measured. An overflow is
     /// the finding stack-overflow; the thread is then forgotten, whatever unwinds() says.

@@ -19,7 +19,7 @@ struct ThreadMemory {
     std::uint64_t touched = 0;  ///< of it, as far as is known
 };
 
-/// Of each thread that has a stack of its own.
+/// What each thread with a stack of its own needs.
 struct StackNeed : ThreadMemory {
     bool guarded = false;
 };

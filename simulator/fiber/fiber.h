@@ -50,7 +50,7 @@ class Fiber {
         after_switch_in();
     }
 
-    /// Of a suspended fiber: the top of its saved stack; [saved_position(), top) is all that its future
+    /// The lowest address that a suspended fiber uses; [saved_position(), top) is all that its future
     /// depends on.
     [[nodiscard]] const void* saved_position() const { return context_; }
 

@@ -17,7 +17,7 @@ template <class T>
 [[nodiscard]] T larger(T x, T y) {
     return x > y ? x : y;
 }
-/// Of the smallest integer: itself.
+/// The absolute value; the smallest integer stays what it is.
 template <class T>
 [[nodiscard]] T absolute(T x) {
     using Bits = std::make_unsigned_t<T>;
@@ -140,7 +140,7 @@ template <class T>
 
 /// The bits of the IEEE binary16 (half.cpp). Rounds to nearest; NaN gives PTX's canonical one.
 [[nodiscard]] std::uint32_t half_of(float x);
-/// Of the low 16 bits.
+/// The float16 that the low 16 bits are.
 [[nodiscard]] float float_of_half(std::uint32_t bits);
 [[nodiscard]] inline std::uint16_t half_bits(float x) {
     return static_cast<std::uint16_t>(half_of(x));

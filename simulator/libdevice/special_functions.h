@@ -46,7 +46,7 @@ REAL_FUNCTION_OF_ORDER(bessel_yn)
 [[nodiscard]] double integer_power(double base, std::int32_t exponent);
 [[nodiscard]] float integer_power(float base, std::int32_t exponent);
 
-/// Of 0 and NaN the smallest integer, of infinity the largest.
+/// The unbiased exponent; for 0 and NaN the smallest integer, for infinity the largest.
 template <class T>
 [[nodiscard]] std::int32_t exponent_of(T x) {
     if (x == 0 || std::isnan(x)) return std::numeric_limits<std::int32_t>::min();

@@ -20,7 +20,7 @@ bool all_numbers(const CallTyping& call) {
 
 TypeRef type_abs(const CallTyping& call) {
     if (call[0]->is(TypeKind::complex)) return call.types().component(call[0]);
-    if (call[0]->is(TypeKind::duration)) return call[0];
+    if (call[0]->is(TypeKind::timedelta64)) return call[0];
     if (!call[0]->is_real()) call.no_match();
     if (call[0]->is(TypeKind::bfloat)) return call.types().float32;
     return call[0]->is(TypeKind::boolean) ? call.types().int8 : call.types().without_literal(call[0]);
@@ -59,7 +59,7 @@ TypeRef type_conversion(const CallTyping& call) {
             call.refuse("could not convert string to float: '" + call[0]->text() + "'");
         return t.float64;
     }
-    if (call.callable.name == "int" && call[0]->is(TypeKind::duration)) return t.int64;
+    if (call.callable.name == "int" && call[0]->is(TypeKind::timedelta64)) return t.int64;
     const bool other = call[0]->is(TypeKind::tuple) || call[0]->is(TypeKind::complex);
     if (call.callable.name == "bool" && other) return t.boolean;
     const bool refused = to_float && call[0]->is(TypeKind::boolean);  // a fact about Numba

@@ -36,7 +36,7 @@ void require_array(const CallTyping& call) {
 
 /// Of durations: their sum and mean are all that there is.
 bool of_durations(const CallTyping& call) {
-    return call[0]->is(TypeKind::array) && call[0]->element()->is(TypeKind::duration);
+    return call[0]->is(TypeKind::array) && call[0]->element()->is(TypeKind::timedelta64);
 }
 
 /// Of sums and products: integers grow to 64 bits.

@@ -134,7 +134,7 @@ class FunctionEmitter {
     [[nodiscard]] llvm::Value* element_address(const Emitted& array, const Emitted& index);
     [[nodiscard]] Emitted make_array(TypeRef type, llvm::Value* data, std::span<llvm::Value* const> shape);
     [[nodiscard]] llvm::Value* array_size(const Emitted& array);
-    /// threadIdx.x and its kind: axis x, y or z.
+    /// Element `axis` (x, y or z) of threadIdx, blockIdx, blockDim or gridDim.
     [[nodiscard]] llvm::Value* dim3_element(const Emitted& indices, char axis);
     /// Marks an access that an index check has guarded, where the indices of such a container guard its
     /// memory.
@@ -209,7 +209,7 @@ class FunctionEmitter {
     [[nodiscard]] Emitted emit_value(ValueId id, const Instruction& instruction);
     [[nodiscard]] Emitted emit_call(const Instruction& instruction);
     [[nodiscard]] Emitted emit_named_tuple(const Instruction& instruction);
-    /// Of `raise e`: an exception that was made, or a class.
+    /// The type of what `raise e` raises: of an exception that was made, or of a class.
     [[nodiscard]] TypeRef type_of_raised(const Instruction& in) const { return values_[in.operands[0]].type; }
     [[nodiscard]] Emitted emit_function_call(const Instruction& instruction, std::uint32_t function);
     /// A function of linked code that takes and gives the parts of its values.

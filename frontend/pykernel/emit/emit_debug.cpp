@@ -30,8 +30,8 @@ llvm::DIType* ModuleEmitter::debug_type(TypeRef type) {
             result = debug.createBasicType(program.types.without_literal(type)->name, type->bits,
                                            type->is_signed ? DW_ATE_signed : DW_ATE_unsigned);
             break;
-        case TypeKind::moment:
-        case TypeKind::duration:
+        case TypeKind::datetime64:
+        case TypeKind::timedelta64:
             result = debug.createBasicType(type->name, type->bits, DW_ATE_signed);
             break;
         case TypeKind::bfloat:

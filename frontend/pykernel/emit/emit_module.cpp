@@ -64,8 +64,8 @@ llvm::Type* ModuleEmitter::value_type(TypeRef scalar) {
             return llvm::Type::getInt1Ty(context);
         case TypeKind::integer:
         case TypeKind::bfloat:
-        case TypeKind::moment:
-        case TypeKind::duration:
+        case TypeKind::datetime64:
+        case TypeKind::timedelta64:
             return llvm::Type::getIntNTy(context, scalar->bits);
         case TypeKind::complex: {
             llvm::Type* component = value_type(program.types.component(scalar));

@@ -65,7 +65,7 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
                                                             : llvm::Intrinsic::nvvm_read_ptx_sreg_warpsize;
                 result.parts.push_back(builder.CreateIntrinsic(id, {}, {}));
             }
-            // Which of threadIdx and its kind it is lies in the pointer to the global: no parts.
+            // The pointer to the global says which of threadIdx, blockIdx, blockDim and gridDim it is: no parts.
             break;
         default:
             break;
@@ -119,7 +119,7 @@ Emitted FunctionEmitter::convert(const Emitted& value, TypeRef type) {
     if (from->is(TypeKind::member)) return convert({from->element(), value.parts}, type);
     if (type->is(TypeKind::member)) return {type, convert(value, type->element()).parts};
     if (type->is(TypeKind::complex)) return convert_to_complex(value, from, type);
-    // The count of units: the compiler's own business, and int(duration).
+    // The count of units: for the compiler itself, and for int(duration).
     if (type->is_date()) return {type, {convert(value, types().int64).value()}};
     if (from->is_date()) return convert(number(value.value(), types().int64), type);
     if (from->is_numeric()) {

@@ -5,12 +5,12 @@
 
 namespace cudasim::pykernel {
 
-std::optional<int> misfit(TypeRef given, TypeRef wanted) {
+std::optional<int> conversion_cost(TypeRef given, TypeRef wanted) {
     if (given->is(TypeKind::dim3) && wanted->is(TypeKind::dim3)) return 0;
     if (wanted->is(TypeKind::optional) || given->is(TypeKind::optional)) {
         if (given->is(TypeKind::none) || given == wanted) return 0;
-        const auto one = misfit(given->is(TypeKind::optional) ? given->element() : given,
-                                wanted->is(TypeKind::optional) ? wanted->element() : wanted);
+        const auto one = conversion_cost(given->is(TypeKind::optional) ? given->element() : given,
+                                         wanted->is(TypeKind::optional) ? wanted->element() : wanted);
         return one ? std::optional(*one + 1) : std::nullopt;
     }
     if (given->is(TypeKind::array) && wanted->is(TypeKind::array)) {
@@ -24,7 +24,7 @@ std::optional<int> misfit(TypeRef given, TypeRef wanted) {
             return std::nullopt;
         int total = 0;
         for (std::size_t i = 0; i < given->elements.size(); ++i) {
-            const auto one = misfit(given->elements[i], wanted->elements[i]);
+            const auto one = conversion_cost(given->elements[i], wanted->elements[i]);
             if (!one) return std::nullopt;
             total += *one;
         }
@@ -41,7 +41,7 @@ std::optional<int> misfit(TypeRef given, TypeRef wanted) {
 std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource& source,
                                                            const std::vector<TypeRef>& given, Location call) {
     std::pair<std::vector<TypeRef>, TypeRef> best;
-    std::optional<int> best_misfit;
+    std::optional<int> lowest_cost;
     std::string shown;
     for (const DeclaredSignature& signature : source.signatures) {
         std::vector<TypeRef> wanted;
@@ -54,7 +54,7 @@ std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource&
         }
         shown += ")";
         for (std::size_t i = 0; total && i < given.size(); ++i) {
-            const auto one = i < wanted.size() ? misfit(given[i], wanted[i]) : std::nullopt;
+            const auto one = i < wanted.size() ? conversion_cost(given[i], wanted[i]) : std::nullopt;
             total =
                 one && (*one <= 1 || !source.exact_signatures) ? std::optional(*total + *one) : std::nullopt;
             if (one && given[i]->is(TypeKind::dim3)) wanted[i] = given[i];
@@ -66,11 +66,11 @@ std::pair<std::vector<TypeRef>, TypeRef> Program::declared(const FunctionSource&
                                         given[i]->address_space, given[i]->read_only, given[i]->aligned);
             }
         }
-        if (!total || wanted.size() != given.size() || (best_misfit && *best_misfit <= *total)) continue;
-        best_misfit = total;
+        if (!total || wanted.size() != given.size() || (lowest_cost && *lowest_cost <= *total)) continue;
+        lowest_cost = total;
         best = {wanted, signature.result.empty() ? nullptr : types.parse(signature.result)};
     }
-    if (best_misfit) return best;
+    if (lowest_cost) return best;
     std::string types_given;
     for (TypeRef type : given) types_given += (types_given.empty() ? "" : ", ") + type->name;
     refuse_typing("No declared signature of " + source.syntax.name + "() fits the argument types (" +

@@ -18,7 +18,7 @@ namespace {
 bool fits(TypeRef given, TypeRef wanted) {
     if (wanted->is(TypeKind::pointer))
         return given == wanted || (given->is(TypeKind::pointer) && wanted->element()->is(TypeKind::none));
-    return given->is_number() && misfit(given, wanted).has_value();
+    return given->is_number() && conversion_cost(given, wanted).has_value();
 }
 
 }  // namespace

@@ -462,7 +462,7 @@ class Inference {
                     last.location);
             }
             const TypeRef type = types_.without_literal(last.type);
-            if (declared && !declared->is(TypeKind::none) && !misfit(type, declared)) {
+            if (declared && !declared->is(TypeKind::none) && !conversion_cost(type, declared)) {
                 refuse_typing("Cannot convert " + type->name + " to " + declared->name +
                                   ", the declared type of the return value",
                               last.location);

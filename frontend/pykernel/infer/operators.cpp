@@ -172,7 +172,7 @@ TypeRef unary_type(Program& program, Operator op, TypeRef operand, Location plac
         return program.types.boolean;
     }
     const bool sign = op == Operator::negate || op == Operator::plus;
-    if (sign && operand->present()->is(TypeKind::duration)) return operand->present();
+    if (sign && operand->present()->is(TypeKind::timedelta64)) return operand->present();
     const Signature* signature =
         op == Operator::logical_not ? nullptr : program.promotion.unary(op, operand->present());
     if (signature) return signature->result;

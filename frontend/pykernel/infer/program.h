@@ -64,7 +64,8 @@ class Program {
     /// result may not be known yet. @throws SourceError
     [[nodiscard]] Specialisation& specialise(std::uint32_t function, const std::vector<TypeRef>& arguments,
                                              Location call);
-    /// Of Request::functions, and then of the functions inside them that are passed on as values.
+    /// Function `function` of Request::functions and, numbered after those, of the functions inside them that are
+    /// passed on as values.
     [[nodiscard]] const FunctionSource& source(std::uint32_t function) const {
         const std::size_t given = request.functions.size();
         return function < given ? request.functions[function] : inner_functions_[function - given];
@@ -120,7 +121,7 @@ inline constexpr const char* extension_prefix = "added method ";
 /// That number; nothing for other types.
 [[nodiscard]] std::optional<std::uint32_t> extension_number(TypeRef method);
 /// How badly a value fits a declared type, 0 for exactly; empty when it cannot be converted.
-[[nodiscard]] std::optional<int> misfit(TypeRef given, TypeRef wanted);
+[[nodiscard]] std::optional<int> conversion_cost(TypeRef given, TypeRef wanted);
 
 /// Types of instructions and versions to a fixpoint, and the result's. @throws SourceError
 void infer_types(Program& program, Specialisation& specialisation);

@@ -52,7 +52,7 @@ struct FunctionSource {
     std::string
         library_name;  ///< "cmath.exp": one of cudasim.kernel_library, which refusals name; else empty
     bool exact_signatures = false;  ///< of numbers only promotions fit
-    /// Of what numba.cuda.extending.overload implements: `syntax` has its parameters and is not compiled
+    /// Whether numba.cuda.extending.overload implements it: `syntax` has its parameters and is not compiled
     /// itself. A call for which there is no choice yet is refused with SourceError::wanted_overload.
     bool is_overloaded = false;
     std::vector<Choice> choices;

@@ -26,11 +26,11 @@ namespace {
 
 using namespace date_units;
 
-bool is_duration(TypeRef type) {
-    return type->is(TypeKind::duration);
+bool is_timedelta64(TypeRef type) {
+    return type->is(TypeKind::timedelta64);
 }
-bool is_moment(TypeRef type) {
-    return type->is(TypeKind::moment);
+bool is_datetime64(TypeRef type) {
+    return type->is(TypeKind::datetime64);
 }
 bool is_factor(TypeRef type) {
     return type->is(TypeKind::integer) || (type->is(TypeKind::floating) && type->bits >= 32);
@@ -42,17 +42,17 @@ TypeRef in_unit(TypeTable& types, TypeKind kind, std::optional<int> unit) {
 
 TypeRef sum_type(TypeTable& types, Operator op, TypeRef left, TypeRef right) {
     const int a = rank_of(left), b = rank_of(right);
-    if (is_duration(left) && is_duration(right))
-        return in_unit(types, TypeKind::duration, common_unit(a, b, false));
-    if (is_moment(left) && is_moment(right)) {
-        return op == Operator::subtract ? in_unit(types, TypeKind::duration, common_unit(a, b, true))
+    if (is_timedelta64(left) && is_timedelta64(right))
+        return in_unit(types, TypeKind::timedelta64, common_unit(a, b, false));
+    if (is_datetime64(left) && is_datetime64(right)) {
+        return op == Operator::subtract ? in_unit(types, TypeKind::timedelta64, common_unit(a, b, true))
                                         : nullptr;
     }
-    if (is_duration(left) && op == Operator::subtract) return nullptr;
-    const int moment = is_moment(left) ? a : b, duration = is_moment(left) ? b : a;
+    if (is_timedelta64(left) && op == Operator::subtract) return nullptr;
+    const int moment = is_datetime64(left) ? a : b, duration = is_datetime64(left) ? b : a;
     // A date in days and a duration in months have no sum.
     const bool defined = moment == bare || duration == bare || by_calendar(moment) || !by_calendar(duration);
-    return defined ? in_unit(types, TypeKind::moment, common_unit(moment, duration, true)) : nullptr;
+    return defined ? in_unit(types, TypeKind::datetime64, common_unit(moment, duration, true)) : nullptr;
 }
 
 }  // namespace
@@ -64,18 +64,19 @@ TypeRef date_operation_type(TypeTable& types, Operator op, TypeRef left, TypeRef
         case Operator::subtract:
             return both ? sum_type(types, op, left, right) : nullptr;
         case Operator::multiply:
-            if (is_duration(left) && is_factor(right)) return left;
-            return is_factor(left) && is_duration(right) ? right : nullptr;
+            if (is_timedelta64(left) && is_factor(right)) return left;
+            return is_factor(left) && is_timedelta64(right) ? right : nullptr;
         case Operator::true_divide:
         case Operator::floor_divide:
-            if (is_duration(left) && is_factor(right)) return left;
-            if (!is_duration(left) || !is_duration(right) || op == Operator::floor_divide) return nullptr;
+            if (is_timedelta64(left) && is_factor(right)) return left;
+            if (!is_timedelta64(left) || !is_timedelta64(right) || op == Operator::floor_divide)
+                return nullptr;
             return common_unit(rank_of(left), rank_of(right), false) ? types.float64 : nullptr;
         default:
             break;
     }
     if (!both || left->kind != right->kind || !is_comparison(op)) return nullptr;
-    return common_unit(rank_of(left), rank_of(right), is_moment(left)) ? types.boolean : nullptr;
+    return common_unit(rank_of(left), rank_of(right), is_datetime64(left)) ? types.boolean : nullptr;
 }
 
 }  // namespace cudasim::pykernel

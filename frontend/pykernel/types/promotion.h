@@ -49,7 +49,7 @@ class Promotion {
         sign_, invert_;
 };
 
-/// Of two values of one type; `is` compares numbers as == does.
+/// Whether the operator compares: ==, <, `is` and so on. `is` compares numbers as == does.
 [[nodiscard]] bool is_comparison(Operator op);
 /// As written in Python, such as "//".
 [[nodiscard]] const char* spelling(Operator op);

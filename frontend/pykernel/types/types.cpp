@@ -51,7 +51,7 @@ TypeRef TypeTable::integer(unsigned bits, bool is_signed) const {
 }
 
 TypeRef TypeTable::date(TypeKind kind, std::string_view unit) {
-    const std::string prefix = kind == TypeKind::moment ? "datetime64[" : "timedelta64[";
+    const std::string prefix = kind == TypeKind::datetime64 ? "datetime64[" : "timedelta64[";
     return intern({.kind = kind, .is_signed = true, .bits = 64, .name = prefix + std::string(unit) + "]"});
 }
 
@@ -395,8 +395,8 @@ TypeRef TypeTable::parse_scalar(std::string_view name) {
         if (name.starts_with(prefix) && name.ends_with(']'))
             return characters(size, parse_count(name.substr(prefix.size(), name.size() - prefix.size() - 1)));
     }
-    for (TypeKind kind : {TypeKind::moment, TypeKind::duration}) {
-        const std::string_view prefix = kind == TypeKind::moment ? "datetime64[" : "timedelta64[";
+    for (TypeKind kind : {TypeKind::datetime64, TypeKind::timedelta64}) {
+        const std::string_view prefix = kind == TypeKind::datetime64 ? "datetime64[" : "timedelta64[";
         if (!name.starts_with(prefix) || !name.ends_with(']')) continue;
         const std::string_view unit = name.substr(prefix.size(), name.size() - prefix.size() - 1);
         static constexpr std::string_view units[] = {"",  "Y",  "M",  "W",  "D",  "h",  "m",

@@ -19,12 +19,12 @@ enum class TypeKind {
     boolean,
     integer,
     floating,
-    bfloat,     ///< bfloat16: the upper half of a float32, as 16 bits; it computes as one
-    complex,    ///< bits of both components together
-    moment,     ///< datetime64: 64 bits; its name has the unit
-    duration,   ///< timedelta64, likewise
-    member,     ///< of an enumeration: elements[0] is the type of its value
-    exception,  ///< one that a kernel has made: `global` is the class, `message`
+    bfloat,       ///< bfloat16: the upper half of a float32, as 16 bits; it computes as one
+    complex,      ///< bits of both components together
+    datetime64,   ///< 64 bits; its name has the unit
+    timedelta64,  ///< likewise
+    member,       ///< of an enumeration: elements[0] is the type of its value
+    exception,    ///< one that a kernel has made: `global` is the class, `message`
     text,
     characters,  ///< an element of dtype S or U: bits; `dimensions` is the bytes of one character, 1 or 4
     tuple,       ///< elements
@@ -43,10 +43,10 @@ enum class TypeKind {
     zipped,       ///< an iterator: elements are the iterators
     pointer,      ///< a C pointer: elements[0] is what it points to, none for void
     method,       ///< a.reshape, x.view, t.index: elements[0] is the object's type, `name` says which
-    dim3,         ///< threadIdx and its kind
+    dim3,         ///< threadIdx, blockIdx, blockDim, gridDim
     data_type,    ///< a type used as a value: elements[0]
     object,       ///< a function or module, known while compiling: global
-    vector,       ///< float32x4 and its kind: elements are its components, all of one type
+    vector,       ///< CUDA's vector types, such as float32x4: elements are its components, all of one type
 };
 
 /// Address spaces of NVVM IR. Local arrays have a type of their own, but their pointers are generic: they
@@ -102,10 +102,12 @@ struct Type {
     [[nodiscard]] bool is_real() const { return is_number() || is(TypeKind::bfloat); }
     /// What operators of numbers take: real or complex.
     [[nodiscard]] bool is_numeric() const { return is_real() || is(TypeKind::complex); }
-    [[nodiscard]] bool is_date() const { return kind == TypeKind::moment || kind == TypeKind::duration; }
+    [[nodiscard]] bool is_date() const {
+        return kind == TypeKind::datetime64 || kind == TypeKind::timedelta64;
+    }
     /// One value of its own, where a record is a place in memory.
     [[nodiscard]] bool is_scalar() const { return is_numeric() || is_date(); }
-    /// Of a named tuple; empty for any other.
+    /// The name of a named tuple's class; empty for any other type.
     [[nodiscard]] std::string class_name() const {
         const bool named =
             is(TypeKind::tuple) && !name.starts_with("Tuple(") && !name.starts_with("UniTuple(");
@@ -121,8 +123,8 @@ struct Type {
         return kind == TypeKind::iterator || kind == TypeKind::enumerated || kind == TypeKind::zipped;
     }
     [[nodiscard]] const Type* element() const { return elements.front(); }
-    /// Of an array, record or pointer: whether an access within its bounds is within memory. The shape of an
-    /// array made of a pointer is the kernel's claim.
+    /// Whether an access within the bounds of an array, record or pointer is within memory. The shape of an array
+    /// made of a pointer is only what the kernel says.
     [[nodiscard]] bool indices_guard_memory() const {
         return kind != TypeKind::pointer && address_space != pointed_space;
     }
@@ -131,17 +133,17 @@ struct Type {
     [[nodiscard]] const Type* present() const {
         return is(TypeKind::optional) || is_integer_member() ? element() : this;
     }
-    /// Of an IntEnum: a number with a `.value`.
+    /// Whether it is a member of an IntEnum: a number with a `.value`.
     [[nodiscard]] bool is_integer_member() const {
         return is(TypeKind::member) && name.starts_with("IntEnum");
     }
-    /// Of a string known while compiling.
+    /// The string that a type of a string known while compiling stands for.
     [[nodiscard]] std::string text() const { return name.substr(13, name.size() - 14); }  // Literal[str](...)
-    /// Of a record; null when there is none of that name.
+    /// The field of a record; null when there is none of that name.
     [[nodiscard]] const RecordField* field(std::string_view name) const;
-    /// Of a value in memory, in bytes.
+    /// The size of a value in memory, in bytes.
     [[nodiscard]] std::uint64_t bytes() const { return bits / 8; }
-    /// Of the LLVM pointer to an array's or a record's data.
+    /// The address space of the LLVM pointer to an array's or a record's data.
     [[nodiscard]] unsigned pointer_space() const {
         return address_space == local_space || address_space == pointed_space ? unsigned{generic_space}
                                                                               : address_space;
@@ -160,7 +162,7 @@ class TypeTable {
     [[nodiscard]] TypeRef floating(unsigned bits) const {
         return bits == 16 ? float16 : bits == 32 ? float32 : float64;
     }
-    /// Of 64 or 128 bits.
+    /// @param bits 64 or 128, of both components together
     [[nodiscard]] TypeRef complex(unsigned bits) const { return bits == 64 ? complex64 : complex128; }
     /// The type of a complex number's components.
     [[nodiscard]] TypeRef component(TypeRef complex) const { return floating(complex->bits / 2); }
@@ -173,7 +175,7 @@ class TypeTable {
     /// b"abc".
     [[nodiscard]] TypeRef bytes_constant(const std::string& value);
     [[nodiscard]] TypeRef tuple(std::vector<TypeRef> elements);
-    /// Of a class made by collections.namedtuple.
+    /// The type of a tuple of a class made by collections.namedtuple.
     [[nodiscard]] TypeRef named_tuple(std::string_view class_name, std::vector<std::string> names,
                                       std::vector<TypeRef> elements);
     /// @param name Numba's, such as "Enum<int64>(Colour)"
@@ -206,7 +208,7 @@ class TypeTable {
     [[nodiscard]] TypeRef object(const GlobalValue& global);
     /// float32x4: four float32.
     [[nodiscard]] TypeRef vector(TypeRef component, unsigned count);
-    /// threadIdx and its kind: `global` says which. Null in a declared signature, which takes any (parse()).
+    /// threadIdx, blockIdx, blockDim or gridDim: `global` says which. Null in a declared signature, which takes any (parse()).
     [[nodiscard]] TypeRef dim3(const GlobalValue& global);
     /// Literals become their plain type, inside tuples too.
     [[nodiscard]] TypeRef without_literal(TypeRef type);
