@@ -283,7 +283,7 @@ def _register_at_exit():
         atexit.register(finish)
 
 
-def finish():
+def finish() -> None:
     """What is enqueued runs before the interpreter, or a recording, ends; callbacks that do not end are left. Errors are reported as those that
     nobody catches, and the process fails: its exit status is 1 where it would be 0."""
     if not (busy or _failures) or _thread.in_run:
