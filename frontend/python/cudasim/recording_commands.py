@@ -175,14 +175,15 @@ def _replay(parsed: argparse.Namespace) -> int:
         return _fail("replay", error)
     if not reader.finished:
         print(f"cudasim replay: the recording of {parsed.file} was not finished", file=sys.stderr)
-    differing = 0
+    differing = not_run = 0
     debugger = _in_pdb if parsed.pdb else None
     for position in positions:
         try:
             record = reader.read(position)
             result = replay.replay(record, changed, parsed.trust, debugger)
         except replay.NotTrusted as error:
-            return _fail("replay", error)
+            not_run = _fail("replay", error)
+            continue
         except (errors.RecordError, errors.CudaAPIError, ValueError) as error:
             return _fail("replay", error)
         if result.exception is not None:
@@ -194,7 +195,7 @@ def _replay(parsed: argparse.Namespace) -> int:
             return 130
     if not positions:
         print(f"{parsed.file} has no launches")
-    return 1 if differing else 0
+    return not_run or (1 if differing else 0)
 
 
 def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _launch(record: Any, sources: bool) -> list[str]:
         lines.append(f"  dynamic shared memory: {record.dynamic_shared_bytes} bytes")
     known = arguments_of(record)
     for name, kind, value in known:
-        lines.append(f"  {name}: {kind}{_argument_text(record, value)}")
+        lines.append(f"  {name}: {kind}{_argument_text(record, kind, value)}")
     if not known:
         lines.append(f"  parameters: {len(record.parameters)} bytes: {record.parameters[:64].hex(' ', 8)}")
     reached = [memory for memory in record.memory if memory["recorded"]]
@@ -105,15 +105,29 @@ def _launch(record: Any, sources: bool) -> list[str]:
     return lines
 
 
-def _argument_text(record: Any, value: Any) -> str:
-    if not isinstance(value, ArrayArgument):
-        return f" = {value}"
-    place = f", shape {value.shape} at {value.address:#x}"
+def _argument_text(record: Any, kind: str, value: Any) -> str:
+    if isinstance(value, ArrayArgument):
+        return f", {_array_text(record, value)}"
+    if isinstance(value, tuple):
+        return " = (" + ", ".join(_element_text(record, each) for each in value) + ")"
+    return f" at {value:#x}" if kind.startswith("Record") else f" = {value}"
+
+
+def _element_text(record: Any, value: Any) -> str:
+    if isinstance(value, ArrayArgument):
+        return f"array of {value.dtype}, {_array_text(record, value)}"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(_element_text(record, each) for each in value) + ")"
+    return str(value)
+
+
+def _array_text(record: Any, value: ArrayArgument) -> str:
+    place = f"shape {value.shape} at {value.address:#x}"
     elements = elements_of(record, value)
     if elements is None:
         return place
     with np.printoptions(threshold=8, edgeitems=3, linewidth=90):
-        text = np.array2string(elements.reshape(-1)[:1000]) if elements.size else "[]"
+        text = np.array2string(elements.reshape(-1)) if elements.size else "[]"
     return place + ": " + " ".join(text.split())
 
 
