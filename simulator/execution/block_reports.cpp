@@ -77,12 +77,13 @@ std::vector<WaitingGroup> BlockRun::places() const {
     add_waiters(waiting, waiting_);
     add_waiters(running, spinning_);
     add_waiters(running, ready_);
+    add_waiters(running, warps_.free());
     std::vector<Waiter> in_warps;
     add_waiters(in_warps, warps_.waiting());
     if (coroutines_.active()) {
         std::vector<bool> turn_to_come(context_.thread_count), spins(context_.thread_count);
         for (std::uint32_t turn = context_.thread_count - not_started_; turn < context_.thread_count; ++turn)
-            turn_to_come[thread_of_turn(turn)] = true;
+            turn_to_come[order_.thread(turn)] = true;
         for (const Waiter& thread : running) spins[thread.thread] = true;
         for (const Waiter& thread : coroutines_.waiters()) {
             if (spins[thread.thread]) continue;

@@ -1,8 +1,9 @@
-// The scheduler of a block. Order of threads: linear, forward or reverse (E6).
+// The scheduler of a block.
 #include "simulator/execution/block_run.h"
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <new>
 
 #include "simulator/execution/captured_values.h"
@@ -64,10 +65,13 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
     // No list grows while threads run.
     for (auto* list : {&ready_, &waiting_, &spinning_}) list->reserve(context_.thread_count);
+    if (warps_.tracks()) by_thread_.reserve(context_.thread_count);
     random_ = RandomNumbers(RandomNumbers(launch.options.seed).next() ^ block);
+    order_ = ThreadOrder(launch.options.policy, context_.thread_count, 0);
     start_phase();
+    if (!coroutines_.lanes_meet()) not_started_ = context_.thread_count;
     over_ = faulted_ = idle_rounds_ = 0;
-    at_grid_ = abandoned_ = false;
+    at_grid_ = abandoned_ = disordered_ = by_warp_ = false;
 }
 
 void BlockRun::move_to(Worker& worker) {
@@ -90,8 +94,9 @@ void BlockRun::move_to(Worker& worker) {
 }
 
 [[gnu::always_inline]] inline void BlockRun::arrive_in_warp(Runner* runner) {
+    disordered_ = true;
     if ((runner->warp.mask >> runner->thread % jit::warp_size & 1) != 0) [[likely]]
-        warps_.arrive(runner, ready_);
+        warps_.arrive(runner);
     else
         refuse_mask(runner);
 }
@@ -118,7 +123,7 @@ BlockRun::State BlockRun::advance() {
         return run_threads();
     } catch (const std::bad_alloc&) {
         launch_->run_out_of_memory(
-            coordinate(thread_of_turn(not_started_ == 0 ? 0 : context_.thread_count - not_started_)),
+            coordinate(order_.thread(not_started_ == 0 ? 0 : context_.thread_count - not_started_)),
             worker_->runners().stacks());
     }
     collect_runners();
@@ -136,7 +141,7 @@ void BlockRun::collect_runners() {
         const auto in = [&](const std::vector<Runner*>& list) {
             return std::ranges::find(list, runner) != list.end();
         };
-        return in(ready_) || in(waiting_) || in(spinning_) || warps_.is_waiting(runner) ||
+        return in(ready_) || in(waiting_) || in(spinning_) || warps_.holds(runner) ||
                worker_->runners().is_idle(runner);
     };
     for (Runner* runner : batch) {
@@ -153,7 +158,11 @@ void BlockRun::collect_runners() {
 
 BlockRun::State BlockRun::run_threads() {
     progress_ = false;
-    ready_.swap(spinning_);
+    const std::size_t waiting_before = waiting_.size();
+    if (ready_.empty()) {
+        ready_.swap(spinning_);
+        by_warp_ = false;
+    }
     for (;;) {
         if (launch_->stopped()) return State::spinning;
         if (!ready_.empty()) {
@@ -161,18 +170,27 @@ BlockRun::State BlockRun::run_threads() {
             batch.swap(ready_);
             // While nothing but spinning happens the order stays, so that a livelock is seen to repeat
             // itself.
-            if (launch_->options.policy == Policy::random && idle_rounds_ == 0) random_.shuffle(batch);
+            if (!by_warp_ && launch_->options.policy == Policy::random && idle_rounds_ == 0)
+                random_.shuffle(batch);
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 prefetch(batch, i + 2);
-                if (launch_->stopped())
+                if (launch_->stopped()) {
                     ready_.push_back(batch[i]);
-                else
-                    resume(batch[i]);
+                    continue;
+                }
+                const std::uint32_t warp = batch[i]->thread / jit::warp_size;
+                resume(batch[i]);
+                if (by_warp_ && warps_.any_free() &&
+                    (i + 1 == batch.size() || batch[i + 1]->thread / jit::warp_size != warp))
+                    run_freed_lanes(warp);
             }
             batch.clear();
+            std::ranges::sort(lanes_to_run_, std::greater());
         } else if (has_threads_to_start()) {
             start_threads();
-        } else if (warps_.answer_active(ready_)) {
+        } else if (warps_.any_free()) {
+            run_freed_warps();
+        } else if (warps_.answer_active()) {
             progress_ = true;
         } else if (spinning_.empty() && all_wait()) {
             progress_ = true;
@@ -189,12 +207,15 @@ BlockRun::State BlockRun::run_threads() {
         }
     }
     if (spinning_.empty()) return State::over;
+    if (waiting_.size() != waiting_before) progress_ = true;
     idle_rounds_ = progress_ ? 0 : idle_rounds_ + 1;
     return State::spinning;
 }
 
-/// Every thread gets its turn, in an order of its own under the random policy.
+/// Every thread of a coroutine kernel gets its turn, and those of the others that wait at the barrier.
 void BlockRun::start_phase() {
+    if (launch_->options.policy == Policy::random)
+        order_ = ThreadOrder(Policy::random, context_.thread_count, random_.next());
     lanes_to_run_.clear();
     if (coroutines_.lanes_meet()) {
         coroutines_.release_all();
@@ -202,11 +223,27 @@ void BlockRun::start_phase() {
         for (std::uint32_t end = context_.thread_count; end > 0;
              end = (end - 1) / jit::warp_size * jit::warp_size)
             lanes_to_run_.push_back((end - 1) / jit::warp_size * jit::warp_size);
-        return;
+    } else if (coroutines_.active()) {
+        not_started_ = context_.thread_count;
     }
-    not_started_ = context_.thread_count;
-    if (launch_->options.policy == Policy::random)
-        order_ = RandomOrder(random_.next(), context_.thread_count);
+}
+
+/// The barrier is complete: its threads go on.
+void BlockRun::release_waiting() {
+    start_phase();
+    if (coroutines_.active()) return;
+    if (disordered_ || launch_->options.policy == Policy::random) put_in_order(waiting_);
+    disordered_ = false;
+    ready_.swap(waiting_);
+    by_warp_ = true;
+}
+
+void BlockRun::put_in_order(std::vector<Runner*>& runners) {
+    by_thread_.assign(context_.thread_count, nullptr);
+    for (Runner* runner : runners) by_thread_[runner->thread] = runner;
+    runners.clear();
+    for (std::uint32_t turn = 0; turn < context_.thread_count; ++turn)
+        if (Runner* runner = by_thread_[order_.thread(turn)]) runners.push_back(runner);
 }
 
 void BlockRun::start_threads() {
@@ -217,10 +254,37 @@ void BlockRun::start_threads() {
     const bool one_by_one =
         launch_->options.carrier == Carrier::fiber || launch_->options.policy != Policy::forward;
     Runner* runner = worker_->runners().acquire(*launch_, &context_);
-    runner->thread = thread_of_turn(context_.thread_count - not_started_);
-    runner->end = one_by_one ? runner->thread + 1 : context_.thread_count;
+    runner->thread = order_.thread(context_.thread_count - not_started_);
+    const std::uint32_t warp = runner->thread / jit::warp_size;
+    // A warp's lanes that were set free go on before the next warp starts.
+    const std::uint32_t last = warps_.tracks() ? std::min(context_.thread_count, (warp + 1) * jit::warp_size)
+                                               : context_.thread_count;
+    runner->end = one_by_one ? runner->thread + 1 : last;
     not_started_ -= runner->end - runner->thread;
     resume(runner);
+    if (warps_.any_free() &&
+        (not_started_ == 0 || order_.thread(context_.thread_count - not_started_) / jit::warp_size != warp))
+        run_freed_lanes(warp);
+}
+
+/// Passes over a warp until none of its lanes can go on.
+[[gnu::noinline]] void BlockRun::run_freed_lanes(std::uint32_t warp) {
+    const std::uint32_t lanes = order_.lanes(warp);
+    while (const std::uint32_t pass = warps_.free_lanes(warp)) {
+        for (std::uint32_t turn = 0; turn < lanes; ++turn) {
+            if (launch_->stopped()) return;
+            const std::uint32_t lane = order_.lane(warp, turn);
+            if ((pass >> lane & 1) != 0) resume(warps_.take(warp, lane));
+        }
+    }
+}
+
+/// Those of several warps, which threads that spun have set free, or the answer to activemask.
+void BlockRun::run_freed_warps() {
+    for (std::uint32_t turn = 0; turn < context_.thread_count && !launch_->stopped(); ++turn) {
+        const std::uint32_t warp = order_.thread(turn) / jit::warp_size;
+        if (warps_.free_lanes(warp) != 0) run_freed_lanes(warp);
+    }
 }
 
 /// Lanes that wait stay where they are: the runner passes over them.
@@ -238,25 +302,16 @@ void BlockRun::look_at_warp(std::uint32_t thread) {
     if (coroutines_.complete_warp(warp)) lanes_to_run_.push_back(warp * jit::warp_size);
 }
 
-std::uint32_t BlockRun::thread_of_turn(std::uint32_t turn) const {
-    switch (launch_->options.policy) {
-        case Policy::forward:
-            break;
-        case Policy::reverse:
-            return context_.thread_count - 1 - turn;
-        case Policy::random:
-            return static_cast<std::uint32_t>(order_(turn));
-    }
-    return turn;
-}
-
-/// The runner keeps only the thread it is running; those behind it in its range are not started after all.
-void BlockRun::cut(Runner* runner) {
+/// The runner keeps only the thread it is running; those behind it in its range are not started after all, and
+/// get their turns next. Whether there are any.
+bool BlockRun::cut(Runner* runner) {
+    const bool any = runner->end != runner->thread + 1;
     if (!coroutines_.lanes_meet())
         not_started_ += runner->end - runner->thread - 1;
-    else if (runner->end != runner->thread + 1)
+    else if (any)
         lanes_to_run_.push_back(runner->thread + 1);
     runner->end = runner->thread + 1;
+    return any;
 }
 
 /// What the runner came back for; `first` is the thread it ran first since it was resumed.
@@ -294,22 +349,24 @@ void BlockRun::cut(Runner* runner) {
         case Event::yielded:
             ended(first, runner->thread);
             cut(runner);
+            disordered_ = true;
             if (coroutines_.lanes_meet()) coroutines_.set_carried(runner->thread);
             spinning_.push_back(runner);
             worker_->poll(*launch_);
             break;
-        case Event::faulted:
+        case Event::faulted: {
             ended(first, runner->thread);
-            cut(runner);
+            const bool pass_goes_on = cut(runner);
             progress_ = true;
             ++faulted_;
-            if (warps_.tracks()) warps_.end(runner->thread, runner->thread + 1, ready_);
+            if (warps_.tracks()) warps_.end(runner->thread, runner->thread + 1);
             if (coroutines_.active()) coroutines_.set_over(runner->thread);
-            if (coroutines_.lanes_meet()) look_at_warp(runner->thread);
+            if (coroutines_.lanes_meet() && !pass_goes_on) look_at_warp(runner->thread);
             report_fault(*runner);
             worker_->runners().discard(runner);
             if (launch_->findings.faults() >= launch_->options.max_faults) launch_->no_new_blocks = true;
             break;
+        }
     }
 }
 
@@ -322,7 +379,7 @@ void BlockRun::report_fault(const Runner& runner) {
 /// Threads [first, last) ended by themselves.
 void BlockRun::ended(std::uint32_t first, std::uint32_t last) {
     over_ += last - first;
-    if (warps_.tracks()) warps_.end(first, last, ready_);
+    if (warps_.tracks()) warps_.end(first, last);
 }
 
 /// A lane that its own mask does not name has no meaning (PTX ISA: undefined behaviour).
@@ -414,10 +471,7 @@ BlockRun::Completion BlockRun::complete_barrier() {
         grid_generation_ = launch_->grid.generation();
         return Completion::at_grid;
     }
-    if (coroutines_.active())
-        start_phase();
-    else
-        ready_.swap(waiting_);
+    release_waiting();
     return Completion::goes_on;
 }
 
@@ -429,10 +483,7 @@ bool BlockRun::first_thread_is_over() const {
 void BlockRun::pass_grid_barrier() {
     at_grid_ = false;
     idle_rounds_ = 0;
-    if (coroutines_.active())
-        start_phase();
-    else
-        spinning_.swap(waiting_);  // where advance() takes up
+    release_waiting();
 }
 
 std::int32_t BlockRun::barrier_result() const {
@@ -451,7 +502,7 @@ std::int32_t BlockRun::barrier_result() const {
 }
 
 void BlockRun::abandon() {
-    warps_.take_waiting(waiting_);
+    warps_.take_all(waiting_);
     for (auto* list : {&waiting_, &spinning_, &ready_}) {
         for (Runner* runner : *list) worker_->end(runner);
         list->clear();

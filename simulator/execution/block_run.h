@@ -9,9 +9,10 @@
 // Threads that wait are fibers, in lists of runners; those of a coroutine kernel wait in their frames
 // (coroutine_threads.h), and a runner passes over all of them once for each phase between two barriers.
 //
-// advance() is the scheduler of a block: it starts threads, resumes them in order, completes barriers (E3),
-// and comes back when the block is over or only spinning threads are left (E5). Everything it says about
-// threads it says as findings.
+// advance() is the scheduler of a block: it starts threads, resumes them in order (thread_order.h), completes
+// barriers (E3), and comes back when the block is over or only spinning threads are left (E5). Threads that
+// spin get their turns before the rest, in the order in which they gave them up. Everything it says about threads it
+// says as findings.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "simulator/execution/coroutine_threads.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/runner.h"
+#include "simulator/execution/thread_order.h"
 #include "simulator/execution/warp_operations.h"
 
 namespace cudasim::execution {
@@ -74,11 +76,15 @@ class BlockRun {
     [[nodiscard]] bool has_threads_to_start() const { return not_started_ != 0 || !lanes_to_run_.empty(); }
     void start_threads();
     void start_lanes();
+    void run_freed_lanes(std::uint32_t warp);
+    void run_freed_warps();
+    void release_waiting();
+    void put_in_order(std::vector<Runner*>& runners);
     void look_at_warp(std::uint32_t thread);
     void resume(Runner* runner);
     void handle(Runner* runner, std::uint32_t first);
     void report_fault(const Runner& runner);
-    void cut(Runner* runner);
+    bool cut(Runner* runner);
     [[nodiscard]] bool print(Runner& runner);
     [[nodiscard]] bool readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const;
     enum class Completion { goes_on, at_grid, over };
@@ -95,7 +101,6 @@ class BlockRun {
     void report_divergence();
     void report_early_exit();
     void arrive(Runner* runner);
-    [[nodiscard]] std::uint32_t thread_of_turn(std::uint32_t turn) const;
     bool all_wait();
     [[nodiscard]] std::uint32_t lanes_waiting() const {
         return coroutines_.active() ? coroutine_lanes_waiting_ : warps_.waiting_count();
@@ -119,19 +124,22 @@ class BlockRun {
     bool progress_ = false;
     bool at_grid_ = false, abandoned_ = false;
     std::uint32_t grid_generation_ = 0;
+    bool by_warp_ = false;             ///< ready_ is a phase; else threads that spun
+    bool disordered_ = false;          ///< threads may have come to the barrier in another order than order_
     bool mixed_sites_ = false;         ///< the waiting threads do not all name the site of the first
     std::uint32_t votes_ = 0;          ///< waiting threads whose predicate holds
     std::uint32_t waiting_count_ = 0;  ///< when all wait: at barriers
     std::uint32_t coroutine_lanes_waiting_ = 0;  ///< when all wait: in warp operations
     jit::BarrierKind barrier_kind_{};            ///< of the first waiting thread
     std::vector<Runner*> ready_, waiting_, spinning_;
+    std::vector<Runner*> by_thread_;  ///< for put_in_order()
     /// Coroutines whose lanes meet: where runners are to start, each for the rest of its warp; the next one
     /// is the last.
     std::vector<std::uint32_t> lanes_to_run_;
     CoroutineThreads coroutines_;
     WarpOperations warps_;
     RandomNumbers random_{0};
-    RandomOrder order_;
+    ThreadOrder order_;  ///< of this phase
 };
 
 }  // namespace cudasim::execution

@@ -48,15 +48,19 @@ std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::
 
 void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     Runner& runner = runner_of(context);
-    if (++runner.slices < slices_per_turn) return;
-    runner.site = site;
-    runner.event = Event::yielded;
-    runner.fiber.suspend();
+    // As many for each thread as it would have on a fiber of its own.
+    if (runner.slices_of != runner.thread) {
+        runner.slices_of = runner.thread;
+        runner.slices = 0;
+    }
+    if (++runner.slices >= slices_per_turn) cudasim_hook_sleep(context, site);
 }
 
 void cudasim_hook_sleep(ThreadContext* context, std::uint32_t site) {
-    runner_of(context).slices = slices_per_turn;
-    cudasim_hook_yield(context, site);
+    Runner& runner = runner_of(context);
+    runner.site = site;
+    runner.event = Event::yielded;
+    runner.fiber.suspend();
 }
 
 void cudasim_hook_index_fault(ThreadContext* context, std::int64_t index, std::int64_t size,

@@ -30,8 +30,7 @@ std::uint64_t ThreadHandle::warp(jit::WarpKind kind, std::uint32_t mask, std::ui
 
 void ThreadHandle::yield(std::uint32_t site) {
     if (ending()) return;
-    runner_of(context_).slices = slices_per_turn;
-    jit::cudasim_hook_yield(context_, site);
+    jit::cudasim_hook_sleep(context_, site);
 }
 
 void ThreadHandle::fault(findings::FindingKind kind) {

@@ -87,6 +87,8 @@ struct alignas(64) Runner : jit::ThreadContext {
     } warp;
     fiber::Stack stack;
     Launch* launch = nullptr;
+    std::uint32_t slices_of =
+        0;                ///< the thread that used `slices`: a runner may run several in one turn of its own
     bool ending = false;  ///< a host kernel's thread is to return
     std::uint64_t local_low =
         0;  ///< lowest local array marked addressable since the stack was fresh; 0: none

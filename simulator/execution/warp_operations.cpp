@@ -20,7 +20,7 @@ std::uint32_t bit(std::uint32_t lane) {
 
 void WarpOperations::start(std::uint32_t threads, bool tracks) {
     tracks_ = tracks;
-    waiting_count_ = 0;
+    waiting_count_ = free_count_ = 0;
     if (!tracks) return;
     warps_.assign((threads + jit::warp_size - 1) / jit::warp_size, {});
     if (const std::uint32_t rest = threads % jit::warp_size; rest != 0) warps_.back().over = ~(bit(rest) - 1);
@@ -41,53 +41,52 @@ WaitingLane WarpOperations::first_waiting() const {
             runner.warp.mask & ~warp.over & ~companions(warp, runner)};
 }
 
-void WarpOperations::release(Warp& warp, std::uint32_t lanes, std::vector<Runner*>& ready) {
+void WarpOperations::release(Warp& warp, std::uint32_t lanes) {
     std::array<jit::LaneOperation, jit::warp_size> given;
     for_each_lane(lanes, [&](std::uint32_t lane) {
         const auto& own = warp.lanes[lane]->warp;
         given[lane] = {own.value, own.mask, own.operand};
     });
     exchange(warp.lanes[static_cast<std::uint32_t>(std::countr_zero(lanes))]->warp.kind, given.data(), lanes);
-    for_each_lane(lanes, [&](std::uint32_t lane) {
-        warp.lanes[lane]->warp.result = given[lane].value;
-        ready.push_back(warp.lanes[lane]);
-    });
+    for_each_lane(lanes, [&](std::uint32_t lane) { warp.lanes[lane]->warp.result = given[lane].value; });
+    const auto count = static_cast<std::uint32_t>(std::popcount(lanes));
     warp.waiting &= ~lanes;
-    waiting_count_ -= static_cast<std::uint32_t>(std::popcount(lanes));
+    waiting_count_ -= count;
+    warp.free |= lanes;
+    free_count_ += count;
 }
 
-void WarpOperations::complete_where_possible(Warp& warp, std::vector<Runner*>& ready) {
+void WarpOperations::complete_where_possible(Warp& warp) {
     for (std::uint32_t left = warp.waiting; left != 0;) {
         const Runner& runner = *warp.lanes[static_cast<std::uint32_t>(std::countr_zero(left))];
         const std::uint32_t here = companions(warp, runner);
         left &= left - 1;
         if (runner.warp.kind == WarpKind::active || (runner.warp.mask & ~warp.over & ~here) != 0) continue;
         left &= ~here;
-        release(warp, here, ready);
+        release(warp, here);
     }
 }
 
 /// Every lane that the runner waits for is in some operation: in this one?
-void WarpOperations::all_have_come(Warp& warp, const Runner& runner, std::vector<Runner*>& ready) {
+void WarpOperations::all_have_come(Warp& warp, const Runner& runner) {
     if (runner.warp.kind == WarpKind::active) return;
     const std::uint32_t here = warp.uniform ? warp.waiting & warp.mask : companions(warp, runner);
-    if ((runner.warp.mask & ~warp.over & ~here) == 0) release(warp, here, ready);
+    if ((runner.warp.mask & ~warp.over & ~here) == 0) release(warp, here);
 }
 
-void WarpOperations::end(std::uint32_t first, std::uint32_t last, std::vector<Runner*>& ready) {
+void WarpOperations::end(std::uint32_t first, std::uint32_t last) {
     while (first < last) {
         Warp& warp = warps_[first / jit::warp_size];
         const std::uint32_t lane = first % jit::warp_size;
         const std::uint32_t count = std::min(last - first, jit::warp_size - lane);
         warp.over |= (count == jit::warp_size ? ~std::uint32_t{0} : bit(count) - 1) << lane;
-        if (warp.waiting != 0) complete_where_possible(warp, ready);
+        if (warp.waiting != 0) complete_where_possible(warp);
         first += count;
     }
 }
 
-bool WarpOperations::answer_active(std::vector<Runner*>& ready) {
+bool WarpOperations::answer_active() {
     if (waiting_count_ == 0) return false;
-    const std::size_t before = ready.size();
     for (Warp& warp : warps_) {
         std::uint32_t asking = lanes_where(warp.waiting, [&](std::uint32_t lane) {
             return warp.lanes[lane]->warp.kind == WarpKind::active;
@@ -97,10 +96,10 @@ bool WarpOperations::answer_active(std::vector<Runner*>& ready) {
             const std::uint32_t together =
                 lanes_where(asking, [&](std::uint32_t lane) { return warp.lanes[lane]->site == site; });
             asking &= ~together;
-            release(warp, together, ready);
+            release(warp, together);
         }
     }
-    return ready.size() != before;
+    return any_free();
 }
 
 std::vector<Runner*> WarpOperations::waiting() const {
@@ -111,20 +110,29 @@ std::vector<Runner*> WarpOperations::waiting() const {
     return result;
 }
 
-bool WarpOperations::is_waiting(const Runner* runner) const {
-    if (waiting_count_ == 0) return false;
-    const Warp& warp = warps_[runner->thread / jit::warp_size];
-    const std::uint32_t lane = runner->thread % jit::warp_size;
-    return (warp.waiting & bit(lane)) != 0 && warp.lanes[lane] == runner;
+std::vector<Runner*> WarpOperations::free() const {
+    std::vector<Runner*> result;
+    if (free_count_ == 0) return result;
+    for (const Warp& warp : warps_)
+        for_each_lane(warp.free, [&](std::uint32_t lane) { result.push_back(warp.lanes[lane]); });
+    return result;
 }
 
-void WarpOperations::take_waiting(std::vector<Runner*>& into) {
-    if (waiting_count_ == 0) return;
+bool WarpOperations::holds(const Runner* runner) const {
+    if (waiting_count_ + free_count_ == 0) return false;
+    const Warp& warp = warps_[runner->thread / jit::warp_size];
+    const std::uint32_t lane = runner->thread % jit::warp_size;
+    return ((warp.waiting | warp.free) & bit(lane)) != 0 && warp.lanes[lane] == runner;
+}
+
+void WarpOperations::take_all(std::vector<Runner*>& into) {
+    if (waiting_count_ + free_count_ == 0) return;
     for (Warp& warp : warps_) {
-        for_each_lane(warp.waiting, [&](std::uint32_t lane) { into.push_back(warp.lanes[lane]); });
-        warp.waiting = 0;
+        for_each_lane(warp.waiting | warp.free,
+                      [&](std::uint32_t lane) { into.push_back(warp.lanes[lane]); });
+        warp.waiting = warp.free = 0;
     }
-    waiting_count_ = 0;
+    waiting_count_ = free_count_ = 0;
 }
 
 }  // namespace cudasim::execution

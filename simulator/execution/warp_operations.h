@@ -4,6 +4,9 @@
 // mask names and that has not ended has come to an operation of the same kind with the same mask (PTX ISA,
 // shfl.sync: "same qualifiers and same membermask"), wherever in the code that is. activemask waits until
 // nothing else of the block can run; then the lanes of a warp that stand at the same call see each other.
+//
+// Lanes whose operation is complete are *free*: the scheduler takes them from here when the pass over their warp
+// has come to its end (thread_order.h).
 #pragma once
 
 #include <array>
@@ -27,9 +30,8 @@ class WarpOperations {
     void start(std::uint32_t threads, bool tracks);
     [[nodiscard]] bool tracks() const { return tracks_; }
 
-    /// A lane has come, which its mask names; runners whose operation is complete get their results and go to
-    /// `ready`, by lane.
-    void arrive(Runner* runner, std::vector<Runner*>& ready) {
+    /// A lane has come, which its mask names; runners whose operation is complete get their results and are free.
+    void arrive(Runner* runner) {
         Warp& warp = warps_[runner->thread / jit::warp_size];
         const std::uint32_t lane = runner->thread % jit::warp_size;
         if (warp.waiting == 0) {
@@ -43,38 +45,51 @@ class WarpOperations {
         warp.waiting |= std::uint32_t{1} << lane;
         ++waiting_count_;
         if (((runner->warp.mask & ~warp.over) & ~warp.waiting) == 0) [[unlikely]]
-            all_have_come(warp, *runner, ready);
+            all_have_come(warp, *runner);
     }
     /// Threads [first, last) have ended; others may have waited for nobody but them.
-    void end(std::uint32_t first, std::uint32_t last, std::vector<Runner*>& ready);
+    void end(std::uint32_t first, std::uint32_t last);
     /// Answers activemask. False when nobody asked.
-    bool answer_active(std::vector<Runner*>& ready);
+    bool answer_active();
+
+    [[nodiscard]] bool any_free() const { return free_count_ != 0; }
+    [[nodiscard]] std::uint32_t free_lanes(std::uint32_t warp) const { return warps_[warp].free; }
+    /// From now on the free lane is the scheduler's.
+    [[nodiscard]] Runner* take(std::uint32_t warp, std::uint32_t lane) {
+        warps_[warp].free &= ~(std::uint32_t{1} << lane);
+        --free_count_;
+        return warps_[warp].lanes[lane];
+    }
+    /// Ascending by thread.
+    [[nodiscard]] std::vector<Runner*> free() const;
 
     [[nodiscard]] std::uint32_t waiting_count() const { return waiting_count_; }
     /// Ascending by thread.
     [[nodiscard]] std::vector<Runner*> waiting() const;
     /// The lowest; there is one.
     [[nodiscard]] WaitingLane first_waiting() const;
-    [[nodiscard]] bool is_waiting(const Runner* runner) const;
-    /// Forgets the waiting lanes and puts them into the list.
-    void take_waiting(std::vector<Runner*>& into);
+    /// Whether the runner waits or is free.
+    [[nodiscard]] bool holds(const Runner* runner) const;
+    /// Forgets the lanes that wait or are free and puts them into the list.
+    void take_all(std::vector<Runner*>& into);
 
   private:
     struct Warp {
         std::array<Runner*, jit::warp_size> lanes{};
         std::uint32_t waiting = 0;  ///< lanes
+        std::uint32_t free = 0;     ///< lanes
         std::uint32_t over = 0;     ///< lanes that ended or never existed
         std::uint32_t mask = 0;     ///< of the lanes that wait, when uniform
         jit::WarpKind kind{};
         bool uniform = true;  ///< all that wait are in one kind of operation with one mask
     };
-    void all_have_come(Warp& warp, const Runner& runner, std::vector<Runner*>& ready);
-    void complete_where_possible(Warp& warp, std::vector<Runner*>& ready);
+    void all_have_come(Warp& warp, const Runner& runner);
+    void complete_where_possible(Warp& warp);
     [[nodiscard]] std::uint32_t companions(const Warp& warp, const Runner& runner) const;
-    void release(Warp& warp, std::uint32_t lanes, std::vector<Runner*>& ready);
+    void release(Warp& warp, std::uint32_t lanes);
 
     std::vector<Warp> warps_;
-    std::uint32_t waiting_count_ = 0;
+    std::uint32_t waiting_count_ = 0, free_count_ = 0;
     bool tracks_ = false;
 };
 
