@@ -123,7 +123,9 @@ def _asked_of_ptxas(ptx, sm, most_registers):
 
 def estimated_registers(ptx: str) -> int:
     """32-bit registers that are alive at once at the worst place, loops included, and what is always used."""
-    alive, labels, back_edges = {}, {}, []
+    alive: dict[Any, Any] = {}
+    labels: dict[Any, Any] = {}
+    back_edges: list[Any] = []
     for number, line in enumerate(ptx.splitlines()):
         text = line.strip()
         if text.startswith("."):

@@ -96,7 +96,7 @@ class KernelSource:
         self.first_line, self.lines, self.file_text = first_line, lines, file_text
 
 
-def give_source(function: Callable[..., Any], source: KernelSource) -> None:
+def give_source(function: Callable[..., Any], source: KernelSource | SourceNotAvailable) -> None:
     """Makes source_of() answer with a KernelSource, or raise a SourceNotAvailable, for this function."""
     function.__cudasim_source__ = (function.__code__, source)
 

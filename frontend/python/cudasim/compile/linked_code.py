@@ -98,7 +98,7 @@ def _ptx_of(link, read):
         code = LinkableCode.from_path_or_obj(link)
     except FileNotFoundError:
         raise LinkerError(f"{name} not found") from None
-    text = code.data
+    text: Any = code.data
     if isinstance(text, bytes) and isinstance(code, (PTXSource, CUSource)):
         text = text.decode(errors="surrogateescape")  # comments may be in any encoding
     if isinstance(code, PTXSource):
@@ -128,7 +128,7 @@ def _readable_ptx(source, name, read):
     return text
 
 
-def nvcc() -> str:
+def nvcc() -> str | None:
     """The path of nvcc, or None."""
     beside = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
     for root in filter(None, beside):

@@ -242,8 +242,9 @@ class CUDADispatcher(InspectedFunction):
         self._traced: dict[Any, Any] = {}  # types of arguments → kernel in Python mode, for trace functions
         self._can_compile = True
         self._lock = threading.RLock()
-        self._cache = None
-        self._cache_hits, self._cache_misses = collections.Counter(), collections.Counter()
+        self._cache: Any = None
+        self._cache_hits: collections.Counter[Any] = collections.Counter()
+        self._cache_misses: collections.Counter[Any] = collections.Counter()
         if self.targetoptions.get("cache"):
             self.enable_caching()
         for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):

@@ -60,7 +60,7 @@ def _place_of(file):
     parent = os.path.dirname(os.path.abspath(file))
     if os.path.isfile(file):
         state = os.stat(file)
-        stamp = state.st_mtime, state.st_size
+        stamp: Any = (state.st_mtime, state.st_size)
         nested = "_".join((os.path.basename(parent), hashlib.sha1(os.fsencode(parent)).hexdigest()))
         chosen = _numba_config.setting("CACHE_DIR")
         folders = [

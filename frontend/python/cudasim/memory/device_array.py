@@ -117,7 +117,7 @@ class DeviceNDArray(DeviceContents):
         if order == "A":
             order = "F" if self.is_f_contiguous() else "C"
         if self.layout != "A":
-            strides = contiguous_strides(shape, itemsize, order)
+            strides: tuple[int, ...] | None = contiguous_strides(shape, itemsize, order)
         else:
             strides = reshaped_strides(self.shape, self.strides, shape, itemsize, order)
         if strides is None:

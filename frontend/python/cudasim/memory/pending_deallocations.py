@@ -38,7 +38,7 @@ class PendingDeallocations:
     """The queue of one memory manager. Finalizers add to it at any moment, in any thread."""
 
     def __init__(self, capacity: Any = UNKNOWN_SIZE) -> None:
-        self._pending = collections.deque()  # (destructor, handle, bytes)
+        self._pending: collections.deque[Any] = collections.deque()  # (destructor, handle, bytes)
         self._disabled = 0
         self._size = 0
         #: bytes of the device's memory; set when it is known

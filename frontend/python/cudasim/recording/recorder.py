@@ -172,7 +172,8 @@ class RecordFile:
         """
         self.path = os.path.abspath(path)
         self._arguments = [self.path, kernel, launches, keep_after]
-        self._pid, self._writer = os.getpid(), None
+        self._pid = os.getpid()
+        self._writer: Any = None
         self.refused: list[str] = []
         self.recorder = Recorder(self._add, Selection(kernel, launches), self.refused.append, keep_after)
 

@@ -57,7 +57,7 @@ class LaunchProgress:
 
     def __init__(self, kernel: Any, mode: Any, blocks: Any) -> None:
         self._title, self._blocks = f"{kernel} ({mode if blocks is not None else 'compiling'})", blocks
-        self._display = None
+        self._display: Any = None
         self._guarded(self._choose)
 
     def show(self, done: Any, seconds: Any) -> None:
@@ -147,8 +147,8 @@ def _notebook_class():
 class _Bar:
     """A bar of tqdm, which takes care of other bars that the program shows."""
 
-    def __init__(self, tqdm, title, blocks, interval, leave):
-        class Bar(tqdm):
+    def __init__(self, tqdm: Any, title: Any, blocks: Any, interval: Any, leave: Any) -> None:
+        class Bar(tqdm):  # type: ignore[misc]
             monitor_interval = 0  # no thread that looks after it
 
         self._interval, self._next = interval, 0.0
@@ -162,7 +162,8 @@ class _Bar:
             bar_format=_COMPILING if blocks is None else _BAR,
             dynamic_ncols=True,
         )
-        self._bar = self._stdout = None
+        self._bar: Any = None
+        self._stdout: Any = None
         self._drawn = False
 
     def show(self, done, seconds):

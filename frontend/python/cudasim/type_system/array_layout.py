@@ -60,7 +60,7 @@ def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
 def shape_tuple(shape: Any) -> tuple[int, ...]:
     """An integer or a sequence of integers (an array of them too) as a tuple."""
     try:
-        result = (operator.index(shape),)
+        result: tuple[int, ...] = (operator.index(shape),)
     except TypeError:
         try:
             result = tuple(map(operator.index, shape))

@@ -128,7 +128,7 @@ class Array:
             order = "F" if self.is_f_contig else "C"
         shape = completed_shape(newdims, self.size)
         if self.is_c_contig or self.is_f_contig:
-            strides = contiguous_strides(shape, self.itemsize, order)
+            strides: tuple[int, ...] | None = contiguous_strides(shape, self.itemsize, order)
         else:
             strides = reshaped_strides(self.shape, self.strides, shape, self.itemsize, order)
         if strides is None:
@@ -137,8 +137,8 @@ class Array:
 
     def squeeze(self, axis: int | None = None) -> tuple[Array, list[Extent]]:
         """The array without axes of extent 1, and the extents of this one."""
-        axes = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        axes = {range(self.ndim)[number] for number in axes}
+        given = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = {range(self.ndim)[number] for number in given}
         if axis is not None and any(self.shape[number] != 1 for number in axes):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
         kept = [number for number in range(self.ndim) if number not in axes or self.shape[number] != 1]

@@ -3,6 +3,6 @@
 from cudasim.ufuncs.vectorizers import guvectorize, vectorize
 
 #: A package in numba-cuda; its modules are Numba's own (cudasim/switch.py).
-__path__ = []
+__path__: list[str] = []
 
 __all__ = ["guvectorize", "vectorize"]
