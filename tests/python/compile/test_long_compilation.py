@@ -37,8 +37,8 @@ def nothing_is_cached(monkeypatch):
 
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [("lines", 2500), ("ifs", 1500), ("shared", 500), ("local", 1500), ("variables", 200), ("variables", 750),
-     ("branches", 500), ("late", 375), ("loops", 500), ("calls", 300), ("arguments", 250), ("prints", 375)],
+    [("lines", 2500), ("ifs", 1500), ("shared", 500), ("local", 750), ("variables", 750),
+     ("branches", 500), ("late", 375), ("loops", 500), ("calls", 300), ("arguments", 250), ("prints", 750)],
 )  # fmt: skip
 def test_twice_the_length_takes_twice_the_time(tmp_path, kind, count):
     """In processor time, so that other processes change little; the best of three, because they do change a little."""
