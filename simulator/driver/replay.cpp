@@ -47,12 +47,10 @@ AdoptedMemory::AdoptedMemory(std::uint64_t address, std::uint64_t bytes) {
                           " of host memory are more than this host can give");
     const std::uint64_t first = address / page * page;
     mapped_bytes_ = (address + bytes - first + page - 1) / page * page;
-    for (const int fixed : {MAP_FIXED_NOREPLACE, 0}) {
-        void* wanted = fixed != 0 ? reinterpret_cast<void*>(first) : nullptr;
-        if (fixed != 0 && first == 0) continue;
-        mapped_ =
-            mmap(wanted, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
-        if (mapped_ == MAP_FAILED) continue;
+    // A hint: Linux takes a place that is free, and another one else.
+    mapped_ = mmap(reinterpret_cast<void*>(first), mapped_bytes_, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped_ != MAP_FAILED) {
         address_ = reinterpret_cast<std::uint64_t>(mapped_) + (address - first);
         return;
     }

@@ -60,6 +60,7 @@ define void @k(ptr %out) {
         auto device = std::make_shared<SimulatedDevice>(execution::h100());
         LaunchPlan plan = make_launch_plan(device, device->device.load(image), image, "k");
         plan.configuration = {{1}, {64}};
+        plan.options = testing::launch_options();
         const auto out = device->device.allocate(256, {.label = "out"});
         const auto bytes = image.serialise();
         LaunchRecord described{
@@ -68,7 +69,6 @@ define void @k(ptr %out) {
             .image = Content(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())),
             .configuration = plan.configuration,
             .options = plan.options};
-        described.options.workers = 1;
         const auto word = std::as_bytes(std::span(&out, 1));
         described.parameters.assign(word.begin(), word.end());
         LaunchCapture capture(*device, described, 0, {}, {});

@@ -43,6 +43,16 @@ end:
 }
 )";
 
+/// Without memory checks under ThreadSanitizer, which leaves no address space for their shadow.
+inline execution::LaunchOptions launch_options() {
+    execution::LaunchOptions options;
+#if defined(__SANITIZE_THREAD__)
+    options.compile.instrumentations.remove(jit::memory_checks());
+#endif
+    options.workers = 1;
+    return options;
+}
+
 struct Memory {
     DevicePointer out = 0, in = 0, table = 0, target = 0, unreachable = 0;
 };
@@ -66,6 +76,7 @@ class Recording {
         const std::int32_t hundred = 100;
         raw.copy_to_device(memory.target, &hundred, 4);
         plan.configuration = {{1}, {threads}};
+        plan.options = launch_options();
         plan.arguments = {{"out", "pointer"}, {"in", "pointer"}, {"table", "pointer"}};
         for (const std::uint64_t word : {memory.out, memory.in, memory.table}) {
             const auto bytes = std::as_bytes(std::span(&word, 1));
@@ -92,7 +103,6 @@ class Recording {
             .options = plan.options,
             .arguments = plan.arguments,
             .parameters = parameters};
-        described.options.workers = 1;
         LaunchCapture capture(*device, described, device->device.globals_base(*plan.loaded), {}, options);
         execution::LaunchOptions in_force = described.options;
         in_force.write_output = [&](std::string_view text) {
