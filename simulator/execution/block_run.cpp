@@ -48,6 +48,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
                      std::byte* shared) {
     worker_ = &worker;
     launch_ = &launch;
+    began_ = false;
     block_ = block;
     turn_ = turn;
     store(context_.ctaid, unlinear(block, launch.configuration.grid));
@@ -60,6 +61,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     context_.globals_base = reinterpret_cast<std::byte*>(launch.globals_base);
     context_.shadow_base = worker.shadow_base();
     context_.captured = worker.captured();
+    context_.check_state = nullptr;
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
     warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
@@ -72,6 +74,26 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     if (!coroutines_.lanes_meet()) not_started_ = context_.thread_count;
     over_ = faulted_ = idle_rounds_ = 0;
     at_grid_ = abandoned_ = disordered_ = by_warp_ = false;
+    if (launch.options.observer) [[unlikely]] {
+        began_ = true;
+        ObservedBlock block_seen = observed();
+        launch.options.observer->block_begins(block_seen);
+    }
+}
+
+ObservedBlock BlockRun::observed() {
+    return {block_,
+            Dim3{context_.ctaid[0], context_.ctaid[1], context_.ctaid[2]},
+            context_.thread_count,
+            {context_.shared_base, launch_->shared_bytes},
+            context_.check_state};
+}
+
+void BlockRun::tell_end() {
+    if (!began_) return;
+    began_ = false;
+    ObservedBlock block_seen = observed();
+    launch_->options.observer->block_ends(block_seen, abandoned_ ? BlockEnd::given_up : BlockEnd::finished);
 }
 
 void BlockRun::move_to(Worker& worker) {
@@ -230,6 +252,10 @@ void BlockRun::start_phase() {
 
 /// The barrier is complete: its threads go on.
 void BlockRun::release_waiting() {
+    if (began_) [[unlikely]] {
+        ObservedBlock block_seen = observed();
+        launch_->options.observer->barrier(block_seen, barrier_kind_);
+    }
     start_phase();
     if (coroutines_.active()) return;
     if (disordered_ || launch_->options.policy == Policy::random) put_in_order(waiting_);

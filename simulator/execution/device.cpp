@@ -78,10 +78,14 @@ void require_range(const memory::Arena& arena, DevicePointer address, std::uint6
 
 DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& options) {
     if (bytes == 0) throw invalid_value("an allocation needs at least one byte");
-    std::lock_guard lock(state_->memory->mutex);
+    std::unique_lock lock(state_->memory->mutex);
     memory::Arena& arena = state_->memory->arena;
-    if (auto address = arena.allocate(bytes, options.label, options.poison, options.read_only, !options.host))
+    if (auto address =
+            arena.allocate(bytes, options.label, options.poison, options.read_only, !options.host)) {
+        lock.unlock();
+        state_->memory->tell_allocated(*address, bytes, options.label);
         return *address;
+    }
     throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
                     memory::bytes_text(bytes) + " asked for, " +
                         memory::bytes_text(arena.capacity() - arena.in_use()) + " of " +
@@ -91,22 +95,35 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
 }
 
 bool Device::allocate_at(DevicePointer address, std::uint64_t bytes, const AllocateOptions& options) {
-    std::lock_guard lock(state_->memory->mutex);
-    return state_->memory->arena.allocate_at(address, bytes, options.label, options.poison, options.read_only,
-                                             !options.host);
+    {
+        std::lock_guard lock(state_->memory->mutex);
+        if (!state_->memory->arena.allocate_at(address, bytes, options.label, options.poison,
+                                               options.read_only, !options.host))
+            return false;
+    }
+    state_->memory->tell_allocated(address, bytes, options.label);
+    return true;
 }
 
 void Device::free(DevicePointer pointer) {
-    std::lock_guard lock(state_->memory->mutex);
+    std::unique_lock lock(state_->memory->mutex);
     const memory::Allocation* freed = state_->memory->arena.freed_at(pointer);
-    if (state_->memory->arena.free(pointer)) return;
+    if (state_->memory->arena.free(pointer)) {
+        lock.unlock();
+        state_->memory->tell_freed(pointer);
+        return;
+    }
     throw invalid_value(freed ? "double free: this device memory was freed before"
                               : "free of an address that is not the start of a device allocation");
 }
 
 void Device::adopt(DevicePointer address, std::uint64_t bytes, const std::string& label) {
-    std::lock_guard lock(state_->memory->mutex);
-    if (state_->memory->arena.adopt(address, bytes, label)) return;
+    std::unique_lock lock(state_->memory->mutex);
+    if (state_->memory->arena.adopt(address, bytes, label)) {
+        lock.unlock();
+        state_->memory->tell_allocated(address, bytes, label);
+        return;
+    }
     throw CudaError(712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
                     "part of these " + std::to_string(bytes) + " bytes is device memory or mapped already");
 }
@@ -138,6 +155,8 @@ void Device::copy_to_device(DevicePointer target, const void* source, std::uint6
         std::lock_guard lock(state_->memory->mutex);
         require_range(state_->memory->arena, target, bytes, "the target of a copy");
     }
+    state_->memory->tell_copies(
+        {CopyKind::to_device, target, reinterpret_cast<std::uint64_t>(source), bytes});
     std::memcpy(reinterpret_cast<void*>(target), source, bytes);
 }
 
@@ -146,6 +165,8 @@ void Device::copy_from_device(void* target, DevicePointer source, std::uint64_t 
         std::lock_guard lock(state_->memory->mutex);
         require_range(state_->memory->arena, source, bytes, "the source of a copy");
     }
+    state_->memory->tell_copies(
+        {CopyKind::from_device, reinterpret_cast<std::uint64_t>(target), source, bytes});
     std::memcpy(target, reinterpret_cast<const void*>(source), bytes);
 }
 
@@ -155,6 +176,7 @@ void Device::copy_within_device(DevicePointer target, DevicePointer source, std:
         require_range(state_->memory->arena, target, bytes, "the target of a copy");
         require_range(state_->memory->arena, source, bytes, "the source of a copy");
     }
+    state_->memory->tell_copies({CopyKind::within_device, target, source, bytes});
     std::memmove(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), bytes);
 }
 
@@ -163,7 +185,12 @@ void Device::fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes)
         std::lock_guard lock(state_->memory->mutex);
         require_range(state_->memory->arena, target, bytes, "the target of a fill");
     }
+    state_->memory->tell_copies({CopyKind::fill, target, 0, bytes});
     std::memset(reinterpret_cast<void*>(target), value, bytes);
+}
+
+void Device::observe(LaunchObserver* observer) {
+    state_->memory->observer.store(observer, std::memory_order_release);
 }
 
 MemoryInfo Device::memory_info() const {
@@ -275,6 +302,10 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.blocks_per_worker = (launch.block_count + workers - 1) / workers;
     const LaunchTurns::Turn turn(state.turns, launch);
     if (!turn) return {};
+    if (launch.options.observer)
+        launch.options.observer->launch_begins(
+            {launch.kernel_name, launch.configuration.grid, launch.configuration.block,
+             launch.configuration.dynamic_shared_bytes, launch.host_kernel != nullptr});
     launch.start = Clock::now();
     launch.has_deadline = launch.options.time_limit_seconds > 0;
     if (launch.has_deadline)
@@ -294,6 +325,7 @@ LaunchResult run(Device::State& state, Launch& launch) {
     LaunchResult result;
     result.findings = launch.findings.take();
     keep_global_arrays(launch, result.findings);
+    if (launch.options.observer) launch.options.observer->launch_ends(result.findings);
     result.blocks_run = launch.blocks_run.load();
     return result;
 }

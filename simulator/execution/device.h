@@ -21,6 +21,7 @@
 
 #include "simulator/execution/device_profile.h"
 #include "simulator/execution/host_kernel.h"
+#include "simulator/execution/observer.h"
 #include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
 #include "simulator/jit/compiler.h"
@@ -95,8 +96,9 @@ struct LaunchOptions {
     Wrap wrap = Wrap::allow;            ///< negative indices that count from the end
     bool cooperative = false;  ///< a host kernel's: it meets at grid barriers. Of compiled ones it is known
     bool strict = false;       ///< C4: early exits at barriers are errors
-    std::uint64_t max_faults = 1000;  ///< threads that may fault before the launch ends
-    jit::CompileOptions compile;      ///< compile_options() are those in force
+    std::uint64_t max_faults = 1000;     ///< threads that may fault before the launch ends
+    jit::CompileOptions compile;         ///< compile_options() are those in force
+    LaunchObserver* observer = nullptr;  ///< is told of blocks and barriers (observer.h)
     /// Called about every 50 ms on the launching thread, without locks; true stops the launch
     /// ("interrupted"), and the compilation before it (image::Cancelled).
     std::function<bool(const LaunchProgress&)> poll_host = {};
@@ -156,6 +158,9 @@ class Device {
     void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes);
     void copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes);
     void fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes);
+    /// From now on the observer is told of allocations and copies (observer.h); null: nobody is. It must live until
+    /// another one takes its place.
+    void observe(LaunchObserver* observer);
     [[nodiscard]] MemoryInfo memory_info() const;
     /// Where its memory begins.
     [[nodiscard]] DevicePointer memory_base() const;

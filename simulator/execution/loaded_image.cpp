@@ -34,8 +34,11 @@ std::atomic<std::uint64_t> next_layout_seed{1};
 
 LoadedImage::~LoadedImage() {
     if (globals_base_ == 0) return;
-    std::lock_guard lock(memory_->mutex);
-    (void)memory_->arena.free(globals_base_);
+    {
+        std::lock_guard lock(memory_->mutex);
+        (void)memory_->arena.free(globals_base_);
+    }
+    memory_->tell_freed(globals_base_);
 }
 
 const PreparedKernel& LoadedImage::prepare(std::string_view kernel, const jit::CompileOptions& options,
@@ -103,7 +106,7 @@ PreparedKernel LoadedImage::compile(std::string_view kernel, const jit::CompileO
 
 void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
     if (layout.bytes == 0) return;
-    std::lock_guard lock(memory_->mutex);
+    std::unique_lock lock(memory_->mutex);
     constexpr auto label = "global variables of the image";
     std::optional<DevicePointer> base;
     if (globals_at_ != 0 && memory_->arena.allocate_at(globals_at_, layout.bytes, label, true))
@@ -128,6 +131,8 @@ void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
         std::memcpy(bytes + relocation.offset, &address, sizeof address);
     }
     globals_base_ = *base;
+    lock.unlock();
+    memory_->tell_allocated(*base, layout.bytes, label);
 }
 
 AddressRange LoadedImage::global_range(std::string_view name) {

@@ -1,6 +1,7 @@
 // An image on a device: its kernels as compiled so far and the one state of its global variables (E2b).
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -20,6 +21,18 @@ struct DeviceMemory {
     DeviceMemory(std::uint64_t capacity, DevicePointer base) : arena(capacity, base) {}
     std::mutex mutex;
     memory::Arena arena;
+    std::atomic<LaunchObserver*> observer{nullptr};  ///< told without the lock
+
+    void tell_allocated(DevicePointer address, std::uint64_t bytes, std::string_view label) const {
+        if (LaunchObserver* told = observer.load(std::memory_order_acquire))
+            told->allocated(address, bytes, label);
+    }
+    void tell_freed(DevicePointer address) const {
+        if (LaunchObserver* told = observer.load(std::memory_order_acquire)) told->freed(address);
+    }
+    void tell_copies(const ObservedCopy& copy) const {
+        if (LaunchObserver* told = observer.load(std::memory_order_acquire)) told->copies(copy);
+    }
 };
 
 struct PreparedKernel {

@@ -147,6 +147,7 @@ void Worker::run_resident(Launch& launch) {
 }
 
 void Worker::finish(Launch& launch, std::unique_ptr<BlockRun> block) {
+    block->tell_end();
     if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
     if (launch.output) launch.output->finish(block->turn());
     if (launch.host_kernel && !launch.host_kernel->block_over(block->block()))
@@ -220,6 +221,7 @@ void Worker::stop_all(Launch& launch) {
                 launch.run_out_of_memory({}, 0);
             }
             block->abandon();
+            block->tell_end();
             if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());
             spare_.push_back(std::move(block));
         }

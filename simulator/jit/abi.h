@@ -41,6 +41,7 @@ struct BlockContext {
     std::uint8_t* thread_votes;  // 96  coroutine kernels: 0 or 1, written at barriers that vote
     LaneOperation* lane_operations;  // 104 coroutine kernels with warp operations
     std::uint64_t* captured;         // 112 what a fault's cold path leaves for the report, see below
+    void* check_state;  // 120 of instrumentations: what an observer set when the block began, else null
 };
 
 /// BlockContext::captured: the index into Captures::places, then values of variables there.
@@ -77,7 +78,7 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, barrier_result) == 52 && offsetof(BlockContext, thread_states) == 80 &&
               offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96 &&
               offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 &&
-              sizeof(LaneOperation) == 16);
+              offsetof(BlockContext, check_state) == 120 && sizeof(LaneOperation) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
               offsetof(ThreadContext, stack_limit) == 32);

@@ -1,0 +1,79 @@
+// What happens on a device, told to whoever wants to know: checks, records, debuggers. Never per access or thread: what
+// has to see those is compiled into the kernel (simulator/jit/instrumentation.h) and finds its state through the block
+// (BlockContext::check_state).
+//
+//   launch_begins ─► block_begins ─► barrier ... ─► block_ends ─► launch_ends        LaunchOptions::observer
+//   allocated, freed, copies                                                         Device::observe()
+//
+// Calls of block_begins, barrier and block_ends for one block come one after another, on the host thread of the
+// worker that runs it, for several blocks at the same time where there are several workers. Everything else comes
+// on the host thread that made the call of the device. An observer must not throw and must not call the device; in
+// a launch it must not wait for another block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "simulator/findings/finding.h"
+#include "simulator/jit/abi.h"
+
+namespace cudasim::execution {
+
+using findings::Dim3;
+
+struct LaunchBegin {
+    std::string_view kernel;
+    Dim3 grid, block;
+    std::uint64_t dynamic_shared_bytes = 0;
+    bool host_kernel = false;  ///< C++ or Python code, not a compiled kernel
+};
+
+/// A block from its first thread on. The references are good until block_ends has returned.
+struct ObservedBlock {
+    std::uint64_t block = 0;  ///< linear index
+    Dim3 ctaid;
+    std::uint32_t threads = 0;
+    std::span<std::byte> shared;  ///< its shared memory, fresh
+    void*& check_state;           ///< BlockContext::check_state; null until block_begins sets it
+};
+
+enum class BlockEnd : std::uint8_t {
+    finished,  ///< every thread ended by itself or by a fault
+    given_up   ///< the launch or the block stopped while threads waited, ran, or had not started
+};
+
+enum class CopyKind : std::uint8_t { to_device, from_device, within_device, fill };
+
+struct ObservedCopy {
+    CopyKind kind{};
+    std::uint64_t target = 0;  ///< device address; of from_device: the host's
+    std::uint64_t source = 0;  ///< device address; of to_device: the host's; of a fill: 0
+    std::uint64_t bytes = 0;
+};
+
+class LaunchObserver {
+  public:
+    virtual ~LaunchObserver() = default;
+
+    /// Configuration and parameters are accepted, and earlier launches of the device have ended.
+    virtual void launch_begins(const LaunchBegin& launch) { (void)launch; }
+    /// No thread runs any more. @param findings errors first, as LaunchResult has them
+    virtual void launch_ends(std::span<const findings::Finding> findings) { (void)findings; }
+    virtual void block_begins(ObservedBlock& block) { (void)block; }
+    /// All threads of the block that have not ended have come to a barrier (E3), and go on when this has returned.
+    /// Of a grid barrier: all blocks have come.
+    virtual void barrier(ObservedBlock& block, jit::BarrierKind kind) { (void)block, (void)kind; }
+    virtual void block_ends(ObservedBlock& block, BlockEnd end) { (void)block, (void)end; }
+
+    /// Device memory, also for the variables of an image, and memory of the host that kernels may use from now on.
+    virtual void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) {
+        (void)address, (void)bytes, (void)label;
+    }
+    virtual void freed(std::uint64_t address) { (void)address; }
+    /// The host copies or fills device memory: the ranges are good, and no byte has been moved yet.
+    virtual void copies(const ObservedCopy& copy) { (void)copy; }
+};
+
+}  // namespace cudasim::execution
