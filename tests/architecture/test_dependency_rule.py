@@ -136,3 +136,11 @@ def test_no_file_is_longer_than_600_lines():
         and (count := len(path.read_text().splitlines())) > 600
     ]
     assert not long_files, "\n".join(long_files)
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """pytest imports them by these names."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(names) > 100
+    twice = sorted({name for name in names if names.count(name) > 1})
+    assert not twice, twice

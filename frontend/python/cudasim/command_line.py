@@ -79,7 +79,7 @@ def _with_switch_values(arguments):
 
 
 def _parser():
-    from cudasim import kernel_stages, options, recording_commands
+    from cudasim import kernel_stages, recording_commands, script_runner
 
     parser = argparse.ArgumentParser(
         prog="cudasim", description="Runs, checks and debugs CUDA kernels on a machine without a GPU."
@@ -94,15 +94,7 @@ def _parser():
         description="Runs a script (or -m module) with numba.cuda simulated. The exit status "
         "is the script's; 1 when kernels had errors.",
     )
-    options.add_arguments(run)
-    run.add_argument(
-        "-m",
-        dest="module",
-        nargs=argparse.REMAINDER,
-        metavar="module [arguments]",
-        help="run a module instead of a script",
-    )
-    run.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments]")
+    script_runner.add_arguments(run)
     run.set_defaults(command=_run, runs_script=True)
 
     info = commands.add_parser("info", help="versions, the simulated device, options in force")
@@ -139,17 +131,12 @@ def _parser():
 
 
 def _run(parsed):
-    from cudasim import options, script_runner
+    from cudasim import script_runner
 
-    options.take_arguments(parsed)
-    script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
-    if parsed.module:
-        script = ["-m", *parsed.module]
+    script = script_runner.taken_from(parsed)
     if not script:
         print("cudasim run: no script given; write: cudasim run script.py [arguments]", file=sys.stderr)
         return 2
-    for name in options.BY_NAME:
-        options.get(name)  # wrong values in the environment are reported before the script starts
     status = script_runner.run(script)
     return status or _status_of_findings()
 

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from cudasim import errors, options
+from cudasim import errors, options, script_runner
 
 _LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
 
@@ -35,15 +35,7 @@ def add_to(commands: Any) -> None:
     record.add_argument(
         "--after", action="store_true", help="keep memory after each launch, too, not only its hash"
     )
-    options.add_arguments(record)
-    record.add_argument(
-        "-m",
-        dest="module",
-        nargs=argparse.REMAINDER,
-        metavar="module [arguments]",
-        help="run a module instead of a script",
-    )
-    record.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments]")
+    script_runner.add_arguments(record)
     record.set_defaults(command=_record, runs_script=True)
 
     replay = commands.add_parser(
@@ -82,25 +74,17 @@ def _fail(command: str, message: object) -> int:
 
 
 def _record(parsed: argparse.Namespace) -> int:
-    from cudasim import script_runner
     from cudasim.recording.recorder import RecordFile
 
-    options.take_arguments(parsed)
-    script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
-    if parsed.module:
-        script = ["-m", *parsed.module]
+    script = script_runner.taken_from(parsed)
     if not script:
         return _fail("record", "no script given; write: cudasim record -o run.cudasim script.py [arguments]")
-    for name in options.BY_NAME:
-        options.get(name)
     try:
         file = RecordFile(parsed.output, parsed.kernel, parsed.launch, parsed.after)
         file.open()
     except ValueError as error:
         return _fail("record", error)
-    pattern = file.of_process("*")
-    for old in glob.glob(_escaped(pattern)):
-        os.unlink(old)
+    began = os.stat(file.path).st_mtime
     with file.in_force():
         status = script_runner.run(script)
     recorder, refused = file.recorder, file.refused
@@ -117,7 +101,8 @@ def _record(parsed: argparse.Namespace) -> int:
         f"cudasim record: {recorder.recorded} of {recorder.seen} {what} are in {parsed.output}",
         file=sys.stderr,
     )
-    for other in sorted(glob.glob(_escaped(pattern))):
+    others = glob.glob(_escaped(file.of_process("*")))
+    for other in sorted(path for path in others if os.stat(path).st_mtime >= began):
         print(
             f"cudasim record: a process that the script started left {os.path.relpath(other)}",
             file=sys.stderr,

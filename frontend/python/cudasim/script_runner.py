@@ -8,15 +8,46 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from cudasim import switch
+from cudasim import options, switch
 from cudasim.reports.tracebacks import without_package_frames
 
 if TYPE_CHECKING:
+    import argparse
     from typing import Any
 
 
 class ScriptError(Exception):
     """The script cannot be run at all."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds every option, and a script or `-m module` with its arguments."""
+    from argparse import REMAINDER
+
+    options.add_arguments(parser)
+    parser.add_argument(
+        "-m",
+        dest="module",
+        nargs=REMAINDER,
+        metavar="module [arguments]",
+        help="run a module instead of a script",
+    )
+    parser.add_argument("script", nargs=REMAINDER, metavar="script.py [arguments]")
+
+
+def taken_from(parsed: argparse.Namespace) -> list[str]:
+    """What run() takes of such arguments, empty where there is no script. The options are in force.
+
+    :raises options.OptionError: also for wrong values in the environment, before the script starts
+    """
+    options.take_arguments(parsed)
+    script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
+    if parsed.module:
+        script = ["-m", *parsed.module]
+    if script:
+        for name in options.BY_NAME:
+            options.get(name)
+    return script
 
 
 def run(arguments: Any, enable: bool = True) -> Any:

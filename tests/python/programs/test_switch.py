@@ -303,11 +303,15 @@ def test_import_of_cuda_is_quick_beyond_numpy():
         "import time\nt = time.perf_counter()\nimport numpy\nu = time.perf_counter()\nfrom cudasim import cuda\n"
         "print(u - t, time.perf_counter() - u)"
     )
+    # The first import compiles the package's files, and keeps what it compiled.
+    environment = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     times = [
         tuple(
             map(
                 float,
-                subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split(),
+                subprocess.run(
+                    [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+                ).stdout.split(),
             )
         )
         for _ in range(5)

@@ -271,9 +271,11 @@ def test_processes_that_the_script_starts_leave_files_of_their_own(run):
             launch(1)
         """
     for method in ("fork", "spawn"):
-        done = program(run, "record", "-o", "run.cudasim", run.write(script), method)
+        done = program(run, "record", "-o", f"{method}.cudasim", run.write(script), method)
         assert done.returncode == 0, done.stderr
-        first, second = sorted(pathlib.Path(run.folder).glob("run*.cudasim"), key=lambda path: len(path.name))
+        first, second = sorted(
+            pathlib.Path(run.folder).glob(f"{method}*.cudasim"), key=lambda path: len(path.name)
+        )
         assert f"a process that the script started left {second.name}" in done.stderr
         assert program(run, "replay", first).stdout.count("reproduced to the bit") == 1
         assert program(run, "replay", second).stdout.count("reproduced to the bit") == 2
