@@ -1,5 +1,6 @@
 """The switch: when numba.cuda means cudasim.cuda, with and without numba and numba-cuda installed."""
 
+import os
 import subprocess
 import sys
 
