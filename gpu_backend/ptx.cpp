@@ -26,6 +26,7 @@
 #include <llvm/Transforms/IPO/Internalize.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -319,7 +320,19 @@ void lower_orders(llvm::Module& module) {
     }
 }
 
+/// Names of variables that only this module knows get characters that PTX has (PTX ISA, "Identifiers"). LLVM renames them too, but
+/// only after debug information has named them: GlobalOpt calls the parts of a split variable `tile.0`.
+void give_valid_names(llvm::Module& module) {
+    for (auto& variable : module.globals()) {
+        if (!variable.hasLocalLinkage()) continue;
+        std::string name = variable.getName().str();
+        std::ranges::replace_if(name, [](char c) { return !llvm::isAlnum(c) && c != '_' && c != '$'; }, '_');
+        if (name != variable.getName()) variable.setName(name);
+    }
+}
+
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
+    give_valid_names(module);
     llvm::SmallString<0> text;
     llvm::raw_svector_ostream stream(text);
     llvm::legacy::PassManager passes;

@@ -391,3 +391,18 @@ def test_extensions_see_the_launch_that_they_are_compiled_for():
     x = np.zeros(1, np.int64)
     store[1, 7](x)
     assert x[0] == 7 and set(seen) == {1}
+
+
+@cuda.jit
+def one_shared_element(x):
+    tile = cuda.shared.array(1, np.int64)
+    tile[0] = cuda.threadIdx.x
+    cuda.syncthreads()
+    x[cuda.grid(1)] = tile[0]
+
+
+def test_debug_information_in_ptx_has_the_names_that_ptx_has():
+    """The optimiser calls the element of an array that it takes apart `tile.0`, which is no name in PTX."""
+    one_shared_element[1, 32](np.zeros(32, np.int64))
+    (ptx,) = one_shared_element.inspect_asm().values()
+    assert "tile$shared" in ptx and "tile$shared." not in ptx

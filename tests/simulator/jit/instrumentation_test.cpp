@@ -278,7 +278,9 @@ define void @f() {
   ret void
 }
 )" + kernels({"f"});
-    EXPECT_THROW((void)Machine(stray).compile("f"), CompileError);
+    // Not a Machine's: those are kept, and no GPU would take this one either.
+    const auto image = image::KernelImage::from_ir_text(stray);
+    EXPECT_THROW((void)compile_kernel(image, "f", {}, defined_hooks()), CompileError);
 }
 
 TEST(Instrumentation, hooks_of_one_name_are_a_mistake_of_ours) {
