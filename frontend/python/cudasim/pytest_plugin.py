@@ -142,9 +142,11 @@ class _Launches:
         self.record, self.failed, self.not_recorded = None, False, None
 
     def take(self, record):
+        from cudasim.recording.replay import findings_of
+
         if not self.failed:
             self.record, self.not_recorded = record, None
-            self.failed = b'"severity": "error"' in record.findings
+            self.failed = any(finding.severity == "error" for finding in findings_of(record))
 
     def refuse(self, sentence):
         if not self.failed:

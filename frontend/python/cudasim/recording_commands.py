@@ -10,6 +10,20 @@ from typing import Any
 
 from cudasim import errors, options, script_runner
 
+#: Options of `cudasim replay`: those that say how a launch runs.
+_LAUNCH_OPTIONS = (
+    "policy",
+    "seed",
+    "carrier",
+    "workers",
+    "wrap",
+    "strict",
+    "max_faults",
+    "time_limit",
+    "raise_float_division",
+    "memory_checks",
+    "fma",
+)
 _LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
 
 
@@ -52,9 +66,7 @@ def add_to(commands: Any) -> None:
     replay.add_argument(
         "--pdb", action="store_true", help="stop in the first line of a kernel of Python mode, in pdb"
     )
-    from cudasim.recording.replay import LAUNCH_OPTIONS
-
-    for name in LAUNCH_OPTIONS:
+    for name in _LAUNCH_OPTIONS:
         option = options.BY_NAME[name]
         replay.add_argument(option.argument, dest=name, metavar="VALUE", default=None, help=f"{option.help} ({option.accepts})".replace("%", "%%"),
                             **({"nargs": "?", "const": "1"} if option.is_switch else {}))  # fmt: skip
@@ -125,8 +137,10 @@ def _opened(parsed: argparse.Namespace) -> Any:
 
     selection = Selection(None, parsed.launch)
     reader = Reader(parsed.file)
+    if parsed.launch is None:
+        return reader, list(range(len(reader)))
     positions = reader.numbered(selection.first, selection.last)
-    if not positions and parsed.launch is not None:
+    if not positions:
         known = ", ".join(str(reader.read(k, False).number) for k in range(min(len(reader), 20)))
         raise ValueError(f"{parsed.file} has no launch {parsed.launch}; it has: {known or 'none'}")
     return reader, positions
@@ -184,10 +198,8 @@ def _replay(parsed: argparse.Namespace) -> int:
 
 
 def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:
-    from cudasim.recording.replay import LAUNCH_OPTIONS
-
     changed = {}
-    for name in LAUNCH_OPTIONS:
+    for name in _LAUNCH_OPTIONS:
         text = getattr(parsed, name)
         if text is None:
             continue
@@ -200,6 +212,8 @@ def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:
 
 
 def _verdict(record: Any, result: Any, changed: dict[str, Any]) -> list[str]:
+    from cudasim.recording.replay import findings_of
+
     moved = "" if result.same_addresses else ", at other addresses, because those of the record are taken"
     if not result.differences:
         return [f"{record.headline()}: reproduced to the bit{moved}"]
@@ -210,7 +224,7 @@ def _verdict(record: Any, result: Any, changed: dict[str, Any]) -> list[str]:
     for difference in result.differences:
         lines.append(f"  {difference['text']}")
         if difference["what"] == "findings":
-            lines += [f"    recorded: {text}" for text in _findings(record)] or ["    recorded: none"]
+            lines += [f"    recorded: {each.text}" for each in findings_of(record)] or ["    recorded: none"]
             now = getattr(result.exception, "findings", None) or ()
             lines += [f"    now: {each.severity}: {each.kind}: {each.headline()}" for each in now] or [
                 "    now: no errors"
@@ -218,23 +232,15 @@ def _verdict(record: Any, result: Any, changed: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _findings(record: Any) -> list[str]:
-    import json
-
-    return [
-        f"{each['severity']}: {each['kind']}: tid={each['thread']['tid']} ctaid={each['thread']['ctaid']}: {each['message']}"
-        for each in json.loads(record.findings)["findings"]
-    ]
-
-
 def _in_pdb(function: Any, launch: Any) -> None:
     """Calls the launch in pdb, which stops where the kernel begins."""
+    import dis
     import pdb
 
     debugger = pdb.Pdb(nosigint=True)
     first = min(
         line
-        for _, line in _lines(function.__code__)
+        for _, line in dis.findlinestarts(function.__code__)
         if line is not None and line > function.__code__.co_firstlineno
     )
     debugger.set_break(function.__code__.co_filename, first, temporary=True)
@@ -247,9 +253,3 @@ def _in_pdb(function: Any, launch: Any) -> None:
         launch()
     finally:
         sys.settrace(None)
-
-
-def _lines(code: Any) -> Any:
-    import dis
-
-    return dis.findlinestarts(code)

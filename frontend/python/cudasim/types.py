@@ -357,6 +357,17 @@ def name_of(value: Any) -> str:
     raise TypeError(f"not a type: {value!r}")
 
 
+def dtype_of(value: Any) -> np.dtype:
+    """The NumPy dtype of what an array of such elements holds.
+
+    :param value: a dtype, or a type in any of the forms that name_of() accepts
+    """
+    if isinstance(value, np.dtype):
+        return value
+    parsed = parse_type(name_of(value))
+    return parsed.dtype if isinstance(getattr(parsed, "dtype", None), np.dtype) else np.dtype(str(parsed))
+
+
 def evaluate(text: str) -> Any:
     """The type or signature that a string of Python makes of the names of types.
 

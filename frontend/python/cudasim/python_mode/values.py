@@ -9,6 +9,7 @@ import numpy as np
 
 from cudasim import _native, _pyfiber, errors, types
 from cudasim.launch.arguments import Flattener, Intent
+from cudasim.type_system.array_layout import extent_in_bytes, lowest_offset
 from cudasim.type_system.record_names import NUMBERS
 
 if TYPE_CHECKING:
@@ -112,19 +113,16 @@ def dtype_of(kind: Any) -> Any:
         return kind.dtype
     if isinstance(kind, type) and issubclass(kind, np.generic):
         return np.dtype(kind)
-    parsed = types.parse_type(types.name_of(kind))
-    return parsed.dtype if isinstance(getattr(parsed, "dtype", None), np.dtype) else np.dtype(str(parsed))
+    return types.dtype_of(kind)
 
 
 def numpy_view(address: Any, shape: Any, strides: Any, dtype: Any, writable: Any, owner: Any) -> Any:
     """An ndarray over memory."""
-    low = sum(min(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
-    high = sum(max(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
-    empty = 0 in shape
-    size = 0 if empty else high - low + dtype.itemsize
-    memory = (ctypes.c_char * size).from_address(address + low if size else address)
+    size = extent_in_bytes(shape, strides, dtype.itemsize)
+    low = lowest_offset(shape, strides) if size else 0
+    memory = (ctypes.c_char * size).from_address(address + low)
     memory.owner = owner  # the view's base keeps it
-    view = np.ndarray(shape, dtype, memory, 0 if empty else -low, strides)
+    view = np.ndarray(shape, dtype, memory, -low, strides)
     view.flags.writeable = writable
     return view
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from cudasim import errors, types
 from cudasim.launch.arguments import struct_format
+from cudasim.type_system.array_layout import extent_in_bytes, lowest_offset
 
 
 class ArrayArgument(NamedTuple):
@@ -52,7 +53,7 @@ def _value(kind: Any, numbers: Iterator[Any]) -> Any:
     if isinstance(kind, types.Array):
         address, rest = next(numbers), [next(numbers) for _ in range(2 * kind.ndim)]
         return ArrayArgument(
-            address, tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :]), dtype_of(kind.dtype)
+            address, tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :]), types.dtype_of(kind.dtype)
         )
     if isinstance(kind, types.BaseTuple):
         return tuple(_value(types.parse_type(types.name_of(element)), numbers) for element in kind.types)
@@ -63,14 +64,6 @@ def _value(kind: Any, numbers: Iterator[Any]) -> Any:
         return dtype.type(complex(next(numbers), next(numbers)))
     value = next(numbers)
     return dtype.type(value) if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else value
-
-
-def dtype_of(element: Any) -> np.dtype:
-    """The NumPy dtype of an array type's elements."""
-    if isinstance(element, np.dtype):
-        return element
-    parsed = types.parse_type(types.name_of(element))
-    return parsed.dtype if isinstance(getattr(parsed, "dtype", None), np.dtype) else np.dtype(str(parsed))
 
 
 def placeholder(kind: Any) -> Any:
@@ -85,11 +78,11 @@ def placeholder(kind: Any) -> Any:
 
 def elements_of(record: Any, array: ArrayArgument, after: bool = False) -> np.ndarray | None:
     """An array's elements as they were when the launch began (or ended); None where they were not recorded."""
-    low = array.address + sum(min(0, (n - 1) * step) for n, step in zip(array.shape, array.strides) if n)
-    high = array.address + sum(max(0, (n - 1) * step) for n, step in zip(array.shape, array.strides) if n)
+    low = array.address + lowest_offset(array.shape, array.strides)
+    end = low + extent_in_bytes(array.shape, array.strides, array.dtype.itemsize)
     for index, memory in enumerate(record.memory):
         first = memory["address"]
-        if not first <= low or high + array.dtype.itemsize > first + memory["bytes"]:
+        if not first <= low or end > first + memory["bytes"]:
             continue
         content = record.content(index, after)
         if not content:

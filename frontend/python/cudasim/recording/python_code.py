@@ -51,16 +51,19 @@ def described(kernel: Any) -> tuple[bytes, list[int]]:
             raise Unrecordable(f"the argument {name} is an enumeration's member or a date")
     encoder = _Encoder()
     function = encoder.function(kernel.py_func, kernel.name)
-    options = {name: kernel.target_options[name] for name in _JIT_OPTIONS
-               if isinstance(kernel.target_options.get(name), (bool, int, str))}  # fmt: skip
     document = {
         "python": list(sys.version_info[:3]),
         "kernel": function,
-        "target_options": options,
+        "target_options": _plain_options(kernel.target_options),
         "functions": encoder.functions,
         "files": encoder.files,
     }
     return json.dumps(document).encode(), encoder.addresses
+
+
+def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
+    """@cuda.jit's, as far as they say how a function behaves and are plain data."""
+    return {name: options[name] for name in _JIT_OPTIONS if isinstance(options.get(name), (bool, int, str))}
 
 
 def globals_of(code: types.CodeType) -> set[str]:
@@ -82,7 +85,7 @@ def _named_objects() -> dict[int, tuple[str, str]]:
                 if isinstance(member, types.ModuleType)]  # fmt: skip
     for name, module in reversed(modules):
         for member, value in vars(module).items():
-            if callable(value) or isinstance(value, type) or hasattr(value, "__cudasim_intrinsic__"):
+            if callable(value):
                 found[id(value)] = (name, member)
     return found
 
@@ -141,7 +144,7 @@ class _Encoder:
 
         :param code: of the function that knows it
         """
-        if value is None or isinstance(value, (bool, str)) and type(value) in (bool, str):
+        if value is None or type(value) in (bool, str):
             return value
         if type(value) is int:
             return value if abs(value) < 2**53 else {"int": str(value)}
@@ -171,9 +174,10 @@ class _Encoder:
         if isinstance(value, types.ModuleType):
             return self._module(value, path, code, depth)
         if isinstance(value, CUDADispatcher):
-            options = {name: value.targetoptions[name] for name in _JIT_OPTIONS
-                       if isinstance(value.targetoptions.get(name), (bool, int, str))}  # fmt: skip
-            return {"dispatcher": self.function(value.py_func, path), "options": options}
+            return {
+                "dispatcher": self.function(value.py_func, path),
+                "options": _plain_options(value.targetoptions),
+            }
         if isinstance(value, types.FunctionType):
             return {"function": self.function(value, path)}
         return self._of_numpy(value, path)

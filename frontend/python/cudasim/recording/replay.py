@@ -15,21 +15,6 @@ from cudasim.recording.python_code import Decoder, Unrecordable
 from cudasim.recording.recorder import printed_text
 from cudasim.reports import reporting
 
-#: Options of `cudasim replay`: those that say how a launch runs.
-LAUNCH_OPTIONS = (
-    "policy",
-    "seed",
-    "carrier",
-    "workers",
-    "wrap",
-    "strict",
-    "max_faults",
-    "time_limit",
-    "raise_float_division",
-    "memory_checks",
-    "fma",
-)
-
 
 class Replayed(NamedTuple):
     """What came of running a launch again."""
@@ -37,6 +22,26 @@ class Replayed(NamedTuple):
     differences: list[dict]  #: empty: everything is the same to the bit
     exception: BaseException | None  #: what the launch raised, as a script would have seen it
     same_addresses: bool  #: whether all memory lay where it was recorded
+
+
+class RecordedFinding(NamedTuple):
+    """A finding of a recorded launch."""
+
+    severity: str
+    text: str  #: severity, kind, thread and message
+    place: str  #: file:line, or nothing where that is not known
+
+
+def findings_of(record: Any) -> list[RecordedFinding]:
+    """What the recorded launch had to say."""
+    found = []
+    for each in json.loads(record.findings)["findings"]:
+        thread, location = each["thread"], each["location"]
+        coordinates = f"tid={thread['tid']} ctaid={thread['ctaid']}"
+        text = f"{each['severity']}: {each['kind']}: {coordinates}: {each['message']}"
+        place = f"{location[0]['file']}:{location[0]['line']}" if location else ""
+        found.append(RecordedFinding(each["severity"], text, place))
+    return found
 
 
 class NotTrusted(Exception):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cudasim.recording.parameters import ArrayArgument, arguments_of, elements_of
-from cudasim.recording.replay import Reader
+from cudasim.recording.replay import Reader, findings_of
 
 _DEFAULTS = {
     "policy": "forward",
@@ -135,12 +135,8 @@ def _outcome(record: Any) -> list[str]:
     lines = []
     if not record.finished:
         lines.append("  the launch was stopped before its end")
-    for finding in json.loads(record.findings)["findings"]:
-        place = finding.get("location") or []
-        where = f" ({place[0]['file']}:{place[0]['line']})" if place else ""
-        thread = finding["thread"]
-        coordinates = f"tid={thread['tid']} ctaid={thread['ctaid']}: "
-        lines.append(f"  {finding['severity']}: {finding['kind']}: {coordinates}{finding['message']}{where}")
+    for finding in findings_of(record):
+        lines.append(f"  {finding.text}" + (f" ({finding.place})" if finding.place else ""))
     printed = record.printed.decode(errors="backslashreplace").splitlines()
     if printed:
         lines.append(f"  printed {len(printed)} lines; the first: {printed[0]}")

@@ -100,6 +100,11 @@ def extent_in_bytes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: 
     return itemsize + sum(abs(stride) * (extent - 1) for extent, stride in zip(shape, strides))
 
 
+def lowest_offset(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Where the lowest element lies, in bytes from the first one: 0, or less with negative strides."""
+    return sum(min(0, (extent - 1) * stride) for extent, stride in zip(shape, strides) if extent)
+
+
 def strides_like(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Strides of a contiguous array whose axes lie in memory in the same order as those of a strided one."""
     result, step = [0] * len(shape), itemsize
