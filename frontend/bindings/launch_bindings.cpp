@@ -67,7 +67,7 @@ std::shared_ptr<BoundPlan> make_plan(const LoadedImage& loaded, const image::Ker
 
 py::object launch(BoundPlan& bound, const py::bytes& given) {
     const auto parameters = bytes_of(given);
-    if (recording()) return launch_recorded(bound, parameters);
+    if (const auto number = number_to_record(bound.plan)) return launch_recorded(bound, parameters, number);
     return launch_with(bound.plan.options, bound.progress, bound.plan.image.sources(),
                        [&](const auto& options) { return driver::run(bound.plan, parameters, options); });
 }

@@ -81,10 +81,12 @@ pybind11::object launch_with(const execution::LaunchOptions& options, const Prog
 
 // -- record_bindings.cpp
 
-/// Whether launches are being recorded (record_launches() of the module).
-[[nodiscard]] bool recording();
-/// The same as a launch, recorded if the recorder wants it.
-[[nodiscard]] pybind11::object launch_recorded(BoundPlan& bound, std::span<const std::byte> parameters);
+/// The number that the launch has in its record, 0 when it is not to be recorded (record_launches() of the
+/// module).
+[[nodiscard]] std::uint64_t number_to_record(const driver::LaunchPlan& plan);
+/// The same as a launch, recorded under a number.
+[[nodiscard]] pybind11::object launch_recorded(BoundPlan& bound, std::span<const std::byte> parameters,
+                                               std::uint64_t number);
 [[nodiscard]] pybind11::object launch_recorded(BoundHostPlan& bound, execution::HostKernel& kernel);
 void record_as(BoundHostPlan& bound, std::uint64_t number, const std::string& display_name,
                const std::vector<std::pair<std::string, std::string>>& arguments,

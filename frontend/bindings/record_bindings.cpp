@@ -50,20 +50,6 @@ py::tuple extents(const execution::Dim3& dim) {
     return py::make_tuple(dim.x, dim.y, dim.z);
 }
 
-const char* kind_name(driver::MemoryKind kind) {
-    switch (kind) {
-        case driver::MemoryKind::device:
-            return "device";
-        case driver::MemoryKind::host:
-            return "host";
-        case driver::MemoryKind::adopted:
-            return "adopted";
-        case driver::MemoryKind::freed:
-            return "freed";
-    }
-    return "";
-}
-
 py::list memory_to_python(const LaunchRecord& record) {
     py::list result;
     for (const auto& range : record.memory) {
@@ -71,7 +57,7 @@ py::list memory_to_python(const LaunchRecord& record) {
         entry["address"] = range.address;
         entry["bytes"] = range.bytes;
         entry["label"] = range.label;
-        entry["kind"] = kind_name(range.kind);
+        entry["kind"] = std::string(driver::name_of(range.kind));
         entry["read_only"] = range.read_only;
         entry["globals"] = range.globals;
         entry["recorded"] = range.before.has_value();
@@ -101,19 +87,13 @@ class RestoredLaunch {
     RestoredLaunch(const LaunchRecord& record, const LaunchOptions& options, const Progress& progress,
                    std::shared_ptr<SimulatedDevice> device)
         : record_(record), options_(options), progress_(progress), device_(std::move(device)) {
-        HostPoll poll(progress_);
-        LaunchOptions served = options;
-        served.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now); };
-        try {
-            const ReleasedGil release;
-            as_driver_call("cuModuleLoadData", [&] {
-                restored_ = std::make_unique<driver::Restored>(*device_, record_, served);
+        restored_ = while_compiling(progress_, [&](const image::HostPoll& poll) {
+            LaunchOptions served = options;
+            served.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now.seconds); };
+            return as_driver_call("cuModuleLoadData", [&] {
+                return std::make_unique<driver::Restored>(*device_, record_, served);
             });
-        } catch (const image::Cancelled&) {
-            const py::object raised = poll.take();
-            PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
-            throw py::error_already_set();
-        }
+        });
     }
     ~RestoredLaunch() {
         const ReleasedGil release;
@@ -214,16 +194,12 @@ driver::OptionValue option_value(const py::handle& value) {
     return py::cast<std::uint64_t>(value);
 }
 
-bool recording() {
-    return recorder != nullptr;
+std::uint64_t number_to_record(const driver::LaunchPlan& plan) {
+    return recorder == nullptr ? 0 : py::cast<std::uint64_t>(recorder->wants(plan.display_name));
 }
 
-py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> parameters) {
+py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> parameters, std::uint64_t number) {
     driver::LaunchPlan& plan = bound.plan;
-    const auto number = py::cast<std::uint64_t>(recorder->wants(plan.display_name));
-    if (number == 0)
-        return launch_with(plan.options, bound.progress, plan.image.sources(),
-                           [&](const auto& options) { return driver::run(plan, parameters, options); });
     LaunchRecord described{.version = recorder->version,
                            .number = number,
                            .kernel = plan.kernel,
@@ -327,7 +303,7 @@ void bind_records(py::module_& module) {
                py::arg("version") = "", py::arg("keep_after") = false,
                "Compiled launches for which wants(kernel's name) gives a number are recorded and handed to "
                "take(record or None, number, why there is none). wants=None ends it.");
-    module.def("recording", &recording, "Whether record_launches() is in force.");
+    module.def("recording", [] { return recorder != nullptr; }, "Whether record_launches() is in force.");
     py::class_<LaunchRecord>(module, "LaunchRecord", "One launch, complete and movable.")
         .def_readonly("version", &LaunchRecord::version)
         .def_readonly("number", &LaunchRecord::number)

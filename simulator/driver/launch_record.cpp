@@ -3,12 +3,33 @@
 
 #include <llvm/Support/xxhash.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace cudasim::driver {
 
 Content::Content(std::string_view text) : Content(text.size()) {
     if (!text.empty()) std::memcpy(data_.get(), text.data(), text.size());
+}
+
+namespace {
+
+constexpr std::pair<MemoryKind, std::string_view> memory_kinds[] = {{MemoryKind::device, "device"},
+                                                                    {MemoryKind::host, "host"},
+                                                                    {MemoryKind::adopted, "adopted"},
+                                                                    {MemoryKind::freed, "freed"}};
+
+}  // namespace
+
+std::string_view name_of(MemoryKind kind) {
+    return std::ranges::find(memory_kinds, kind, [](const auto& row) { return row.first; })->second;
+}
+
+std::optional<MemoryKind> memory_kind_of(std::string_view name) {
+    const auto* row = std::ranges::find(memory_kinds, name, [](const auto& each) { return each.second; });
+    if (row == std::end(memory_kinds)) return std::nullopt;
+    return row->first;
 }
 
 Hash hash_of(std::span<const std::byte> bytes) {

@@ -62,6 +62,11 @@ enum class MemoryKind : std::uint8_t {
     freed,    ///< freed before the launch, and still recognised as such
 };
 
+/// "device", "host", "adopted", "freed": in files and for front ends.
+[[nodiscard]] std::string_view name_of(MemoryKind kind);
+/// nullopt for another name
+[[nodiscard]] std::optional<MemoryKind> memory_kind_of(std::string_view name);
+
 /// One allocation.
 struct RecordedMemory {
     std::uint64_t address = 0, bytes = 0;

@@ -49,20 +49,13 @@ std::string hex(std::uint64_t value) {
     return result;
 }
 
-constexpr std::pair<MemoryKind, const char*> memory_kinds[] = {{MemoryKind::device, "device"},
-                                                               {MemoryKind::host, "host"},
-                                                               {MemoryKind::adopted, "adopted"},
-                                                               {MemoryKind::freed, "freed"}};
-
 using Store = std::function<ChunkList(std::span<const std::byte>)>;
 
 json::Value memory_to_json(const RecordedMemory& range, const Store& store) {
-    const auto* kind =
-        std::ranges::find(memory_kinds, range.kind, &std::pair<MemoryKind, const char*>::first);
     json::Object object{{"address", range.address},
                         {"bytes", range.bytes},
                         {"label", text(range.label)},
-                        {"kind", kind->second}};
+                        {"kind", llvm::StringRef(name_of(range.kind))}};
     if (range.read_only) object["read_only"] = true;
     if (range.globals) object["globals"] = true;
     if (range.before) object["before"] = chunk_list(store(range.before->bytes()));
@@ -192,10 +185,10 @@ RecordedMemory memory_from(const json::Value& value, bool with_memory, const Fet
     if (range.bytes == 0 || range.address + range.bytes < range.address)
         throw wrong("an allocation has no possible size");
     range.label = members.string("label");
-    const std::string kind = members.string("kind");
-    const auto* row = std::ranges::find(memory_kinds, kind, &std::pair<MemoryKind, const char*>::second);
-    if (row == std::end(memory_kinds)) throw wrong("memory of kind '" + kind + "'");
-    range.kind = row->first;
+    const std::string name = members.string("kind");
+    const auto kind = memory_kind_of(name);
+    if (!kind) throw wrong("memory of kind '" + name + "'");
+    range.kind = *kind;
     range.read_only = members.flag("read_only");
     range.globals = members.flag("globals");
     const auto content = [&](const char* key) -> std::optional<Content> {
