@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "frontend/bindings/text_caster.h"
+#include "simulator/driver/error.h"
 #include "simulator/driver/simulated_device.h"
 #include "simulator/execution/device.h"
 #include "simulator/findings/finding.h"
@@ -44,22 +45,6 @@ void bind_frameless_call(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_pykernel(pybind11::module_& module);
 void bind_ptx(pybind11::module_& module);
-
-/// An engine error together with the driver call that a CUDA program would have seen it from.
-struct CudaCallError {
-    std::string call;  ///< e.g. "cuMemAlloc"
-    execution::CudaError error;
-};
-
-/// Runs `body`; a CudaError leaves it as one that names the driver call.
-template <typename Body>
-decltype(auto) as_driver_call(const char* call, Body&& body) {
-    try {
-        return body();
-    } catch (const execution::CudaError& error) {
-        throw CudaCallError{call, error};
-    }
-}
 
 /// An image on a device; keeps the device. (execution::LoadedImage is what the engine itself keeps.)
 struct LoadedImage {

@@ -58,8 +58,8 @@ std::shared_ptr<SimulatedDevice> make_device(const execution::DeviceProfile& cho
                                              std::uint64_t total_memory, DevicePointer memory_base) {
     execution::DeviceProfile profile = chosen;
     if (total_memory != 0) profile.total_memory = total_memory;
-    return as_driver_call("cuCtxCreate",
-                          [&] { return std::make_shared<SimulatedDevice>(profile, memory_base); });
+    return driver::in_call("cuCtxCreate",
+                           [&] { return std::make_shared<SimulatedDevice>(profile, memory_base); });
 }
 
 std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& self, std::uint64_t bytes,
@@ -67,7 +67,7 @@ std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& sel
     DevicePointer pointer = 0;
     {
         const ReleasedGil release;
-        pointer = as_driver_call(
+        pointer = driver::in_call(
             "cuMemAlloc", [&] { return self->device.allocate(bytes, {.label = label, .poison = poison}); });
     }
     return std::make_unique<Allocation>(self, pointer, bytes);
@@ -77,7 +77,7 @@ std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& sel
 DevicePointer allocate_bare(SimulatedDevice& self, std::uint64_t bytes, const std::string& label, bool poison,
                             bool host, const std::string& call) {
     const ReleasedGil release;
-    return as_driver_call(call.c_str(), [&] {
+    return driver::in_call(call.c_str(), [&] {
         return self.device.allocate(bytes, {.label = label, .poison = poison, .host = host});
     });
 }
@@ -85,14 +85,14 @@ DevicePointer allocate_bare(SimulatedDevice& self, std::uint64_t bytes, const st
 void free_bare(SimulatedDevice& self, DevicePointer pointer, const std::string& call) {
     if (forked_in_use()) return;  // the memory belongs to a process that has its own
     const ReleasedGil release;
-    as_driver_call(call.c_str(), [&] { self.free(pointer); });
+    driver::in_call(call.c_str(), [&] { self.free(pointer); });
 }
 
 py::dict share(SimulatedDevice& self, DevicePointer pointer) {
     execution::ExportedMemory shared;
     {
         const ReleasedGil release;
-        shared = as_driver_call("cuIpcGetMemHandle", [&] { return self.device.share(pointer); });
+        shared = driver::in_call("cuIpcGetMemHandle", [&] { return self.device.share(pointer); });
     }
     py::dict result;
     result["file"] = shared.file;
@@ -106,14 +106,15 @@ py::dict share(SimulatedDevice& self, DevicePointer pointer) {
 void copy_to_device(SimulatedDevice& self, DevicePointer target, const py::object& source) {
     const ContiguousBuffer buffer(source, false);
     const ReleasedGil release;
-    as_driver_call("cuMemcpyHtoD", [&] { self.device.copy_to_device(target, buffer.data(), buffer.size()); });
+    driver::in_call("cuMemcpyHtoD",
+                    [&] { self.device.copy_to_device(target, buffer.data(), buffer.size()); });
 }
 
 void copy_from_device(SimulatedDevice& self, const py::object& target, DevicePointer source) {
     const ContiguousBuffer buffer(target, true);
     const ReleasedGil release;
-    as_driver_call("cuMemcpyDtoH",
-                   [&] { self.device.copy_from_device(buffer.data(), source, buffer.size()); });
+    driver::in_call("cuMemcpyDtoH",
+                    [&] { self.device.copy_from_device(buffer.data(), source, buffer.size()); });
 }
 
 std::vector<image::SourceFile> sources_from_python(
@@ -255,7 +256,7 @@ void bind_device(py::module_& module) {
              [](SimulatedDevice& self, DevicePointer address, std::uint64_t bytes, const std::string& label,
                 const std::string& call) {
                  const ReleasedGil release;
-                 as_driver_call(call.c_str(), [&] { self.device.adopt(address, bytes, label); });
+                 driver::in_call(call.c_str(), [&] { self.device.adopt(address, bytes, label); });
              })
         .def("share", &share)
         .def("address_range",
@@ -263,8 +264,8 @@ void bind_device(py::module_& module) {
                  execution::AddressRange range;
                  {
                      const ReleasedGil release;
-                     range = as_driver_call("cuMemGetAddressRange",
-                                            [&] { return self.device.address_range(address); });
+                     range = driver::in_call("cuMemGetAddressRange",
+                                             [&] { return self.device.address_range(address); });
                  }
                  return py::make_tuple(range.base, range.bytes);
              })
@@ -273,13 +274,13 @@ void bind_device(py::module_& module) {
         .def("copy_within_device",
              [](SimulatedDevice& self, DevicePointer target, DevicePointer source, std::uint64_t bytes) {
                  const ReleasedGil release;
-                 as_driver_call("cuMemcpyDtoD",
-                                [&] { self.device.copy_within_device(target, source, bytes); });
+                 driver::in_call("cuMemcpyDtoD",
+                                 [&] { self.device.copy_within_device(target, source, bytes); });
              })
         .def("fill",
              [](SimulatedDevice& self, DevicePointer target, std::uint8_t value, std::uint64_t bytes) {
                  const ReleasedGil release;
-                 as_driver_call("cuMemsetD8", [&] { self.device.fill(target, value, bytes); });
+                 driver::in_call("cuMemsetD8", [&] { self.device.fill(target, value, bytes); });
              })
         .def("memory_info",
              [](SimulatedDevice& self) {
@@ -294,11 +295,11 @@ void bind_device(py::module_& module) {
              [](const std::shared_ptr<SimulatedDevice>& self, const image::KernelImage& image) {
                  const ReleasedGil release;
                  return LoadedImage{
-                     self, as_driver_call("cuModuleLoadData", [&] { return self->device.load(image); })};
+                     self, driver::in_call("cuModuleLoadData", [&] { return self->device.load(image); })};
              })
         .def("global_range", [](SimulatedDevice& self, const LoadedImage& loaded, const std::string& name) {
-            const auto range = as_driver_call("cuModuleGetGlobal",
-                                              [&] { return self.device.global_range(*loaded.image, name); });
+            const auto range = driver::in_call("cuModuleGetGlobal",
+                                               [&] { return self.device.global_range(*loaded.image, name); });
             return py::make_tuple(range.base, range.bytes);
         });
 }
@@ -359,10 +360,10 @@ void bind_stages(py::module_& module) {
 void translate(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);
-    } catch (const CudaCallError& failure) {
+    } catch (const driver::Error& failure) {
         const auto make = py::module_::import("cudasim.errors").attr("from_native_cuda_error");
-        const py::object error = make(failure.call, failure.error.code, failure.error.name,
-                                      failure.error.what(), call_chain_to_python(failure.error.location));
+        const py::object error =
+            make(static_cast<int>(failure.code), failure.what(), call_chain_to_python(failure.location));
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     } catch (const ForkedInUse&) {
         const auto make = py::module_::import("cudasim.errors").attr("from_fork_in_use");

@@ -90,6 +90,13 @@ py::dict to_python(const findings::Finding& finding) {
     return result;
 }
 
+py::tuple driver_error(const std::string& call, const std::string& name, const std::string& reason) {
+    for (const auto& row : findings::cuda_results())
+        if (row.name == name)
+            return py::make_tuple(static_cast<int>(row.result), driver::error_text(call, row.result, reason));
+    throw py::value_error(name + " is no result of CUDA's");
+}
+
 std::string text(const LaunchReport& report) {
     std::string result;
     for (const auto& finding : report.findings) {
@@ -129,6 +136,17 @@ void bind_findings(py::module_& module) {
             return kinds;
         },
         "(stable name, severity) of each row of simulator/findings/finding_kinds.def.");
+    module.def(
+        "cuda_results",
+        [] {
+            py::dict results;
+            for (const auto& row : findings::cuda_results())
+                results[py::str(std::string(row.name))] = static_cast<int>(row.result);
+            return results;
+        },
+        "name → number of CUDA's results (simulator/findings/cuda_results.def).");
+    module.def("driver_error", &driver_error, py::arg("call"), py::arg("name"), py::arg("reason"),
+               "The number of a result, and the text of the driver call's error that has it.");
     py::class_<LaunchReport>(module, "LaunchReport", "What one launch had to say, errors first.")
         .def_property_readonly("findings",
                                [](const LaunchReport& report) {

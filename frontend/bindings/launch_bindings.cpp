@@ -86,7 +86,7 @@ py::object launch_host(BoundHostPlan& bound, const py::capsule& kernel) {
 std::uint64_t compile(BoundPlan& bound) {
     driver::LaunchPlan& plan = bound.plan;
     return while_compiling(bound.progress, [&](const image::HostPoll& poll) {
-        return as_driver_call("cuModuleLoadData", [&] {
+        return driver::in_call("cuModuleLoadData", [&] {
             return plan.device->device
                 .compile(*plan.loaded, plan.kernel, plan.options.compile_options(), poll)
                 ->static_shared_bytes;

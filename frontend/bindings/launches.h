@@ -64,7 +64,7 @@ pybind11::object launch_with(execution::LaunchOptions options, const Progress& p
     {
         const ReleasedGil release;
         try {
-            result = as_driver_call("cuLaunchKernel", [&] { return run(options); });
+            result = driver::in_call("cuLaunchKernel", [&] { return run(options); });
             ended(result, !poll.raised());
         } catch (const image::Cancelled&) {  // while its kernel was compiled; `poll` has the exception
         }

@@ -225,7 +225,7 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     request.fma = fma;
     request.old_messages = PY_VERSION_HEX < 0x030B0000;
     request.libraries = std::move(libraries);
-    as_driver_call("cuModuleLoadData", [] { execution::require_memory_to_compile(); });
+    driver::in_call("cuModuleLoadData", [] { execution::require_memory_to_compile(); });
     const Progress shown{progress, progress_after_seconds};
     const Result result = while_compiling(shown, [&](const image::HostPoll& poll) {
         return compile_on_large_stack({functions, sources, extensions}, request, poll);

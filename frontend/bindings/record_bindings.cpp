@@ -90,7 +90,7 @@ class RestoredLaunch {
         restored_ = while_compiling(progress_, [&](const image::HostPoll& poll) {
             LaunchOptions served = options;
             served.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now.seconds); };
-            return as_driver_call("cuModuleLoadData", [&] {
+            return driver::in_call("cuModuleLoadData", [&] {
                 return std::make_unique<driver::Restored>(*device_, record_, served);
             });
         });

@@ -36,7 +36,7 @@ struct Device::State {
     static std::shared_ptr<DeviceMemory> make_memory(std::uint64_t capacity, DevicePointer base) try {
         return std::make_shared<DeviceMemory>(capacity, base);
     } catch (const std::bad_alloc&) {
-        throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
+        throw CudaError(CudaResult::out_of_memory,
                         "no address space is left for device memory: " + memory::describe_host_memory());
     }
 
@@ -59,7 +59,7 @@ const DeviceProfile& Device::profile() const {
 namespace {
 
 CudaError invalid_value(const std::string& message) {
-    return {1, "CUDA_ERROR_INVALID_VALUE", message};
+    return {CudaResult::invalid_value, message};
 }
 
 /// The live allocation [address, address + bytes) lies in, or an error naming the range.
@@ -86,7 +86,7 @@ DevicePointer Device::allocate(std::uint64_t bytes, const AllocateOptions& optio
         state_->memory->tell_allocated(*address, bytes, options.label);
         return *address;
     }
-    throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
+    throw CudaError(CudaResult::out_of_memory,
                     memory::bytes_text(bytes) + " asked for, " +
                         memory::bytes_text(arena.capacity() - arena.in_use()) + " of " +
                         memory::bytes_text(arena.capacity()) + " free (" + state_->profile.name + " has " +
@@ -124,7 +124,7 @@ void Device::adopt(DevicePointer address, std::uint64_t bytes, const std::string
         state_->memory->tell_allocated(address, bytes, label);
         return;
     }
-    throw CudaError(712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+    throw CudaError(CudaResult::host_memory_already_registered,
                     "part of these " + std::to_string(bytes) + " bytes is device memory or mapped already");
 }
 
@@ -136,7 +136,7 @@ ExportedMemory Device::share(DevicePointer pointer) {
             return {place->file, place->offset, place->bytes, place->inside, allocation->bytes};
         }
     } catch (const std::system_error& error) {
-        throw CudaError(999, "CUDA_ERROR_UNKNOWN",
+        throw CudaError(CudaResult::unknown,
                         std::string("this device memory cannot be shared: ") + error.what());
     }
     throw invalid_value(
@@ -348,7 +348,7 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
     check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes,
                         configuration.dynamic_shared_bytes);
     if (prepared.kernel->uses_shadow && !memory::Shadow::instance().base())
-        throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
+        throw CudaError(CudaResult::out_of_memory,
                         std::string(memory::Shadow::instance().reservation_error()) +
                             ", and this kernel's memory accesses are checked there: lift the limit, or "
                             "switch memory checks off");

@@ -22,6 +22,7 @@
 #include "simulator/execution/device_profile.h"
 #include "simulator/execution/host_kernel.h"
 #include "simulator/execution/observer.h"
+#include "simulator/findings/cuda_result.h"
 #include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
 #include "simulator/jit/compiler.h"
@@ -29,12 +30,13 @@
 
 namespace cudasim::execution {
 
+using findings::CudaResult;
+
 /// What the CUDA driver would have answered (CUDA Driver API, enum CUresult). The user's error.
 struct CudaError : std::runtime_error {
-    CudaError(int code, std::string name, const std::string& message, findings::CallChain where = {})
-        : std::runtime_error(message), code(code), name(std::move(name)), location(std::move(where)) {}
-    int code;                      ///< e.g. 2
-    std::string name;              ///< e.g. "CUDA_ERROR_OUT_OF_MEMORY"
+    CudaError(CudaResult result, const std::string& message, findings::CallChain where = {})
+        : std::runtime_error(message), code(result), location(std::move(where)) {}
+    CudaResult code;
     findings::CallChain location;  ///< the place in the kernel that asks for it, where there is one
 };
 

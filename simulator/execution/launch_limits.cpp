@@ -11,16 +11,15 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what, std::uint64_t asked, const DeviceProfile& profile,
                          std::uint64_t limit) {
-    throw CudaError(1, "CUDA_ERROR_INVALID_VALUE",
-                    what + " of " + std::to_string(asked) + " is more than the limit of " +
-                        std::to_string(limit) + " of " + profile.name);
+    throw CudaError(CudaResult::invalid_value, what + " of " + std::to_string(asked) +
+                                                   " is more than the limit of " + std::to_string(limit) +
+                                                   " of " + profile.name);
 }
 
 void check_axis(const DeviceProfile& profile, const std::string& what, std::uint32_t value,
                 std::uint32_t limit) {
     if (value == 0)
-        throw CudaError(1, "CUDA_ERROR_INVALID_VALUE",
-                        "a " + what + " of 0: every dimension must be at least 1");
+        throw CudaError(CudaResult::invalid_value, "a " + what + " of 0: every dimension must be at least 1");
     if (value > limit) refuse(what, value, profile, limit);
 }
 
@@ -56,7 +55,7 @@ void check_cooperative(const DeviceProfile& profile, const LaunchConfiguration& 
                        unsigned resident) {
     const std::uint64_t blocks = configuration.grid.volume();
     if (blocks <= resident) return;
-    throw CudaError(720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+    throw CudaError(CudaResult::cooperative_launch_too_large,
                     "a cooperative launch of " + std::to_string(blocks) + " blocks of " +
                         std::to_string(configuration.block.volume()) + " threads, but only " +
                         std::to_string(resident) + " such blocks can be resident on " + profile.name +

@@ -92,9 +92,9 @@ unsigned workers_with_memory(const Launch& launch, unsigned workers, const Threa
 void require_memory_to_compile() {
     const auto limit = memory::address_limit();
     if (!limit || limit->left >= compiler_need) return;
-    throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
-                    "compiling a kernel takes up to " + memory::bytes_text(compiler_need) + " of memory; " +
-                        memory::describe_host_memory());
+    throw CudaError(CudaResult::out_of_memory, "compiling a kernel takes up to " +
+                                                   memory::bytes_text(compiler_need) + " of memory; " +
+                                                   memory::describe_host_memory());
 }
 
 findings::Finding describe_shortage(const Launch& launch) {

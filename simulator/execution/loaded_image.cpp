@@ -88,7 +88,7 @@ PreparedKernel LoadedImage::compile(std::string_view kernel, const jit::CompileO
     if (!image_.find(kernel)) {
         std::string known;
         for (const auto& each : image_.kernels()) known += (known.empty() ? "" : ", ") + each.name;
-        throw CudaError(500, "CUDA_ERROR_NOT_FOUND",
+        throw CudaError(CudaResult::not_found,
                         "no kernel '" + std::string(kernel) +
                             "' in the image; it has: " + (known.empty() ? "none" : known));
     }
@@ -97,7 +97,7 @@ PreparedKernel LoadedImage::compile(std::string_view kernel, const jit::CompileO
     try {
         prepared.kernel = jit::compile_kernel(image_, kernel, options, jit::defined_hooks(), poll);
     } catch (const jit::ResourceError& error) {
-        throw CudaError(701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", error.what(), error.location);
+        throw CudaError(CudaResult::launch_out_of_resources, error.what(), error.location);
     }
     prepared.barrier_place = barrier_places(*prepared.kernel);
     prepared.shared_layout_seed = next_layout_seed.fetch_add(1);
@@ -114,9 +114,9 @@ void LoadedImage::place_globals(const jit::GlobalsLayout& layout) {
     else
         base = memory_->arena.allocate(layout.bytes, label, true);
     if (!base)
-        throw CudaError(2, "CUDA_ERROR_OUT_OF_MEMORY",
-                        "no device memory is left for the image's " + std::to_string(layout.bytes) +
-                            " bytes of global variables");
+        throw CudaError(CudaResult::out_of_memory, "no device memory is left for the image's " +
+                                                       std::to_string(layout.bytes) +
+                                                       " bytes of global variables");
     memory::Shadow& shadow = memory::Shadow::instance();
     shadow.set(*base, layout.bytes, memory::Access::none);
     auto* bytes = reinterpret_cast<std::byte*>(*base);
@@ -140,8 +140,7 @@ AddressRange LoadedImage::global_range(std::string_view name) {
     if (layout_)
         for (const auto& variable : layout_->variables)
             if (variable.name == name) return {globals_base_ + variable.offset, variable.bytes};
-    throw CudaError(500, "CUDA_ERROR_NOT_FOUND",
-                    "no global variable '" + std::string(name) + "' in the image");
+    throw CudaError(CudaResult::not_found, "no global variable '" + std::string(name) + "' in the image");
 }
 
 }  // namespace cudasim::execution

@@ -39,6 +39,17 @@ class CudaAPIError(CudaDriverError):
         return f"[{self.code}] {self.msg}"
 
 
+def driver_error(call: str, name: str, reason: str) -> CudaAPIError:
+    """The error of a driver's call, in the words that the driver's errors have.
+
+    :param call: e.g. "cuMemAlloc"
+    :param name: of CUDA's result (simulator/findings/cuda_results.def), e.g. "CUDA_ERROR_INVALID_VALUE"
+    """
+    from cudasim import _native  # here: programs that need no engine catch these errors
+
+    return CudaAPIError(*_native.driver_error(call, name, reason))
+
+
 class CudaRuntimeAPIError(CudaRuntimeError):
     """A runtime call failed."""
 

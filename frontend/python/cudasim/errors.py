@@ -19,6 +19,7 @@ from cudasim._cuda_errors import (  # noqa: F401
     CudaRuntimeAPIError,
     CudaRuntimeError,
     CudaSupportError,
+    driver_error,
 )
 
 if TYPE_CHECKING:
@@ -136,12 +137,12 @@ def __dir__() -> list[str]:
     return sorted({*own, *kinds, *_numba_error_classes.__all__})
 
 
-def from_native_cuda_error(call: str, code: int, name: str, message: str, chain: Sequence[Any] = ()) -> Any:
-    """The exception for an engine error, worded as the CUDA driver's Python bindings word theirs.
+def from_native_cuda_error(code: int, message: str, chain: Sequence[Any] = ()) -> Any:
+    """The exception for an error of the driver (simulator/driver/error.h).
 
     :param chain: (file, function, line, column) of the place in a kernel that it is about, innermost first
     """
-    return CudaAPIError(code, _with_place(f"Call to {call} results in {name}: {message}", chain))
+    return CudaAPIError(code, _with_place(message, chain))
 
 
 def from_fork_in_use() -> Any:

@@ -13,8 +13,7 @@ void expect_refused(const LaunchConfiguration& configuration, const std::string&
         (void)launch_function(nothing, configuration, {});
         FAIL() << "the launch was not refused";
     } catch (const CudaError& error) {
-        EXPECT_EQ(error.code, 1);
-        EXPECT_EQ(error.name, "CUDA_ERROR_INVALID_VALUE");
+        EXPECT_EQ(error.code, CudaResult::invalid_value);
         EXPECT_NE(std::string(error.what()).find(limit), std::string::npos) << error.what();
     }
 }
@@ -75,8 +74,7 @@ TEST(Limits, out_of_memory_names_what_was_asked_for_and_what_is_there) {
         (void)device().allocate(std::uint64_t{1} << 50);
         FAIL();
     } catch (const CudaError& error) {
-        EXPECT_EQ(error.code, 2);
-        EXPECT_EQ(error.name, "CUDA_ERROR_OUT_OF_MEMORY");
+        EXPECT_EQ(error.code, CudaResult::out_of_memory);
         EXPECT_NE(std::string(error.what()).find("1073741824 MiB asked for"), std::string::npos)
             << error.what();
     }

@@ -13,7 +13,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from cudasim import _numba_config, device_profiles, options
-from cudasim._cuda_errors import CudaAPIError, CudaSupportError
+from cudasim._cuda_errors import CudaSupportError, driver_error
 from cudasim.device import device_attributes
 
 if TYPE_CHECKING:
@@ -160,10 +160,10 @@ class Device:
         """
         number = operator.index(devnum)
         if not 0 <= number < len(devices()):
-            raise CudaAPIError(
-                101,
-                f"Call to cuDeviceGet results in CUDA_ERROR_INVALID_DEVICE: there is no device {number}; the simulated "
-                f"devices that the program sees are {', '.join(str(known.id) for known in devices())}",
+            raise driver_error(
+                "cuDeviceGet",
+                "CUDA_ERROR_INVALID_DEVICE",
+                f"there is no device {number}; the simulated devices that the program sees are {', '.join(str(known.id) for known in devices())}",
             )
         return devices()[number]
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import enum
 import operator
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from typing import Any
+from cudasim._native import cuda_results
 
 
 class CUdeviceptr(int):
@@ -76,26 +75,7 @@ class CUipcMemHandle:
         return hash(self._reserved)
 
 
-class CUresult(enum.IntEnum):
-    """Result codes that memory calls have."""
-
-    CUDA_SUCCESS = 0
-    CUDA_ERROR_INVALID_VALUE = 1
-    CUDA_ERROR_OUT_OF_MEMORY = 2
-    CUDA_ERROR_NOT_INITIALIZED = 3
-    CUDA_ERROR_INVALID_DEVICE = 101
-    CUDA_ERROR_INVALID_IMAGE = 200
-    CUDA_ERROR_INVALID_CONTEXT = 201
-    CUDA_ERROR_ALREADY_MAPPED = 208
-    CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217
-    CUDA_ERROR_INVALID_HANDLE = 400
-    CUDA_ERROR_NOT_FOUND = 500
-    CUDA_ERROR_NOT_READY = 600
-    CUDA_ERROR_ILLEGAL_ADDRESS = 700
-    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
-    CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712
-    CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713
-    CUDA_ERROR_UNKNOWN = 999
+CUresult: Any = enum.IntEnum("CUresult", cuda_results(), module=__name__)  # type: ignore[misc]  # its members are a table's
 
 
 class CUmemAttach_flags(enum.IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from cudasim._cuda_errors import CudaAPIError
+from cudasim._cuda_errors import driver_error
 from cudasim.device.current import register_contexts, thread
 from cudasim.device.device import devices
 from cudasim.driver.context_modules import ContextModules
@@ -85,10 +85,10 @@ class Context(ContextMemory, ContextModules):
         """
         peer_device = getattr(peer_device, "id", peer_device)
         if not 0 <= peer_device < len(devices()):
-            raise CudaAPIError(
-                101,
-                "Call to cuDeviceCanAccessPeer results in CUDA_ERROR_INVALID_DEVICE: there is no device "
-                f"{peer_device}; the simulated machine has {len(devices())}",
+            raise driver_error(
+                "cuDeviceCanAccessPeer",
+                "CUDA_ERROR_INVALID_DEVICE",
+                f"there is no device {peer_device}; the simulated machine has {len(devices())}",
             )
         if peer_device == self.device.id:
             return False
@@ -106,13 +106,19 @@ class Context(ContextMemory, ContextModules):
                 f"enable_peer_access takes the peer's context (cuda.gpus[n].get_primary_context()), got {peer_context!r}"
             )
         peer = peer_context.device
-        call = "Call to cuCtxEnablePeerAccess results in CUDA_ERROR_PEER_ACCESS"
+        call = "cuCtxEnablePeerAccess"
         if not self.can_access_peer(peer.id):
-            raise CudaAPIError(
-                217, f"{call}_UNSUPPORTED: device {self.device.id} cannot use memory of {peer.id}"
+            raise driver_error(
+                call,
+                "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+                f"device {self.device.id} cannot use memory of {peer.id}",
             )
         if peer in self._peers:
-            raise CudaAPIError(704, f"{call}_ALREADY_ENABLED: from device {self.device.id} to {peer.id}")
+            raise driver_error(
+                call,
+                "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+                f"from device {self.device.id} to {peer.id}",
+            )
         self._peers.add(peer)
 
     def may_use_memory_of(self, device: Any) -> Any:

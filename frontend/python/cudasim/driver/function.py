@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cudasim._cuda_errors import CudaAPIError
+from cudasim._cuda_errors import driver_error
 from cudasim.launch.kernel import make_plan
 from cudasim.launch.launch_configuration import (
     check_extents,
@@ -186,9 +186,7 @@ def function_of(function: Any) -> Function:
         _functions.get(function) if isinstance(function, int) else None
     )
     if known is None:
-        raise CudaAPIError(
-            400, f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_HANDLE: {function!r} is no kernel"
-        )
+        raise driver_error("cuLaunchKernel", "CUDA_ERROR_INVALID_HANDLE", f"{function!r} is no kernel")
     return known
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim import _native
-from cudasim._cuda_errors import CudaAPIError
+from cudasim._cuda_errors import CudaAPIError, driver_error
 from cudasim.compile.linked_code import module_image
 from cudasim.driver.function import Function, next_handle
 from cudasim.memory.memory_pointers import MemoryPointer
@@ -54,10 +54,10 @@ def image_of(code: Any) -> Any:
             pass
         text = bytes(text).rstrip(b"\0")
         if b".version" not in text:
-            raise CudaAPIError(
-                200,
-                "Call to cuModuleLoadDataEx results in CUDA_ERROR_INVALID_IMAGE: this is neither PTX nor linked by "
-                "cudasim; machine code (cubin, fatbin) cannot be simulated",
+            raise driver_error(
+                "cuModuleLoadDataEx",
+                "CUDA_ERROR_INVALID_IMAGE",
+                "this is neither PTX nor linked by cudasim; machine code (cubin, fatbin) cannot be simulated",
             )
         text = text.decode(errors="replace")
     if not isinstance(text, str):
@@ -68,9 +68,7 @@ def image_of(code: Any) -> Any:
         return module_image(text, getattr(code, "name", "<ptx>"))
     except _native.PtxError as error:
         reason, line = error.args
-        raise CudaAPIError(
-            218, f"Call to cuModuleLoadDataEx results in CUDA_ERROR_INVALID_PTX: line {line}: {reason}"
-        ) from None
+        raise driver_error("cuModuleLoadDataEx", "CUDA_ERROR_INVALID_PTX", f"line {line}: {reason}") from None
 
 
 class Module:
@@ -107,9 +105,8 @@ class Module:
             if kernel["name"] == name:
                 return Function(self, kernel)
         known = ", ".join(kernel["name"] for kernel in self.image.kernels) or "none"
-        raise CudaAPIError(
-            500,
-            f"Call to cuModuleGetFunction results in CUDA_ERROR_NOT_FOUND: no kernel {name!r}; it has {known}",
+        raise driver_error(
+            "cuModuleGetFunction", "CUDA_ERROR_NOT_FOUND", f"no kernel {name!r}; it has {known}"
         )
 
     def get_global_symbol(self, name: str) -> tuple[MemoryPointer, int]:

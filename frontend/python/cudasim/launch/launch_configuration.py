@@ -6,7 +6,7 @@ import numbers
 import operator
 from typing import TYPE_CHECKING
 
-from cudasim._cuda_errors import CudaAPIError
+from cudasim._cuda_errors import driver_error
 from cudasim.streams.stream import checked_stream
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def check_extents(extents: tuple[int, ...], name: str) -> None:
     for axis, extent in zip(_AXES, extents):
         if not 0 < extent < 1 << 31:
             limit = "at least 1" if extent <= 0 else "at most 2147483647"
-            raise CudaAPIError(
-                1,
-                "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: "
+            raise driver_error(
+                "cuLaunchKernel",
+                "CUDA_ERROR_INVALID_VALUE",
                 f"{name}.{axis} is {extent}; it must be {limit}",
             )
 
@@ -75,10 +75,10 @@ def check_launch_bounds(block: Any, bounds: Any, name: Any) -> None:
     threads = block[0] * block[1] * block[2]
     limit = bounds[0] if isinstance(bounds, tuple) else bounds
     if threads > limit:
-        raise CudaAPIError(
-            1,
-            f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: {threads} threads per block, but {name} was "
-            f"compiled with launch_bounds={bounds!r}",
+        raise driver_error(
+            "cuLaunchKernel",
+            "CUDA_ERROR_INVALID_VALUE",
+            f"{threads} threads per block, but {name} was compiled with launch_bounds={bounds!r}",
         )
 
 
@@ -100,10 +100,10 @@ def check_stream_device(stream: Any, device: Device) -> None:
     :raises CudaAPIError: code 400
     """
     if stream is not None and stream.device not in (None, device):
-        raise CudaAPIError(
-            400,
-            f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_HANDLE: {stream!r} belongs to device "
-            f"{stream.device.id}, and device {device.id} is current; make the stream's device current "
+        raise driver_error(
+            "cuLaunchKernel",
+            "CUDA_ERROR_INVALID_HANDLE",
+            f"{stream!r} belongs to device {stream.device.id}, and device {device.id} is current; make the stream's device current "
             f"(with cuda.gpus[{stream.device.id}]:)",
         )
 

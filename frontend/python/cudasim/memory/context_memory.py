@@ -7,7 +7,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from cudasim._cuda_errors import CudaAPIError
+from cudasim._cuda_errors import driver_error
 from cudasim.memory.pending_deallocations import PendingDeallocations
 
 if TYPE_CHECKING:
@@ -99,10 +99,10 @@ class ContextMemory:
         memory = self.memory_manager.memalloc(bytesize)
         address = int(memory.device_pointer)
         if not self.device.native.contains(address, bytesize):
-            raise CudaAPIError(
-                700,
-                f"Call to cuLaunchKernel results in CUDA_ERROR_ILLEGAL_ADDRESS: the memory manager gave {bytesize} "
-                f"bytes at {address:#x} for '{label}', which are not in device memory that is allocated",
+            raise driver_error(
+                "cuLaunchKernel",
+                "CUDA_ERROR_ILLEGAL_ADDRESS",
+                f"the memory manager gave {bytesize} bytes at {address:#x} for '{label}', which are not in device memory that is allocated",
             )
         return memory, address
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cudasim._cuda_errors import CudaAPIError
+from cudasim._cuda_errors import driver_error
 from cudasim.device.current import context_of, current_context
 from cudasim.device.host_visible import is_page_locked
 from cudasim.memory.device_memory import device_of, pointer_to
@@ -270,10 +270,10 @@ class DeviceContents(DeviceNDArrayBase):
     def _check_owner(self, call):
         """:raises CudaAPIError: 1 where somebody else's memory is not a simulated device's, saying whose it is"""
         if self.foreign and not self.lies_in_device_memory():
-            raise CudaAPIError(
-                1,
-                f"Call to {call} results in CUDA_ERROR_INVALID_VALUE: the array ({self.alloc_size} bytes at address "
-                f"{self._address:#x}) is not in device memory that is allocated{origin(self)}",
+            raise driver_error(
+                call,
+                "CUDA_ERROR_INVALID_VALUE",
+                f"the array ({self.alloc_size} bytes at address {self._address:#x}) is not in device memory that is allocated{origin(self)}",
             )
 
     def _copy_out(self, host, address, stream=0):

@@ -16,8 +16,8 @@ import struct
 import threading
 from typing import TYPE_CHECKING
 
-from cudasim._cuda_errors import CudaAPIError
-from cudasim.device.driver_binding import CUipcMemHandle, CUresult
+from cudasim._cuda_errors import driver_error
+from cudasim.device.driver_binding import CUipcMemHandle
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,10 +39,6 @@ class _Opened:
 _lock = threading.RLock()
 _by_key: dict[Any, Any] = {}  # (handle, device) → _Opened
 _by_address: dict[Any, Any] = {}
-
-
-def _failure(call, code, message):
-    return CudaAPIError(int(code), f"Call to {call} results in {code.name}: {message}")
 
 
 def export(device: Device, address: int) -> CUipcMemHandle:
@@ -69,9 +65,10 @@ def process_of(handle: CUipcMemHandle) -> int:
 def _parse(handle):
     fields = _FORMAT.unpack(bytes(handle))
     if fields[0] != _MAGIC:
-        code = CUresult.CUDA_ERROR_INVALID_VALUE
-        raise _failure(
-            "cuIpcOpenMemHandle", code, "these 64 bytes are no handle of a simulated device's memory"
+        raise driver_error(
+            "cuIpcOpenMemHandle",
+            "CUDA_ERROR_INVALID_VALUE",
+            "these 64 bytes are no handle of a simulated device's memory",
         )
     return fields
 
@@ -80,8 +77,11 @@ def open_handle(device: Device, handle: CUipcMemHandle) -> Any:
     """The address at which the memory of another process is here. Opening again counts."""
     _, process, *_ = _parse(handle)
     if process == os.getpid():
-        code = CUresult.CUDA_ERROR_INVALID_CONTEXT
-        raise _failure("cuIpcOpenMemHandle", code, "the memory is this process's own; use the array itself")
+        raise driver_error(
+            "cuIpcOpenMemHandle",
+            "CUDA_ERROR_INVALID_CONTEXT",
+            "the memory is this process's own; use the array itself",
+        )
     key = (bytes(handle), device, os.getpid())
     with _lock:
         opened = _by_key.get(key)
@@ -93,26 +93,31 @@ def open_handle(device: Device, handle: CUipcMemHandle) -> Any:
 
 def _open(key, device, handle):
     _, process, descriptor, inode, offset, mapped_bytes, inside, size = _parse(handle)
-    code = CUresult.CUDA_ERROR_INVALID_VALUE
     try:
         file = os.open(f"/proc/{process}/fd/{descriptor}", os.O_RDWR | os.O_CLOEXEC)
     except PermissionError as error:
-        raise _failure(
-            "cuIpcOpenMemHandle", code, f"process {process} may not be looked into: {error}"
+        raise driver_error(
+            "cuIpcOpenMemHandle",
+            "CUDA_ERROR_INVALID_VALUE",
+            f"process {process} may not be looked into: {error}",
         ) from None
     except OSError:
-        raise _failure(
+        raise driver_error(
             "cuIpcOpenMemHandle",
-            code,
+            "CUDA_ERROR_INVALID_VALUE",
             f"process {process}, which shared this memory, has ended (or /proc is not there)",
         ) from None
     try:
         if os.fstat(file).st_ino != inode:
-            raise _failure(
-                "cuIpcOpenMemHandle", code, f"process {process}, which shared this memory, has ended"
+            raise driver_error(
+                "cuIpcOpenMemHandle",
+                "CUDA_ERROR_INVALID_VALUE",
+                f"process {process}, which shared this memory, has ended",
             )
         if _has_hole(file, offset, mapped_bytes):
-            raise _failure("cuIpcOpenMemHandle", code, f"process {process} has freed this memory")
+            raise driver_error(
+                "cuIpcOpenMemHandle", "CUDA_ERROR_INVALID_VALUE", f"process {process} has freed this memory"
+            )
         mapping = mmap.mmap(
             file, mapped_bytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE, offset=offset
         )
@@ -138,9 +143,10 @@ def close(address: Any) -> None:
     with _lock:
         opened = _by_address.get(address)
         if opened is None:
-            code = CUresult.CUDA_ERROR_INVALID_VALUE
-            raise _failure(
-                "cuIpcCloseMemHandle", code, f"no memory of another process is open at {address:#x}"
+            raise driver_error(
+                "cuIpcCloseMemHandle",
+                "CUDA_ERROR_INVALID_VALUE",
+                f"no memory of another process is open at {address:#x}",
             )
         opened.count -= 1
         if opened.count:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim._cuda_errors import CudaAPIError
+from cudasim._cuda_errors import CudaAPIError, driver_error
 from cudasim.device import driver_binding as binding
 from cudasim.device import host_visible
 from cudasim.device.driver_binding import CUdeviceptr, address_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def failure(call: str, code: Any, message: str) -> CudaAPIError:
     """The error of a driver's call. :param code: a CUresult, or its number"""
-    return CudaAPIError(int(code), f"Call to {call} results in {binding.CUresult(code).name}: {message}")
+    return driver_error(call, binding.CUresult(code).name, message)
 
 
 def checked_size(call: str, size: int) -> int:

@@ -138,10 +138,8 @@ def excess_of_shared_memory(static_bytes: Any, dynamic_bytes: Any) -> Any:
     total = f"{static_bytes} bytes of static shared memory"
     if dynamic_bytes:
         total += f" and {dynamic_bytes} bytes of dynamic shared memory"
-    return errors.CudaAPIError(
-        1,
-        f"Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE: {total} per block "
-        "are more than the device has",
+    return errors.driver_error(
+        "cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE", f"{total} per block are more than the device has"
     )
 
 
@@ -151,9 +149,9 @@ def excess_of_local_memory(kernel: Any, total: Any, most: Any, file: Any, functi
         f"Entry function '{kernel}' uses too much local data ({total:#x} bytes, {most:#x} max): a GPU gives each thread "
         f"{most >> 10} KiB of local memory"
     )
-    place = [(file, function, line, 0)]
     return errors.from_native_cuda_error(
-        "cuLaunchKernel", 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", message, place
+        *_native.driver_error("cuLaunchKernel", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", message),
+        [(file, function, line, 0)],
     )
 
 

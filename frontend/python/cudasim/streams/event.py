@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cudasim import _native
-from cudasim._cuda_errors import CudaAPIError
+from cudasim._cuda_errors import driver_error
 from cudasim.device.current import current_device
 from cudasim.streams import stream_work
 from cudasim.streams.stream import StreamHandle, key_of, stream_or_zero
@@ -52,10 +52,10 @@ class Event:
         stream = stream_or_zero(stream)
         device = current_device() if stream is None or stream.device is None else stream.device
         if device is not self.device:
-            raise CudaAPIError(
-                400,
-                f"Call to cuEventRecord results in CUDA_ERROR_INVALID_HANDLE: the event belongs to device "
-                f"{self.device.id}, the stream to device {device.id}; make the event while the stream's device is "
+            raise driver_error(
+                "cuEventRecord",
+                "CUDA_ERROR_INVALID_HANDLE",
+                f"the event belongs to device {self.device.id}, the stream to device {device.id}; make the event while the stream's device is "
                 "current",
             )
         record = _Record()
@@ -106,18 +106,17 @@ def event_elapsed_time(evtstart: Event, evtend: Any) -> float:
     for which, value in (("first", evtstart), ("second", evtend)):
         if not value.timing or value._record is None:
             reason = "has not been recorded" if value.timing else "was made with timing=False"
-            raise _refused(400, "CUDA_ERROR_INVALID_HANDLE", f"the {which} event {reason}")
+            raise _refused("CUDA_ERROR_INVALID_HANDLE", f"the {which} event {reason}")
         if value.device is not evtstart.device:
-            raise _refused(400, "CUDA_ERROR_INVALID_HANDLE", "the events belong to different devices")
+            raise _refused("CUDA_ERROR_INVALID_HANDLE", "the events belong to different devices")
     for which, value in (("first", evtstart), ("second", evtend)):
         if value._record.seconds is None:
             raise _refused(
-                600,
                 "CUDA_ERROR_NOT_READY",
                 f"the work before the {which} event is not complete; call its synchronize() first",
             )
     return (evtend._record.seconds - evtstart._record.seconds) * 1000.0
 
 
-def _refused(code, name, why):
-    return CudaAPIError(code, f"Call to cuEventElapsedTime results in {name}: {why}")
+def _refused(name, why):
+    return driver_error("cuEventElapsedTime", name, why)
