@@ -1,6 +1,7 @@
 """Type objects with Numba's names: `float32`, `float32[:, ::1]`, `void(float32[:], int32)`.
 
-Their str() is what the kernel compiler reads ("array(float32, 2d, C)"). Numba's own type objects, NumPy dtypes
+Types that are equal are the same object. What the kernel compiler reads is `name_of` a type ("array(float32, 2d, C)");
+str() is Numba's name, which does not always say enough ("Point(int64, float64)"). Numba's own type objects, NumPy dtypes
 and Python's int, float and bool convert by name (`name_of`), without importing numba.
 """
 
@@ -22,6 +23,7 @@ from cudasim.type_system.scalar_types import (  # noqa: F401
     Boolean,
     Complex,
     Float,
+    Hashable,
     Integer,
     NPDatetime,
     NPTimedelta,
@@ -42,46 +44,61 @@ _MEMBER_NAME = re.compile(r"(?:Int)?Enum<(\w+)>\(\w+\)")
 _TUPLE_NAME = re.compile(r"Tuple\(([^(].*)?\)")
 
 
-class Buffer(Type):
+class IterableType(Type):
+    """What can be iterated over."""
+
+
+class ArrayCompatible(Type):
+    """What can be used as an array."""
+
+
+class Sized(Type):
+    """What has a length."""
+
+
+class ConstSized(Sized):
+    """What has a length that its type says."""
+
+
+class Container(Sized, IterableType):
+    """What holds values of one type."""
+
+
+class Sequence(Container):
+    """A container in order, with indices."""
+
+
+class Buffer(IterableType, ArrayCompatible):
     """What is indexed like an array."""
 
-
-class Array(Buffer):
-    """An array type; layout C, F or A (any strides)."""
-
     LAYOUTS = frozenset("CFA")
+    mutable = aligned = True
+    slice_is_copy = False
 
     def __init__(
-        self,
-        dtype: Type,
-        ndim: int,
-        layout: str,
-        readonly: bool = False,
-        name: Any = None,
-        aligned: bool = True,
+        self, dtype: Type, ndim: int, layout: str, readonly: bool = False, name: str | None = None
     ) -> None:
+        """
+        :param name: Numba's name of the type, where it does not follow from the rest
+        """
         if layout not in self.LAYOUTS:
             raise errors.NumbaValueError(f"Invalid layout {layout!r}: C, F or A")
-        self.dtype, self.ndim, self.layout, self.mutable, self.aligned = (
-            dtype,
-            ndim,
-            layout,
-            not readonly,
-            aligned,
-        )
-        super().__init__(array_name(str(dtype), ndim, layout))
-
-    def __repr__(self) -> str:
-        return f"Array({self.dtype!r}, {self.ndim}, {self.layout!r}, {self.readonly}, aligned={self.aligned})"
+        if isinstance(dtype, Buffer):
+            raise errors.NumbaTypeError(
+                "The dtype of a Buffer type cannot itself be a Buffer type, this is unsupported behaviour.\nThe dtype "
+                f"requested for the unsupported Buffer was: {dtype}."
+            )
+        self.dtype, self.ndim, self.layout = dtype, ndim, layout
+        if readonly:
+            self.mutable = False
+        if name is None:
+            kind = f"{'readonly ' if readonly else ''}{type(self).__name__.lower()}"
+            name = f"{kind}({dtype}, {ndim}d, {layout})"
+        super().__init__(name)
 
     @property
     def key(self) -> tuple[Any, ...]:
-        return self.dtype, self.ndim, self.layout, self.mutable, self.aligned
-
-    @property
-    def mangling_args(self) -> tuple[Any, ...]:
-        return type(self).__name__, [self.dtype, self.ndim, self.layout, "mutable" if self.mutable else "readonly",
-                                     "aligned" if self.aligned else "nonaligned"]  # fmt: skip
+        return self.dtype, self.ndim, self.layout, self.mutable
 
     @property
     def readonly(self) -> bool:
@@ -97,11 +114,55 @@ class Array(Buffer):
 
     @property
     def is_c_contig(self) -> bool:
-        return self.layout == "C" or self.ndim <= 0 and self.is_contig
+        return self.layout == "C" or self.ndim <= 1 and self.is_contig
 
     @property
-    def is_f_contig(self) -> Any:
-        return self.layout == "F" or self.ndim <= 0 and self.is_contig
+    def is_f_contig(self) -> bool:
+        return self.layout == "F" or self.ndim <= 1 and self.is_contig
+
+
+class Array(Buffer):
+    """An array type; layout C, F or A (any strides)."""
+
+    def __init__(
+        self,
+        dtype: Type,
+        ndim: int,
+        layout: str,
+        readonly: bool = False,
+        name: Any = None,
+        aligned: bool = True,
+    ) -> None:
+        if isinstance(dtype, Array):
+            dtype, ndim = dtype.as_elements(ndim)
+        if not aligned or isinstance(dtype, Record) and not dtype.aligned:
+            self.aligned = False
+        if name is None:
+            prefix = f"{'' if self.aligned else 'unaligned '}{'readonly ' if readonly else ''}"
+            name = f"{prefix}array({dtype}, {ndim}d, {layout})"
+        super().__init__(dtype, ndim, layout, readonly, name)
+
+    def __repr__(self) -> str:
+        return f"Array({self.dtype!r}, {self.ndim}, {self.layout!r}, {self.readonly}, aligned={self.aligned})"
+
+    def as_elements(self, ndim: int) -> tuple[Type, int]:
+        """The dtype and the number of dimensions of an array with `ndim` dimensions that has elements of this type."""
+        return self, ndim
+
+    @property
+    def compiler_name(self) -> str:
+        """Arrays that are read-only, or not aligned, are arrays like others to the compiler."""
+        element = self.dtype.compiler_name if isinstance(self.dtype, Type) else str(self.dtype)
+        return array_name(element, self.ndim, self.layout)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.dtype, self.ndim, self.layout, self.mutable, self.aligned
+
+    @property
+    def mangling_args(self) -> tuple[Any, ...]:
+        return type(self).__name__, [self.dtype, self.ndim, self.layout, "mutable" if self.mutable else "readonly",
+                                     "aligned" if self.aligned else "unaligned"]  # fmt: skip
 
     def copy(
         self, dtype: Any = None, ndim: int | None = None, layout: Any = None, readonly: Any = None
@@ -112,19 +173,20 @@ class Array(Buffer):
                      aligned=self.aligned)  # fmt: skip
 
 
-class BaseTuple(Type):
-    """A tuple type: indexing it gives an element's type."""
+class UnionType(Type):
+    """One of several types."""
 
     def __init__(self, types: Any) -> None:
-        self.types = tuple(parse_type(one) if isinstance(one, str) else one for one in types)
-        super().__init__(tuple_name([name_of(t) for t in self.types]))
+        self.types = tuple(sorted(set(types), key=str))
+        super().__init__(f"Union[{','.join(map(str, self.types))}]")
 
-    def __repr__(self) -> str:
-        return f"Tuple({self.types!r})"
+
+class BaseTuple(ConstSized, Hashable):
+    """A tuple type: indexing it gives an element's type."""
 
     @property
-    def key(self) -> Any:
-        return self.types
+    def compiler_name(self) -> str:
+        return tuple_name([name_of(one) for one in self.types])
 
     @property
     def count(self) -> int:
@@ -140,106 +202,171 @@ class BaseTuple(Type):
         return self.types[index]
 
     @staticmethod
-    def from_types(types: Any, instance_class: Any = None) -> Any:
+    def from_types(tys: Any, pyclass: Any = None) -> BaseTuple:
         """A tuple type, a named one where there is a class."""
-        return Tuple(types) if instance_class is None else NamedTuple(types, instance_class)
+        elements = tuple(tys)
+        if pyclass is None or pyclass is tuple:
+            return Tuple(elements)
+        if elements and all(one == elements[0] for one in elements):
+            return NamedUniTuple(elements[0], len(elements), pyclass)
+        return NamedTuple(elements, pyclass)
 
 
-class Tuple(BaseTuple):
+class BaseAnonymousTuple(BaseTuple):
+    """A tuple type without names of fields."""
+
+    @property
+    def mangling_args(self) -> tuple[Any, ...]:
+        return type(self).__name__, self.key
+
+
+class BaseNamedTuple(BaseTuple):
+    """The type of instances of a class made by collections.namedtuple. The compiler's name says what the fields are called,
+    which Numba's, Point(int64, float64), does not."""
+
+    def _of(self, types, instance_class):
+        note_class(instance_class)
+        self.types, self.fields, self.instance_class = types, tuple(instance_class._fields), instance_class
+
+    @property
+    def compiler_name(self) -> str:
+        return named_tuple_name(self.instance_class.__name__, self.fields, map(name_of, self.types))
+
+
+class Tuple(BaseAnonymousTuple):
     """A tuple of elements of several types; of one type it is a UniTuple."""
 
     def __new__(cls, types: Any) -> BaseTuple:
-        types = tuple(types)
-        names = {name_of(one) for one in types}
-        return UniTuple(types[0], len(types)) if cls is Tuple and len(names) == 1 else super().__new__(cls)
+        types = tuple(map(_element, types))
+        if cls is Tuple and types and all(one == types[0] for one in types):
+            return UniTuple(types[0], len(types))
+        return super().__new__(cls)
 
-
-class NamedTuple(BaseTuple):
-    """The type of instances of a class made by collections.namedtuple. Its name says what the fields are called,
-    which Numba's, Point(int64, float64), does not."""
-
-    def __init__(self, types: Any, instance_class: Any) -> None:
-        note_class(instance_class)
-        self._of(types, instance_class.__name__, instance_class._fields)
+    def __init__(self, types: Any) -> None:
+        self.types = tuple(map(_element, types))
+        super().__init__(f"{type(self).__name__}({', '.join(map(str, self.types))})")
 
     def __repr__(self) -> str:
-        same = len(self.types) > 0 and all(one == self.types[0] for one in self.types)
-        inside = f"{self.types[0]} x {len(self.types)}" if same else ", ".join(map(str, self.types))
-        return f"{self._class_name}({inside})"
+        return f"Tuple({self.types!r})"
 
     @property
-    def instance_class(self) -> Any:
-        """The class, or one like it where the type is known by its name alone."""
-        known = _classes.get((self._class_name, self.fields))
-        return known or collections.namedtuple(self._class_name, self.fields)
+    def key(self) -> tuple[Any, ...]:
+        return self.types
 
-    def _of(self, types, class_name, fields):
-        self.types, self.fields, self._class_name = tuple(types), tuple(fields), class_name
-        Type.__init__(self, named_tuple_name(class_name, fields, map(name_of, self.types)))
-
-    @classmethod
-    def from_name(cls, name: Any) -> Any:
-        """Of what named_tuple_name() gave."""
-        class_name, fields = name[len("namedtuple(") : -1].split(";", 1)
-        pairs = [field.partition("=") for field in _split_names(fields.strip())]
-        made = cls.__new__(cls)
-        made._of([parse_type(kind) for _, _, kind in pairs], class_name, [field for field, _, _ in pairs])
-        return made
+    @property
+    def dtype(self) -> Type:
+        """One type for all elements: the union of theirs."""
+        return UnionType(self.types)
 
 
-def NamedUniTuple(dtype: Any, count: Any, instance_class: Any) -> NamedTuple:  # noqa: N802 - Numba's name
-    """The type of named tuples whose elements have one type."""
-    return NamedTuple((dtype,) * count, instance_class)
+class UniTuple(BaseAnonymousTuple, Sequence):
+    """A tuple of `count` elements of one type."""
+
+    def __init__(self, dtype: Any, count: int) -> None:
+        self.dtype = _element(dtype)
+        self.types = (self.dtype,) * count
+        super().__init__(f"{type(self).__name__}({self.dtype} x {count})")
+
+    def __repr__(self) -> str:
+        return f"UniTuple({self.dtype!r}, {self.count})"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.dtype, self.count
+
+
+class NamedTuple(BaseNamedTuple):
+    """The type of named tuples of elements of several types."""
+
+    def __init__(self, types: Any, cls: Any) -> None:
+        self._of(tuple(types), cls)
+        super().__init__(f"{cls.__name__}({', '.join(map(str, self.types))})")
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.instance_class, self.types
+
+
+class NamedUniTuple(BaseNamedTuple, Sequence):
+    """The type of named tuples whose `count` elements have one type."""
+
+    def __init__(self, dtype: Any, count: int, cls: Any) -> None:
+        self.dtype = dtype
+        self._of((dtype,) * count, cls)
+        super().__init__(f"{cls.__name__}({dtype} x {count})")
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.instance_class, self.dtype, self.count
+
+
+def _element(kind):
+    return parse_type(kind) if isinstance(kind, str) else kind
+
+
+def _named_tuple_of(name):
+    """The type that named_tuple_name() gave this name; of a class like it where no such class has been seen."""
+    class_name, fields = name[len("namedtuple(") : -1].split(";", 1)
+    pairs = [field.partition("=") for field in _split_names(fields.strip())]
+    names = tuple(field for field, _, _ in pairs)
+    known = _classes.get((class_name, names)) or collections.namedtuple(class_name, names)
+    return BaseTuple.from_types([parse_type(kind) for _, _, kind in pairs], known)
 
 
 class EnumMember(Type):
     """The type of members of an enumeration: `EnumMember(Colour, int64)`, or of its name."""
 
-    def __init__(self, name: Any, dtype: Any = None) -> None:
-        if dtype is not None:
-            name = member_type_name(name, [name_of(dtype)])
+    def __init__(self, cls: Any, dtype: Any = None) -> None:
+        name = cls if dtype is None else member_type_name(cls, [name_of(dtype)])
         super().__init__(name)
         self.dtype = parse_type(_MEMBER_NAME.fullmatch(name)[1])
+        #: The enumeration, as far as a value of it has been seen; else None.
+        self.instance_class = _classes.get(name) if dtype is None else cls
 
     @property
-    def instance_class(self) -> Any:
-        """The enumeration, as far as a value of it has been seen; else None."""
-        return _classes.get(self.name)
+    def key(self) -> tuple[Any, ...]:
+        return self.instance_class or self.name, self.dtype
 
 
 class IntEnumMember(EnumMember):
     """The type of members of an enum.IntEnum."""
 
 
-class UniTuple(BaseTuple):
-    """A tuple of `count` elements of one type."""
-
-    def __init__(self, dtype: Any, count: int) -> None:
-        self.dtype = dtype
-        super().__init__((dtype,) * count)
-
-    def __repr__(self) -> str:
-        return f"UniTuple({self.dtype!r}, {self.count})"
-
-
 class Dummy(Type):
     """Types of what has no value in memory."""
 
 
-class NoneType(Dummy):
+class Opaque(Dummy):
+    """Types of what is a pointer to something that nobody looks at."""
+
+
+class NoneType(Opaque):
     """The type of None."""
 
 
-class RawPointer(Type):
+class RawPointer(Opaque):
     """A pointer to what nobody says."""
 
 
 class CPointer(Type):
     """A C pointer, for declared device functions."""
 
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-        super().__init__("void*" if name_of(dtype) == "none" else f"{name_of(dtype)}*")
+    mutable = True
+
+    def __init__(self, dtype: Any, addrspace: int | None = None) -> None:
+        """
+        :param addrspace: number of LLVM's address space; None is the generic one
+        """
+        self.dtype, self.addrspace = dtype, addrspace
+        super().__init__(f"{dtype}{'' if addrspace is None else f'_{addrspace}'}*")
+
+    @property
+    def compiler_name(self) -> str:
+        return "void*" if name_of(self.dtype) == "none" else f"{name_of(self.dtype)}*"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.dtype, self.addrspace
 
 
 def array_name(element: str, ndim: int, layout: str) -> str:
@@ -333,12 +460,12 @@ def _numba_type_name(value):
 
 
 def name_of(value: Any) -> str:
-    """Numba's name of a type given in any of the accepted forms.
+    """The compiler's name of a type given in any of the accepted forms: Numba's name, with the fields of named tuples.
 
     :raises TypeError: for what is not a type
     """
     if isinstance(value, Type):
-        return value.name
+        return value.compiler_name
     if isinstance(value, str):
         return name_of(parse_type(value))
     if value in _PYTHON_TYPES if isinstance(value, type) else value is None:
@@ -402,7 +529,7 @@ def parse_type(text: str) -> Type:
     if match := _TUPLE_NAME.fullmatch(text):
         return Tuple(_split_names(match[1] or ""))
     if text.startswith("namedtuple("):
-        return NamedTuple.from_name(text)
+        return _named_tuple_of(text)
     if _MEMBER_NAME.fullmatch(text):
         return IntEnumMember(text) if text.startswith("Int") else EnumMember(text)
     if text.startswith("Record(") and (dtype := record_names.dtype_from_name(text)) is not None:

@@ -26,7 +26,7 @@ def test_signatures_convert_arguments():
     out = np.zeros(2)
     store[1, 1](out, 3.9, 7)
     assert out.tolist() == [3, 7]
-    assert store.signatures == [("array(float64, 1d, A)", "int32", "float32")]
+    assert store.signatures == [(types.float64[:], types.int32, types.float32)]
     with pytest.raises(TypeError, match=r"No matching definition for argument type\(s\) array\(float32"):
         store[1, 1](np.zeros(2, np.float32), 1, 1)
 
@@ -225,7 +225,7 @@ def test_kernels_without_a_name_are_pickled_with_what_they_need():
     copy[1, 2](x, 2.0)
     assert x.tolist() == [18, 18] and copy.py_func.__name__ == "add"
     declared = pickle.loads(pickle.dumps(cuda.jit("void(int8[:])")(lambda x: None)))
-    assert declared.signatures == [("array(int8, 1d, A)",)]
+    assert declared.signatures == [(types.int8[:],)]
 
 
 def test_configured_kernels_are_pickled():
@@ -240,12 +240,12 @@ def test_one_overload_per_tuple_of_types():
     kernel = cuda.jit(increment.py_func)
     for dtype in (np.float32, np.float64, np.float32):
         kernel[1, 1](np.zeros(1, dtype))
-    assert list(kernel.overloads) == [("array(float32, 1d, C)",), ("array(float64, 1d, C)",)]
+    assert list(kernel.overloads) == [(types.float32[::1],), (types.float64[::1],)]
 
 
 def test_specialize_has_one_overload():
     kernel = increment.specialize(np.zeros(1, np.int8))
-    assert kernel.specialized and list(kernel.overloads) == [("array(int8, 1d, C)",)]
+    assert kernel.specialized and list(kernel.overloads) == [(types.int8[::1],)]
     x = np.zeros(2, np.int8)
     kernel[1, 2](x)
     assert x.tolist() == [1, 1]

@@ -51,6 +51,8 @@ def __getattr__(name: str) -> Any:
         return _types.public(name)
     if name in value_types.PUBLIC:
         return getattr(value_types, name)
+    if name in _further().PUBLIC:
+        return getattr(_further(), name)
     if hasattr(_types, name) and not name.startswith("_"):
         return getattr(_types, name)
     raise AttributeError(
@@ -58,5 +60,11 @@ def __getattr__(name: str) -> Any:
     )
 
 
+def _further():
+    from cudasim.type_system import further_types  # few programs need them: not at the start
+
+    return further_types
+
+
 def __dir__() -> list[str]:
-    return sorted({*dir(_real() or _types), *value_types.PUBLIC})
+    return sorted({*dir(_real() or _types), *value_types.PUBLIC, *_further().PUBLIC})

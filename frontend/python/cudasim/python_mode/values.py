@@ -80,7 +80,7 @@ def _value(kind, numbers, owner, given):
     if isinstance(kind, types.BaseTuple):
         elements = [_value(types.parse_type(types.name_of(element)), numbers, owner, part)
                     for element, part in zip(kind.types, given)]  # fmt: skip
-        return type(given)._make(elements) if isinstance(kind, types.NamedTuple) else tuple(elements)
+        return type(given)._make(elements) if isinstance(kind, types.BaseNamedTuple) else tuple(elements)
     if isinstance(kind, types.EnumMember):
         next(numbers)
         return given

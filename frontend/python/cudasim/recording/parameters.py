@@ -70,7 +70,7 @@ def placeholder(kind: Any) -> Any:
     """Something of a type's form, where only the form matters: a named tuple's class."""
     if isinstance(kind, types.BaseTuple):
         elements = [placeholder(types.parse_type(types.name_of(element))) for element in kind.types]
-        if isinstance(kind, types.NamedTuple):
+        if isinstance(kind, types.BaseNamedTuple):
             return collections.namedtuple("Argument", kind.fields)._make(elements)
         return tuple(elements)
     return None

@@ -27,7 +27,8 @@ def public(name: str) -> Type:
     own = types.parse_type(name)
     if numba_types is None:
         return own
-    return numba_type(numba_types, own) or own
+    found = numba_type(numba_types, own)
+    return own if found is None else found  # not `or`: the type of () is empty itself
 
 
 def public_types(names: Any) -> tuple[Any, ...]:
@@ -88,12 +89,14 @@ def _of(numba_types, own):
 
 def _array(numba_types, own):
     element = numba_type(numba_types, own.dtype)
-    return element and numba_types.Array(element, own.ndim, own.layout, readonly=own.readonly)
+    return (
+        None if element is None else numba_types.Array(element, own.ndim, own.layout, readonly=own.readonly)
+    )
 
 
 def _tuple(numba_types, own):
     elements = [_of(numba_types, each) for each in own.types]
-    if not all(elements):
+    if None in elements:
         return None
     return numba_types.BaseTuple.from_types(elements, getattr(own, "instance_class", None))
 
@@ -113,17 +116,22 @@ def _member(numba_types, own):
 
 def _optional(numba_types, own):
     inner = _of(numba_types, own.type)
-    return inner and numba_types.Optional(inner)
+    return None if inner is None else numba_types.Optional(inner)
 
 
 def _pointer(numba_types, own):
     pointee = _of(numba_types, own.dtype)
-    return pointee and numba_types.CPointer(pointee)
+    return None if pointee is None else numba_types.CPointer(pointee)
 
 
 def _type_value(numba_types, own):
     inner = _of(numba_types, own.instance_type)
-    return inner and numba_types.NumberClass(inner)
+    return None if inner is None else numba_types.NumberClass(inner)
+
+
+def _type_reference(numba_types, own):
+    inner = _of(numba_types, own.instance_type)
+    return None if inner is None else numba_types.TypeRef(inner)
 
 
 @functools.cache
@@ -155,6 +163,7 @@ def _makers():
         value_types.CharSeq: lambda numba_types, own: numba_types.CharSeq(own.count),
         value_types.UnicodeCharSeq: lambda numba_types, own: numba_types.UnicodeCharSeq(own.count),
         value_types.NumberClass: _type_value,
+        value_types.TypeRef: _type_reference,
         types.NPTimedelta: lambda numba_types, own: numba_types.NPTimedelta(own.unit),
         types.NPDatetime: lambda numba_types, own: numba_types.NPDatetime(own.unit),
         types.Bfloat16: lambda numba_types, own: _bfloat16(numba_types),

@@ -31,6 +31,9 @@ def from_dtype(dtype: Any) -> Record:
         raise _errors.NumbaNotImplementedError(
             f"{_np.dtype(dtype).str}: kernels take this machine's byte order"
         )
+    subarray = _np.dtype(dtype).subdtype
+    if subarray is not None:
+        return value_types.NestedArray(from_dtype(subarray[0]), subarray[1])
     try:
         return _types.public(_types.name_of(_np.dtype(dtype)))
     except TypeError as error:

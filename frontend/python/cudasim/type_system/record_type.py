@@ -13,28 +13,69 @@ from cudasim.type_system import record_names
 if TYPE_CHECKING:
     from typing import Any
 
-_Field = collections.namedtuple("_Field", "type offset alignment title")
+_RecordField = collections.namedtuple("_RecordField", "type offset alignment title")
 
 
 class Record(types.Type):
     """A structured scalar; its name says what its fields are (cudasim.type_system.record_names)."""
+
+    mutable = True
 
     def __init__(self, fields: np.dtype, size: Any = None, aligned: bool = False) -> None:
         """
         :param fields: the structured numpy.dtype; or (name, {"type": type, "offset": bytes}) of each field
         :param size: in bytes, where `fields` is no dtype
         """
-        self.dtype = fields if isinstance(fields, np.dtype) else _dtype_of(fields, size, aligned)
+        self._alignments = {}
+        if isinstance(fields, np.dtype):
+            self.dtype = fields
+        else:
+            fields = [(name, field if isinstance(field, dict) else field._asdict()) for name, field in fields]
+            self.dtype = _dtype_of(fields, size, aligned)
+            self._alignments = {name: field["alignment"] for name, field in fields if field.get("alignment")}
         self.size, self.aligned = self.dtype.itemsize, self.dtype.isalignedstruct
-        super().__init__(record_names.record_name(self.dtype))
+        super().__init__(self._numba_name())
+
+    def _numba_name(self):
+        if not self._alignments:
+            return record_names.record_name(self.dtype)
+        shown = ",".join(
+            f"{name}[type={field.type};offset={field.offset}"
+            + (f";alignment={field.alignment}" if field.alignment else "")
+            + (f";title={field.title}" if field.title else "")
+            + "]"
+            for name, field in self._ordered()
+        )
+        return f"Record({shown};{self.size};{self.aligned})"
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"({name!r}, {{'type': {field.type!r}, 'offset': {field.offset}, 'alignment': {field.alignment}, "
+            f"'title': {field.title}, }})"
+            for name, field in self._ordered()
+        )
+        return f"Record([{shown}], {self.size}, {self.aligned})"
+
+    @property
+    def compiler_name(self) -> str:
+        """Without alignments of fields."""
+        return record_names.record_name(self.dtype)
 
     @classmethod
     def make_c_struct(cls, name_types: Any) -> Any:
         """A record whose fields, (name, type) pairs, lie as C puts them."""
         names, kinds = zip(*name_types)
-        return cls(
-            np.dtype({"names": list(names), "formats": [_element_dtype(kind) for kind in kinds]}, align=True)
+        dtype = np.dtype(
+            {"names": list(names), "formats": [_element_dtype(kind) for kind in kinds]}, align=True
         )
+        fields = [
+            (
+                name,
+                {"type": kind, "offset": dtype.fields[name][1], "alignment": dtype.fields[name][0].alignment},
+            )
+            for name, kind in zip(names, kinds)
+        ]
+        return cls(fields, dtype.itemsize, True)
 
     @property
     def bitwidth(self) -> Any:
@@ -43,16 +84,16 @@ class Record(types.Type):
     @property
     def fields(self) -> Any:
         """Name → (type, offset, alignment, title)."""
-        return {name: _Field(_field_type(dtype), offset, dtype.alignment if self.aligned else None, title[0] if title else None)
+        return {name: _RecordField(_field_type(dtype), offset, self._alignments.get(name), title[0] if title else None)
                 for name, (dtype, offset, *title) in self.dtype.fields.items()}  # fmt: skip
 
     @property
     def members(self) -> Any:
         """(name, type) of each field, in order of their offsets."""
-        return [
-            (name, field.type)
-            for name, field in sorted(self.fields.items(), key=lambda known: known[1].offset)
-        ]
+        return [(name, field.type) for name, field in self._ordered()]
+
+    def _ordered(self):
+        return sorted(self.fields.items(), key=lambda known: known[1].offset)
 
     def __len__(self) -> int:
         return len(self.dtype.fields)
@@ -79,10 +120,9 @@ class Record(types.Type):
 
 
 def _dtype_of(fields, size, aligned):
-    described = [(name, field if isinstance(field, dict) else field._asdict()) for name, field in fields]
-    return np.dtype({"names": [name for name, _ in described],
-                     "formats": [_element_dtype(field["type"]) for _, field in described],
-                     "offsets": [field["offset"] for _, field in described],
+    return np.dtype({"names": [name for name, _ in fields],
+                     "formats": [_element_dtype(field["type"]) for _, field in fields],
+                     "offsets": [field["offset"] for _, field in fields],
                      "itemsize": size}, align=aligned)  # fmt: skip
 
 

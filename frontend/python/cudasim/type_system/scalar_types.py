@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim.type_system.interning import InterningMeta, restored
+
 if TYPE_CHECKING:
     from typing import Any
 
     from cudasim.type_system.signatures import Signature
 
 
-class Type:
-    """A type with a name. Equal names are equal types, and a type equals its name."""
+class Type(metaclass=InterningMeta):
+    """A type with Numba's name. Types of one class with equal keys are equal, and the same object."""
+
+    mutable = reflected = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -22,15 +26,33 @@ class Type:
     def __str__(self) -> str:
         return self.name
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return self.name
 
     def __eq__(self, other: object) -> bool:
-        return self.name == (other.name if isinstance(other, Type) else other)
+        return self is other or type(self) is type(other) and self.key == other.key
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self.key)
 
-    mutable = reflected = is_internal = False
+    def __copy__(self) -> Type:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Type:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (type(self), self.__dict__)
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether Numba, or cudasim in its place, defines the type's class."""
+        return type(self).__module__.partition(".")[0] == "cudasim"
+
+    @property
+    def compiler_name(self) -> str:
+        """What the kernel compiler calls the type: its name, unless a class says otherwise."""
+        return self.name
 
     @property
     def key(self) -> Any:
@@ -63,11 +85,15 @@ class Type:
         from cudasim.types import Array
 
         layout = "A"
-        if slices[-1].step == 1:
-            layout = "C"
-        elif slices[0].step == 1:
+        if slices[0].step == 1 and len(slices) > 1:
             layout = "F"
+        elif slices[-1].step == 1:
+            layout = "C"
         return Array(self, len(slices), layout)
+
+
+class Hashable(Type):
+    """Types of values that can be keys of dictionaries."""
 
 
 class Scalar(Type):
@@ -91,7 +117,7 @@ class Scalar(Type):
         return self.dtype.type(value)
 
 
-class Boolean(Scalar):
+class Boolean(Hashable, Scalar):
     """bool."""
 
     def cast_python_value(self, value: Any) -> bool:
@@ -99,7 +125,7 @@ class Boolean(Scalar):
 
 
 @functools.total_ordering
-class Number(Scalar):
+class Number(Hashable, Scalar):
     """Integers, real and complex numbers. Those of one kind are ordered by their width."""
 
     def __lt__(self, other: Any) -> bool:
@@ -169,18 +195,33 @@ class Bfloat16(Type):
         return np.dtype(ml_dtypes.bfloat16)
 
 
-class NPDatetime(Scalar):
-    """datetime64 of a unit."""
+class _Date(Scalar):
+    """datetime64 and timedelta64."""
 
-    _prefix = "datetime64"
+    _units = {"Y": 0, "M": 1, "W": 2, "D": 4, "h": 5, "m": 6, "s": 7, "ms": 8, "us": 9, "ns": 10, "ps": 11, "fs": 12,
+              "as": 13, "": 14}  # fmt: skip
 
     def __init__(self, unit: Any) -> None:
         self.unit = unit
         Type.__init__(self, f"{self._prefix}[{unit}]")
         self.dtype = np.dtype(self.name if unit else self._prefix)
 
+    @property
+    def unit_code(self) -> int:
+        """NumPy's number of the unit.
 
-class NPTimedelta(NPDatetime):
+        :raises KeyError: for several units, as 25s
+        """
+        return self._units[self.unit]
+
+
+class NPDatetime(_Date):
+    """datetime64 of a unit."""
+
+    _prefix = "datetime64"
+
+
+class NPTimedelta(_Date):
     """timedelta64 of a unit."""
 
     _prefix = "timedelta64"

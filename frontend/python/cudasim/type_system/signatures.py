@@ -17,18 +17,25 @@ class Signature:
 
     def __init__(self, return_type: Any, args: Any) -> None:
         self.return_type = return_type
-        self.names = tuple(types.name_of(argument) for argument in args)
+        self._given = tuple(args)
+        self.names = tuple(types.name_of(argument) for argument in self._given)
 
     pysig = recvr = None
 
     @property
     def args(self) -> tuple[Any, ...]:
         """The types of the arguments."""
+        if all(isinstance(given, types.Type) for given in self._given) and types.real_numba_types() is None:
+            return self._given
         return types.public_types(self.names)
+
+    def is_precise(self) -> bool:
+        """Whether no type of it is left open."""
+        return True
 
     def replace(self, return_type: Any = None, args: Any = None) -> Signature:
         """The signature with another return type, or other arguments."""
-        return Signature(return_type or self.return_type, self.names if args is None else args)
+        return Signature(return_type or self.return_type, self._given if args is None else args)
 
     def __repr__(self) -> str:
         return f"{self.args!r} -> {self.return_type}"

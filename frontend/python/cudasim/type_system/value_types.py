@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim import errors, types
-from cudasim.types import Boolean, Dummy, Integer, Type, name_of
+from cudasim.types import Boolean, Dummy, Hashable, Integer, IterableType, Opaque, Type, name_of
 
 if TYPE_CHECKING:
     from typing import Any
 
 _LITERAL_NAME = re.compile(r"Literal\[(int|bool|str)\]\((.*)\)", re.DOTALL)
-_WRAPPED_NAME = re.compile(r"(OptionalType\(|omitted\(default=|class\(|typeref\[)(.*)[])]", re.DOTALL)
+_WRAPPED_NAME = re.compile(r"(OptionalType\(|omitted\(default=|class\(|dtype\(|typeref\[)(.*)[])]", re.DOTALL)
 _CHARACTERS_NAME = re.compile(r"\[(unichr|char) x (\d+)\]")
 _NESTED_NAME = re.compile(r"nestedarray\((.+), (\(.*\))\)")
 
@@ -61,68 +61,126 @@ class StringLiteral(Literal, Dummy):
         Type.__init__(self, f"Literal[str]({value})")
 
 
-class UnicodeType(Type):
+class UnicodeType(IterableType, Hashable):
     """The type of strings."""
 
 
 class Optional(Type):
     """A value of a type, or None."""
 
-    def __init__(self, type: Any) -> None:
-        self.type = _type(type)
-        super().__init__(f"OptionalType({self.type})")
+    def __init__(self, typ: Any) -> None:
+        typ = unliteral(_type(typ))
+        assert not isinstance(typ, (Optional, types.NoneType)), f"{typ} is optional already"
+        self.type = typ
+        super().__init__(f"OptionalType({typ})")
+
+    @property
+    def compiler_name(self) -> str:
+        return f"OptionalType({name_of(self.type)})"
+
+    @property
+    def key(self) -> Type:
+        return self.type
 
 
-class Omitted(Dummy):
+class Omitted(Opaque):
     """An argument that a call left out: its parameter has the default."""
 
-    def __init__(self, default: Any) -> None:
-        self.value = default
-        super().__init__(f"omitted(default={default!r})")
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        super().__init__(f"omitted(default={value!r})")
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        try:
+            hash(self.value)
+        except TypeError:
+            return type(self.value), id(self.value)
+        return type(self.value), self.value
 
 
 class SliceType(Type):
     """slice2_type or slice3_type: with a step."""
 
+    def __init__(self, name: str, members: int) -> None:
+        self.members = members
+        super().__init__(name)
+
+    @property
+    def key(self) -> int:
+        return self.members
+
     @property
     def has_step(self) -> bool:
-        return self.name.count(":") == 2
+        return self.members == 3
+
+
+class SliceLiteral(Literal, SliceType):
+    """A slice of constants."""
+
+    def __init__(self, value: slice) -> None:
+        self.literal_value = value
+        SliceType.__init__(self, f"Literal[slice]({value})", 2 if value.step is None else 3)
 
     @property
-    def members(self) -> Any:
-        return 3 if self.has_step else 2
+    def key(self) -> tuple[Any, ...]:
+        return self.literal_value.start, self.literal_value.stop, self.literal_value.step
 
 
-class EllipsisType(Dummy):
+class EllipsisType(Opaque):
     """`...`"""
 
 
 class CharSeq(Type):
     """bytes of fixed length, elements of arrays of dtype S."""
 
+    mutable = True
+
     def __init__(self, count: int) -> None:
         self.count, self.dtype = count, np.dtype(f"S{count}")
         super().__init__(f"[char x {count}]")
+
+    @property
+    def key(self) -> int:
+        return self.count
 
 
 class UnicodeCharSeq(Type):
     """Strings of fixed length, elements of arrays of dtype U."""
 
+    mutable = True
+
     def __init__(self, count: int) -> None:
         self.count, self.dtype = count, np.dtype(f"U{count}")
         super().__init__(f"[unichr x {count}]")
+
+    def __repr__(self) -> str:
+        return f"UnicodeCharSeq({self.count})"
+
+    @property
+    def key(self) -> int:
+        return self.count
 
 
 class NestedArray(types.Array):
     """An array that is a field of a record."""
 
     def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
-        super().__init__(_type(dtype), len(shape), "C")
         self.shape = tuple(shape)
-        self.name = f"nestedarray({self.dtype}, {self.shape})"
+        dtype = _type(dtype)
+        if isinstance(dtype, NestedArray):
+            dtype, self.shape = dtype.dtype, self.shape + dtype.shape
+        super().__init__(dtype, len(self.shape), "C", name=f"nestedarray({dtype}, {self.shape})")
 
     def __repr__(self) -> str:
         return f"NestedArray({self.dtype!r}, {self.shape})"
+
+    def as_elements(self, ndim: int) -> tuple[Type, int]:
+        return self.dtype, ndim + self.ndim
+
+    @property
+    def compiler_name(self) -> str:
+        return self.name
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -144,12 +202,40 @@ class NestedArray(types.Array):
         return tuple(self.size * math.prod(self.shape[axis + 1 :]) for axis in range(self.ndim))
 
 
-class NumberClass(Dummy):
+class Callable(Type):
+    """What can be called."""
+
+
+class DTypeSpec(Opaque):
+    """What stands for the type of elements of arrays; `dtype` is that type."""
+
+
+class NumberClass(Callable, DTypeSpec):
     """The type of a type in a kernel: of `np.float32`."""
 
     def __init__(self, instance_type: str) -> None:
-        self.instance_type = self.dtype = _type(instance_type)
+        self.instance_type = _type(instance_type)
         super().__init__(f"class({self.instance_type})")
+
+    @property
+    def dtype(self) -> Type:
+        return self.instance_type
+
+    @property
+    def key(self) -> Type:
+        return self.instance_type
+
+
+class DType(DTypeSpec):
+    """The type of a NumPy dtype: of `np.dtype("f4")`."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = _type(dtype)
+        super().__init__(f"dtype({self.dtype})")
+
+    @property
+    def key(self) -> Type:
+        return self.dtype
 
 
 class TypeRef(Dummy):
@@ -158,6 +244,14 @@ class TypeRef(Dummy):
     def __init__(self, instance_type: Any) -> None:
         self.instance_type = _type(instance_type)
         super().__init__(f"typeref[{self.instance_type}]")
+
+    @property
+    def compiler_name(self) -> str:
+        return f"typeref[{name_of(self.instance_type)}]"
+
+    @property
+    def key(self) -> Type:
+        return self.instance_type
 
 
 class Dim3(Type):
@@ -170,7 +264,7 @@ class GridGroup(Type):
 
 unicode_type = UnicodeType("unicode_type")
 string = unicode_type
-slice2_type, slice3_type = SliceType("slice<a:b>"), SliceType("slice<a:b:c>")
+slice2_type, slice3_type = SliceType("slice<a:b>", 2), SliceType("slice<a:b:c>", 3)
 ellipsis = EllipsisType("...")
 dim3, grid_group = Dim3("Dim3"), GridGroup("GridGroup")
 optional = Optional
@@ -179,22 +273,27 @@ optional = Optional
 _KNOWN = {one.name: one for one in (unicode_type, slice2_type, slice3_type, ellipsis, dim3, grid_group)}
 #: What numba.cuda.types has, and not where it comes from.
 PUBLIC = frozenset(
-    """Literal IntegerLiteral BooleanLiteral StringLiteral UnicodeType Optional Omitted SliceType EllipsisType CharSeq
-    UnicodeCharSeq NestedArray NumberClass TypeRef Dim3 GridGroup unicode_type string slice2_type slice3_type ellipsis dim3
-    grid_group optional literal unliteral maybe_literal is_homogeneous""".split()
+    """Literal IntegerLiteral BooleanLiteral StringLiteral SliceLiteral UnicodeType Optional Omitted SliceType EllipsisType CharSeq
+    UnicodeCharSeq NestedArray NumberClass DType DTypeSpec Callable TypeRef Dim3 GridGroup unicode_type string slice2_type slice3_type
+    ellipsis dim3 grid_group optional literal unliteral maybe_literal is_homogeneous""".split()
 )
 
 
 def literal(value: Any) -> Literal:
-    """The type of one int, bool or str.
+    """The type of one int, bool, str or slice.
 
     :raises LiteralTypingError: for other values
     """
-    for kind, made in ((bool, BooleanLiteral), (int, IntegerLiteral), (str, StringLiteral)):
+    for kind, made in (
+        (bool, BooleanLiteral),
+        (int, IntegerLiteral),
+        (str, StringLiteral),
+        (slice, SliceLiteral),
+    ):
         if type(value) is kind:
             return made(value)
     raise errors.LiteralTypingError(
-        f"{type(value)} cannot be used as a literal: {value!r} is no int, bool or str"
+        f"{type(value)} cannot be used as a literal: {value!r} is no int, bool, str or slice"
     )
 
 
@@ -212,13 +311,17 @@ def is_homogeneous(*kinds: Any) -> bool:
 
 
 def unliteral(kind: Type) -> Type:
-    """The type of values like it, of a literal type; any other type as it is."""
+    """The type of values like it, of a literal type, and of tuples of them; any other type as it is."""
+    if isinstance(kind, types.BaseTuple):
+        return types.BaseTuple.from_types(map(unliteral, kind.types), getattr(kind, "instance_class", None))
     return kind.literal_type if isinstance(kind, Literal) else kind
 
 
 def _plain(value):
     if isinstance(value, str):
         return unicode_type
+    if isinstance(value, slice):
+        return slice2_type if value.step is None else slice3_type
     if isinstance(value, bool):
         return types.boolean
     return types.int64 if -(1 << 63) <= value < 1 << 63 else types.uint64
@@ -244,4 +347,4 @@ def from_name(name: str) -> Type | None:
     kind, inside = match.groups()
     if kind.startswith("omitted"):
         return Omitted(ast.literal_eval(inside))
-    return {"O": Optional, "c": NumberClass, "t": TypeRef}[kind[0]](inside)
+    return {"O": Optional, "c": NumberClass, "d": DType, "t": TypeRef}[kind[0]](inside)
