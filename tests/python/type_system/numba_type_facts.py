@@ -12,6 +12,8 @@ import sys
 
 import numpy as np
 from numba.cuda import types as t
+from numba.cuda.np.numpy_support import from_dtype  # noqa: F401 - expressions use it
+from numba.cuda.typing.typeof import typeof  # noqa: F401
 
 Point = collections.namedtuple("Point", "x y")
 Colour = enum.Enum("Colour", "red green", module=__name__)
