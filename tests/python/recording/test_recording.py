@@ -83,6 +83,27 @@ def test_show_tells_arguments_memory_and_what_came_of_it(run):
         assert part in shown, shown
 
 
+def test_dates_and_differences_of_dates_are_shown(run):
+    recorded(
+        run,
+        """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def shift(day, by, out):
+            out[0] = day + by
+
+        out = np.zeros(1, "M8[h]")
+        shift[1, 1](np.datetime64("2020-02-29T00", "h"), np.timedelta64(36, "h"), out)
+        """,
+    )
+    shown = program(run, "show", "run.cudasim").stdout
+    assert "day: datetime64[h] = 2020-02-29T00" in shown and "by: timedelta64[h] = 36 hours" in shown, shown
+    again = program(run, "replay", "run.cudasim")
+    assert again.returncode == 0 and "reproduced to the bit" in again.stdout, again.stderr
+
+
 def test_a_launch_that_failed_fails_again_with_the_same_report(run):
     script = """
         import numpy as np

@@ -175,7 +175,7 @@ def _format_of(name):
     if name in _FORMATS:
         return _FORMATS[name]
     parsed = types.parse_type(name)
-    if isinstance(parsed, types.NPDatetime):
+    if isinstance(parsed, (types.NPDatetime, types.NPTimedelta)):
         return "q"
     if isinstance(parsed, types.Array):
         return "Q" + "q" * (2 * parsed.ndim)

@@ -57,7 +57,7 @@ def _value(kind: Any, numbers: Iterator[Any]) -> Any:
         )
     if isinstance(kind, types.BaseTuple):
         return tuple(_value(types.parse_type(types.name_of(element)), numbers) for element in kind.types)
-    if isinstance(kind, types.NPDatetime):
+    if isinstance(kind, (types.NPDatetime, types.NPTimedelta)):
         return np.int64(next(numbers)).view(kind.dtype)
     dtype = getattr(kind, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind == "c":
