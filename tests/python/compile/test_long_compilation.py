@@ -41,13 +41,16 @@ def nothing_is_cached(monkeypatch):
      ("branches", 500), ("late", 375), ("loops", 500), ("calls", 300), ("arguments", 250), ("prints", 750)],
 )  # fmt: skip
 def test_twice_the_length_takes_twice_the_time(tmp_path, kind, count):
-    """In processor time, so that other processes change little; the best of three, because they do change a little."""
-    ratios = []
-    while not ratios or ratios[-1] > 2.5 and len(ratios) < 3:
+    """In processor time. That of one compilation triples where other processes use the caches and the other half of a core,
+    so a ratio is believed only when the next rounds, with a pause between them, do not show a smaller one."""
+    ratios, times = [], ([], [])
+    while not ratios or ratios[-1] > 2.5 and len(ratios) < 8:
+        time.sleep(min(len(ratios), 3))
         (tmp_path / str(len(ratios))).mkdir()
-        times = [seconds_of_first_launch(kernel_of(tmp_path / str(len(ratios)), kind, n), n if kind in PARAMETERS else 0)
-                 for n in (count, 2 * count)]  # fmt: skip
-        ratios.append(times[1] / times[0])
+        for n, so_far in zip((count, 2 * count), times):
+            kernel = kernel_of(tmp_path / str(len(ratios)), kind, n)
+            so_far.append(seconds_of_first_launch(kernel, n if kind in PARAMETERS else 0))
+        ratios.append(min(times[1][-1] / times[0][-1], min(times[1]) / min(times[0])))
     assert ratios[-1] <= 2.5, (ratios, times)
 
 
