@@ -145,7 +145,9 @@ def test_a_debugger_has_the_terminal_for_itself(run):
     slow[1, 30](np.zeros(1), 1_000_000, False)
     """,
     )
-    assert "42" in text and "stops (python)" not in text and "slow (python)" in text, text
+    # On a busy machine a bar may come before the thread gets to the debugger, and goes then.
+    _, prompt, after = text.partition("(Pdb stops")
+    assert prompt and "42" in after and "stops (python)" not in after and "slow (python)" in after, text
 
 
 def test_bars_of_the_program_stay(run):
