@@ -3,6 +3,8 @@
 //
 //   module.cpp             the module, its functions that belong to no class
 //   engine_bindings.cpp    KernelImage, Device, Allocation, LoadedImage
+//   context_bindings.cpp   contexts, which of them is current, which devices a program sees
+//   memory_bindings.cpp    the driver's memory calls
 //   text_caster.h          str and std::string
 //   profile_bindings.cpp   what simulated devices are
 //   host_memory.cpp        the buffer protocol for memory that the host may look at
@@ -36,6 +38,8 @@ using driver::SimulatedDevice;
 
 void bind_profiles(pybind11::module_& module);
 void bind_engine(pybind11::module_& module);
+void bind_contexts(pybind11::module_& module);
+void bind_memory(pybind11::module_& module);
 void bind_host_memory(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
 void bind_records(pybind11::module_& module);

@@ -9,6 +9,7 @@
 #include "frontend/bindings/released_gil.h"
 #include "gpu_backend/ptx.h"
 #include "gpu_backend/toolkit.h"
+#include "simulator/driver/context.h"
 #include "simulator/driver/device_attributes.h"
 #include "simulator/driver/occupancy.h"
 #include "simulator/jit/compiler.h"
@@ -360,6 +361,10 @@ void bind_stages(py::module_& module) {
 void translate(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);
+    } catch (const driver::CallInCallback& failure) {
+        const auto make = py::module_::import("cudasim.errors").attr("from_call_in_callback");
+        const py::object error = make(static_cast<int>(failure.code), failure.what());
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
     } catch (const driver::Error& failure) {
         const auto make = py::module_::import("cudasim.errors").attr("from_native_cuda_error");
         const py::object error =

@@ -16,6 +16,8 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_findings(module);
     cudasim::bindings::bind_profiles(module);
     cudasim::bindings::bind_engine(module);
+    cudasim::bindings::bind_contexts(module);
+    cudasim::bindings::bind_memory(module);
     cudasim::bindings::bind_host_memory(module);
     cudasim::bindings::bind_launch(module);
     cudasim::bindings::bind_records(module);

@@ -17,8 +17,11 @@ namespace cudasim::driver {
 
 using findings::CudaResult;
 
-/// "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY: " and the reason.
+/// "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY: " and the reason; without a call only the rest.
 [[nodiscard]] std::string error_text(std::string_view call, CudaResult code, std::string_view reason);
+
+/// An address as errors show it: "0x7f00".
+[[nodiscard]] std::string hexadecimal(std::uint64_t address);
 
 /// what() is error_text().
 struct Error : std::runtime_error {

@@ -145,6 +145,15 @@ def from_native_cuda_error(code: int, message: str, chain: Sequence[Any] = ()) -
     return CudaAPIError(code, _with_place(message, chain))
 
 
+def from_call_in_callback(code: int, message: str) -> CudaAPIError:
+    """The exception for calls of CUDA by a stream callback: what the driver says, and what to do in Python."""
+    return CudaAPIError(
+        code,
+        f"{message}. Let the callback set a threading.Event or call loop.call_soon_threadsafe, and call CUDA in the thread "
+        "that waits for it",
+    )
+
+
 def from_fork_in_use() -> Any:
     """The exception for using devices in a process that was forked while another thread used them."""
     return CudaDriverError(

@@ -20,6 +20,8 @@ def no_context():
 
 def test_a_context_of_the_driver_is_numbas(no_context):
     handle = driver.cuDevicePrimaryCtxRetain(0)
+    cuda.gpus[0].get_primary_context()  # numba.cuda retains it, too
+    driver.cuDevicePrimaryCtxRelease(0)
     assert driver.cuCtxGetCurrent().value is None
     with pytest.raises(module.CudaAPIError, match="CUDA_ERROR_INVALID_CONTEXT"):
         driver.cuCtxGetDevice()
@@ -32,6 +34,28 @@ def test_a_context_of_the_driver_is_numbas(no_context):
     driver.cuCtxSetCurrent(handle)
     driver.cuCtxSetCurrent(handle)
     assert driver.cuCtxPopCurrent() == handle and cuda.gpus.current is None
+
+
+def test_a_context_lives_while_somebody_retains_it(no_context):
+    """CUDA Driver API, "Primary Context Management": the last release destroys it."""
+    cuda.close()
+    array = cuda.to_device(np.arange(3))  # numba.cuda retains it, too
+    context = cuda.current_context()
+    handle = driver.cuDevicePrimaryCtxRetain(0)
+    assert handle == context.handle
+    cuda.gpus[0].release_primary_context()
+    cuda.gpus[0].release_primary_context()  # numba.cuda has released it already
+    assert array.copy_to_host().tolist() == [0, 1, 2] and cuda.current_context() is context
+    driver.cuDevicePrimaryCtxRelease(0)
+    with pytest.raises(module.CudaAPIError):
+        array.copy_to_host()
+    with pytest.raises(module.CudaAPIError, match="CUDA_ERROR_INVALID_CONTEXT") as caught:
+        driver.cuDevicePrimaryCtxRelease(0)
+    assert caught.value.code == 201
+    with pytest.raises(module.CudaAPIError, match="there is no context"):
+        driver.cuCtxSetCurrent(handle)
+    assert cuda.current_context().handle != handle
+    cuda.close()
 
 
 def test_modules():

@@ -12,7 +12,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from cudasim import _numba_config, device_profiles, options
+from cudasim import _native, _numba_config, device_profiles, options
 from cudasim._cuda_errors import CudaSupportError, driver_error
 from cudasim.device import device_attributes
 
@@ -26,6 +26,8 @@ _DISABLED = "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environ
 
 _lock = threading.RLock()
 _devices: tuple[Device, ...] = ()  # made at the first use
+#: Context.id → the device whose context it is.
+by_context: dict[int, Device] = {}
 
 
 def devices() -> tuple[Device, ...]:
@@ -53,43 +55,17 @@ def initialisation_error() -> Any:
 
 
 def _visible_devices():
-    """The simulated devices that CUDA_VISIBLE_DEVICES names, in its order; all where it is not set.
-
-    As with the driver (CUDA C++ Programming Guide, "CUDA Environment Variables") names are numbers or the beginnings
-    of UUIDs, and the list ends before the first that names none, or one a second time.
-    """
-    every = [(key, position) for position, key in enumerate(options.get("device").split(","))]
+    """The simulated devices that CUDA_VISIBLE_DEVICES names, in its order; all where it is not set."""
+    every = options.get("device").split(",")
     text = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if text is None:
-        chosen = every
-    else:
-        chosen = []
-        for name in map(str.strip, text.split(",")):
-            device = _named(name, every)
-            if device is None or device in chosen:
-                break
-            chosen.append(device)
+    chosen = _native.visible_devices(text, every)
     if not chosen:
         raise CudaSupportError(
             "Error at driver init: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100): CUDA_VISIBLE_DEVICES="
-            f"{text!r} shows none of the {len(every)} simulated devices ({', '.join(key for key, _ in every)}). Unset "
+            f"{text!r} shows none of the {len(every)} simulated devices ({', '.join(every)}). Unset "
             "it, or simulate more devices: CUDASIM_DEVICE=h100,h100"
         )
-    return tuple(Device._made(number, key, position) for number, (key, position) in enumerate(chosen))
-
-
-def _named(name, every):
-    if name.isdigit():
-        return every[int(name)] if int(name) < len(every) else None
-    found = [device for device in every if len(name) > 4 and _uuid(*device).lower().startswith(name.lower())]
-    return found[0] if len(found) == 1 else None
-
-
-def _uuid(key, position):
-    """A UUID that depends on the device's kind and its place among the simulated ones only."""
-    import uuid
-
-    return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'cudasim:{key}:{position}')}"
+    return tuple(Device._made(number, every[position], position) for number, position in enumerate(chosen))
 
 
 @contextlib.contextmanager
@@ -101,7 +77,7 @@ def only_device(native: Any) -> Iterator[Any]:
     """
     global _devices
     device = Device._made(0, native.profile["key"], 0)
-    device._native = native
+    device._set_native(native)
     with _lock:
         before, _devices = _devices, (device,)
     try:
@@ -109,6 +85,7 @@ def only_device(native: Any) -> Iterator[Any]:
     finally:
         with _lock:
             _devices = before
+        del by_context[device.driver_context.id]
 
 
 _sets_of_devices: dict[Any, Any] = {}  # (option device, option device_memory) → devices, of other_devices()
@@ -153,6 +130,7 @@ class Device:
     _native: EngineDevice | None
     PCI_BUS_ID: int
     primary_context: Any
+    driver_context: _native.Context
 
     def __new__(cls, devnum: Any) -> Any:
         """
@@ -177,7 +155,14 @@ class Device:
         made._native = None
         made.PCI_BUS_ID = position + 1
         made.primary_context = None  # current.py's
+        made.driver_context = _native.Context(number)
+        made._retains_context = False
+        by_context[made.driver_context.id] = made
         return made
+
+    def _set_native(self, native):
+        self._native = native
+        self.driver_context.set_engine(native)
 
     @property
     def native(self) -> EngineDevice:
@@ -187,8 +172,10 @@ class Device:
                 if self._native is None:
                     from cudasim.device.engine_device import EngineDevice
 
-                    self._native = EngineDevice(
-                        device_profiles.profile(self._key), options.get("device_memory"), self.id
+                    self._set_native(
+                        EngineDevice(
+                            device_profiles.profile(self._key), options.get("device_memory"), self.id
+                        )
                     )
         return self._native
 
@@ -217,7 +204,7 @@ class Device:
     @property
     def uuid(self) -> str:
         """A UUID that is the same in every run."""
-        return _uuid(self._key, self._position)
+        return _native.device_uuid(self._key, self._position)
 
     @classmethod
     def from_identity(cls, identity: dict[str, int]) -> Device:
@@ -260,16 +247,33 @@ class Device:
     def __exit__(self, *error: object) -> None:
         self.get_primary_context().pop()
 
+    def use_context(self) -> int:
+        """Makes the driver's context active, and keeps it so. :returns: its handle"""
+        if self._retains_context:
+            return self.driver_context.activate()
+        self._retains_context = True
+        return self.driver_context.retain()
+
     def release_primary_context(self) -> None:
-        """Destroys the context, as the driver does when nobody retains it; the next use makes a new one."""
-        if self.primary_context is not None:
-            self.reset()
+        """Destroys the context, unless others retain it (cuDevicePrimaryCtxRetain); the next use makes a new one."""
+        if self._retains_context:
+            self._retains_context = False
+            self.release_context()
+
+    def release_context(self) -> None:
+        """cuDevicePrimaryCtxRelease. :raises CudaAPIError: 201 when nobody retains the context"""
+        if self.driver_context.release():
+            self._end_context()
 
     def reset(self) -> None:
         """Destroys the context: its memory is freed, and work that waits in its streams is dropped."""
-        from cudasim.device.current import destroy_context_of
+        self.driver_context.reset()
+        self._end_context()
 
-        destroy_context_of(self)
+    def _end_context(self):
+        from cudasim.device.current import end_context_of
+
+        end_context_of(self)
 
     @property
     def supports_float16(self) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
+from cudasim import _native
 from cudasim._cuda_errors import driver_error
-from cudasim.device.current import register_contexts, thread
+from cudasim.device.current import device_or_none, push, register_contexts
 from cudasim.device.device import devices
 from cudasim.driver.context_modules import ContextModules
 from cudasim.memory.context_memory import ContextMemory
@@ -30,14 +30,11 @@ if TYPE_CHECKING:
 class Context(ContextMemory, ContextModules):
     """The context of one device; there is one for each, which all host threads share."""
 
-    _handles = itertools.count(0xC0DA0000, 0x1000)
-
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, handle: int) -> None:
         self.device = device
-        self.handle = next(Context._handles)
+        self.handle = handle
         self.extras: dict[Any, Any] = {}  # for whoever has something to keep with a context
         self.modules: dict[Any, Any] = {}  # handle → Module
-        self._peers: set[Any] = set()  # devices whose memory kernels of this one may use
 
     def __repr__(self) -> str:
         return f"<CUDA context {self.handle} of device {self.device.id}>"
@@ -60,15 +57,15 @@ class Context(ContextMemory, ContextModules):
 
     def push(self) -> None:
         """Makes the context's device current in this host thread."""
-        thread.stack.append(self.device)
+        push(self.device)
 
     def pop(self) -> None:
         """Makes current what was so before push()."""
-        if not thread.stack or thread.stack[-1] != self.device:
+        if device_or_none() is not self.device:
             raise RuntimeError(
                 f"device {self.device.id} is not current in this thread, so it cannot be popped"
             )
-        thread.stack.pop()
+        _native.pop_context()
 
     def __enter__(self) -> Context:
         self.push()
@@ -90,9 +87,12 @@ class Context(ContextMemory, ContextModules):
                 "CUDA_ERROR_INVALID_DEVICE",
                 f"there is no device {peer_device}; the simulated machine has {len(devices())}",
             )
-        if peer_device == self.device.id:
-            return False
-        return devices()[peer_device].compute_capability == self.device.compute_capability
+        return self._as_peers(devices()[peer_device], "can_access_peer")
+
+    def _as_peers(self, peer, question):
+        """What the driver's context says to a question about another one: both have their engines then."""
+        assert self.device.native is not None and peer.native is not None
+        return getattr(self.device.driver_context, question)(peer.driver_context)
 
     def enable_peer_access(self, peer_context: Any, flags: int = 0) -> None:
         """Allows kernels of this device to use the memory of another one.
@@ -105,24 +105,10 @@ class Context(ContextMemory, ContextModules):
             raise TypeError(
                 f"enable_peer_access takes the peer's context (cuda.gpus[n].get_primary_context()), got {peer_context!r}"
             )
-        peer = peer_context.device
-        call = "cuCtxEnablePeerAccess"
-        if not self.can_access_peer(peer.id):
-            raise driver_error(
-                call,
-                "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
-                f"device {self.device.id} cannot use memory of {peer.id}",
-            )
-        if peer in self._peers:
-            raise driver_error(
-                call,
-                "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
-                f"from device {self.device.id} to {peer.id}",
-            )
-        self._peers.add(peer)
+        self._as_peers(peer_context.device, "enable_peer_access")
 
     def may_use_memory_of(self, device: Any) -> Any:
-        return device is self.device or device in self._peers
+        return self.device.driver_context.may_use_memory_of(device.driver_context)
 
     def create_stream(self) -> Any:
         return stream()

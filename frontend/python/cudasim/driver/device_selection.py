@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim import _native
 from cudasim.device import current
 from cudasim.device import device as device_module
-from cudasim.device.current import activate, context_of, current_device, thread
+from cudasim.device.current import activate, attached, context_of, current_device, device_or_none, own_stack
 from cudasim.device.device import are_made, devices, initialisation_error
 from cudasim.driver import context  # noqa: F401 - registers how contexts are made
 from cudasim.streams import stream_work
@@ -31,7 +32,7 @@ class _DeviceList:
     @property
     def current(self):
         """The device that is current in this host thread; None before its first use of CUDA."""
-        return thread.stack[-1] if thread.stack else None
+        return device_or_none()
 
     def __len__(self):
         return len(devices())
@@ -94,7 +95,7 @@ def close() -> None:
     if threading.current_thread() is threading.main_thread():
         for device in devices():
             device.reset()
-    thread.stack.clear()
+    _native.exchange_contexts([])
 
 
 reset = close
@@ -105,17 +106,13 @@ def other_devices() -> Iterator[None]:
     """For the length of the block this host thread sees the devices that the options in force name, as a program does that
     begins with them. At the end their contexts are destroyed, with the memory of their arrays."""
     stream_work.synchronize()
-    before, thread.stack = thread.stack, []
-    try:
-        with device_module.other_devices():
-            try:
-                yield
-            finally:
-                stream_work.drop()
-                if are_made():
-                    close()
-    finally:
-        thread.stack = before
+    with own_stack(), device_module.other_devices():
+        try:
+            yield
+        finally:
+            stream_work.drop()
+            if are_made():
+                close()
 
 
 @contextlib.contextmanager
@@ -135,12 +132,12 @@ def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def with_context(*args, **keywords):
-        before = thread.attached
-        thread.attached = before or current_device()
+        before = attached.device
+        attached.device = before or current_device()
         try:
             return function(*args, **keywords)
         finally:
-            thread.attached = before
+            attached.device = before
 
     return with_context
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cudasim import _native
 from cudasim.device import device_attributes
+from cudasim.device.current import check_fork
 from cudasim.device.device import devices
 from cudasim.device.driver_binding import CUdeviceptr
 from cudasim.driver import device_selection
@@ -23,12 +25,9 @@ if TYPE_CHECKING:
     from cudasim.driver.function import _FunctionHandle
 
 
-def _context(handle):
-    handle = int(getattr(handle, "value", handle) or 0)
-    for device in devices():
-        if device.primary_context is not None and device.primary_context.handle == handle:
-            return device.primary_context
-    raise failure("cuCtxSetCurrent", 201, f"there is no context {handle}")
+def _context(handle, call):
+    check_fork()
+    return _native.Context.with_handle(int(getattr(handle, "value", handle) or 0), call)
 
 
 def _device(number, call):
@@ -90,11 +89,11 @@ class ObjectCalls:
 
     @returns_or_stores
     def cuDevicePrimaryCtxRetain(self, device: int) -> StreamHandle:  # noqa: N802
-        return StreamHandle(_device(device, "cuDevicePrimaryCtxRetain").get_primary_context().handle)
+        return StreamHandle(_device(device, "cuDevicePrimaryCtxRetain").driver_context.retain())
 
     def cuDevicePrimaryCtxRelease(self, device: Any) -> None:  # noqa: N802
-        """Others may use it still: it goes with cuDevicePrimaryCtxReset."""
-        _device(device, "cuDevicePrimaryCtxRelease")
+        """It ends when nobody retains it any more; numba.cuda does from its first use on."""
+        _device(device, "cuDevicePrimaryCtxRelease").release_context()
 
     def cuDevicePrimaryCtxReset(self, device: Any) -> None:  # noqa: N802
         _device(device, "cuDevicePrimaryCtxReset").reset()
@@ -102,29 +101,25 @@ class ObjectCalls:
     @returns_or_stores
     def cuCtxGetCurrent(self) -> StreamHandle:  # noqa: N802
         device = device_selection.gpus.current
-        return StreamHandle(0 if device is None else device.get_primary_context().handle)
+        return StreamHandle(0 if device is None else device.driver_context.activate())
 
     def cuCtxSetCurrent(self, context: StreamHandle) -> None:  # noqa: N802
-        if device_selection.gpus.current is not None:
-            self.cuCtxPopCurrent()
-        if int(getattr(context, "value", context) or 0):
-            _context(context).push()
+        check_fork()
+        none = not int(getattr(context, "value", context) or 0)
+        _native.set_current_context(None if none else _context(context, "cuCtxSetCurrent"))
 
     def cuCtxPushCurrent(self, context: Any) -> None:  # noqa: N802
-        _context(context).push()
+        _native.push_context(_context(context, "cuCtxPushCurrent"))
 
     @returns_or_stores
     def cuCtxPopCurrent(self) -> StreamHandle:  # noqa: N802
-        handle = self.pop_active_context()
-        if handle is None:
-            raise failure("cuCtxPopCurrent", 201, "no context is current in this thread")
-        return StreamHandle(handle)
+        check_fork()
+        return StreamHandle(_native.pop_context().activate())
 
     @returns_or_stores
     def cuCtxGetDevice(self) -> int:  # noqa: N802
-        if device_selection.gpus.current is None:
-            raise failure("cuCtxGetDevice", 201, "no context is current in this thread")
-        return device_selection.gpus.current.id
+        check_fork()
+        return _native.require_current_context("cuCtxGetDevice").device
 
     def cuCtxSynchronize(self) -> None:  # noqa: N802
         device_selection.current_context().synchronize()

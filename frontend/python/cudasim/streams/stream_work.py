@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import _native, options
 from cudasim.device import engine_device
-from cudasim.device.current import calls_forbidden, not_permitted
+from cudasim.device.current import calls_forbidden, check_calls_allowed
 from cudasim.reports.tracebacks import calling_frame, without_package_frames
 from cudasim.streams import early_access
 
@@ -50,7 +50,6 @@ class _ThreadState(threading.local):
     def __init__(self):
         self.in_task = False  # what a task does is done at once
         self.in_run = False
-        self.in_callback = False
 
 
 _thread = _ThreadState()
@@ -76,7 +75,7 @@ def submit(
     """
     if _thread.in_task or not (busy or deferred()):
         return function()
-    _check_may_call()
+    check_calls_allowed()
     if synchronous or not deferred():
         result = []
         run([_enqueue(key, _task(lambda: result.append(function())))])
@@ -116,7 +115,7 @@ def run(operations: list[Any]) -> None:
     """
     if _thread.in_task:
         return
-    _check_may_call()
+    check_calls_allowed()
     if _thread.in_run:
         raise RuntimeError(
             "a stream cannot be synchronised by a signal handler that interrupts a synchronisation: it would wait for "
@@ -173,7 +172,7 @@ def _order():
 def _enqueue(key, task, after=(), callback_after_seconds=None):
     device, stream = key
     global busy
-    _check_may_call()
+    check_calls_allowed()
     with _lock:
         busy = True
         _register_at_exit()
@@ -224,7 +223,6 @@ def callback_task(callback: Callable[..., Any], *arguments: Any) -> Callable[...
     stream, arg = arguments
 
     def call(status):
-        _thread.in_callback = True
         try:
             with calls_forbidden():
                 callback(stream, status, arg)
@@ -232,15 +230,8 @@ def callback_task(callback: Callable[..., Any], *arguments: Any) -> Callable[...
             _warn_of(callback, error)
         except BaseException:  # noqa: BLE001 - sys.exit() in a callback ends nothing
             traceback.print_exc()
-        finally:
-            _thread.in_callback = False
 
     return call
-
-
-def _check_may_call():
-    if _thread.in_callback:
-        raise not_permitted()
 
 
 def _warn_of(callback, error):

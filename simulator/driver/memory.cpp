@@ -1,0 +1,151 @@
+// Memory that the driver gives out, on the engine's devices and on the host.
+#include "simulator/driver/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace cudasim::driver {
+
+namespace {
+
+std::uint64_t whole_pages(std::uint64_t bytes) {
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+}
+
+[[noreturn]] void out_of_host_memory(std::uint64_t bytes) {
+    throw Error("cuMemHostAlloc", CudaResult::out_of_memory,
+                "the host cannot give " + std::to_string(bytes) + " bytes");
+}
+
+/// Memory of the arena that host code uses, too.
+DevicePointer allocate_for_host(const std::shared_ptr<Context>& current, std::uint64_t bytes, HostMemory kind,
+                                const std::string& label, const char* call) {
+    bytes = std::max<std::uint64_t>(bytes, 1);
+    const DevicePointer address = in_call(call, [&] {
+        return current->engine()->device.allocate(bytes, {.label = label, .poison = true, .host = true});
+    });
+    (void)HostRanges::of_this_process().add({address, bytes, kind, false, current});
+    return address;
+}
+
+}  // namespace
+
+std::shared_ptr<Context> owner_of(const std::shared_ptr<Context>& current, std::uint64_t address) {
+    const auto owns = [&](const Context& context) {
+        const auto engine = context.engine();
+        return engine && engine->device.owns(address);
+    };
+    if (owns(*current)) return current;
+    for (auto& context : Context::all())
+        if (owns(*context)) return context;
+    return current;
+}
+
+DevicePointer mem_alloc(const Context& current, std::uint64_t bytes, const std::string& label, bool poison) {
+    return in_call("cuMemAlloc", [&] {
+        return current.engine()->device.allocate(bytes, {.label = label, .poison = poison});
+    });
+}
+
+void mem_free(const std::shared_ptr<Context>& current, DevicePointer pointer) {
+    auto& ranges = HostRanges::of_this_process();
+    const auto managed = [](const HostRange& range) { return range.kind == HostMemory::managed; };
+    if (!ranges.take(pointer, managed) && ranges.starting_at(pointer))
+        throw Error(
+            "cuMemFree", CudaResult::invalid_value,
+            "this is page-locked host memory, which cuMemFreeHost frees or cuMemHostUnregister unlocks");
+    in_call("cuMemFree", [&] { owner_of(current, pointer)->engine()->free(pointer); });
+}
+
+execution::AddressRange mem_get_address_range(const std::shared_ptr<Context>& current,
+                                              DevicePointer pointer) {
+    return in_call("cuMemGetAddressRange",
+                   [&] { return owner_of(current, pointer)->engine()->device.address_range(pointer); });
+}
+
+DevicePointer mem_alloc_managed(const std::shared_ptr<Context>& current, std::uint64_t bytes,
+                                const std::string& label) {
+    return allocate_for_host(current, bytes, HostMemory::managed, label, "cuMemAllocManaged");
+}
+
+std::uint64_t mem_host_alloc(const std::shared_ptr<Context>& current, std::uint64_t bytes, bool mapped,
+                             const std::string& label) {
+    if (mapped) return allocate_for_host(current, bytes, HostMemory::mapped, label, "cuMemHostAlloc");
+    if (bytes > UINT64_MAX / 2) out_of_host_memory(bytes);
+    const std::uint64_t needed = std::max<std::uint64_t>(bytes, 1);
+    // Pages of its own, so that they can be protected (simulator/streams/page_watch.h).
+    void* const memory =
+        ::mmap(nullptr, whole_pages(needed), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) out_of_host_memory(bytes);
+    const auto address = reinterpret_cast<std::uint64_t>(memory);
+    (void)HostRanges::of_this_process().add({address, needed, HostMemory::pinned, false, current});
+    return address;
+}
+
+void mem_free_host(std::uint64_t address) {
+    const auto allocated = [](const HostRange& range) {
+        return !range.registered && range.kind != HostMemory::managed;
+    };
+    const auto range = HostRanges::of_this_process().take(address, allocated);
+    if (!range)
+        throw Error("cuMemFreeHost", CudaResult::invalid_value,
+                    "no page-locked memory was allocated at " + hexadecimal(address));
+    if (range->kind == HostMemory::pinned)
+        (void)::munmap(reinterpret_cast<void*>(address), whole_pages(range->bytes));
+    else
+        in_call("cuMemFreeHost", [&] { range->context->engine()->free(address); });
+}
+
+void mem_host_register(const std::shared_ptr<Context>& current, std::uint64_t address, std::uint64_t bytes,
+                       bool mapped, const std::string& label) {
+    constexpr auto call = "cuMemHostRegister";
+    if (bytes == 0)
+        throw Error(call, CudaResult::invalid_value,
+                    "there are no " + std::to_string(bytes) + " bytes of memory to page-lock");
+    auto& ranges = HostRanges::of_this_process();
+    const HostMemory kind = mapped ? HostMemory::mapped : HostMemory::pinned;
+    if (!ranges.add({address, bytes, kind, true, current}))
+        throw Error(call, CudaResult::host_memory_already_registered,
+                    "part of this memory is page-locked already");
+    if (!mapped) return;
+    try {
+        in_call(call, [&] { current->engine()->device.adopt(address, bytes, label); });
+    } catch (...) {
+        (void)ranges.take(address, [](const HostRange&) { return true; });
+        throw;
+    }
+}
+
+void mem_host_unregister(std::uint64_t address) {
+    constexpr auto call = "cuMemHostUnregister";
+    const auto range = HostRanges::of_this_process().take(address, std::mem_fn(&HostRange::registered));
+    if (!range)
+        throw Error(call, CudaResult::host_memory_not_registered,
+                    "no memory was page-locked at " + hexadecimal(address));
+    if (range->kind == HostMemory::mapped) in_call(call, [&] { range->context->engine()->free(address); });
+}
+
+DevicePointer mem_host_get_device_pointer(std::uint64_t address) {
+    const auto range = HostRanges::of_this_process().find(address);
+    if (range && range->kind != HostMemory::pinned) return address;
+    throw Error("cuMemHostGetDevicePointer", CudaResult::invalid_value,
+                range ? "this page-locked memory is not mapped" : "this is no page-locked memory");
+}
+
+PointerAttributes pointer_attributes(const std::shared_ptr<Context>& current, std::uint64_t address) {
+    if (const auto range = HostRanges::of_this_process().find(address)) {
+        const bool managed = range->kind == HostMemory::managed;
+        return {.host = !managed, .managed = managed, .device = range->context->device()};
+    }
+    const auto owner = owner_of(current, address);
+    if (!owner->engine()->device.contains(address, 1))
+        throw Error("cuPointerGetAttribute", CudaResult::invalid_value,
+                    "no memory of CUDA's is at " + hexadecimal(address));
+    return {.device = owner->device()};
+}
+
+}  // namespace cudasim::driver

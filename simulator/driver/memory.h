@@ -1,0 +1,60 @@
+// Memory as the CUDA driver gives it out (CUDA Driver API, "Memory Management"): device memory, host memory that is
+// page-locked or mapped, managed memory; whose an address is. A function has the name of the driver's call without
+// "cu"; `current` is the context that is current for it, and it has its engine. Asynchronous work is the caller's
+// business (simulator/streams).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "simulator/driver/host_ranges.h"
+
+namespace cudasim::driver {
+
+/// The context of the device in whose memory the address lies, allocated or not; the current one when it lies in none.
+[[nodiscard]] std::shared_ptr<Context> owner_of(const std::shared_ptr<Context>& current,
+                                                std::uint64_t address);
+
+/// @param label what reports call the memory
+/// @param poison whether fresh memory shows that it is (V3)
+/// @throws Error 1 for no bytes, 2 when it does not fit
+[[nodiscard]] DevicePointer mem_alloc(const Context& current, std::uint64_t bytes, const std::string& label,
+                                      bool poison = true);
+/// Device or managed memory. While a launch runs it is freed at its end.
+/// @throws Error 1 for what is not the start of an allocation
+void mem_free(const std::shared_ptr<Context>& current, DevicePointer pointer);
+/// The live allocation that holds the address. @throws Error 1
+[[nodiscard]] execution::AddressRange mem_get_address_range(const std::shared_ptr<Context>& current,
+                                                            DevicePointer pointer);
+
+/// No bytes count as one. @throws Error 2
+[[nodiscard]] DevicePointer mem_alloc_managed(const std::shared_ptr<Context>& current, std::uint64_t bytes,
+                                              const std::string& label);
+/// @param mapped kernels use it, too. @throws Error 2
+[[nodiscard]] std::uint64_t mem_host_alloc(const std::shared_ptr<Context>& current, std::uint64_t bytes,
+                                           bool mapped, const std::string& label);
+/// What mem_host_alloc() gave. @throws Error 1 for anything else
+void mem_free_host(std::uint64_t address);
+
+/// Page-locks memory of the caller's.
+/// @param mapped kernels use it, too
+/// @throws Error 1 for no bytes, 712 when part of them is page-locked, mapped or device memory
+void mem_host_register(const std::shared_ptr<Context>& current, std::uint64_t address, std::uint64_t bytes,
+                       bool mapped, const std::string& label);
+/// @throws Error 713 when no registered memory starts at the address
+void mem_host_unregister(std::uint64_t address);
+/// By which kernels use mapped memory: the same address. @throws Error 1 for memory that they do not see
+[[nodiscard]] DevicePointer mem_host_get_device_pointer(std::uint64_t address);
+
+/// What cuPointerGetAttribute says of an address.
+struct PointerAttributes {
+    bool host = false;     ///< CU_MEMORYTYPE_HOST, else CU_MEMORYTYPE_DEVICE: managed memory is the device's
+    bool managed = false;  ///< CU_POINTER_ATTRIBUTE_IS_MANAGED
+    int device = 0;        ///< CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+};
+/// @throws Error 1 for an address that is not in memory of CUDA's
+[[nodiscard]] PointerAttributes pointer_attributes(const std::shared_ptr<Context>& current,
+                                                   std::uint64_t address);
+
+}  // namespace cudasim::driver
