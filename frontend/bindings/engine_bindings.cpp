@@ -74,34 +74,10 @@ std::unique_ptr<Allocation> allocate(const std::shared_ptr<SimulatedDevice>& sel
     return std::make_unique<Allocation>(self, pointer, bytes);
 }
 
-/// Memory that lives until free() is called.
-DevicePointer allocate_bare(SimulatedDevice& self, std::uint64_t bytes, const std::string& label, bool poison,
-                            bool host, const std::string& call) {
-    const ReleasedGil release;
-    return driver::in_call(call.c_str(), [&] {
-        return self.device.allocate(bytes, {.label = label, .poison = poison, .host = host});
-    });
-}
-
 void free_bare(SimulatedDevice& self, DevicePointer pointer, const std::string& call) {
     if (forked_in_use()) return;  // the memory belongs to a process that has its own
     const ReleasedGil release;
     driver::in_call(call.c_str(), [&] { self.free(pointer); });
-}
-
-py::dict share(SimulatedDevice& self, DevicePointer pointer) {
-    execution::ExportedMemory shared;
-    {
-        const ReleasedGil release;
-        shared = driver::in_call("cuIpcGetMemHandle", [&] { return self.device.share(pointer); });
-    }
-    py::dict result;
-    result["file"] = shared.file;
-    result["offset"] = shared.offset;
-    result["mapped_bytes"] = shared.mapped_bytes;
-    result["inside"] = shared.inside;
-    result["bytes"] = shared.bytes;
-    return result;
 }
 
 void copy_to_device(SimulatedDevice& self, DevicePointer target, const py::object& source) {
@@ -250,25 +226,12 @@ void bind_device(py::module_& module) {
                  return self.device.contains(address, bytes);
              })
         .def("allocate", &allocate, py::arg("bytes"), py::arg("label") = "", py::arg("poison") = true)
-        .def("allocate_bare", &allocate_bare, py::arg("bytes"), py::arg("label"), py::arg("poison"),
-             py::arg("host"), py::arg("call"))
         .def("free", &free_bare, py::arg("pointer"), py::arg("call"))
         .def("adopt",
              [](SimulatedDevice& self, DevicePointer address, std::uint64_t bytes, const std::string& label,
                 const std::string& call) {
                  const ReleasedGil release;
                  driver::in_call(call.c_str(), [&] { self.device.adopt(address, bytes, label); });
-             })
-        .def("share", &share)
-        .def("address_range",
-             [](SimulatedDevice& self, DevicePointer address) {
-                 execution::AddressRange range;
-                 {
-                     const ReleasedGil release;
-                     range = driver::in_call("cuMemGetAddressRange",
-                                             [&] { return self.device.address_range(address); });
-                 }
-                 return py::make_tuple(range.base, range.bytes);
              })
         .def("copy_to_device", &copy_to_device, py::arg("target"), py::arg("source"))
         .def("copy_from_device", &copy_from_device, py::arg("target"), py::arg("source"))

@@ -55,8 +55,7 @@ void bind_ranges(py::module_& module) {
     module.def("host_ranges_overlap", [](std::uint64_t address, std::uint64_t bytes) {
         return HostRanges::of_this_process().overlap(address, bytes);
     });
-    module.def("is_page_locked",
-               [](std::uint64_t address) { return HostRanges::of_this_process().find(address).has_value(); });
+    module.def("any_host_ranges", [] { return !HostRanges::of_this_process().empty(); });
 }
 
 }  // namespace

@@ -50,6 +50,11 @@ std::optional<HostRange> HostRanges::find(std::uint64_t address) const {
     return range;
 }
 
+bool HostRanges::empty() const {
+    const std::lock_guard lock(mutex_);
+    return ranges_.empty();
+}
+
 bool HostRanges::overlap(std::uint64_t address, std::uint64_t bytes) const {
     const std::lock_guard lock(mutex_);
     return overlap_locked(address, bytes);

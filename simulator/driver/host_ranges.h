@@ -37,6 +37,7 @@ class HostRanges {
     [[nodiscard]] std::optional<HostRange> starting_at(std::uint64_t address) const;
     /// The range that contains the address.
     [[nodiscard]] std::optional<HostRange> find(std::uint64_t address) const;
+    [[nodiscard]] bool empty() const;
     /// Whether any shares a byte with these.
     [[nodiscard]] bool overlap(std::uint64_t address, std::uint64_t bytes) const;
 

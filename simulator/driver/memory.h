@@ -12,7 +12,8 @@
 
 namespace cudasim::driver {
 
-/// The context of the device in whose memory the address lies, allocated or not; the current one when it lies in none.
+/// The context of the device in whose memory the address lies, allocated or not; the current one,
+/// which need not have its engine, when it lies in none.
 [[nodiscard]] std::shared_ptr<Context> owner_of(const std::shared_ptr<Context>& current,
                                                 std::uint64_t address);
 

@@ -37,6 +37,7 @@ std::uint64_t address_of(const void* memory) {
 
 TEST(HostRanges, are_found_by_any_address_in_them_and_never_overlap) {
     HostRanges ranges;
+    EXPECT_TRUE(ranges.empty());
     EXPECT_TRUE(ranges.add({.address = 100, .bytes = 50}));
     EXPECT_TRUE(ranges.add({.address = 200, .bytes = 50, .kind = HostMemory::managed}));
     for (const auto& [address, bytes] :
@@ -50,6 +51,7 @@ TEST(HostRanges, are_found_by_any_address_in_them_and_never_overlap) {
     EXPECT_FALSE(ranges.find(150));
     EXPECT_EQ(ranges.find(249)->kind, HostMemory::managed);
     EXPECT_FALSE(ranges.starting_at(101));
+    EXPECT_FALSE(ranges.empty());
     const auto all = [](const HostRange&) { return true; };
     EXPECT_FALSE(ranges.take(101, all));
     EXPECT_FALSE(ranges.take(100, [](const HostRange&) { return false; }));

@@ -186,7 +186,13 @@ class Device:
 
     def free_memory(self, address: int) -> None:
         """cuMemFree on this device."""
-        self._native.free(address, "cuMemFree")
+        _native.mem_free(self.driver_context, address)
+
+    def with_engine(self) -> _native.Context:
+        """The driver's context, whose engine there is."""
+        if self._native is None:
+            assert self.native is not None  # made now
+        return self.driver_context
 
     @property
     def profile(self) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim import _native
+from cudasim._cuda_errors import driver_error
 from cudasim.device import device_attributes
 from cudasim.device.current import check_fork
 from cudasim.device.device import devices
 from cudasim.device.driver_binding import CUdeviceptr
 from cudasim.driver import device_selection
 from cudasim.driver.profiler import profile_start, profile_stop
-from cudasim.memory.memory_calls import failure, returns_or_stores
+from cudasim.memory.memory_calls import returns_or_stores
 from cudasim.streams.stream import Stream, StreamHandle, stream
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ def _context(handle, call):
 def _device(number, call):
     number = int(getattr(number, "id", number))
     if not 0 <= number < len(devices()):
-        raise failure(call, 101, f"there is no device {number}; the simulated machine has {len(devices())}")
+        raise driver_error(
+            call,
+            "CUDA_ERROR_INVALID_DEVICE",
+            f"there is no device {number}; the simulated machine has {len(devices())}",
+        )
     return devices()[number]
 
 
@@ -44,7 +49,7 @@ def _module(module, call):
         known = getattr(device.primary_context, "modules", {}).get(int(module))
         if known is not None:
             return known
-    raise failure(call, 400, f"there is no module {module}")
+    raise driver_error(call, "CUDA_ERROR_INVALID_HANDLE", f"there is no module {module}")
 
 
 def _name(name):
@@ -78,7 +83,11 @@ class ObjectCalls:
         """:param attribute: its number (enum CUdevice_attribute)"""
         names = {number: name for name, number in device_attributes.numbers().items()}
         if int(attribute) not in names:
-            raise failure("cuDeviceGetAttribute", 1, f"the simulated devices have no attribute {attribute}")
+            raise driver_error(
+                "cuDeviceGetAttribute",
+                "CUDA_ERROR_INVALID_VALUE",
+                f"the simulated devices have no attribute {attribute}",
+            )
         return getattr(_device(device, "cuDeviceGetAttribute"), names[int(attribute)])
 
     @returns_or_stores

@@ -7,6 +7,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
+from cudasim import _native
 from cudasim._cuda_errors import driver_error
 from cudasim.memory.pending_deallocations import PendingDeallocations
 
@@ -132,10 +133,10 @@ class ContextMemory:
 
     def open_ipc_handle(self, handle: CUipcMemHandle, size: int) -> Any:
         """Memory of another process, a MemoryPointer; cuIpcCloseMemHandle ends its use."""
-        from cudasim.memory.ipc_memory import open_handle
         from cudasim.memory.memory_pointers import MemoryPointer
 
-        return MemoryPointer(weakref.proxy(self), open_handle(self.device, handle), size)
+        address = _native.ipc_open_mem_handle(self.device.with_engine(), bytes(handle))
+        return MemoryPointer(weakref.proxy(self), address, size)
 
     @contextlib.contextmanager
     def defer_cleanup(self) -> Iterator[None]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim import _native
 from cudasim.device.current import context_of, current_device
-from cudasim.device.device import devices
+from cudasim.device.device import by_context
 from cudasim.memory.memory_calls import calls
 from cudasim.memory.memory_pointers import MemoryPointer, OwnedPointer
 from cudasim.streams.stream import checked_stream
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
 def device_of(address: int) -> Device:
     """The simulated device whose memory holds the address; the current one when none does."""
     current = current_device()
-    for device in (current, *devices()):
-        if device._native is not None and device.native.owns(address):
-            return device
-    return current
+    if not 0 <= address < 1 << 64:
+        return current
+    return by_context.get(_native.owner_of(current.driver_context, address).id, current)
 
 
 def is_device_memory(obj: Any) -> bool:

@@ -33,7 +33,13 @@ def device_view(array: _HostVisibleArray) -> DeviceNDArray | None:
         return None
     keeper = array if array.gpu_data is None else array.gpu_data
     return DeviceNDArray(
-        array.shape, array.strides, array.dtype, array.stream, keeper, address=address, device=memory.device
+        array.shape,
+        array.strides,
+        array.dtype,
+        array.stream,
+        keeper,
+        address=address,
+        device=host_visible.device_of(memory),
     )
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim import _native
 from cudasim.device.driver_binding import CUipcMemHandle
-from cudasim.memory import ipc_memory
 from cudasim.memory.device_contents import register_ipc_handles
 from cudasim.memory.memory_calls import calls
 from cudasim.type_system.array_layout import element_count
@@ -61,7 +61,7 @@ class IpcHandle:
 
     def _check_closed(self):
         # A forked child has the very object; the memory is another process's there.
-        if self.base is not None and ipc_memory.process_of(self.handle) == os.getpid():
+        if self.base is not None and _native.ipc_process(bytes(self.handle)) == os.getpid():
             raise ValueError("opening IpcHandle from original process; use the array that it was made from")
         if self._opened is not None:
             raise ValueError("IpcHandle is already opened")

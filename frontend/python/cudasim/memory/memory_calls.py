@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim._cuda_errors import CudaAPIError, driver_error
+from cudasim import _native
+from cudasim._cuda_errors import driver_error
 from cudasim.device import driver_binding as binding
 from cudasim.device import host_visible
 from cudasim.device.driver_binding import CUdeviceptr, address_of
-from cudasim.device.host_visible import HostRange
 from cudasim.reports.tracebacks import calling_frame
 
 if TYPE_CHECKING:
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cudasim.device.device import Device
-
-
-def failure(call: str, code: Any, message: str) -> CudaAPIError:
-    """The error of a driver's call. :param code: a CUresult, or its number"""
-    return driver_error(call, binding.CUresult(code).name, message)
 
 
 def checked_size(call: str, size: int) -> int:
@@ -47,8 +42,10 @@ def checked_size(call: str, size: int) -> int:
     except TypeError:
         raise TypeError(f"{call}: a size is a number of bytes, an integer; got {size!r}") from None
     if not 0 <= size < 1 << 63:
-        raise failure(
-            call, 1, f"{size} bytes: {'no memory is so large' if size > 0 else 'a size is 0 or more'}"
+        raise driver_error(
+            call,
+            "CUDA_ERROR_INVALID_VALUE",
+            f"{size} bytes: {'no memory is so large' if size > 0 else 'a size is 0 or more'}",
         )
     return size
 
@@ -59,10 +56,19 @@ def _current_device():
     return current_device()
 
 
+def _current():
+    """The driver's context that is current."""
+    return _current_device().with_engine()
+
+
 def _device_of(address):
     from cudasim.memory.device_memory import device_of
 
     return device_of(address)
+
+
+def _as_64_bits(size):
+    return min(max(size, 0), (1 << 64) - 1)
 
 
 def _label(what):
@@ -73,8 +79,6 @@ def _label(what):
     return f"{what} made at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
-_PAGE = 4096
-_page_locked: dict[Any, Any] = {}  # address → the host buffer of cuMemHostAlloc without a mapping
 _Reference = type(ctypes.byref(ctypes.c_int()))
 
 
@@ -105,17 +109,14 @@ class MemoryCalls:
         """cuMemAlloc on a given device."""
         if size < 0:
             raise ValueError(f"memory has a size of 0 or more, got {size}")
-        size = min(size, (1 << 64) - 1)
-        return device.native.allocate_bare(size, _label("device array"), poison, False, "cuMemAlloc")
+        return _native.mem_alloc(device.with_engine(), _as_64_bits(size), _label("device array"), poison)
 
     @returns_or_stores
     def cuMemAlloc(self, size: int) -> CUdeviceptr:  # noqa: N802 - the driver's names
         return CUdeviceptr(self.allocate_on(_current_device(), size))
 
     def cuMemFree(self, pointer: Any) -> None:  # noqa: N802
-        address = address_of(pointer)
-        host_visible.forget(address)
-        _device_of(address).native.free(address, "cuMemFree")
+        _native.mem_free(_current(), address_of(pointer))
 
     @returns_or_stores
     def cuMemGetInfo(self) -> tuple[int, ...]:  # noqa: N802
@@ -123,100 +124,48 @@ class MemoryCalls:
 
     @returns_or_stores
     def cuMemGetAddressRange(self, pointer: int) -> tuple[CUdeviceptr, int]:  # noqa: N802
-        address = address_of(pointer)
-        base, size = _device_of(address).native.address_range(address)
+        base, size = _native.mem_get_address_range(_current(), address_of(pointer))
         return CUdeviceptr(base), size
 
     # -- memory of host and device ------------------------------------------------------------------------
 
-    def _allocate_for_host(self, size, kind, call):
-        device = _current_device()
-        address = device.native.allocate_bare(max(size, 1), _label(f"{kind} array"), True, True, call)
-        host_visible.register(HostRange(address, max(size, 1), kind, device))
-        return address
-
     @returns_or_stores
     def cuMemAllocManaged(self, size: int, flags: Any = 1) -> CUdeviceptr:  # noqa: N802
-        return CUdeviceptr(self._allocate_for_host(size, "managed", "cuMemAllocManaged"))
+        return CUdeviceptr(_native.mem_alloc_managed(_current(), _as_64_bits(size), _label("managed array")))
 
     @returns_or_stores
     def cuMemHostAlloc(self, size: int, flags: int = 0) -> int:  # noqa: N802
-        if flags & binding.CU_MEMHOSTALLOC_DEVICEMAP:
-            return self._allocate_for_host(size, "mapped", "cuMemHostAlloc")
-        try:
-            # Pages of its own, so that they can be protected (early_access.py).
-            whole = np.empty((max(size, 1) // _PAGE + 2) * _PAGE, np.uint8)
-            start = -whole.ctypes.data % _PAGE
-            buffer = whole[start : start + max(size, 1)]
-        except (MemoryError, ValueError):
-            code = binding.CUresult.CUDA_ERROR_OUT_OF_MEMORY
-            raise failure("cuMemHostAlloc", code, f"the host cannot give {size} bytes") from None
-        address = buffer.ctypes.data
-        _page_locked[address] = buffer
-        host_visible.register(HostRange(address, buffer.size, "pinned", _current_device()))
-        return address
+        mapped = bool(flags & binding.CU_MEMHOSTALLOC_DEVICEMAP)
+        label = _label("mapped array") if mapped else ""
+        return _native.mem_host_alloc(_current(), _as_64_bits(size), mapped, label)
 
     def cuMemFreeHost(self, pointer: int) -> None:  # noqa: N802
-        address = address_of(pointer)
-        known = host_visible.starting_at(address)
-        if known is None or known.registered:
-            code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise failure("cuMemFreeHost", code, f"no page-locked memory was allocated at {address:#x}")
-        host_visible.forget(address)
-        if _page_locked.pop(address, None) is None:
-            known.device.native.free(address, "cuMemFreeHost")
+        _native.mem_free_host(address_of(pointer))
 
     def cuMemHostRegister(self, pointer: int, size: int, flags: int = 0) -> None:  # noqa: N802
-        address, device = address_of(pointer), _current_device()
-        if size <= 0:
-            code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise failure("cuMemHostRegister", code, f"there are no {size} bytes of memory to page-lock")
-        if host_visible.overlapping(address, size):
-            code = binding.CUresult.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-            raise failure("cuMemHostRegister", code, "part of this memory is page-locked already")
         mapped = bool(flags & binding.CU_MEMHOSTREGISTER_DEVICEMAP)
-        if mapped:
-            device.native.adopt(address, size, _label("mapped array"), "cuMemHostRegister")
-        host_visible.register(HostRange(address, size, "mapped" if mapped else "pinned", device, True))
+        label = _label("mapped array") if mapped else ""
+        _native.mem_host_register(_current(), address_of(pointer), _as_64_bits(size), mapped, label)
 
     def cuMemHostUnregister(self, pointer: int) -> None:  # noqa: N802
-        address = address_of(pointer)
-        known = host_visible.starting_at(address)
-        if known is None or not known.registered:
-            code = binding.CUresult.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
-            raise failure("cuMemHostUnregister", code, f"no memory was page-locked at {address:#x}")
-        host_visible.forget(address)
-        if known.kind == "mapped":
-            known.device.native.free(address, "cuMemHostUnregister")
+        _native.mem_host_unregister(address_of(pointer))
 
     @returns_or_stores
     def cuMemHostGetDevicePointer(self, pointer: int, flags: int = 0) -> CUdeviceptr:  # noqa: N802
         """The same address: host and device share one address space."""
-        address = address_of(pointer)
-        known = host_visible.find(address)
-        if known is None or known.kind == "pinned":
-            code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            what = (
-                "this is no page-locked memory" if known is None else "this page-locked memory is not mapped"
-            )
-            raise failure("cuMemHostGetDevicePointer", code, what)
-        return CUdeviceptr(address)
+        return CUdeviceptr(_native.mem_host_get_device_pointer(address_of(pointer)))
 
     def cuPointerGetAttribute(self, attribute: Any, pointer: Any) -> Any:  # noqa: N802
         address, wanted = address_of(pointer), binding.CUpointer_attribute(attribute)
-        known, device = host_visible.find(address), _device_of(address)
-        if known is None and not device.native.contains(address, 1):
-            code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise failure("cuPointerGetAttribute", code, f"no memory of CUDA's is at {address:#x}")
+        host, managed, device = _native.pointer_attributes(_current(), address)
         names = binding.CUpointer_attribute
         if wanted == names.CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            host = known is not None and known.kind != "managed"
             kinds = binding.CUmemorytype
             return int(kinds.CU_MEMORYTYPE_HOST if host else kinds.CU_MEMORYTYPE_DEVICE)
         if wanted == names.CU_POINTER_ATTRIBUTE_IS_MANAGED:
-            return int(known is not None and known.kind == "managed")
+            return int(managed)
         if wanted == names.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-            return (known.device if known is not None else device).id
+            return device
         return CUdeviceptr(address)
 
     # -- copies -------------------------------------------------------------------------------------------
@@ -264,25 +213,13 @@ class MemoryCalls:
     # -- between processes --------------------------------------------------------------------------------
 
     def cuIpcGetMemHandle(self, pointer: int) -> binding.CUipcMemHandle:  # noqa: N802
-        from cudasim.memory import ipc_memory
-
-        address = address_of(pointer)
-        if host_visible.find(address) is not None:
-            code = binding.CUresult.CUDA_ERROR_INVALID_VALUE
-            raise failure(
-                "cuIpcGetMemHandle", code, "mapped and managed memory cannot be shared; use a device array"
-            )
-        return ipc_memory.export(_device_of(address), address)
+        return binding.CUipcMemHandle(_native.ipc_get_mem_handle(_current(), address_of(pointer)))
 
     def cuIpcOpenMemHandle(self, handle: Any, flags: int = 1) -> Any:  # noqa: N802
-        from cudasim.memory import ipc_memory
-
-        return CUdeviceptr(ipc_memory.open_handle(_current_device(), handle))
+        return CUdeviceptr(_native.ipc_open_mem_handle(_current(), bytes(handle)))
 
     def cuIpcCloseMemHandle(self, pointer: Any) -> None:  # noqa: N802
-        from cudasim.memory import ipc_memory
-
-        ipc_memory.close(address_of(pointer))
+        _native.ipc_close_mem_handle(address_of(pointer))
 
 
 def _enqueue(stream, pointer, work, host=None):
