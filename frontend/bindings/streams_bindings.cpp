@@ -8,6 +8,7 @@
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/released_gil.h"
+#include "simulator/driver/event.h"
 #include "simulator/streams/page_watch.h"
 #include "simulator/streams/timeline.h"
 
@@ -147,6 +148,24 @@ OperationPtr enqueue(Timeline& timeline, int device, std::uint64_t handle, const
     return timeline.enqueue({device, handle}, std::move(work));
 }
 
+void bind_events(py::module_& module) {
+    using driver::Event;
+    py::class_<Event>(module, "StreamEvent",
+                      "A point in a stream, and the time at which the stream came there.")
+        .def(py::init<int, bool>(), py::arg("device"), py::arg("timing"))
+        .def("record",
+             [](Event& self, Timeline& timeline, int device, std::uint64_t stream, bool nothing_waits) {
+                 const ReleasedGil release;
+                 self.record(timeline, {device, stream}, nothing_waits);
+             })
+        .def_property_readonly("pending", &Event::pending)
+        .def_static("elapsed_milliseconds", &Event::elapsed_milliseconds);
+    module.def("stream_key", [](int device, std::uint64_t handle) {
+        const StreamKey key = driver::stream_key(device, handle);
+        return py::make_tuple(key.device, key.handle);
+    });
+}
+
 }  // namespace
 
 void bind_streams(py::module_& module) {
@@ -206,6 +225,7 @@ void bind_streams(py::module_& module) {
              [](Timeline& self, const OperationPtr& callback, const std::string& policy, std::uint64_t seed) {
                  run_without_gil([&] { self.run_callback(callback, run_options(policy, seed)); });
              });
+    bind_events(module);
 }
 
 }  // namespace cudasim::bindings

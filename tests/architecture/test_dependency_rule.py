@@ -23,6 +23,7 @@ ALLOWED = {
     },
     "simulator/driver": {
         "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit", "simulator/execution",
+        "simulator/streams",
     },
     "simulator/streams": set(),
     "gpu_backend": {"simulator/image", "simulator/findings"},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
 from typing import TYPE_CHECKING
 
 from cudasim import _native
@@ -26,17 +25,6 @@ _DEFAULT_NAMES = {
 }
 #: As far apart as addresses, and no addresses of this process: external streams have those.
 _handles = itertools.count(0xC0DA_0000_0000, 0x100)
-_thread_handles = itertools.count(1 << 63)
-
-
-class _ThreadState(threading.local):
-    """The per-thread default stream's handle in the engine."""
-
-    def __init__(self):
-        self.handle = next(_thread_handles)
-
-
-_thread = _ThreadState()
 
 
 class StreamHandle(int):
@@ -81,12 +69,8 @@ class Stream:
     @property
     def key(self) -> tuple[int, int]:
         """What the engine knows it by: device and handle."""
-        handle = int(self.handle)
-        if handle == _PER_THREAD:
-            handle = _thread.handle
-        elif handle == _LEGACY:
-            handle = _DEFAULT
-        return (current_device() if self.device is None else self.device).id, handle
+        device = (current_device() if self.device is None else self.device).id
+        return _native.stream_key(device, int(self.handle))
 
     @_native.FramelessMethod
     def synchronize(self) -> None:

@@ -87,10 +87,22 @@ def submit(
     return None
 
 
-def mark(key: tuple[int, ...], function: Callable[..., Any] | None, after: Any = ()) -> Any:
-    """A point in a stream, at which function() is called: an operation for run(). The stream waits for the operations
-    `after` as well."""
-    return _enqueue(key, None if function is None else _task(function), after)
+def wait_for(key: tuple[int, int], operation: Any) -> None:
+    """What is enqueued in a stream from now on runs after the operation as well."""
+    _enqueue(key, None, [operation])
+
+
+def record(event: Any, key: tuple[int, int]) -> None:
+    """Puts a _native.StreamEvent at the end of what is in a stream now."""
+    global busy
+    if not (busy or deferred()):
+        event.record(_timeline, *key, True)
+        return
+    check_calls_allowed()
+    with _lock:
+        event.record(_timeline, *key, False)
+        busy = True
+        _register_at_exit()
 
 
 def add_callback(key: tuple[int, ...], callback: Callable[..., Any]) -> None:
