@@ -71,8 +71,7 @@ class HostPlan:
         progress: Progress,
     ) -> None: ...
     def launch(self, host_kernel: object, /) -> LaunchReport | None: ...
-    @property
-    def keeps_result(self) -> bool: ...
+    keeps_result: bool
     def record_as(
         self,
         number: int,

@@ -94,10 +94,11 @@ _WARNINGS = {
 }
 
 
-def warns_about(switch: Any) -> Any:
+def warns_about(switch: str) -> bool:
     """Whether a performance warning is wanted: Numba's switch is on and cudasim does not report itself as a simulator
     (Numba's simulator says nothing about performance), or its variable asks for it."""
     now = config()
-    if not getattr(now, switch, 1) or getattr(now, "DISABLE_PERFORMANCE_WARNINGS", 0):
+    if not getattr(now, switch, True) or getattr(now, "DISABLE_PERFORMANCE_WARNINGS", False):
         return False
-    return not getattr(now, "ENABLE_CUDASIM", 0) or os.environ.get(_WARNINGS[switch], "0") not in ("", "0")
+    asked_for = os.environ.get(_WARNINGS[switch], "0") not in ("", "0")
+    return asked_for or not getattr(now, "ENABLE_CUDASIM", False)

@@ -93,8 +93,8 @@ def _read_project(config):
 def _switch_on(arguments):
     from cudasim import options, switch
 
-    given = {option: getattr(arguments, "cudasim_" + option.name, None) for option in options.TABLE}
-    given = {option: text for option, text in given.items() if text is not None}
+    asked = ((option, getattr(arguments, "cudasim_" + option.name, None)) for option in options.TABLE)
+    given = {option: text for option, text in asked if text is not None}
     if getattr(arguments, "cudasim", False):
         try:
             switch.enable()

@@ -1,8 +1,10 @@
 """Debuggers and tracers that were there before the launch see the kernel's lines: pdb, debugpy, coverage.py."""
 
+import _thread
 import json
 import subprocess
 import sys
+import threading
 
 import pytest
 from dap_client import debugged
@@ -11,6 +13,8 @@ from python_mode_required import skip_module_without_python_mode
 from terminal import Terminal
 
 skip_module_without_python_mode()
+
+from cudasim.python_mode import tracers  # noqa: E402 - imports _pyfiber
 
 SCRIPT = """\
 import numpy as np
@@ -288,3 +292,18 @@ def test_kernels_without_breakpoints_stay_native_under_debugpy(tmp_path):
         client.stopped()
         client.ask("disconnect")
         assert "{'native'} 0" in client.finish()[1]
+
+
+def test_a_tracer_that_starts_on_a_thread_unknown_to_threading_leaves_the_list_of_threads_alone():
+    start, _ = tracers.for_simulated_threads(lambda frame, event, argument: None)
+    done, listed = _thread.allocate_lock(), []
+
+    def launch():
+        start(sys._getframe(), "call", None)
+        listed.extend(threading.enumerate())
+        done.release()
+
+    done.acquire()
+    _thread.start_new_thread(launch, ())
+    assert done.acquire(timeout=30) and threading.main_thread() in listed
+    assert all(isinstance(thread, threading.Thread) for thread in listed)

@@ -383,7 +383,7 @@ def _without_source(error, function):
 def _not_gpu_code(error, exception_type):
     """The finding for what Numba's CUDA target refuses too; no thread did it."""
     place = findings.SourceLocation(error.file, "", error.line, error.column)
-    fields = dict.fromkeys(findings.Finding._fields)
+    fields: dict[str, Any] = dict.fromkeys(findings.Finding._fields)
     fields.update(kind="not-gpu-code", severity="error", message=error.reason, exception_type=exception_type,
                   cuda_error_code=0, location=(place,), count=1, threads=0, waiting=(), reproduce="")  # fmt: skip
     return findings.Finding(**fields)

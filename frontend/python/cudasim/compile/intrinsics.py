@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class Intrinsic:
     """A function, value or group of functions that exists only inside kernels."""
 
+    aliases: list[str]  # of a vector's type only: its other names
+
     def __init__(self, name: str, description: str = "") -> None:
         self.__cudasim_intrinsic__ = name
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]

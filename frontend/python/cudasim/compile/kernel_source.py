@@ -72,7 +72,7 @@ def copied(tree: Any) -> Any:
     return top
 
 
-def _twin(node):
+def _twin(node: ast.AST) -> ast.AST:
     """Without what others have attached: on CPython 3.10 IPython's tracebacks give nodes, also those that all trees share (ast.Load()), a
     `parent`, by which a copy would reach every tree that they have seen."""
     made, known = type(node).__new__(type(node)), vars(node)
@@ -96,20 +96,24 @@ class KernelSource:
         self.first_line, self.lines, self.file_text = first_line, lines, file_text
 
 
+#: The attribute of a function that holds (its code, its KernelSource or SourceNotAvailable).
+_SOURCE = "__cudasim_source__"
+
+
 def give_source(function: Callable[..., Any], source: KernelSource | SourceNotAvailable) -> None:
     """Makes source_of() answer with a KernelSource, or raise a SourceNotAvailable, for this function."""
-    function.__cudasim_source__ = (function.__code__, source)
+    vars(function)[_SOURCE] = (function.__code__, source)
 
 
 def source_of(function: Callable[..., Any]) -> KernelSource:
     """KernelSource of a plain Python function. Raises SourceNotAvailable."""
     code = function.__code__
     # Decorators copy attributes to other functions; the code says whose they are.
-    given_to, source = getattr(function, "__cudasim_source__", (None, None))
-    if given_to is code:
-        if isinstance(source, SourceNotAvailable):
-            raise source
-        return source
+    given: tuple[Any, Any] = getattr(function, _SOURCE, (None, None))
+    if given[0] is code:
+        if isinstance(given[1], SourceNotAvailable):
+            raise given[1]
+        return given[1]
     lines = lines_of(function)
     if not lines or code.co_firstlineno > len(lines):
         raise _not_available(code)

@@ -75,6 +75,8 @@ class PTXSource(LinkableCode):
     """PTX text."""
 
     kind, default_name = "ptx", "<unnamed-ptx>"
+    code: bytes  # of the results of nvrtc.compile() only, as is code_type
+    code_type: str
 
 
 class CUSource(LinkableCode):
@@ -113,7 +115,7 @@ class LTOIR(LinkableCode):
     kind, default_name = "ltoir", "<unnamed-ltoir>"
 
 
-def kind_of_file(path: Any) -> type:
+def kind_of_file(path: Any) -> type[LinkableCode]:
     """The class for a file, by its ending. :raises RuntimeError: for an unknown one"""
     ending = os.path.splitext(os.fspath(path))[1]
     if not ending:

@@ -43,7 +43,9 @@ class Implementer:
         self.function, self.prefer_literal, self.strict = function, prefer_literal, strict
         self.rank = _TARGETS.index(target) if target in _TARGETS else -1
 
-    def __call__(self, arguments: list[Any], keywords: dict[Any, Any]) -> tuple[Callable[..., Any], bool]:
+    def __call__(
+        self, arguments: list[Any], keywords: dict[Any, Any]
+    ) -> tuple[Callable[..., Any] | None, bool]:
         """(The function for arguments of these types or None, whether it is for the literal types themselves)."""
         plain = [*map(_unliteral, arguments)], {name: _unliteral(kind) for name, kind in keywords.items()}
         tries = [(plain, False), ((arguments, keywords), True)]
@@ -113,7 +115,7 @@ class Overloaded:
 
     def implementation(
         self, arguments: list[Any], keywords: dict[Any, Any] | None = None
-    ) -> tuple[Callable[..., Any], bool] | None:
+    ) -> tuple[Callable[..., Any] | None, bool]:
         """(The function for arguments of these types (type objects) or None, whether it is for literal types).
 
         :raises errors.TypingError: when no implementer takes them and one says why

@@ -304,17 +304,20 @@ def _tuple(value, name, register_function):
     return ("tuple", elements) if fields is None else ("tuple", elements, type(value).__name__, list(fields))
 
 
+_MEMBER_TYPES = {"boolean": "bool", "text": "unicode_type"}
+
+
 def _member(value, name, register_function):
     """Of an enumeration whose members are no integers."""
-    values = [describe(member.value, name, register_function) for member in type(value)]
-    kinds = [
-        known[2]
-        if known[0] in ("integer", "real")
-        else {"boolean": "bool", "text": "unicode_type"}.get(known[0])
-        for known in values
-    ]
-    if None in kinds:
-        return ("unsupported", f"Cannot determine Numba type of {type(value)}")
+    kinds: list[str] = []
+    for member in type(value):
+        known = describe(member.value, name, register_function)
+        if known[0] in ("integer", "real"):
+            kinds.append(known[2])
+        elif known[0] in _MEMBER_TYPES:
+            kinds.append(_MEMBER_TYPES[known[0]])
+        else:
+            return ("unsupported", f"Cannot determine Numba type of {type(value)}")
     try:
         type_name = member_type_name(type(value), kinds)
     except ValueError as error:

@@ -21,7 +21,7 @@ from cudasim import _native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import CodeType
+    from types import CodeType, FrameType
     from typing import Any
 
 #: Longer texts are not tried, nor more texts, nor longer containers of them than that.
@@ -53,16 +53,20 @@ def codes_in(code: CodeType) -> Iterator[Any]:
         ]
 
 
+#: The attribute of a function that holds (its code, the lines of its file).
+_LINES = "__cudasim_lines__"
+
+
 def remember_lines(function: Callable[..., Any]) -> None:
     """Keeps the lines for lines_of(): the file may change before the function is compiled, and what has no file is held
     by callers that return."""
-    function.__cudasim_lines__ = (function.__code__, _lines(function))
+    vars(function)[_LINES] = (function.__code__, _lines(function))
 
 
 def lines_of(function: Callable[..., Any]) -> list[str]:
     """All lines of the function's file or program; none when they are not known."""
     # Decorators copy attributes to other functions; the code says whose they are.
-    code, lines = getattr(function, "__cudasim_lines__", (None, ()))
+    code, lines = getattr(function, _LINES, (None, ()))
     return lines if code is function.__code__ and lines else _lines(function)
 
 
@@ -128,10 +132,9 @@ def _timed_cells():
 
 def _texts_of_callers():
     """Texts that the calling functions hold: what they give to exec() is often one of them."""
-    frame, known = (
-        sys._getframe(1),
-        {},
-    )  # id → dictionary, kept: from CPython 3.13 on f_locals makes a new object each time
+    frame: FrameType | None = sys._getframe(1)
+    # By id. The dictionaries are kept because f_locals makes a new object each time from CPython 3.13 on.
+    known: dict[int, Any] = {}
     while frame is not None:
         for names in (frame.f_locals, frame.f_globals):
             if id(names) not in known:

@@ -123,10 +123,10 @@ def __getattr__(name: str) -> Any:
         from cudasim.types import real_numba_types
 
         if real_numba_types() is None:
-            from cudasim.type_system.registered_types import typeof_impl
-        else:
-            from numba.extending import typeof_impl
-        return typeof_impl
+            from cudasim.type_system import registered_types
+
+            return registered_types.typeof_impl
+        return importlib.import_module("numba.extending").typeof_impl
     if name not in _NUMBAS:
         raise AttributeError(f"module 'numba.cuda.extending' has no attribute {name!r}")
     try:

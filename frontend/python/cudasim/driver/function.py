@@ -159,6 +159,8 @@ class Function:
 class _FunctionHandle(int):
     """What stands for a kernel in calls of the driver. It keeps the Function that it stands for."""
 
+    __cudasim_function__: Function
+
 
 def _bytes_of(value, size):
     """A parameter of a kernel as bytes."""

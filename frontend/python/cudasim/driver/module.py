@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cudasim.driver.context import Context
+    from cudasim.driver.context_modules import ContextModules
 
 
 class LinkedCode:
@@ -76,7 +76,7 @@ class Module:
 
     def __init__(
         self,
-        context: Context,
+        context: ContextModules,
         image: Any,
         setup_callbacks: tuple[Any, ...] = (),
         teardown_callbacks: Any = (),
@@ -131,7 +131,7 @@ class Module:
 
 
 def load_module_image(
-    context: Context,
+    context: ContextModules,
     object_code: Any,
     setup_callbacks: Any = None,
     teardown_callbacks: list[Callable[..., Any]] | None = None,

@@ -59,6 +59,11 @@ def _name(name):
 class ObjectCalls:
     """The calls."""
 
+    if TYPE_CHECKING:  # Driver has them (cuda/cudadrv/driver.py), which derives from this class
+
+        def get_version(self) -> tuple[int, ...]: ...
+        def pop_active_context(self) -> int | None: ...
+
     cuProfilerStart = staticmethod(profile_start)  # noqa: N815 - the driver's names
     cuProfilerStop = staticmethod(profile_stop)  # noqa: N815
 

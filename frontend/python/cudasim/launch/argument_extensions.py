@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def prepared(extensions: Any, args: Any, stream: Any) -> tuple[Any, ...]:
+def prepared(extensions: Any, args: Any, stream: Any) -> tuple[list[Any], list[Any]]:
     """(the arguments that the kernel gets, what to call after the launch)"""
     afterwards: list[Any] = []
     return [_prepared(extensions, value, stream, afterwards) for value in args], afterwards
@@ -29,7 +29,8 @@ def _prepared(extensions, value, stream, afterwards):
     if not isinstance(value, tuple):
         return value
     elements = [_prepared(extensions, element, stream, afterwards) for element in value]
-    return type(value)._make(elements) if hasattr(value, "_fields") else tuple(elements)
+    made: Any = type(value)
+    return made._make(elements) if hasattr(value, "_fields") else tuple(elements)
 
 
 def _type_of(value):

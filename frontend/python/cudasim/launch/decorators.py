@@ -31,7 +31,7 @@ _WITH_EFFECT = (
     "opt",
     "shared_memory_carveout",
 )
-_REFUSED = {
+_REFUSED: dict[str, tuple[str | type[Exception], str]] = {
     "boundscheck": (
         NotImplementedError,
         "bounds checking is not supported for CUDA as an option; cudasim checks every access without it",

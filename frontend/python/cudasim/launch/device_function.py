@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cudasim.compile.compiler import CompiledPythonKernel
     from cudasim.type_system.signatures import Signature
 
 
@@ -31,7 +32,7 @@ class DeviceFunction(GpuCode):
         """:param result_type: its name, or None when it has to be inferred"""
         self.py_func, self.argument_types, self.target_options = py_func, argument_types, target_options
         self._result_type = result_type
-        self._done = None
+        self._done: CompiledPythonKernel | None = None
 
     @property
     def _compiled(self):

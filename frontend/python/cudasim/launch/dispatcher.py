@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
+    from cudasim.launch.kernel import Launchable
     from cudasim.type_system.scalar_types import Integer
 
 _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
@@ -89,22 +90,22 @@ class ConfiguredKernel(_native.FramelessCall):
             raise _by_name(self.dispatcher, keywords)
         # The hot path: device arrays, floats and ints are typed and flattened in one go.
         device = current_device()
-        key, values, plain = [], [], True
+        names, values, plain = [], [], True
         for value in args:
             kind = type(value)
             if kind is DeviceNDArray and value.device is device and value.type_name is not None:
-                key.append(value.type_name)
+                names.append(value.type_name)
                 values += value.parameters
             elif kind is float:
-                key.append("float64")
+                names.append("float64")
                 values.append(value)
             elif kind is int and _INT64_MIN <= value < _INT64_END:
-                key.append("int64")
+                names.append("int64")
                 values.append(value)
             else:
-                key.append(type_name(value))
+                names.append(type_name(value))
                 plain = False
-        key = tuple(key)
+        key = tuple(names)
         entry = self._entries.get((device.id, key))
         if entry is None or entry.generation != options.generation:
             given = len(args)
@@ -164,8 +165,8 @@ class ConfiguredKernel(_native.FramelessCall):
         """As numba.cuda documents argument extensions: each may change an argument, and asks for work afterwards."""
         from cudasim.launch.argument_extensions import prepared
 
-        args, afterwards = prepared(self.dispatcher.extensions, args, self.stream)
-        self._run(*args, **keywords)
+        changed, afterwards = prepared(self.dispatcher.extensions, args, self.stream)
+        self._run(*changed, **keywords)
         for work in afterwards:
             work()
 
@@ -379,7 +380,7 @@ class CUDADispatcher(InspectedFunction):
         if kernel is None:
             kernel = make_kernel(self, argument_types, converts)
             self._cache_misses[kernel.signature] += 1
-            if self._cache is not None and kernel.mode == "native":
+            if self._cache is not None and isinstance(kernel, CompiledKernel):
                 self._cache.save(argument_types, self._options_of_compiler, kernel.compiled)
         self._overloads[argument_types] = kernel
         return kernel
@@ -410,8 +411,9 @@ class CUDADispatcher(InspectedFunction):
             if len(declared) != len(argument_types):
                 continue
             costs = [convertible(given, wanted) for given, wanted in zip(argument_types, declared)]
-            if None not in costs:
-                candidates.setdefault(sum(costs), []).append(kernel)
+            finite = [cost for cost in costs if cost is not None]
+            if len(finite) == len(costs):
+                candidates.setdefault(sum(finite), []).append(kernel)
         if not candidates:
             known = "; ".join(f"({', '.join(declared)})" for declared in self._overloads)
             raise TypeError(
@@ -425,7 +427,7 @@ class CUDADispatcher(InspectedFunction):
             raise TypeError(f"Ambiguous overloading for {self.py_func} ({given}):\n{fitting}")
         return best[0]
 
-    def compile(self, sig: str) -> CompiledKernel:
+    def compile(self, sig: str) -> Launchable | DeviceFunction:
         """Compiles for a signature now and returns the compiled kernel."""
         argument_types, result_type = types.parse_signature(sig)
         if self.device:
@@ -458,7 +460,8 @@ class CUDADispatcher(InspectedFunction):
         """Compiles every overload anew, with what the names around the function mean now."""
         with self._lock:
             known = [(names, getattr(kernel, "converts", False)) for names, kernel in self._overloads.items()]
-            self._overloads.clear(), self._resolved.clear(), self._traced.clear(), self._configured.clear()
+            for kept in (self._overloads, self._resolved, self._traced, self._configured):
+                kept.clear()
             if self._cache is not None:
                 self._cache.flush()
             for names, converts in known:

@@ -50,11 +50,16 @@ class GpuCode:
     """A compiled kernel as a GPU would have it. `image`, `kernel_name`, `target_options`, `typed_ir` are the kernel's."""
 
     image: Any
-    kernel_name: str
     target_options: dict[str, Any]
     argument_types: tuple[str, ...]
-    typed_ir: str
     py_func: Callable[..., Any]
+
+    if TYPE_CHECKING:  # attributes of kernels, properties of device functions
+
+        @property
+        def kernel_name(self) -> str: ...
+        @property
+        def typed_ir(self) -> str: ...
 
     @property
     def entry_name(self) -> str:

@@ -182,7 +182,11 @@ class Launchable:
     py_func: Callable[..., Any]
     argument_types: tuple[str, ...]
     target_options: dict[str, Any]
-    shared_mem_per_block: int
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        """Bytes of static shared memory."""
+        raise NotImplementedError
 
     @property
     def name(self) -> str:
@@ -249,6 +253,8 @@ class CompiledKernel(GpuCode, Launchable):
     """A Python kernel compiled for given argument types."""
 
     mode = "native"
+    kernel_name: str
+    typed_ir: str
 
     def __init__(
         self,

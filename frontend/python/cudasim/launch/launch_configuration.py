@@ -115,7 +115,7 @@ def parse_brackets(items: Any, kernel_name: Any) -> tuple[Any, ...]:
             f"must specify at least the griddim and blockdim: {kernel_name}[griddim, blockdim](arguments), or "
             f"{kernel_name}[griddim, blockdim, stream, sharedmem](arguments)"
         )
-    griddim, blockdim, stream, shared = (*items, *(0, 0)[len(items) - 2 :])
+    griddim, blockdim, stream, shared = (*items, 0, 0)[:4]
     if griddim is None or blockdim is None:
         raise not_configured(kernel_name)
     try:

@@ -84,7 +84,8 @@ def _described(ary):
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """A new array in device memory with the shape, dtype and layout of `ary`."""
-    return device_array(*_like(_described(ary)), stream=stream)
+    shape, dtype, strides = _like(_described(ary))
+    return device_array(shape, dtype, strides, stream=stream)
 
 
 def _host_array(shape, strides, dtype, allocate):
@@ -135,7 +136,8 @@ def mapped_array(
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
     """The same with the shape, dtype and layout of `ary`."""
-    return mapped_array(*_like(_described(ary)), stream=stream, portable=portable, wc=wc)
+    shape, dtype, strides = _like(_described(ary))
+    return mapped_array(shape, dtype, strides, stream=stream, portable=portable, wc=wc)
 
 
 def managed_array(

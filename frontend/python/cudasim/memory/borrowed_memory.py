@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from cudasim.memory.device_contents import DeviceNDArrayBase
+
 _SMALLEST = 64 << 10  # bytes
 
 
@@ -47,7 +49,7 @@ class BorrowedMemory:
         for address in self._views:
             self._device.native.free(address, "cuMemHostUnregister")
 
-    def on_device(self, host: np.ndarray, stream: Any) -> DeviceNDArray | None:
+    def on_device(self, host: np.ndarray, stream: Any) -> DeviceNDArrayBase:
         """A device array with what the host array holds: over its memory, or a copy."""
         lent = self.view(host)
         return to_device(host, stream) if lent is None else lent

@@ -69,13 +69,11 @@ class DeviceNDArrayBase:
         return self.gpu_data
 
     @property
-    def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
+    def T(self) -> DeviceContents:  # noqa: N802 - NumPy's name
         return self.transpose()
 
 
-_make_ipc_handle = (
-    None  # (handle of the memory, description of the array) → IpcArrayHandle; ipc.py registers it
-)
+_make_ipc_handle: Callable[[Any, dict], Any]  # ipc.py registers it: register_ipc_handles()
 
 
 def register_ipc_handles(make: Callable[[Any, dict], Any]) -> None:
@@ -84,9 +82,9 @@ def register_ipc_handles(make: Callable[[Any, dict], Any]) -> None:
     _make_ipc_handle = make
 
 
-_as_device_array = (
-    None  # object with __cuda_array_interface__ → DeviceNDArray; array_interface.py registers it
-)
+_as_device_array: Callable[
+    [Any], DeviceContents
+]  # array_interface.py registers it: register_foreign_arrays()
 
 
 def register_foreign_arrays(view: Callable[[Any], DeviceContents]) -> None:
@@ -117,7 +115,8 @@ class DeviceContents(DeviceNDArrayBase):
     )
 
     __array_priority__ = 1000
-    array_class = None  # what views are: DeviceNDArray, when there is one
+    array_class: type[DeviceNDArray]  # what views are; device_array.py sets it
+    type_name: str | None
 
     def __init__(
         self,
@@ -232,7 +231,7 @@ class DeviceContents(DeviceNDArrayBase):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} shape={self.shape} dtype={self.dtype} layout={self.layout}>"
 
-    def __copy__(self) -> DeviceNDArray:
+    def __copy__(self) -> DeviceContents:
         return self._view(self.shape, self.strides, self._address)
 
     def bind(self, stream: Any = 0) -> DeviceContents:
@@ -311,7 +310,7 @@ class DeviceContents(DeviceNDArrayBase):
         """The elements as a new host array of the same strides."""
         self._check_owner("cuMemcpyDtoH")  # before the host allocates as much
         if self.layout != "A":
-            host = np.empty(self.shape, self.dtype, order=self.layout)
+            host = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
             if host.nbytes:
                 self._copy_out(_bytes_of(host), self._address, stream)
             return host
@@ -346,7 +345,7 @@ class DeviceContents(DeviceNDArrayBase):
             ary[...] = self._read(stream).reshape(ary.shape)
         else:
             record = self._read(stream)[()]
-            for name in ary.dtype.names:
+            for name in ary.dtype.names or ():
                 ary[name] = record[name]
         return ary
 
@@ -380,7 +379,7 @@ class DeviceContents(DeviceNDArrayBase):
             return
         if self.layout != "A":
             if host.shape != self.shape or host.strides != self.strides or host.dtype != self.dtype:
-                ordered = np.empty(self.shape, self.dtype, order=self.layout)
+                ordered = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
                 ordered[...] = host
                 host = ordered
             self._copy_in(self._address, _bytes_of(host), stream)
@@ -410,12 +409,12 @@ class DeviceContents(DeviceNDArrayBase):
         for number in axes:
             if not -self.ndim <= number < self.ndim:
                 raise IndexError(f"axis {number} is out of bounds for an array of {self.ndim} dimensions")
-        axes = {range(self.ndim)[number] for number in axes}
-        if axis is not None and any(self.shape[number] != 1 for number in axes):
+        dropped = {range(self.ndim)[number] for number in axes}
+        if axis is not None and any(self.shape[number] != 1 for number in dropped):
             raise ValueError(
                 f"cannot squeeze out an axis of an extent other than 1: shape {self.shape}, axis {axis}"
             )
-        kept = [number for number in range(self.ndim) if number not in axes or self.shape[number] != 1]
+        kept = [number for number in range(self.ndim) if number not in dropped or self.shape[number] != 1]
         shape, strides = (tuple(values[number] for number in kept) for values in (self.shape, self.strides))
         return self._view(shape, strides, self._address, stream=stream)
 
@@ -438,7 +437,7 @@ class DeviceContents(DeviceNDArrayBase):
         shape = (*self.shape[:-1], last)
         return self._view(shape, contiguous_strides(shape, dtype.itemsize, "C"), self._address, dtype)
 
-    def transpose(self, axes: tuple[int, ...] | None = None) -> DeviceNDArray:
+    def transpose(self, axes: tuple[int, ...] | None = None) -> DeviceContents:
         """A new array with rows and columns exchanged. As in numba.cuda: a copy, of two dimensions only."""
         if axes and tuple(axes) == tuple(range(self.ndim)):
             return self
@@ -474,7 +473,7 @@ _TO_HOST = {
 }
 
 
-def origin(array: DeviceNDArray) -> str:
+def origin(array: DeviceContents) -> str:
     """For messages about memory that is not the simulated device's: where a foreign array came from."""
     owner = array._allocation
     if isinstance(owner, MemoryPointer) and not owner.size:

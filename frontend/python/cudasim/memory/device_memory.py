@@ -63,7 +63,7 @@ def device_extents(devmem: Any) -> tuple[int, ...]:
     return int(base), int(base) + size
 
 
-def device_memory_size(devmem: OwnedPointer) -> int:
+def device_memory_size(devmem: Any) -> int:
     """Bytes of device memory: of the object, or of its allocation where the object does not say."""
     size = getattr(devmem, "_cuda_memsize_", None)
     if size is None:

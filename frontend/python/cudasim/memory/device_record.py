@@ -48,10 +48,13 @@ class DeviceRecord(DeviceContents):
 
     def _field(self, name, stream):
         """The memory of a field, as a device array."""
+        fields: Any = self.dtype.fields
         try:
-            dtype, offset = self.dtype.fields[name][:2]
+            dtype, offset = fields[name][:2]
         except KeyError:
-            raise KeyError(f"{name!r}: the record has the fields {', '.join(self.dtype.names)}") from None
+            raise KeyError(
+                f"{name!r}: the record has the fields {', '.join(self.dtype.names or ())}"
+            ) from None
         element, shape = dtype.subdtype or (dtype, ())
         strides = contiguous_strides(shape, element.itemsize, "C")
         return self._view(shape, strides, self._address + offset, element, stream)

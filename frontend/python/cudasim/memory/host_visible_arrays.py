@@ -8,6 +8,8 @@ device arrays.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from cudasim.device import host_visible
@@ -16,10 +18,13 @@ from cudasim.memory.device_contents import DeviceNDArrayBase
 from cudasim.type_system.array_layout import extent_in_bytes
 from cudasim.type_system.typeof import host_array_type
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _Class = type
 
 
-def device_view(array: _HostVisibleArray) -> DeviceNDArray | None:
+def device_view(array: np.ndarray) -> DeviceNDArray | None:
     """The device array over the memory of a host array that kernels use too; None for any other host array."""
     if not isinstance(array, DeviceNDArrayBase):
         return None
@@ -59,9 +64,9 @@ class _HostVisibleArray(DeviceNDArrayBase, np.ndarray):
         """Says which memory the array is over."""
         self.gpu_data, self.stream = gpu_data, stream
 
-    def _on_device(self):
+    def _on_device(self) -> DeviceNDArray:
         """A device array over the memory, or over a copy of it where kernels do not see it."""
-        view = device_view(self)
+        view: Any = device_view(self)
         if view is None:
             from cudasim.memory.array_functions import to_device
 
@@ -86,7 +91,7 @@ class _HostVisibleArray(DeviceNDArrayBase, np.ndarray):
 
     def bind(self, stream=0):
         """The same array with another default stream."""
-        bound = self[...]
+        bound: Any = self[...]
         bound.stream = stream
         return bound
 
@@ -107,7 +112,7 @@ class _HostVisibleArray(DeviceNDArrayBase, np.ndarray):
     def squeeze(self, axis=None, stream=0):
         return self._on_device().squeeze(axis, stream)
 
-    def transpose(self, axes=None):
+    def transpose(self, axes=None):  # type: ignore[override]  # as numba.cuda: of one argument, a device array
         return self._on_device().transpose(axes)
 
     def view(self, dtype=None, type=None):  # noqa: A002 - NumPy's name

@@ -43,7 +43,7 @@ class IpcHandle:
     ) -> None:
         self.base, self.handle, self.size = base, handle, size
         self.source_info, self.offset = source_info, offset
-        self._opened = None  # the address of the allocation here; 0 when the memory was copied
+        self._opened: int | None = None  # the address of the allocation here; 0 when the memory was copied
 
     def _source_device(self):
         from cudasim.device.device import Device

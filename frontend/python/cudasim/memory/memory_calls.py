@@ -82,7 +82,7 @@ def _label(what):
 _Reference = type(ctypes.byref(ctypes.c_int()))
 
 
-def returns_or_stores(function: Callable[..., Any]) -> Callable[..., Any] | None:
+def returns_or_stores(function: Callable[..., Any]) -> Callable[..., Any]:
     """Results go into ctypes references that stand before the arguments, or are returned where none do."""
 
     @functools.wraps(function)

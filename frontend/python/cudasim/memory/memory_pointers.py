@@ -43,7 +43,7 @@ class MemoryPointer:
     ) -> None:
         self.context = context
         self.device_pointer = CUdeviceptr(address_of(pointer))
-        self.handle = self.device_pointer
+        self.handle: int = self.device_pointer
         self.size = size
         self._cuda_memsize_ = size
         self.is_managed = finalizer is not None
@@ -85,7 +85,7 @@ class MemoryPointer:
 
         device_memset(self, byte, self.size if count is None else count, stream)
 
-    def view(self, start: int, stop: int | None = None) -> OwnedPointer:
+    def view(self, start: int, stop: int | None = None) -> MemoryPointer | OwnedPointer:
         """The part from byte `start` to byte `stop` (the end unless said)."""
         stop = self.size if stop is None else stop
         if stop < start:

@@ -52,10 +52,12 @@ def using_settrace(debugger: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def hosts_debugger_kept(pdb_class: type) -> Iterator[None]:
+def hosts_debugger_kept(pdb_class: Any) -> Iterator[None]:
     """Around a launch: breakpoints in kernels do not take the host's pdb.Pdb, nor those of the host a kernel's.
 
     From CPython 3.14 on breakpoints go on with the pdb.Pdb that was used last.
+
+    :param pdb_class: pdb.Pdb; its attributes that CPython does not document are changed
     """
     if not hasattr(pdb_class, "_last_pdb_instance"):
         yield
@@ -67,7 +69,7 @@ def hosts_debugger_kept(pdb_class: type) -> Iterator[None]:
         pdb_class._last_pdb_instance = last
 
 
-def prepare_set_trace(pdb_class: type) -> None:
+def prepare_set_trace(pdb_class: Any) -> None:
     """In simulated threads pdb.Pdb.set_trace() uses sys.settrace(), and each breakpoint there has its own pdb.Pdb.
 
     What the user is about to do in one thread, a step or `until`, outlasts another thread's breakpoint that way.

@@ -119,9 +119,10 @@ def choose_kernel(
         # With strict checking, and where programs are told that this is a GPU, no warning will do.
         if not_gpu_code and (options.get("strict") or poses_as_gpu()):
             raise refusal
-        reason = debugger or Reason(refusal.reason, *_visible_place(dispatcher.py_func, refusal), refusal)
-        if options.get("mode") == "python":
-            reason = None
+        reason: Reason | None = None
+        if options.get("mode") != "python":
+            file, line = _visible_place(dispatcher.py_func, refusal)
+            reason = debugger or Reason(refusal.reason, file, line, refusal)
         return _python_kernel(dispatcher, argument_types, converts, reason, refusal if not_gpu_code else None)
     if debugger is None and options.get("mode") == "auto":
         return kernel
@@ -141,7 +142,8 @@ def warn_of_not_gpu_code(name: Any, function: Any, refusal: Any) -> None:
         f"with {type(refusal).__name__}: {refusal.reason}"
     )
     finding = refusal.findings[0]._replace(severity="warning")
-    warn_at("not-gpu-code", message, *_visible_place(function, refusal), finding=finding)
+    file, line = _visible_place(function, refusal)
+    warn_at("not-gpu-code", message, file, line, finding=finding)
 
 
 def _visible_place(function, refusal):
@@ -157,8 +159,9 @@ def debugger_call(function: Callable[..., Any]) -> Reason | None:
     """A Reason when a kernel, or a device function that it reaches, calls a debugger."""
     for known in reachable_functions(function):
         code = getattr(known, "__code__", None)
-        called = names_in(code) & DEBUGGER_CALLS if code is not None else ()
-        for name in sorted(called):
+        if code is None:
+            continue
+        for name in sorted(names_in(code) & DEBUGGER_CALLS):
             if not isinstance(known.__globals__.get(name), python_types.FunctionType) or name == "set_trace":
                 line = next(_lines_naming(code, name), code.co_firstlineno)
                 return Reason(f"{name}() stops in the thread that reaches it", code.co_filename, line)

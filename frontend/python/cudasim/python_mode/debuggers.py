@@ -148,9 +148,11 @@ def _prepare_pdb():
             # bdb stops in the calling frame; without one it would at the next line.
             debugger._set_stopinfo(frame, frame, -1)
 
-    pdb.Pdb.setup, bdb.Bdb.set_return = setup, set_return
+    pdb.Pdb.setup = setup  # type: ignore[method-assign]  # pdb.Pdb is changed for the whole process
+    bdb.Bdb.set_return = set_return  # type: ignore[method-assign]  # as above
     bdb_backends.prepare_set_trace(pdb.Pdb)
-    pdb.Pdb.prompt = property(_prompt, _set_prompt, doc="The prompt; in a kernel it names the thread.")
+    prompt: Any = property(_prompt, _set_prompt, doc="The prompt; in a kernel it names the thread.")
+    pdb.Pdb.prompt = prompt
 
 
 def wants_lines_of(function: Any) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import dis
+import functools
 import math
 import sys
 import time
@@ -91,7 +92,7 @@ def _module(source, replaced, kind=python_types.ModuleType):
 
 
 def _replaced_intrinsics():
-    members = {}
+    members: dict[str, Any] = {}
     for name, intrinsic in ALL.items():
         top, _, member = name.partition(".")[2].partition(".")
         if member or name == "cuda.laneid":
@@ -147,11 +148,9 @@ class _Replacements:
         for name in _MODULES:
             self._members[name] = _module(getattr(cuda, name), _group(f"cuda.{name}", None).__dict__)
         self._members["bf16"].bfloat16 = _pyfiber.bfloat16
-        own_types = {name: kernel_types.get(getattr(kind, "dtype", None)) for name, kind in types.ALIASES.items()
-                     if isinstance(kind, types.Scalar)}  # fmt: skip
-        own_types = {name: kind for name, kind in own_types.items() if kind is not None} | {
-            "bfloat16": _pyfiber.bfloat16
-        }
+        own_types = {name: kernel_types[kind.dtype] for name, kind in types.ALIASES.items()
+                     if isinstance(kind, types.Scalar) and kind.dtype in kernel_types}  # fmt: skip
+        own_types["bfloat16"] = _pyfiber.bfloat16
         self._members["types"] = _module(cuda.types, own_types)
         vars(self._members["types"])["__getattr__"] = cuda.types.__getattr__
         self._cuda, self._cuda_with_lane = cuda, _module(cuda, self._members, _CudaWithLane)
@@ -226,7 +225,8 @@ class _Replacements:
         if isinstance(value, tuple) and type(value) is tuple:
             return tuple([self.of(element, clone, names) for element in value])
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)._make([self.of(element, clone, names) for element in value])
+            made: Any = type(value)
+            return made._make([self.of(element, clone, names) for element in value])
         if isinstance(value, python_types.ModuleType):
             return (
                 self._numba_module(value)
@@ -283,16 +283,16 @@ def _copy(function, code, own_globals, closure):
     return copy
 
 
-_replacements = None
+@functools.cache
+def _replacements():
+    return _Replacements()
 
 
 class KernelFunctions:
     """The functions of one kernel, with their globals."""
 
     def __init__(self) -> None:
-        global _replacements
-        if _replacements is None:
-            _replacements = _Replacements()
+        self._replacements = _replacements()
         self._functions: dict[Any, Any] = {}
 
     def of(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -322,7 +322,7 @@ class KernelFunctions:
         copy = self._functions[function] = _copy(function, code, own_globals, function.__closure__)
         for name in names:
             if name in own_globals and name not in lane_names:
-                own_globals[name] = _replacements.of(own_globals[name], self._clone, names)
+                own_globals[name] = self._replacements.of(own_globals[name], self._clone, names)
         if function.__closure__:
             closure = tuple([self._cell(cell, names) for cell in function.__closure__])
             if any(new is not old for new, old in zip(closure, function.__closure__)):
@@ -344,7 +344,7 @@ class KernelFunctions:
             value = cell.cell_contents
         except ValueError:
             return cell
-        replaced = _replacements.of(value, self._clone, names)
+        replaced = self._replacements.of(value, self._clone, names)
         return cell if replaced is value else python_types.CellType(replaced)
 
 
@@ -370,9 +370,12 @@ def _install():
     from cudasim.launch.dispatcher import CUDADispatcher
 
     _pyfiber.set_function_of(_native.FramelessMethod(function_of))
-    Intrinsic.__call__ = _pyfiber.intrinsic_call
-    Intrinsic.__getattr__ = _pyfiber.intrinsic_attribute
-    CUDADispatcher.__call__ = _pyfiber.dispatcher_call
+    for owner, name, function in (
+        (Intrinsic, "__call__", _pyfiber.intrinsic_call),
+        (Intrinsic, "__getattr__", _pyfiber.intrinsic_attribute),
+        (CUDADispatcher, "__call__", _pyfiber.dispatcher_call),
+    ):
+        setattr(owner, name, function)
 
 
 _install()

@@ -66,7 +66,8 @@ def _dtype_of(value):
 def _fits(value, kind, exact):
     dtype = _dtype_of(value)
     if isinstance(kind, types.Array):
-        return hasattr(value, "shape") and dtype == kind.dtype.dtype
+        number = kind.dtype
+        return hasattr(value, "shape") and isinstance(number, types.Scalar) and dtype == number.dtype
     if kind is None or dtype is None:
         return kind is None and dtype is None
     if exact and dtype.kind != _DTYPES[kind].kind:

@@ -105,9 +105,9 @@ def add_attributes(names: set[Any] | set[str], function_of: Callable[..., Any]) 
 
 
 def _attribute(name, function_of):
-    known = {}
+    # By the name of a type: (the call, whether it is a method), or None where the type has no such attribute.
+    known: dict[str, Any] = {}
 
-    @property
     def attribute(value):
         kind = type_name(value)
         if kind not in known:
@@ -122,4 +122,4 @@ def _attribute(name, function_of):
             else call(value)
         )
 
-    return attribute
+    return property(attribute)

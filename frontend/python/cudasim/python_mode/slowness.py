@@ -73,7 +73,7 @@ def factor() -> Any:
 
 
 def _reference(x, y, rounds):
-    i = cuda.grid(1)  # noqa: F821 - a name of the kernel's globals
+    i = cuda.grid(1)  # type: ignore[name-defined]  # noqa: F821 - a name of the kernel's globals
     total = 0.0
     for _ in range(rounds):
         total += x[i] * y[i]

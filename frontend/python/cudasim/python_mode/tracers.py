@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _own = threading.local()  # of a simulated thread; gone when it ends
 _identities = itertools.count(1 << 62)  # no pthread_t is that large
+_threads: dict[int, threading.Thread] = vars(threading)["_active"]  # what threading.enumerate() lists
 
 
 def for_simulated_threads(start: Any) -> tuple[Any, ...]:
@@ -106,12 +107,16 @@ def _starting_as(start, thread):
     when that one is lost.)"""
 
     def start_tracer(frame, event, arg):
-        identity, known = _thread.get_ident(), threading._active
-        host, known[identity] = known.get(identity), thread()
+        identity = _thread.get_ident()
+        host = _threads.get(identity)
+        _threads[identity] = thread()
         try:
             return start(frame, event, arg)
         finally:
-            known[identity] = host
+            if host is None:  # a thread that others than the threading module started
+                del _threads[identity]
+            else:
+                _threads[identity] = host
 
     return start_tracer
 
@@ -138,12 +143,12 @@ class _SimulatedThread(threading.Thread):
     def __init__(self):
         super().__init__(name=where(), daemon=True)
         self._ident = self._native_id = next(_identities)
-        self._started.set()
+        self._started.set()  # type: ignore[attr-defined]  # private to threading.Thread
         self._ended = False
         for name in ("_handle", "_os_thread_handle"):  # CPython 3.13; 3.14
             if hasattr(self, name):
                 setattr(self, name, self)
-        threading._active[self._ident] = self
+        _threads[self._ident] = self
 
     def end(self) -> None:
         """From now on it is not alive."""
@@ -166,7 +171,7 @@ class _Registration:
 
     def __del__(self):
         self.thread.end()
-        threading._active.pop(self.thread._ident, None)
+        _threads.pop(self.thread._ident, None)
 
 
 def where() -> str | None:

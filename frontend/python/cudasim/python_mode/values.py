@@ -120,7 +120,7 @@ def numpy_view(address: Any, shape: Any, strides: Any, dtype: Any, writable: Any
     """An ndarray over memory."""
     size = extent_in_bytes(shape, strides, dtype.itemsize)
     low = lowest_offset(shape, strides) if size else 0
-    memory = (ctypes.c_char * size).from_address(address + low)
+    memory: Any = (ctypes.c_char * size).from_address(address + low)
     memory.owner = owner  # the view's base keeps it
     view = np.ndarray(shape, dtype, memory, -low, strides)
     view.flags.writeable = writable

@@ -71,7 +71,7 @@ def placeholder(kind: Any) -> Any:
     if isinstance(kind, types.BaseTuple):
         elements = [placeholder(types.parse_type(types.name_of(element))) for element in kind.types]
         if isinstance(kind, types.BaseNamedTuple):
-            return collections.namedtuple("Argument", kind.fields)._make(elements)
+            return collections.namedtuple("Argument", kind.fields)(*elements)
         return tuple(elements)
     return None
 

@@ -148,7 +148,7 @@ class _Bar:
     """A bar of tqdm, which takes care of other bars that the program shows."""
 
     def __init__(self, tqdm: Any, title: Any, blocks: Any, interval: Any, leave: Any) -> None:
-        class Bar(tqdm):  # type: ignore[misc]
+        class Bar(tqdm):
             monitor_interval = 0  # no thread that looks after it
 
         self._interval, self._next = interval, 0.0
@@ -163,7 +163,7 @@ class _Bar:
             dynamic_ncols=True,
         )
         self._bar: Any = None
-        self._stdout: Any = None
+        self._stdout: _Stdout | None = None
         self._drawn = False
 
     def show(self, done, seconds):
@@ -185,7 +185,8 @@ class _Bar:
                 self._bar.clear(nolock=True)
 
     def give_stdout_back(self):
-        if self._stdout is not None and sys.stdout is self._stdout:
+        in_force: Any = sys.stdout
+        if self._stdout is not None and in_force is self._stdout:
             sys.stdout = self._stdout.stream
 
     def close(self, done):

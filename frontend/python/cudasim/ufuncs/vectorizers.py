@@ -124,7 +124,7 @@ class CUDAVectorize:
         self.signatures.append((arguments, returns))
         kernel = self._kernel(core, len(arguments))
         kernel._kernel_for(tuple(f"array({name}, 1d, C)" for name in (*arguments, result.name)))
-        self.kernelmap[tuple(types.parse_type(name).dtype for name in arguments)] = result.dtype, kernel
+        self.kernelmap[tuple(types.dtype_of(name) for name in arguments)] = result.dtype, kernel
 
     def _kernel(self, core, count):
         names = [f"a{number}" for number in range(count)]

@@ -25,9 +25,10 @@ _COLUMNS, _MOST_BLOCKS, _PER_THREAD = 128, 64, 16
 
 def _make_kernels(functor, dtype):
     """(kernel for whole multiples of 128 elements, kernel for fewer than 128)."""
-    from cudasim import cuda
+    from cudasim.launch.cuda_module import cuda_module
     from cudasim.launch.dispatcher import CUDADispatcher
 
+    cuda = cuda_module()
     combine = functor if isinstance(functor, CUDADispatcher) else cuda.jit(device=True)(functor)
     columns, per_thread, warp = _COLUMNS, _PER_THREAD, 32
 
@@ -118,9 +119,9 @@ class Reduce:
         arr: Any,
         size: int | None = None,
         res: DeviceNDArray | None = None,
-        init: float = 0,
+        init: Any = 0,
         stream: Any = 0,
-    ) -> np.floating | np.generic | np.integer:
+    ) -> Any:
         """The elements and `init` combined into one value.
 
         :param arr: one-dimensional, on the host or on the device
