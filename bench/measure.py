@@ -203,14 +203,14 @@ class Kernels:
         return seconds / (2 * rounds * 256)
 
     def vectorize(self):
-        """From host arrays to a host array."""
+        """Calls a ufunc with host arrays, for a host array."""
         x, y = workloads.ufunc_input()
         ufunc = self.kernels.multiply_add()
         require(np.array_equal(ufunc(x, y), workloads.ufunc_result(x, y)), "vectorize")
         return timed(lambda: ufunc(x, y), self.repeats)
 
     def vectorize_on_device(self):
-        """From device arrays to a device array."""
+        """Calls a ufunc with device arrays, for a device array."""
         x, y = map(self.cuda.to_device, workloads.ufunc_input())
         ufunc = self.kernels.multiply_add()
         ufunc(x, y)
@@ -269,7 +269,7 @@ class Kernels:
         return self.in_python_mode(self.barrier)
 
     def python_thread(self):
-        """From the start of a thread to its end, on a pooled stack: 1,024 at a time wait once."""
+        """Runs threads from start to end on pooled stacks; 1,024 at a time wait once."""
         blocks, threads = 8, 1024
         out = self.cuda.device_array(threads, dtype=np.int64)
         launch = lambda: self.measure(self.kernels.barriers, blocks, threads, 1, out)  # noqa: E731

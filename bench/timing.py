@@ -11,7 +11,8 @@ _clock = time.perf_counter
 
 
 def use_one_core():
-    """From now on this process runs on one core, and its processor time counts: other processes then matter little."""
+    """Keeps this process on one core and counts its processor time from now on, so that other processes
+    matter little."""
     global _clock
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     _clock = time.process_time

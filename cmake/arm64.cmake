@@ -1,5 +1,6 @@
 # Toolchain for 64-bit Arm on a Debian machine of another architecture: Debian's cross compiler, Arm's libraries from
-# build/arm64-sysroot (scripts/arm64_sysroot.sh), and qemu-user to run what was built. Used by the preset arm64.
+# build/arm64-sysroot (scripts/arm64_sysroot.sh), and qemu-user to run what was built. The preset arm64 uses
+# it.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -6,7 +6,7 @@
 namespace cudasim::gpu_backend {
 
 /// Every access with metadata "cudasim.cache" (its string: "ca", "cg", …, PTX ISA, "Cache Operators") becomes
-/// inline assembly. Before strip_simulator_metadata(), which would take it away.
+/// inline assembly. Called before strip_simulator_metadata(), which removes this metadata.
 void lower_cache_hints(llvm::Module& module);
 
 }  // namespace cudasim::gpu_backend

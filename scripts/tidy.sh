@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tidy.sh [--all | FILE...] — clang-tidy with the checks of .clang-tidy: over the C++ files that differ from main, over all, or
-# over those named. After `make build`, whose compile commands it uses. All files take about an hour of one core.
+# over those named. Run it after `make build`, whose compile commands it uses. All files take about an hour of
+# one core.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=build/release

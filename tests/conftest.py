@@ -1,5 +1,6 @@
-"""For all tests: compiled kernels are kept in a folder of this run, never in the user's own cache, and the images
-of all kernels in another one, which tests/gpu_backend/test_every_image.py looks at when all else has run.
+"""Fixtures of all tests: compiled kernels are kept in a folder of this run, never in the user's own cache,
+and the images of all kernels in another one, which tests/gpu_backend/test_every_image.py looks at when all
+else has run.
 
 Tests that start programs give them an environment without cudasim's variables, except those set here.
 """

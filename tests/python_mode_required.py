@@ -18,6 +18,6 @@ needs_python_mode = pytest.mark.skipif(bool(REASON), reason=REASON or "Python mo
 
 
 def skip_module_without_python_mode() -> None:
-    """At the top of a test module all of which needs Python mode."""
+    """Skips a test module all of which needs Python mode. Called at the top of it."""
     if REASON:
         pytest.skip(REASON, allow_module_level=True)

@@ -25,7 +25,7 @@ FramelessCall* as_call(PyObject* object) {
     return reinterpret_cast<FramelessCall*>(object);
 }
 
-/// The exception in flight loses the package's frames. Never replaces it by another one.
+/// Removes the package's frames from the traceback of the pending exception, which no other one replaces.
 void clean_traceback() {
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);

@@ -13,7 +13,7 @@ namespace cudasim::bindings {
 
 namespace {
 
-/// Surrogates, as in text_caster.h, and U+FFFD for bytes that are no text.
+/// Surrogates, as in text_caster.h, and U+FFFD for bytes that are not text.
 py::str printed_text(std::string_view text) {
     const auto size = static_cast<Py_ssize_t>(text.size());
     PyObject* line = PyUnicode_DecodeUTF8(text.data(), size, "surrogatepass");

@@ -23,7 +23,8 @@ struct Progress {
     double after_seconds = 0;  ///< shorter launches are not told of
 };
 
-/// Made, asked and destroyed with the GIL, for one launch.
+/// Serves Python during one launch: signals, printed lines, progress. Constructed and destroyed with the GIL;
+/// operator() and write() acquire it.
 class HostPoll {
   public:
     explicit HostPoll(const Progress& progress);
@@ -37,7 +38,7 @@ class HostPoll {
     /// What a kernel prints, line by line to sys.stdout. What that raised is kept too.
     /// @return false when the launch is to stop
     bool write(std::string_view text);
-    /// The display goes away, saying how many blocks are done if that is known. With the GIL.
+    /// Ends the display of progress, which says how many blocks are done if that is known. Needs the GIL.
     void end_progress(std::optional<std::uint64_t> blocks_done) noexcept;
 
     [[nodiscard]] bool raised() const { return static_cast<bool>(raised_); }

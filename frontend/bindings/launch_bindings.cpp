@@ -16,7 +16,7 @@ namespace {
 using Extents = std::array<std::uint32_t, 3>;
 using execution::LaunchOptions;
 
-/// @throws type_error for a name that is no option of a launch, value_error for a value that it does not take
+/// @throws type_error for a name that is not an option of a launch, value_error for a value that it does not take
 LaunchOptions make_options(const py::kwargs& given) {
     LaunchOptions options;
     const auto known = driver::launch_option_table();

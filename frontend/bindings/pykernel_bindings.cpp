@@ -26,7 +26,7 @@ std::int64_t wrapped_integer(py::handle value) {
     return static_cast<std::int64_t>(bits);
 }
 
-/// From the tuples that resolve.py makes: (kind, fields...).
+/// Converts a tuple that resolve.py has made: (kind, fields...).
 GlobalValue global_value(py::handle description) {
     const auto fields = py::reinterpret_borrow<py::tuple>(description);
     const auto kind = py::cast<std::string>(fields[0]);
@@ -161,14 +161,14 @@ bool names_the_grid(const image::KernelImage& image) {
     return image.bitcode().find("cudaCGGetIntrinsicHandle") != std::string::npos;
 }
 
-/// What compile_python() is given of Python's.
+/// The Python objects among the arguments of compile_python().
 struct PythonRequest {
     const py::list& functions;
     const std::vector<std::pair<std::string, std::string>>& sources;
     const py::dict& extensions;
 };
 
-/// With the GIL.
+/// Needs the GIL.
 void convert(const PythonRequest& python, Request& request) {
     for (py::handle function : python.functions)
         request.functions.push_back(

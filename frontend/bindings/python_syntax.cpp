@@ -99,7 +99,7 @@ Operator operator_of(std::string_view name) {
 /// Statements and expressions inside each other; CPython 3.11 itself compiles 3,000 levels. Everything that
 /// walks the tree recurses.
 constexpr std::size_t deepest_syntax = 5000;
-/// Of the stack, for each level: more than any such walk takes.
+/// Stack for each level of nesting: more than any such walk takes.
 constexpr std::size_t bytes_of_level = 16 << 10;
 
 std::size_t deepest_here() {

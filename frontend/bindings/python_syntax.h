@@ -1,4 +1,4 @@
-// Python's `ast` nodes → the compiler's syntax tree. Nothing but conversion.
+// Python's `ast` nodes → the compiler's syntax tree. This is conversion only.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -16,7 +16,7 @@ namespace {
 using driver::LaunchRecord;
 using execution::LaunchOptions;
 
-/// Who decides which launches are recorded, and gets the records. Set and used with the GIL.
+/// Decides which launches are recorded, and gets the records. Accessed with the GIL only.
 struct Recorder {
     py::object wants;  ///< callable(kernel's name) → number of the launch, 0: not this one
     py::object take;   ///< callable(LaunchRecord or None, number, why there is none)

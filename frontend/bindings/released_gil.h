@@ -30,8 +30,8 @@ class ReleasedGil {
     /// @param in_engine false for a thread that only waits for something to do: a fork() may pass it by
     explicit ReleasedGil(bool in_engine = true) : in_engine_(in_engine) {
         if (in_engine_) enter_engine();
-        // With the GIL at the interpreter's end: the thread that ends it (a finalizer launches). It may come
-        // back.
+        // A thread that has the GIL while the interpreter is being finalised is the one that finalises it (a
+        // finalizer launches a kernel). It may take the GIL again.
         ends_interpreter_ = interpreter_is_ending();
         state_ = PyEval_SaveThread();
     }

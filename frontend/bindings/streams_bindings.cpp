@@ -90,7 +90,8 @@ void run_without_gil(Body&& body) {
 /// outlive modules.
 py::object* touch_listener = nullptr;
 
-/// Of the process, when it ends: 1 instead of 0. Python's own exit functions cannot change it.
+/// Makes the process end with status 1 instead of 0, which functions registered with Python's atexit cannot
+/// do.
 void fail_at_exit() {
     static const bool registered = on_exit(
                                        [](int status, void*) {
@@ -110,8 +111,8 @@ int tell_of_touch(void* watch) {
     }
 }
 
-/// In the signal handler. Pending calls run on the main thread only: of others it is known when the watch
-/// ends.
+/// Runs in the signal handler. Pending calls run on the main thread only; what other threads touched is
+/// reported when the watch ends.
 void note_touch(int watch) {
     if (::syscall(SYS_gettid) == ::getpid())
         Py_AddPendingCall(&tell_of_touch, reinterpret_cast<void*>(static_cast<std::intptr_t>(watch)));

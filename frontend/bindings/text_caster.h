@@ -30,7 +30,7 @@ class type_caster<std::string> : public string_caster<std::string> {
         return true;
     }
 
-    /// Bytes that are no text at all, as in a path that was passed as bytes, become surrogates as
+    /// Bytes that are not text at all, as in a path that was passed as bytes, become surrogates as
     /// os.fsdecode() makes them.
     static handle cast(const std::string& text, return_value_policy, handle) {
         const auto size = static_cast<Py_ssize_t>(text.size());

@@ -52,8 +52,8 @@ CodePlace current_place() {
     PyCodeObject* code = code_of(frame);
     const int instruction = _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT));
 #if PY_VERSION_HEX < 0x030C0000
-    // In 3.11 a call is two instructions, PRECALL and CALL, and CPython calls from the first once it knows
-    // the function well: one place all the same.
+    // In 3.11 a call is two instructions, PRECALL and CALL, and CPython calls from the first once it has
+    // specialised the call. Both are one place in the source.
     constexpr unsigned char precall = 166;  // opcode.opmap
     constexpr int to_call = 4;              // bytes: PRECALL and its cache entry
     PyObject* bytes = PyCode_GetCode(code);

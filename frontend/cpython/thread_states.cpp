@@ -13,7 +13,7 @@
 #include "frontend/cpython/thread_states.h"
 
 #if PY_VERSION_HEX >= 0x030E0000
-// Not in 3.14.0, which may be what runs even where 3.14.1 or later was built for.
+// Weak because 3.14.0 lacks it, and a module that was built for 3.14.1 or later may run on 3.14.0.
 extern "C" PyAPI_FUNC(int) PyUnstable_ThreadState_SetStackProtection(PyThreadState*, void*, std::size_t)
     __attribute__((weak));
 #endif

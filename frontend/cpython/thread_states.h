@@ -26,10 +26,11 @@ namespace cudasim::cpython {
 
 class ThreadStates {
   public:
-    /// Once, with the GIL. False with an exception set when this CPython is not as expected.
+    /// Called once, with the GIL. Returns false with an exception set when this CPython is not as expected.
     static bool initialise();
 
-    /// Makes a thread state current. With the GIL, which it keeps or, from 3.13 on, takes again.
+    /// Makes a thread state current. Needs the GIL, which it keeps up to 3.12 and releases and takes again
+    /// from 3.13 on.
     static void switch_to(PyThreadState* state) {
 #if PY_VERSION_HEX >= 0x030D0000
         parked_at_exit([state] { PyThreadState_Swap(state); });
@@ -52,11 +53,12 @@ class ThreadStates {
     /// one.
     static void forget_values(PyThreadState* state);
 
-    /// The stack that code of this thread state runs on from now on. Before it is made current.
+    /// Sets the stack that code of this thread state runs on from now on. Called before the state becomes
+    /// current.
     static void set_stack(PyThreadState* state, void* lowest, std::size_t bytes);
 
     /// Raises an exception class in a thread state at its next bytecode, as PyThreadState_SetAsyncExc() does.
-    /// That one goes by the OS thread's identifier, which all simulated threads share. With the GIL.
+    /// That function identifies OS threads, and all simulated threads share one. Needs the GIL.
     static void interrupt(PyThreadState* state, PyObject* exception_class);
 
     /// Until 3.12 a signal's Python handler runs in whichever thread state of the main thread is current.

@@ -55,7 +55,7 @@ inline constexpr std::array<unsigned, number_count + 1> number_bits{8,  8,  16, 
     return number_bits[static_cast<std::size_t>(n)];
 }
 
-/// From best to worst, as Numba ranks them.
+/// Kinds of conversions, from best to worst as Numba ranks them.
 enum class Conversion { exact, promote, safe, unsafe, none };
 
 /// Numba ranks the conversion of an 8-bit integer to bfloat16 high, and then cannot do it.
@@ -104,7 +104,7 @@ enum class Conversion { exact, promote, safe, unsafe, none };
         const Number other = a == Number::bfloat16 ? b : a;
         return conversion(other, Number::float32) <= Conversion::safe ? Number::float32 : Number::float64;
     }
-    // Neither holds the other: NumPy's promotion.
+    // Neither type holds the values of the other, so NumPy's promotion applies.
     if (either(is_complex)) {
         const Number complex = is_complex(a) ? a : b, other = is_complex(a) ? b : a;
         return bits(other) <= 16 ? complex : Number::complex128;
@@ -235,7 +235,7 @@ inline constexpr auto comparison = detail::of_one_type<2>(detail::real_types, Nu
 /// ==, !=, is, is not
 inline constexpr auto equality = detail::joined(
     comparison, detail::of_one_type<2>(std::array{Number::complex64, Number::complex128}, Number::boolean));
-/// Unary + and -.
+/// The type of unary + and -.
 inline constexpr auto sign = [] {
     using enum Number;
     return detail::of_one_type<1>(

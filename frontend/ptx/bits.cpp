@@ -24,7 +24,7 @@ void translate_not(InstructionContext& at) {
     at.write(at.b.CreateNot(at.read(1)));
 }
 
-/// 1 for 0, else 0.
+/// Gives 1 for 0, else 0.
 void translate_cnot(InstructionContext& at) {
     Value* value = at.read(1);
     at.write(at.b.CreateZExt(at.b.CreateIsNull(value), value->getType()));

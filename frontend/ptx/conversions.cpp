@@ -39,7 +39,7 @@ void translate_mov(InstructionContext& at) {
     at.write(at.read(1));
 }
 
-/// To an integral value: .rni to nearest even, .rzi, .rmi, .rpi.
+/// Rounds to an integral value: .rni to nearest even, .rzi towards zero, .rmi down, .rpi up.
 Value* rounded_to_integer(InstructionContext& at, Value* value) {
     const Intrinsic::ID id = at.has("rni")   ? Intrinsic::rint
                              : at.has("rmi") ? Intrinsic::floor

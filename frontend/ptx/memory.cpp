@@ -70,7 +70,7 @@ void translate_st(InstructionContext& at) {
     }
 }
 
-/// Between an address in a space and a generic one.
+/// Converts between an address in a space and a generic one.
 void translate_cvta(InstructionContext& at) {
     auto& b = at.b;
     const Space space = space_of(at);

@@ -1,4 +1,4 @@
-// PTX text → syntax.h (PTX ISA, "Syntax", "Directives").
+// Parses PTX text to the syntax tree of syntax.h (PTX ISA, "Syntax", "Directives").
 #include <algorithm>
 #include <optional>
 #include <set>

@@ -104,7 +104,7 @@ struct Module {
     std::vector<Function> functions;
 };
 
-/// "u32", "f16x2", "pred"; empty for what is no type.
+/// "u32", "f16x2", "pred"; empty for what is not a type.
 [[nodiscard]] std::optional<Type> type_named(const std::string& name);
 
 /// @throws PtxError (reader.h) with the line

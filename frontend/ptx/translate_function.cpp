@@ -259,7 +259,7 @@ llvm::Value* FunctionTranslation::read(const Operand& operand, Type type) {
     if (operand.kind != Operand::name) refuse("an operand is neither a register nor a number");
     llvm::Value* bits = bits_of(value_named(operand));
     if (type.kind == Type::predicate && !bits->getType()->isIntegerTy(1))
-        refuse("'" + operand.text + "' is no predicate");
+        refuse("'" + operand.text + "' is not a predicate");
     bits = builder.CreateZExtOrTrunc(bits, builder.getIntNTy(type.width));
     if (operand.negated) bits = builder.CreateNot(bits);
     return builder.CreateBitCast(bits, wanted);
@@ -268,10 +268,10 @@ llvm::Value* FunctionTranslation::read(const Operand& operand, Type type) {
 void FunctionTranslation::write(const Operand& operand, llvm::Value* value, bool is_signed) {
     if (operand.kind == Operand::discarded) return;
     llvm::AllocaInst* place = operand.kind == Operand::name ? variable(operand.text) : nullptr;
-    if (!place) refuse("a result goes to '" + operand.text + "', which is no register");
+    if (!place) refuse("a result goes to '" + operand.text + "', which is not a register");
     llvm::Type* type = place->getAllocatedType();
     const unsigned width = type->getPrimitiveSizeInBits().getFixedValue();
-    if (width == 0) refuse("'" + operand.text + "' is no register");
+    if (width == 0) refuse("'" + operand.text + "' is not a register");
     llvm::Value* bits = bits_of(value);
     bits = is_signed ? builder.CreateSExtOrTrunc(bits, builder.getIntNTy(width))
                      : builder.CreateZExtOrTrunc(bits, builder.getIntNTy(width));

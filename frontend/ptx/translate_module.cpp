@@ -15,7 +15,7 @@
 namespace cudasim::ptx {
 namespace {
 
-/// Of a variable that holds addresses; no table of functions is larger.
+/// Most words of a variable that holds addresses. No table of functions is larger.
 constexpr std::uint64_t most_words = 1 << 20;
 
 /// Address spaces of NVVM IR (NVVM IR Specification, "Address Spaces"). Local variables are allocas.
@@ -254,7 +254,7 @@ void ModuleTranslation::add_variables_of_functions() {
 image::KernelImage ModuleTranslation::run(const std::string& text) {
     for (const Variable& variable : source_.variables) add_variable(variable, variable.name);
     add_variables_of_functions();
-    // Behind all of them: they may hold each other's addresses.
+    // All variables exist by now, because initial values may hold their addresses.
     for (const auto& [known, variable] : initialised_) known->setInitializer(initial_value(*variable));
     for (const Function& function : source_.functions) {
         if (translates(function)) FunctionTranslation(*this, function, declare(function)).run();

@@ -1,5 +1,6 @@
-// From syntax.h to NVVM IR. Every register is a variable of its width; LLVM makes values of them. A 64-bit
-// register that holds an address is an integer, made a pointer where an instruction uses it.
+// Translates the syntax tree of syntax.h to NVVM IR. Every register is a variable of its width; LLVM makes
+// values of them. A 64-bit register that holds an address is an integer, made a pointer where an instruction
+// uses it.
 //
 // What instructions mean stands in tables, one row for each, by family: arithmetic.cpp, real_arithmetic.cpp,
 // bits.cpp, comparisons.cpp, conversions.cpp, memory.cpp, threads.cpp, control.cpp.
@@ -76,7 +77,7 @@ class FunctionTranslation {
 
     /// The operand as a value of the type: registers are cut or filled with zeros to its width.
     [[nodiscard]] llvm::Value* read(const Operand& operand, Type type);
-    /// Into a register of any width; a narrower value is filled with zeros, or with its sign.
+    /// Writes to a register of any width. A narrower value is extended with zeros or with its sign.
     void write(const Operand& operand, llvm::Value* value, bool is_signed = false);
     /// The address operand [base + offset] as a pointer into the space.
     [[nodiscard]] llvm::Value* pointer(const Operand& address, Space space);
@@ -136,7 +137,7 @@ struct InstructionContext {
     [[nodiscard]] llvm::Value* read(std::size_t i, Type as) const {
         return flushed(function.read(operand(i), as));
     }
-    /// Into operand 0.
+    /// Writes to operand 0.
     void write(llvm::Value* value, bool is_signed = false) const {
         function.write(operand(0), flushed(value), is_signed);
     }

@@ -121,7 +121,7 @@ bool update_element(Element element, Update update, char* address, PyObject* val
     return false;
 }
 
-/// What is no integer (a bool, a float) is cast to one. New reference.
+/// What is not an integer (a bool, a float) is cast to one. New reference.
 PyObject* as_index(PyObject* index) {
     if (PyTuple_CheckExact(index)) {
         Reference whole(PyTuple_New(PyTuple_GET_SIZE(index)));

@@ -27,7 +27,7 @@ void write(char* address, T value) {
 }
 
 /// PTX cvt.rzi: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target is
-/// 64 bits wide (PTX ISA, cvt). Below 16 bits the conversion is to 16 bits, cut.
+/// 64 bits wide (PTX ISA, cvt). Narrower targets get the low bits of a conversion to 16 bits.
 template <typename T>
 T from_float(double value, bool narrow_source) {
     using Wide = std::conditional_t<sizeof(T) == 1,
@@ -83,7 +83,7 @@ bool store_float(char* address, PyObject* value) {
     return true;
 }
 
-/// Of 16 bits.
+/// Stores a value as a float16 or bfloat16.
 bool store_short_float(Element element, char* address, PyObject* value) {
     const Number number = read_number(value);
     const bool half = element == Element::float16;

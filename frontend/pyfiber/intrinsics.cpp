@@ -143,7 +143,7 @@ PyObject* ffs(PyObject*, PyObject* argument) {
     const auto bits = static_cast<std::uint64_t>(x.whole);
     return make_integer(Element::uint32, bits == 0 ? 0 : std::countr_zero(bits) + 1);
 }
-/// In 32 bits, unless it is a uint64.
+/// Reverses the low 32 bits of the argument, or all 64 of a uint64.
 PyObject* brev(PyObject*, PyObject* argument) {
     Number x;
     if (!bits_of(argument, x)) return nullptr;

@@ -15,7 +15,8 @@ PyTypeObject* kernel_array_type = nullptr;
 
 namespace {
 
-/// By its array protocol's type string. (`dtype.name` is a Python function, into which debuggers would step.)
+/// Looks at the array protocol's type string, because `dtype.name` is a Python function, into which debuggers
+/// would step.
 Element element_of(PyObject* dtype) {
     Reference code(PyObject_GetAttrString(dtype, "str"));
     const char* text = code ? PyUnicode_AsUTF8(code.get()) : nullptr;
@@ -50,7 +51,7 @@ bool refuse_index(PyObject* key, Py_ssize_t size, int axis) {
     return false;
 }
 
-/// A negative index that is in range, where the launch asks for those that are no literals (plain ints).
+/// A negative index that is in range, where the launch asks for those that are not literals (plain ints).
 bool note_wrap(PyObject* key, Py_ssize_t index, Py_ssize_t size, int axis) {
     if (current_thread == nullptr || PyLong_CheckExact(key) || !current_thread->handle->checks_wraps())
         return true;
@@ -234,7 +235,7 @@ PyObject* subscript(PyObject* self, PyObject* key) {
         if (PyErr_Occurred()) return nullptr;
         return has_index_array(key) ? select_by_arrays(array, key) : view_of(array, key);
     } else if (const char* address = whole_index(array, key)) {
-        // Through NumPy: complex numbers come back as scalars.
+        // NumPy reads the element, so that complex numbers come back as scalars.
         Reference one(
             make_array(const_cast<char*>(address), array->dtype, 0, nullptr, array->writable, array->owner));
         PyObject* view = one ? numpy_view(as_array(one.get())) : nullptr;
@@ -273,7 +274,7 @@ Py_ssize_t length(PyObject* self) {
     return -1;
 }
 
-/// Of an element equal to the value, in any dimension.
+/// Whether an element in any dimension equals the value; -1 with an exception set on failure.
 int contains(PyObject* self, PyObject* value) {
     PyObject* view = numpy_view(as_array(self));
     return view == nullptr ? -1 : PySequence_Contains(view, value);

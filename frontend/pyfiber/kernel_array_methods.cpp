@@ -112,7 +112,7 @@ PyObject* reshape(PyObject* self, PyObject* arguments, PyObject* keywords) {
     return nullptr;
 }
 
-/// With another dtype, whose elements have to be aligned.
+/// array.view(dtype). The elements of the new dtype have to be aligned.
 PyObject* view(PyObject* self, PyObject* arguments, PyObject* keywords) {
     PyObject* result = call_view(self, view_name, arguments, keywords);
     if (result == nullptr || Py_TYPE(result) != kernel_array_type) return result;

@@ -1,5 +1,5 @@
 // Python's built-in functions and NumPy's ufuncs as kernels have them: with the compiler's types, where
-// Python's own would give another value. What is no number goes to the original.
+// Python's own would give another value. What is not a number goes to the original.
 #include <chrono>
 #include <cmath>
 #include <string_view>
@@ -237,7 +237,7 @@ PyObject* numpy_scalar(Element type, const Number& number) {
 }
 
 /// divide; minimum, maximum, fmin, fmax of floats: of equals the first, which NumPy leaves to the processor.
-/// Null: another ufunc.
+/// Null for any other ufunc.
 PyObject* float_choice(const Ufunc* ufunc, const std::vector<Number>& numbers, Element loop) {
     Reference name(PyObject_GetAttrString(ufunc->original, "__name__"));
     const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;

@@ -15,7 +15,8 @@ struct ComplexNumber {
     double real = 0, imaginary = 0;
 };
 
-/// With the types numpy.complex64 and numpy.complex128. False with an exception set.
+/// Makes the classes, which derive from numpy.complex64 and numpy.complex128. Returns false with an exception
+/// set on failure.
 bool initialise_kernel_complexes(PyObject* module, PyObject* numpy_complex64, PyObject* numpy_complex128);
 
 /// @param type Element::complex64 or Element::complex128

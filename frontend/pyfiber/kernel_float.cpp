@@ -62,8 +62,8 @@ T value_of(PyObject* self) {
 
 using Op = Operation;
 
-/// As frontend/pykernel/emit/emit_arithmetic.cpp does it (Python language reference, 6.7); a zero divisor gives
-/// IEEE's.
+/// Computes // and % as frontend/pykernel/emit/emit_arithmetic.cpp does (Python language reference, 6.7). A
+/// zero divisor gives the results of IEEE 754.
 template <typename T>
 T floor_or_rest(Op op, T left, T right) {
     const T quotient = left / right;
@@ -95,7 +95,7 @@ PyObject* compute(Op op, T left, T right) {
     return make<T>(op == Op::true_divide ? left / right : floor_or_rest(op, left, right));
 }
 
-/// NumPy's own slot, for operands that are no numbers (arrays).
+/// NumPy's own slot, for operands that are not numbers (arrays).
 binaryfunc base_slot(Op op) {
     const PyNumberMethods* slots = TypeOf<double>::base->tp_as_number;
     switch (op) {
@@ -192,8 +192,8 @@ PyObject* text(PyObject* self) {
     return PyFloat_Type.tp_repr(self);
 }
 
-/// In float64 unless both are float32, as the compiler compares; NumPy 2 compares float32 with float in
-/// float32.
+/// Compares in float64 unless both are float32, as compiled kernels do. NumPy 2 compares float32 with float
+/// in float32.
 template <typename T>
 PyObject* compare(PyObject* left, PyObject* right, int op) {
     const Number first = read_number(left), second = read_number(right);

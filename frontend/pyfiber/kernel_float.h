@@ -4,14 +4,15 @@
 //   float32 with float32 → float32; with an int or a float64 → float64 (Numba's promotion; NumPy 2 keeps float32)
 //   division by zero → IEEE's result, counted (C3); 0.0 ** -1 → inf; int(nan), int(1e300) → PTX's result (V2)
 //
-// Integers: kernel_integer.cpp. What type a result has: kernel_number.h.
+// Integers: kernel_integer.cpp. kernel_number.h says which type a result has.
 #pragma once
 
 #include <Python.h>
 
 namespace cudasim::pyfiber {
 
-/// With the types numpy.float32 and numpy.float64. False with an exception set.
+/// Makes the classes, which derive from numpy.float32 and numpy.float64. Returns false with an exception set
+/// on failure.
 bool initialise_kernel_floats(PyObject* module, PyObject* numpy_float32, PyObject* numpy_float64);
 
 [[nodiscard]] PyObject* make_float32(float value);

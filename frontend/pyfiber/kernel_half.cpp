@@ -62,7 +62,7 @@ PyObject* negative(PyObject* self) {
 PyObject* positive(PyObject* self) {
     return Py_NewRef(self);
 }
-/// Of a bfloat16 a float32, as Numba types it.
+/// abs(). That of a bfloat16 is a float32, as in Numba.
 template <Element element>
 PyObject* absolute(PyObject* self) {
     const double size = std::fabs(value_of<element>(self));
@@ -84,7 +84,7 @@ template <Element element>
 Py_hash_t hash(PyObject* self) {
     return _Py_HashDouble(self, value_of<element>(self));
 }
-/// Of a bfloat16; numpy.float16 has its own.
+/// repr() of a bfloat16. A float16 inherits that of numpy.float16.
 PyObject* text(PyObject* self) {
     Reference value(to_float<Element::bfloat16>(self));
     return value ? PyObject_Repr(value.get()) : nullptr;

@@ -11,7 +11,7 @@
 
 namespace cudasim::pyfiber {
 
-/// With the type numpy.float16. False with an exception set.
+/// Makes the classes; that of float16 derives from numpy.float16. False with an exception set.
 bool initialise_kernel_halves(PyObject* module, PyObject* numpy_float16);
 
 /// Rounds half to even; what is too large is infinite.

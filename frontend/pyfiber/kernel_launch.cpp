@@ -16,8 +16,8 @@ using findings::FindingKind;
 
 namespace {
 
-/// As text crosses in cudasim._native (frontend/bindings/text_caster.h), which gives it back: surrogates have
-/// three bytes.
+/// Encodes str(object) as cudasim._native does (frontend/bindings/text_caster.h), which decodes it again:
+/// surrogates take three bytes.
 std::string text_of(PyObject* object) {
     Reference text(object == nullptr ? nullptr : PyObject_Str(object));
     Reference bytes(text ? PyUnicode_AsEncodedString(text.get(), "utf-8", "surrogatepass") : nullptr);
@@ -81,7 +81,8 @@ bool is_raise_statement(PyObject* traceback) {
            cpython::raise_opcode();
 }
 
-/// What the exception stands for. Messages of division errors become those of compiled kernels.
+/// The kind of finding that an exception becomes. Messages of division errors become those of compiled
+/// kernels.
 FindingKind kind_of(PyObject* exception, PyObject* traceback, std::string& message) {
     if (PyObject_HasAttrString(exception, finding_attribute)) {
         Reference number(PyObject_GetAttrString(exception, finding_attribute));
@@ -178,10 +179,9 @@ bool KernelLaunch::block_over(std::uint64_t block) {
     return false;
 }
 
-/// Between the watchdog's looks at signals, and at whose turn it is once the time is over.
+/// How often the watchdog looks for signals and, once the time is over, for the thread whose turn it is.
 constexpr auto look_interval = std::chrono::milliseconds(50);
-/// For what `finally` and `with` do in a thread that was interrupted; then it is interrupted again, in case
-/// it went on.
+/// Time that an interrupted thread has for its `finally` and `with` blocks before it is interrupted again.
 constexpr auto unwinding_time = std::chrono::seconds(1);
 
 /// Python code that computes calls nothing of ours: it is interrupted by an exception from outside.

@@ -3,7 +3,7 @@
 //   engine, holding no GIL ─ begin(): takes the GIL ─ run() per thread, on its fiber ─ … ─ end(): gives it back
 //
 // What a thread raises ends that thread only and becomes a finding; the exception of the lowest (block, thread) is
-// kept, so that the host raises the very object, with the kernel's frames. What is no Exception (KeyboardInterrupt,
+// kept, so that the host raises the very object, with the kernel's frames. What is not an Exception (KeyboardInterrupt,
 // SystemExit), or what a debugger raises to quit, ends the launch and is raised as it is.
 #pragma once
 

@@ -13,7 +13,7 @@
 namespace cudasim::pyfiber {
 namespace {
 
-/// What is no number (an array, a complex number) goes to Python's function; `self` is its name.
+/// What is not a number (an array, a complex number) goes to Python's function; `self` is its name.
 PyObject* call_python(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     Reference module(PyImport_ImportModule("math"));
     Reference function(module ? PyObject_GetAttr(module.get(), self) : nullptr);

@@ -31,7 +31,7 @@ struct Number {
 [[nodiscard]] constexpr bool is_whole(Element type) {
     return type <= Element::uint64;
 }
-/// In bytes.
+/// Size in bytes.
 [[nodiscard]] constexpr int width(Element type) {
     constexpr int widths[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 0, 0};
     return widths[static_cast<int>(type)];
@@ -45,7 +45,8 @@ inline double Number::as_double() const {
 
 /// A plain int is an int64, or a uint64 from 2**63 on. No exception is set.
 [[nodiscard]] Number read_number(PyObject* object);
-/// For a second rounding to 16 bits: large integers keep what decides it (sticky_double).
+/// The value as a double that will be rounded to 16 bits. Large integers keep the bits that decide that
+/// rounding (sticky_double).
 [[nodiscard]] double double_for_rounding(const Number& value);
 using cpython::low_bits;
 

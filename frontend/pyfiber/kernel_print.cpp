@@ -41,10 +41,11 @@ PyObject* printable(PyObject* argument, PyObject* output) {
                             "strict");
 }
 
-/// Called as print() is, after each print() to sys.stdout: what records launches. Null: nothing listens.
+/// Called with the arguments of each print() to sys.stdout, after it. Set while a launch is recorded, null
+/// otherwise.
 PyObject* print_listener = nullptr;
 
-/// print(), and the listener.
+/// Calls print(), then the listener.
 PyObject* print_and_tell(PyObject* print, PyObject* texts, PyObject* keywords) {
     PyObject* result = PyObject_Call(print, texts, keywords);
     const bool to_output = keywords == nullptr || PyDict_GetItemString(keywords, "file") == nullptr;

@@ -37,7 +37,7 @@ def is_on():
 
 
 def _say_that_the_switch_is_missing(name):
-    """To who sets options of cudasim, whose numba.cuda will be the real one."""
+    """Warns a user who sets options of cudasim and gets the real numba.cuda all the same."""
     if any(variable.startswith("CUDASIM_") and value for variable, value in os.environ.items()):
         from cudasim import switch
 
@@ -75,7 +75,7 @@ class NumbaFinder:
             sys.meta_path[:] = [self] + [finder for finder in sys.meta_path if finder is not self]
 
     def invalidate_caches(self):
-        """Nothing is cached."""
+        """Does nothing: this finder has no cache."""
 
 
 finder = NumbaFinder()

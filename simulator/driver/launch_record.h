@@ -25,7 +25,7 @@
 
 namespace cudasim::driver {
 
-/// The user's error: the launch cannot be recorded, or these bytes are no record; says why.
+/// The user's error: the launch cannot be recorded, or these bytes are not a record; says why.
 struct RecordError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -34,7 +34,7 @@ struct RecordError : std::runtime_error {
 class Content {
   public:
     Content() = default;
-    /// Not initialised.
+    /// Allocates `size` bytes without initialising them.
     explicit Content(std::uint64_t size)
         : data_(std::make_shared_for_overwrite<std::byte[]>(size)), size_(size) {}
     explicit Content(std::string_view text);
@@ -79,7 +79,7 @@ struct RecordedMemory {
     std::optional<Hash> after_hash;  ///< of all bytes when the launch was over; of what was reachable
 };
 
-/// What came of a launch.
+/// The outcome of a launch.
 struct Outcome {
     /// False when it did not come to its end: Ctrl-C, or the host was told to stop it.
     bool finished = false;
@@ -94,8 +94,8 @@ struct LaunchRecord {
     std::string kernel;        ///< its name in the image; empty for a kernel of the front end's own
     std::string display_name;  ///< its name in the source
     Content image;             ///< KernelImage::serialise(); empty for a kernel of the front end's own
-    /// For a kernel that the front end runs itself (Python mode): JSON of its sources and the plain data that
-    /// they refer to.
+    /// JSON of the sources of a kernel that the front end runs itself (Python mode), and of the plain data
+    /// that they refer to.
     Content front_end;
     execution::LaunchConfiguration configuration;
     execution::LaunchOptions options;  ///< without what the host does meanwhile

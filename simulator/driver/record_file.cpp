@@ -28,7 +28,7 @@ RecordError cannot(const char* what, const std::filesystem::path& path) {
 }
 
 RecordError malformed(std::uint64_t offset, const std::string& what) {
-    return RecordError("this is no record, or a damaged one: at byte " + std::to_string(offset) + ", " +
+    return RecordError("this is not a record, or it is damaged: at byte " + std::to_string(offset) + ", " +
                        what);
 }
 
@@ -57,7 +57,7 @@ RecordWriter::RecordWriter(std::filesystem::path path)
     header.number(record_version, 4);
     header.number(0, 4);
     write(header.bytes().data(), header.bytes().size());
-    // At once: a forked process would write what is left in the buffer a second time.
+    // Flushed at once because a forked process would write what is left in the buffer a second time.
     if (std::fflush(file_.get()) != 0) throw cannot("write", path_);
 }
 

@@ -29,7 +29,7 @@ namespace cudasim::driver {
 inline constexpr std::string_view record_magic = "CUDASIM RECORD\r\n";
 inline constexpr std::uint32_t record_version = 1;
 inline constexpr std::uint32_t chunk_bytes = 64 << 10;
-/// Of a launch's JSON; 1 TiB of memory needs less.
+/// Most bytes of a launch's JSON. A launch with 1 TiB of memory needs less.
 inline constexpr std::uint32_t most_launch_bytes = 256 << 20;
 
 /// Where the bytes of a content are: runs of consecutive chunks.

@@ -96,7 +96,7 @@ class Members {
   public:
     Members(const json::Value* value, std::string name) : name_(std::move(name)) {
         object_ = value != nullptr ? value->getAsObject() : nullptr;
-        if (object_ == nullptr) throw wrong("'" + name_ + "' is no object");
+        if (object_ == nullptr) throw wrong("'" + name_ + "' is not an object");
     }
     [[nodiscard]] const json::Value* find(const char* key) const { return object_->get(key); }
     [[nodiscard]] const json::Value& get(const char* key) const {
@@ -110,7 +110,7 @@ class Members {
         const auto* value = find(key);
         if (value == nullptr) return false;
         if (const auto flag = value->getAsBoolean()) return *flag;
-        throw wrong("'" + path(key) + "' is no bool");
+        throw wrong("'" + path(key) + "' is not a bool");
     }
     [[nodiscard]] std::string string(const char* key) const { return string_in(get(key), path(key)); }
     [[nodiscard]] execution::Dim3 extents(const char* key) const {
@@ -123,7 +123,8 @@ class Members {
     }
     [[nodiscard]] const json::Array& array(const char* key) const {
         const auto* parts = get(key).getAsArray();
-        if (parts == nullptr || parts->size() > most_elements) throw wrong("'" + path(key) + "' is no array");
+        if (parts == nullptr || parts->size() > most_elements)
+            throw wrong("'" + path(key) + "' is not an array");
         return *parts;
     }
     [[nodiscard]] ChunkList chunks(const char* key) const {
@@ -147,7 +148,7 @@ class Members {
     static std::uint64_t number_in(const json::Value& value, const std::string& path, std::uint64_t most) {
         const auto number = value.getAsUINT64();
         if (!number || *number > most)
-            throw wrong("'" + path + "' is no number from 0 to " + std::to_string(most));
+            throw wrong("'" + path + "' is not a number from 0 to " + std::to_string(most));
         return *number;
     }
     static std::string string_in(const json::Value& value, const std::string& path) {
@@ -156,7 +157,7 @@ class Members {
         const auto encoded = object != nullptr ? object->getString("base64") : std::nullopt;
         std::vector<char> bytes;
         if (!encoded || errorToBool(llvm::decodeBase64(*encoded, bytes)))
-            throw wrong("'" + path + "' is no text");
+            throw wrong("'" + path + "' is not text");
         return {bytes.begin(), bytes.end()};
     }
 
@@ -240,7 +241,7 @@ execution::DeviceProfile profile_from(const Members& members) {
 
 execution::LaunchOptions options_from(const json::Value& value) {
     const auto* object = value.getAsObject();
-    if (object == nullptr) throw wrong("'options' is no object");
+    if (object == nullptr) throw wrong("'options' is not an object");
     execution::LaunchOptions options;
     for (const auto& [key, given] : *object) {
         OptionValue option;

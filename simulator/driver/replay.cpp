@@ -1,4 +1,4 @@
-// Restoring memory, and comparing.
+// Restores memory, and compares it after the launch.
 #include "simulator/driver/replay.h"
 
 #include <sys/mman.h>
@@ -40,7 +40,7 @@ std::string findings_of(const execution::LaunchResult& result, const Restored& r
 }  // namespace
 
 AdoptedMemory::AdoptedMemory(std::uint64_t address, std::uint64_t bytes) {
-    // With its shadow, which is touched wherever kernels may go.
+    // Includes the shadow of the memory, which is touched wherever kernels may access it.
     if (bytes > memory::host_memory_available() ||
         bytes + bytes / 8 + memory::host_reserve > memory::host_memory_available())
         throw RecordError("the record's " + memory::bytes_text(bytes) +
@@ -117,7 +117,7 @@ void Restored::place(std::size_t index) {
     std::uint64_t& address = addresses_[index];
     if (range.globals) {
         address = module_ ? module_->globals_base() : 0;
-        if (address == 0) throw RecordError("the record has global variables that its image has not");
+        if (address == 0) throw RecordError("the record has global variables that its image lacks");
     } else if (range.kind == MemoryKind::adopted) {
         AdoptedMemory memory(range.address, range.bytes);
         address = memory.address();

@@ -45,7 +45,7 @@ class Restored {
     Restored(const Restored&) = delete;
     Restored& operator=(const Restored&) = delete;
 
-    /// Of the record's image; of a kernel that a front end runs there is none.
+    /// The module of the record's image. A kernel that a front end runs has none.
     [[nodiscard]] Target::Module& module() { return *module_; }
     [[nodiscard]] std::span<const std::byte> parameters() const { return parameters_; }
     /// Where the allocation record.memory[index] is now.

@@ -124,7 +124,7 @@ Finding BlockRun::finding_at(FindingKind kind, std::uint32_t thread, std::uint32
     return execution::finding_at(*launch_, kind, coordinate(thread), launch_->location(site));
 }
 
-/// About the block's lowest waiting thread, and where all are.
+/// A finding about the block's lowest waiting thread that says where all of them are.
 Finding BlockRun::finding_of_waiters(FindingKind kind) const {
     const Waiter lowest = waiters().front();
     Finding finding = finding_at(kind, lowest.thread, lowest.site);

@@ -432,8 +432,8 @@ bool BlockRun::all_wait() {
     return waiting_count_ != 0 || coroutine_lanes_waiting_ != 0;
 }
 
-/// Without memory checks the shadow does not know the local variables: then anything goes that is the
-/// kernel's.
+/// Whether a thread may read the bytes. Without memory checks the shadow does not know local variables; then
+/// all memory of the kernel may be read.
 bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const {
     const memory::Shadow& shadow = memory::Shadow::instance();
     const bool checked = launch_->options.compile.instrumentations.contains(jit::memory_checks());

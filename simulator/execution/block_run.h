@@ -43,7 +43,7 @@ class BlockRun {
     void pass_grid_barrier();
     /// Tells the launch's observer that the block is over, if it was told that it began.
     void tell_end();
-    /// From now on this worker runs it.
+    /// Gives the block to another worker, which runs it from now on.
     void move_to(Worker& worker);
     /// Forgets every thread that is not over; `state` says why in the finding's groups.
     void abandon();

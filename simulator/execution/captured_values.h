@@ -18,8 +18,8 @@ struct Runner;
                                                                    const BlockRun& block,
                                                                    const Runner& runner);
 
-/// At the end of the launch, while its arrays are still there: the elements of those in global memory that
-/// the first error's variables refer to.
+/// Copies the elements of the arrays in global memory that the first error's variables refer to. Called at
+/// the end of the launch, while the arrays are still there.
 void keep_global_arrays(const Launch& launch, std::vector<findings::Finding>& findings);
 
 }  // namespace cudasim::execution

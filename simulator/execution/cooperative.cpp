@@ -12,7 +12,7 @@ namespace {
 
 /// How long a worker with its share leaves the rest to others who have yet to wake up.
 constexpr auto helper_grace = std::chrono::microseconds(200);
-/// Waiting at a grid barrier: first in a loop of about 20 µs, then asleep, with a look around after each
+/// Workers wait at a grid barrier first in a loop of about 20 µs and then asleep, and look around after each
 /// limit.
 constexpr int grid_spins = 500;
 constexpr auto grid_wait = std::chrono::microseconds(2000), short_grid_wait = std::chrono::microseconds(20);

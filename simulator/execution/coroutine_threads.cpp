@@ -33,7 +33,8 @@ const jit::ResumePoint* CoroutineThreads::point_of(std::uint32_t thread) const {
     return &kernel_->resume_points[(state & ~thread_waits) - 1];
 }
 
-/// The usual case: every thread waits at one barrier, or all are over. Nothing: it is not that.
+/// Handles the usual case: every thread waits at one barrier, or all are over. Returns nullopt in all other
+/// cases.
 std::optional<CoroutineThreads::Phase> CoroutineThreads::uniform_phase() const {
     const std::uint32_t state = states_.front();
     std::uint32_t differs = 0;
@@ -127,7 +128,7 @@ std::uint32_t CoroutineThreads::companions(std::uint32_t first, std::uint32_t wa
     });
 }
 
-/// The usual case: 32 lanes in one state. Nothing: it is not that.
+/// Handles the usual case: 32 lanes in one state. Returns nullopt in all other cases.
 std::optional<bool> CoroutineThreads::complete_uniform_warp(std::uint32_t first) {
     if (first + warp_size > states_.size()) return std::nullopt;
     std::uint32_t* states = &states_[first];

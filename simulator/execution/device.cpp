@@ -260,7 +260,7 @@ unsigned core_count() {
 /// Beyond these, host threads only wait for cores. Enough for schedules that want some on a small machine.
 constexpr unsigned most_workers_per_core = 4, always_allowed_workers = 8;
 
-/// As many as asked for, as long as they are of use.
+/// The number of workers that were asked for, or as many as are of use.
 unsigned worker_count(const LaunchOptions& options, std::uint64_t blocks) {
     const unsigned most = std::max(most_workers_per_core * core_count(), always_allowed_workers);
     const unsigned wanted = options.workers != 0 ? std::min(options.workers, most) : core_count();

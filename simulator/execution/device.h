@@ -32,7 +32,7 @@ namespace cudasim::execution {
 
 using findings::CudaResult;
 
-/// What the CUDA driver would have answered (CUDA Driver API, enum CUresult). The user's error.
+/// What the CUDA driver would have answered (CUDA Driver API, enum CUresult). An error of the user's.
 struct CudaError : std::runtime_error {
     CudaError(CudaResult result, const std::string& message, findings::CallChain where = {})
         : std::runtime_error(message), code(result), location(std::move(where)) {}
@@ -85,7 +85,7 @@ struct LaunchProgress {
     bool compiling = false;  ///< its kernel is being compiled, for so many seconds
 };
 
-/// What a negative index of an array is, where it is no literal: Python's, counted and reported, or an error.
+/// What a negative index of an array is, where it is not a literal: Python's, counted and reported, or an error.
 enum class Wrap : std::uint8_t { allow, warn, error };
 
 struct LaunchOptions {
@@ -101,8 +101,8 @@ struct LaunchOptions {
     std::uint64_t max_faults = 1000;     ///< threads that may fault before the launch ends
     jit::CompileOptions compile;         ///< compile_options() are those in force
     LaunchObserver* observer = nullptr;  ///< is told of blocks and barriers (observer.h)
-    /// Called about every 50 ms on the launching thread, without locks; true stops the launch
-    /// ("interrupted"), and the compilation before it (image::Cancelled).
+    /// Called about every 50 ms on the launching thread, without locks. Returns true to stop the launch
+    /// ("interrupted") or the compilation before it (image::Cancelled).
     std::function<bool(const LaunchProgress&)> poll_host = {};
     /// What kernels print (vprintf): whole lines, on the launching thread, without locks; false stops the
     /// launch. Empty: nothing is written.
@@ -160,8 +160,8 @@ class Device {
     void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes);
     void copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes);
     void fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes);
-    /// From now on the observer is told of allocations and copies (observer.h); null: nobody is. It must live until
-    /// another one takes its place.
+    /// Tells the observer of allocations and copies from now on (observer.h); null tells nobody. The observer
+    /// must live until another one takes its place.
     void observe(LaunchObserver* observer);
     [[nodiscard]] MemoryInfo memory_info() const;
     /// Where its memory begins.

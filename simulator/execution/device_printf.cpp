@@ -115,7 +115,7 @@ class Formatter {
         if (!print(conversion)) echo(begin);
     }
 
-    /// What is no conversion is printed as it stands.
+    /// What is not a conversion is printed as it stands.
     void echo(std::uint64_t begin) {
         put("%");
         for (std::uint64_t at = begin; at < format_; ++at) {

@@ -18,8 +18,8 @@ inline constexpr std::size_t longest_print = std::size_t{1} << 20;
 
 struct Printed {
     std::string text;
-    /// As the programming guide says: number of arguments; -1: the format is null; -2: something else is
-    /// wrong.
+    /// What printf() returns in CUDA (programming guide): the number of arguments, -1 for a null format, -2
+    /// for any other error.
     std::int32_t result = 0;
     /// Bytes that could not be read; `bad_bytes` is 0 when all could.
     std::uint64_t bad_address = 0, bad_bytes = 0;

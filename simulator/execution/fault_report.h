@@ -1,4 +1,4 @@
-// From what a hook or signal knew to a Finding: message, place, and the memory object concerned. Runs on the
+// Makes a Finding of what a hook or signal knew: message, place, and the memory object concerned. Runs on the
 // worker's own stack.
 #pragma once
 
@@ -34,7 +34,7 @@ namespace cudasim::execution {
 void describe_access(const Launch& launch, const BlockRun& block, const Runner& runner,
                      findings::Finding& finding);
 
-/// Blocks wait at a grid barrier for others that never come. After the launch.
+/// The finding for blocks that wait at a grid barrier for others that never come. Called after the launch.
 [[nodiscard]] findings::Finding describe_deadlock(Launch& launch);
 
 }  // namespace cudasim::execution

@@ -38,7 +38,7 @@ class GridBarrier {
 
     /// A deadlock's report: where the threads of one waiting block are.
     void note_waiting(std::vector<findings::WaitingGroup> groups);
-    /// Lowest block first. After the launch.
+    /// The groups of waiting threads, lowest block first. Called after the launch.
     [[nodiscard]] std::vector<findings::WaitingGroup> take_waiting();
     /// Blocks that ended without coming, ascending, as inclusive ranges.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> ended() const;

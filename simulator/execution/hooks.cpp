@@ -48,7 +48,7 @@ std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::
 
 void cudasim_hook_yield(ThreadContext* context, std::uint32_t site) {
     Runner& runner = runner_of(context);
-    // As many for each thread as it would have on a fiber of its own.
+    // Each thread gets as many slices as it would have on a fiber of its own.
     if (runner.slices_of != runner.thread) {
         runner.slices_of = runner.thread;
         runner.slices = 0;

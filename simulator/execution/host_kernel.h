@@ -103,12 +103,13 @@ class HostKernel {
     /// nothing there is a livelock.
     [[nodiscard]] virtual bool keeps_state_on_device() const { return true; }
 
-    /// Around the launch, on the launching thread: nothing else of the kernel is called outside of these two.
-    /// begin() throws std::bad_alloc when there is no memory for it; then end() is not called.
+    /// Called before and after the launch, on the launching thread. Nothing else of the kernel is called
+    /// outside of these two. begin() throws std::bad_alloc when there is no memory for it; then end() is not
+    /// called.
     virtual void begin() {}
     virtual void end() {}
-    /// A block is over; false ends the launch as if the host had been interrupted. On the worker's own stack,
-    /// as the two below.
+    /// Called when a block is over. Returns false to end the launch as if the host had been interrupted. Runs
+    /// on the worker's own stack, as the two below.
     virtual bool block_over(std::uint64_t block) {
         (void)block;
         return true;

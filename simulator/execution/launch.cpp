@@ -1,4 +1,4 @@
-// Out of line, because BlockRun is incomplete in launch.h.
+// These members are out of line because BlockRun is incomplete in launch.h.
 #include "simulator/execution/launch.h"
 
 #include <new>

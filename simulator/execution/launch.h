@@ -62,7 +62,7 @@ struct Launch {
     std::vector<std::atomic<std::uint64_t>>
         early_exit_block;  ///< by place: lowest block reported for C4's warning
 
-    // For naming the object of a memory fault.
+    // Used to name the object of a memory fault.
     const memory::Arena* arena = nullptr;
     std::mutex* arena_mutex = nullptr;
 
@@ -130,7 +130,7 @@ struct Launch {
         const std::uint64_t next = next_block.exchange(block_count, std::memory_order_relaxed);
         return next < block_count ? block_count - next : 0;
     }
-    /// Time for the host: signals, progress, its wish to stop. On the launching thread.
+    /// Serves the host: signals, progress, its wish to stop. Called on the launching thread.
     void poll_host(Clock::time_point now) {
         if (!options.poll_host) return;
         const double seconds = std::chrono::duration<double>(now - start).count();

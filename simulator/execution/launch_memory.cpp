@@ -20,7 +20,7 @@ constexpr std::size_t smallest_stack = 32 * 1024;
 constexpr std::size_t recursive_stack = 256 * 1024;
 /// What host code uses of its stack, as a rule: CPython with a few calls on it.
 constexpr std::uint64_t usual_host_stack = 128 * 1024;
-/// Of a large kernel.
+/// Memory that compiling a large kernel takes.
 constexpr std::uint64_t compiler_need = 96 << 20;
 /// Launches that need less do not ask the host.
 constexpr std::uint64_t large_need = 64 << 20;
@@ -37,8 +37,8 @@ bool has_frames(const Launch& launch) {
     return launch.kernel && !launch.kernel->resume_points.empty();
 }
 
-/// Threads of a block that have a stack each at the same time, in any case. Of host code nobody knows whether
-/// it waits.
+/// The least number of threads of a block that each have a stack at the same time. Whether host code waits is
+/// unknown.
 std::uint64_t stacks_per_block(const Launch& launch) {
     const bool all = launch.kernel && launch.kernel->waits && !has_frames(launch);
     return all ? launch.configuration.block.volume() : 1;

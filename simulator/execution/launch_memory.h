@@ -41,7 +41,7 @@ inline constexpr std::uint64_t address_reserve = 64 << 20;
 /// LLVM's locks and tables do not outlive an allocation that fails
 void require_memory_to_compile();
 
-/// For a launch that was never started, or had to stop (Launch::shortage).
+/// The finding for a launch that was never started, or had to stop (Launch::shortage).
 [[nodiscard]] findings::Finding describe_shortage(const Launch& launch);
 
 }  // namespace cudasim::execution

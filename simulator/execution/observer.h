@@ -63,7 +63,7 @@ class LaunchObserver {
     virtual void launch_ends(std::span<const findings::Finding> findings) { (void)findings; }
     virtual void block_begins(ObservedBlock& block) { (void)block; }
     /// All threads of the block that have not ended have come to a barrier (E3), and go on when this has returned.
-    /// Of a grid barrier: all blocks have come.
+    /// At a grid barrier all blocks have come.
     virtual void barrier(ObservedBlock& block, jit::BarrierKind kind) { (void)block, (void)kind; }
     virtual void block_ends(ObservedBlock& block, BlockEnd end) { (void)block, (void)end; }
 

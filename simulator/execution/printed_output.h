@@ -19,7 +19,7 @@ namespace cudasim::execution {
 
 class PrintedOutput {
   public:
-    /// Gets whole lines (and a last one without an end, when there is one). False: stop the launch.
+    /// Gets whole lines (and a last one without an end, when there is one). @return false to stop the launch
     using Sink = std::function<bool(std::string_view)>;
 
     explicit PrintedOutput(Sink sink) : sink_(std::move(sink)) {}
@@ -33,7 +33,7 @@ class PrintedOutput {
     void wait_for_room();
     /// The launching thread: passes on what is ready. False when the sink wants the launch to stop.
     bool write();
-    /// After the launch: everything that is left, in order.
+    /// Writes everything that is left, in order. Called after the launch.
     bool write_rest();
 
   private:

@@ -30,7 +30,7 @@ enum class Event : std::uint8_t {
     faulted,   ///< its thread is over; the stack is to be forgotten
 };
 
-/// What a fault hook knew. Which fields mean something depends on `source`.
+/// What a fault hook knew. `source` says which fields have a meaning.
 struct Fault {
     enum class Source : std::uint8_t { kind, index, access, exception, call, signal, host };
     Source source = Source::kind;
@@ -51,7 +51,7 @@ struct WrappedIndex {
     std::int32_t axis = 0;
 };
 
-/// What threads did at a place that is no error: how often, and the lowest thread's.
+/// What threads did at a place that is not an error: how often, and the lowest thread's.
 struct CountedWarning {
     findings::FindingKind kind{};
     std::uint64_t count = 0, threads = 0;
@@ -79,7 +79,7 @@ struct alignas(64) Runner : jit::ThreadContext {
         __builtin_memcpy(&event, &bits, sizeof bits);
     }
 
-    // Colder.
+    // Members that are used less often.
     struct {
         jit::WarpKind kind{};
         std::uint32_t mask = 0, operand = 0;

@@ -48,12 +48,12 @@ class RunnerPool {
     /// What the launch's stacks here take already.
     [[nodiscard]] ThreadMemory held_for(const Launch& launch) const;
 
-    // Between launches only:
+    // These are called between launches only.
     [[nodiscard]] MemoryUse use() const;
-    /// Their contents are lost, their memory goes back.
+    /// Gives the memory of unused stacks back; their contents are lost.
     void give_unused_back();
-    /// All stacks go back, with their address space. For all workers or none: blocks change hands with their
-    /// runners.
+    /// Gives all stacks back, with their address space. Has to be called for all workers or none, because
+    /// blocks move between workers with their runners.
     void clear();
     /// What the next launch uses is counted from here.
     void start_counting();

@@ -19,7 +19,7 @@ namespace cudasim::execution {
 class ThreadOrder {
   public:
     ThreadOrder() = default;
-    /// Of one phase. @param seed of the random policy
+    /// The order of one phase. @param seed of the random policy
     ThreadOrder(Policy policy, std::uint32_t threads, std::uint64_t seed)
         : policy_(policy), threads_(threads), seed_(seed) {
         if (policy != Policy::random) return;

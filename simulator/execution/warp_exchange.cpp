@@ -12,7 +12,7 @@ using jit::WarpKind;
 
 namespace {
 
-/// Of a lane outside of the operation: PTX leaves it open, so it is recognisable (V3).
+/// The value of a lane outside of the operation. PTX leaves it undefined, so it is recognisable (V3).
 constexpr std::uint32_t no_value = memory::poison_pattern << 16 | memory::poison_pattern;
 
 std::uint64_t with_predicate(std::uint32_t word, bool predicate) {

@@ -54,7 +54,7 @@ class WarpOperations {
 
     [[nodiscard]] bool any_free() const { return free_count_ != 0; }
     [[nodiscard]] std::uint32_t free_lanes(std::uint32_t warp) const { return warps_[warp].free; }
-    /// From now on the free lane is the scheduler's.
+    /// Gives a free lane to the scheduler.
     [[nodiscard]] Runner* take(std::uint32_t warp, std::uint32_t lane) {
         warps_[warp].free &= ~(std::uint32_t{1} << lane);
         --free_count_;

@@ -195,7 +195,7 @@ void Worker::poll_between_blocks(Launch& launch) {
     poll(launch);
 }
 
-/// On the worker's own stack, for a thread of the block of this turn that called vprintf.
+/// Adds what a thread of the block of this turn has printed. Runs on the worker's own stack.
 void Worker::print(Launch& launch, std::uint64_t turn, std::string_view text) {
     launch.output->add(turn, text);
     while (launch.output->full() && !launch.stopped()) {

@@ -35,7 +35,7 @@ class Worker {
     /// The launch is over before the runner's thread is.
     void end(Runner* runner);
 
-    // What is kept for the next launch. Between launches, on any host thread.
+    // Memory that is kept for the next launch. Called between launches, on any host thread.
     [[nodiscard]] MemoryUse memory_use() const;
     void give_unused_memory_back();
     void give_all_memory_back();
@@ -44,14 +44,14 @@ class Worker {
         running_ = runner;
         runner->fiber.resume();
     }
-    /// Time limit, host's wish to stop. On the worker's own stack.
+    /// Looks at the time limit and the host's wish to stop. Runs on the worker's own stack.
     void poll(Launch& launch);
     void print(Launch& launch, std::uint64_t turn, std::string_view text);
 
     [[nodiscard]] std::vector<Runner*>& scratch() { return scratch_; }
     [[nodiscard]] const std::int8_t* shadow_base() const { return shadow_base_; }
     [[nodiscard]] Runner* running() { return running_; }
-    /// For BlockContext::captured of its blocks: read as soon as a thread has faulted.
+    /// The buffer for BlockContext::captured of its blocks. It is read as soon as a thread has faulted.
     [[nodiscard]] std::uint64_t* captured() { return captured_.data(); }
     /// The worker of this host thread while it runs a launch, for the fault handler; nullptr otherwise.
     [[nodiscard]] static Worker* current();

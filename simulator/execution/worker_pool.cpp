@@ -71,7 +71,7 @@ struct WorkerPool::Crew {
                 AlternateStack alternate;
                 worker.run(current);
             } catch (const std::bad_alloc&) {
-                // Not even a signal stack: the other workers do it.
+                // There is no memory for a signal stack; the other workers do the work.
             }
             current.helpers.fetch_sub(1);
             lock.lock();
@@ -106,9 +106,10 @@ struct WorkerPool::Crew {
         return !limit || limit->left >= room_of_a_thread;
     }
 
-    // Between launches: nobody but the launching thread works.
+    // These are called between launches, when only the launching thread works.
 
-    /// Of the workers asked for, those for whose threads there is memory, or would be if nothing were kept.
+    /// How many of the workers asked for have memory for their threads, or would have it if nothing were
+    /// kept.
     [[nodiscard]] unsigned with_memory(const Launch& launch, unsigned asked) {
         ThreadMemory held;
         for (const auto& worker : workers) {

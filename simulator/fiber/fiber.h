@@ -36,14 +36,15 @@ class Fiber {
     /// @param top multiple of 16
     void prepare(std::byte* low, std::byte* top, Entry entry, void* argument);
 
-    /// On the worker's stack: runs the fiber until it suspends.
+    /// Runs the fiber until it suspends. Called on the worker's stack.
     [[gnu::always_inline]] void resume() {
         before_switch_in();
         switch_in();
         after_switch_out();
     }
 
-    /// On the fiber: back to the worker that resumed it. Returns at the next resume(), if there is one.
+    /// Switches back to the worker that resumed the fiber. Called on the fiber; returns at the next resume(),
+    /// if there is one.
     [[gnu::always_inline]] void suspend() {
         before_switch_out();
         switch_out();

@@ -10,9 +10,10 @@ namespace cudasim::fiber {
 namespace {
 constexpr std::size_t stagger_bytes = 192;
 constexpr std::size_t page_bytes = 4096;
-/// Of the first reservation; the next ones double what there is.
+/// Size of the first reservation. Each further one doubles the total.
 constexpr std::size_t first_bytes = 16 << 20;
-/// Far more than doubling needs; small ones are made only when the address space is nearly used up.
+/// Far more reservations than doubling needs. Small ones are made only when the address space is nearly used
+/// up.
 constexpr std::size_t most_reservations = 64;
 }  // namespace
 

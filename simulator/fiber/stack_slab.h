@@ -21,7 +21,8 @@
 
 namespace cudasim::fiber {
 
-/// At the low end of each guarded stack; larger than the frames that skip a page.
+/// Size of the guard area at the low end of each guarded stack. It is larger than a page so that large frames
+/// cannot skip it.
 inline constexpr std::size_t guard_bytes = 64 * 1024;
 /// Two mappings each, a quarter of the kernel's limit of 65,530 mappings.
 inline constexpr std::size_t most_guarded_stacks = 16'384;

@@ -26,7 +26,7 @@ struct ReadingLimits {
     unsigned cpu_seconds = 20;
     unsigned wall_seconds = 60;
     std::uint64_t bytes = std::uint64_t{2} << 30;  ///< beyond what the process has mapped already
-    /// For work on what the process has made itself, however long it takes.
+    /// No limits: for input that this process has made itself.
     [[nodiscard]] static ReadingLimits none() { return {0, 0, 0}; }
 };
 
@@ -36,7 +36,7 @@ struct NoChildProcess : ImageError {
 };
 
 /// Runs `read` in a child process and returns its result. `read` may do anything but touch files, other
-/// threads' work or the host language. About 1 ms, more where the process uses much memory.
+/// threads' work or the host language. Takes about 1 ms, more where the process uses much memory.
 /// @param problem what it means when the child dies, for messages: "kernel image: malformed bitcode"
 /// @throws ImageError what `read` threw as one, or that the child died or took too long; NoChildProcess;
 /// Cancelled, at once, with the child gone

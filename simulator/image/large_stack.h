@@ -26,8 +26,8 @@ class Cancellation {
     std::atomic<bool> requested_{false};
 };
 
-/// Called about every 50 ms on the thread that waits, with the seconds since the work began; true asks the
-/// work to end.
+/// Called about every 50 ms on the waiting thread with the seconds since the work began. Returns true to ask
+/// the work to end.
 using HostPoll = std::function<bool(double seconds)>;
 
 /// Runs `work` and returns when it is over, with what it threw. Where no thread can be had it runs on this

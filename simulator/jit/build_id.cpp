@@ -35,7 +35,7 @@ bool holds(const dl_phdr_info& file, std::uintptr_t address) {
     return false;
 }
 
-/// Of one PT_NOTE segment.
+/// The build id in one PT_NOTE segment.
 std::string build_id_in(const unsigned char* notes, std::size_t size) {
     const auto padded = [](std::size_t bytes) { return (bytes + 3) & ~std::size_t{3}; };
     while (size >= sizeof(ElfW(Nhdr))) {

@@ -1,4 +1,5 @@
-// Which build of a program or library is running: the linker's hash over all of it (NT_GNU_BUILD_ID).
+// Tells which build of a program or library is running, by the linker's hash over all of it
+// (NT_GNU_BUILD_ID).
 #pragma once
 
 #include <string>

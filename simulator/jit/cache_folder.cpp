@@ -41,7 +41,7 @@ class Descriptor {
     int number_;
 };
 
-/// Of the user, and writable by nobody else.
+/// Whether a file belongs to the user and nobody else may write it.
 bool private_to_user(const struct stat& status) {
     return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }

@@ -40,7 +40,7 @@ class CacheFolder {
 
     /// Makes the folder and its parents (mode 0700) where they are missing.
     void make() const;
-    /// Nothing: it may be used.
+    /// Why the folder may not be used; nullopt where it may.
     [[nodiscard]] std::optional<FolderProblem> problem() const;
 
     /// The bytes of an entry, which now counts as just used.

@@ -1,4 +1,4 @@
-// See captured_variables.h. From calls of `cudasim.capture` to a table and stores on cold paths.
+// See captured_variables.h. Lowers calls of `cudasim.capture` to a table and stores on cold paths.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 
@@ -67,7 +67,7 @@ class CaptureLowering {
         call.eraseFromParent();
     }
 
-    /// Of the hook that the capture belongs to.
+    /// The site of the hook that the capture belongs to.
     static std::uint32_t site_of(const CallInst& capture) {
         for (const Instruction* next = &capture; next; next = next->getNextNode()) {
             if (!hook_called_by(*next)) continue;

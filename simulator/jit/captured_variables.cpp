@@ -20,12 +20,12 @@ namespace {
 
 using namespace llvm;
 
-/// On a capture: it stands in front of a memory access and not of a hook.
+/// Attribute of a capture that precedes a memory access and not a hook.
 constexpr const char* for_access = "cudasim.for_access";
 
 /// Larger variables (long strings, large tuples) are shown as optimised out.
 constexpr std::size_t most_parts = 24;
-/// Of a local array whose elements are captured one by one.
+/// Most elements of a local array that are captured one by one.
 constexpr std::size_t most_elements = 64;
 /// Bounds for huge kernels, which get no values beyond: bits of the data flow, values that captures mention.
 constexpr std::uint64_t most_bits = 1 << 26;
@@ -40,7 +40,8 @@ FunctionCallee capture_function(Module& module) {
     auto* function = cast<Function>(callee.getCallee());
     function->setDoesNotThrow();
     function->setWillReturn();
-    // Like hooks that check and mostly return (hook_calls.cpp): what was stored is to be there.
+    // The effects of hooks that check and mostly return (hook_calls.cpp): memory has to be up to date at the
+    // call.
     function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::inaccessibleMemOnly());
     function->addFnAttr(Attribute::Cold);
     return callee;
@@ -52,7 +53,7 @@ struct Frame {
     const DILocation* inlined_at;
 };
 
-/// As findings::without_own_code() leaves them, innermost first.
+/// The frames that findings::without_own_code() leaves, innermost first.
 std::vector<Frame> frames_at(const DILocation* location) {
     std::vector<Frame> all, users;
     for (; location; location = location->getInlinedAt()) {

@@ -18,7 +18,8 @@ namespace cudasim::jit {
 /// and drops all other debug records.
 void gather_variable_descriptions(llvm::Function& function);
 
-/// After inlining, before local variables become registers. No debug records are left afterwards.
+/// Inserts captures. Runs after inlining and before local variables become registers; it leaves no debug
+/// records.
 void insert_captures(Compilation& compilation);
 
 [[nodiscard]] bool is_capture(const llvm::Value& value);
@@ -26,15 +27,15 @@ void insert_captures(Compilation& compilation);
 /// The call that insert_captures() has put in front of a memory access, in case that it gets a check; else
 /// nullptr.
 [[nodiscard]] llvm::CallInst* capture_before(const llvm::Instruction& access);
-/// The same capture again, on the cold path of the access's check.
+/// Copies a capture to the cold path of the access's check.
 void copy_capture(const llvm::CallInst& capture, llvm::Instruction& before);
-/// Captures in front of accesses, when all checks have theirs.
+/// Drops the captures in front of accesses. Called when all checks have theirs.
 void drop_captures_of_accesses(Compilation& compilation);
 
-/// Before a kernel is split at its barriers.
+/// Drops the captures that would keep too many values alive. Runs before a kernel is split at its barriers.
 void drop_costly_captures(Compilation& compilation, const ThreadLoop& loop);
 
-/// After optimisation.
+/// Lowers captures to a table and stores. Runs after optimisation.
 void lower_captures(Compilation& compilation);
 
 }  // namespace cudasim::jit

@@ -17,18 +17,20 @@ namespace cudasim::jit {
 
 /// Metadata that passes leave for each other. All of it is gone, or ignored, after the late instrumentation point.
 namespace marks {
-/// On an access that the compiler itself made: no check of the kernel's accesses looks at it.
+/// Marks an access that the compiler itself has made. Checks of the kernel's accesses ignore it.
 inline constexpr const char* internal = "cudasim.internal";
-/// On the address computation of a variable: !{i64 bytes, i32 address space}.
+/// Marks the address computation of a variable: !{i64 bytes, i32 address space}.
 inline constexpr const char* variable = "cudasim.variable";
-/// On a barrier hook: which barrier of the source it is, so that copies made by the optimiser stay one place.
+/// Says of a barrier hook which barrier of the source it is, so that copies made by the optimiser stay one
+/// place.
 inline constexpr const char* barrier = "cudasim.barrier";
 }  // namespace marks
 
 /// NVPTX address spaces (LLVM NVPTX back end user guide, "Address Spaces").
 enum AddressSpace : unsigned { generic = 0, global = 1, shared = 3, constant = 4, local = 5 };
 
-/// Where things of the image are. Computed on the whole module, so equal for all its kernels (E2b).
+/// The layout of an image's variables and functions. Computed on the whole module, so equal for all its
+/// kernels (E2b).
 struct ImageLayout {
     std::shared_ptr<GlobalsLayout> globals = std::make_shared<GlobalsLayout>();
     std::map<const llvm::GlobalVariable*, std::uint64_t> offsets;  ///< into the globals segment

@@ -39,7 +39,7 @@ void verify(Module& module, const char* after) {
     }
 }
 
-/// Everything up to, but without, the optimiser.
+/// Runs everything up to the optimiser, which is left out.
 void instrument(Compilation& compilation, const image::KernelImage& image, std::string_view kernel,
                 TargetMachine& machine, const image::Cancellation& cancellation) {
     load_kernel(compilation, image, kernel);
@@ -120,7 +120,7 @@ std::vector<HookAddress> all_hooks(const CompileOptions& options, std::span<cons
     return all;
 }
 
-/// From the object cache; nullptr where it is not there, or not usable.
+/// The kernel from the object cache; nullptr where the entry is missing or unusable.
 std::shared_ptr<const CompiledKernel> cached(ObjectCache& cache, const std::string& key,
                                              std::span<const HookAddress> hooks) {
     auto found = cache.find(key);

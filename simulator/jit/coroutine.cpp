@@ -67,8 +67,8 @@ std::vector<AllocaInst*> local_arrays(Function& function) {
     return arrays;
 }
 
-/// Can it live in a frame? Not one whose address goes where nobody can follow it: that one's place on the
-/// stack is marked in shadow memory (local_variables.h).
+/// Whether an array can live in a frame. One whose address escapes cannot: its place on the stack is marked
+/// in shadow memory (local_variables.h).
 bool fits_in_frame(const AllocaInst& array) {
     return array.isStaticAlloca() && array.getAllocationSize(array.getDataLayout()) &&
            array.getAlign().value() <= frame_alignment;
@@ -290,7 +290,8 @@ class Splitter {
         }
     }
 
-    /// At the barrier: the vote, the state, the next thread. Behind it: the barrier's result.
+    /// Before the barrier, stores the vote and the state and goes on with the next thread; after it, loads
+    /// the barrier's result.
     void leave(Barrier& barrier, std::uint32_t number, Value* state, Value* vote, BasicBlock* onward) {
         barrier.resume = BasicBlock::Create(*compilation_.context, "resume", &entry_, barrier.after);
         builder_.SetInsertPoint(barrier.before->getTerminator());
@@ -395,7 +396,8 @@ bool calls_barrier(const Module& module) {
 
 namespace {
 
-/// Not activemask: who is at its call shows only when nothing else of the block can run.
+/// Whether a thread can be left at a warp operation. activemask is excluded: which lanes are at its call is
+/// known only when nothing else of the block can run.
 bool can_be_left(const CallInst& operation, const Compilation& compilation) {
     const auto* kind = dyn_cast<ConstantInt>(operation.getArgOperand(1));
     return compilation.options.lane_coroutines && kind &&

@@ -19,7 +19,8 @@ namespace cudasim::jit {
 /// Every barrier is called by the entry function itself, and its local arrays can move to a frame.
 [[nodiscard]] bool can_be_coroutine(const Compilation& compilation);
 
-/// After number_sites(). Fills Compilation::resume_points and coroutine_frame_bytes.
+/// Splits the thread loop at its barriers. Runs after number_sites(), and fills Compilation::resume_points
+/// and coroutine_frame_bytes.
 void split_at_barriers(Compilation& compilation, const ThreadLoop& loop);
 
 }  // namespace cudasim::jit

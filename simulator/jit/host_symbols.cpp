@@ -13,7 +13,8 @@ __int128 __modti3(__int128, __int128);
 unsigned __int128 __udivti3(unsigned __int128, unsigned __int128);
 unsigned __int128 __umodti3(unsigned __int128, unsigned __int128);
 #if defined(__x86_64__)  // AArch64 converts float16 by instructions
-// Of float16, which this compiler's C++ has no type for: only their addresses are of use.
+// Functions of compiler-rt for float16. This compiler's C++ has no such type, so only their addresses are of
+// use.
 void __extendhfsf2();
 void __truncsfhf2();
 void __truncdfhf2();

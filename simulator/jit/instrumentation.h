@@ -48,12 +48,13 @@ class Instrumentation {
     /// the build of this library too; the version is what tells builds of other libraries apart.
     [[nodiscard]] virtual std::uint32_t version() const = 0;
 
-    /// After lowering, before anything that could fold undefined behaviour away. Device functions are not
-    /// inlined yet, local variables are in memory.
+    /// Runs after lowering and before anything that could fold undefined behaviour away. Device functions are
+    /// not inlined yet, local variables are in memory.
     virtual void early(Compilation&) const {}
-    /// After inlining, before local variables become registers: for state that goes with values.
+    /// Runs after inlining and before local variables become registers: for state that goes with values.
     virtual void values(Compilation&) const {}
-    /// After local variables became registers, before anything that could remove, merge or reorder accesses.
+    /// Runs after local variables have become registers and before anything that could remove, merge or
+    /// reorder accesses.
     virtual void late(Compilation&) const {}
 
     /// Whether the variables of shared memory must not touch each other, so that an access beyond the end of one
@@ -74,7 +75,7 @@ class InstrumentationList {
         for (const Instrumentation* each : instrumentations) add(*each);
     }
 
-    /// At the end, unless it is in the list already. @throws std::length_error beyond `most`
+    /// Appends an instrumentation unless it is in the list already. @throws std::length_error beyond `most`
     void add(const Instrumentation& instrumentation) {
         if (contains(instrumentation)) return;
         if (count_ == most) throw std::length_error("too many instrumentations");

@@ -326,7 +326,7 @@ Value* dynamic_shared_bytes(Site& at) {
     return head.block_field(offsetof(BlockContext, dynamic_shared_bytes), at.builder.getInt32Ty());
 }
 
-/// Inside the block's static and dynamic shared memory.
+/// Whether an address lies in the block's static or dynamic shared memory.
 Value* is_shared(Site& at) {
     FunctionContext head(*at.call.getFunction());
     auto* pointer = at.builder.getPtrTy();

@@ -10,14 +10,14 @@
 
 namespace cudasim::jit {
 
-/// In early(): keeps the loads for which `wanted` holds, except those of local variables. Several
+/// Called in early(). Keeps the loads for which `wanted` holds, except those of local variables. Several
 /// instrumentations may keep the same load.
 void keep_loads(Compilation& compilation, const std::function<bool(const llvm::LoadInst&)>& wanted);
 
-/// Whether the function is one that keep_loads() has made: calls of it are no calls of the kernel's.
+/// Whether the function is one that keep_loads() has made: calls of it do not count as calls of the kernel's.
 [[nodiscard]] bool keeps_loads(const llvm::Function& function);
 
-/// After the last late(): from here on the optimiser may do what it wants.
+/// Called after the last late(). The optimiser may do with these loads what it wants from then on.
 void release_kept_loads(Compilation& compilation);
 
 }  // namespace cudasim::jit

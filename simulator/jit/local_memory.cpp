@@ -23,7 +23,7 @@ class LocalMemory {
             if (function) address_taken_.push_back(function);
     }
 
-    /// Of the function and everything that it calls. Saturates.
+    /// Bytes of local memory of the function and everything that it calls. Saturates.
     std::uint64_t bytes_of(const Function& function) {
         const auto [known, fresh] = bytes_.try_emplace(&function, 0);
         if (!fresh) return known->second;

@@ -17,7 +17,7 @@ namespace {
 using namespace llvm;
 
 constexpr std::uint64_t redzone_bytes = 32;
-/// On an area with redzones: !{i64 bytes of the variable}.
+/// Marks an area with redzones: !{i64 bytes of the variable}.
 constexpr const char* protected_bytes = "cudasim.protected";
 
 /// Follows a local variable's address as long as every use is one we understand.

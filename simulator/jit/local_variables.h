@@ -26,7 +26,7 @@ class LocalVariables {
     std::vector<llvm::ReturnInst*> returns_;
 };
 
-/// Without the redzones that protect() put around it.
+/// Size in bytes without the redzones that protect() put around the variable.
 [[nodiscard]] std::uint64_t bytes_of_variable(const llvm::AllocaInst& local);
 
 /// Does [offset, offset + bytes) with this alignment lie inside the variable?

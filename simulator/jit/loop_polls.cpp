@@ -55,7 +55,7 @@ std::int32_t cost_of(const BasicBlock& header, const LoopInfo& loops, ScalarEvol
     return constant_work(*loop, evolution) != 0 ? 0 : 1;
 }
 
-/// On the edge from -> to: split where a terminator has several successors or edges.
+/// Inserts a poll on the edge from -> to, which is split where a terminator has several successors or edges.
 void insert_poll(BasicBlock& from, BasicBlock& to, AllocaInst& fuel, std::int32_t cost) {
     BasicBlock* edge = SplitEdge(&from, &to);
     Instruction* at = edge->getTerminator();

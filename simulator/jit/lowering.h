@@ -1,11 +1,11 @@
-// From NVVM IR to IR that a CPU can run: one function per step, called in this order by compiler.cpp.
+// Lowers NVVM IR to IR that a CPU can run, with one function per step. compiler.cpp calls them in this order.
 #pragma once
 
 #include "simulator/jit/compilation.h"
 
 namespace cudasim::jit {
 
-/// Constant expressions in code become instructions. Before everything else.
+/// Makes instructions of constant expressions in code. Runs before everything else.
 void expand_constants(Compilation& compilation);
 
 /// Chooses where the kernel's __shared__ variables lie: static ones first, dynamic ones together at the end.
@@ -27,7 +27,7 @@ void lower_intrinsics(Compilation& compilation);
 /// Special registers, after inlining: in the kernel they are SSA values, elsewhere loads (E2).
 void lower_special_registers(Compilation& compilation);
 
-/// After all lowering. @throws CompileError naming what the CPU cannot run, and where it is used
+/// Runs after all lowering. @throws CompileError naming what the CPU cannot run, and where it is used
 void refuse_unknown_functions(const Compilation& compilation);
 
 /// The loop over the threads of a block, in the entry function.

@@ -22,7 +22,7 @@ struct MemoryAccess {
     std::uint32_t flags = access_read;  ///< AccessFlags
 };
 
-/// None for an instruction that is no access; two for a copy, the target first.
+/// None for an instruction that is not an access; two for a copy, the target first.
 [[nodiscard]] std::vector<MemoryAccess> memory_accesses_of(llvm::Instruction& instruction,
                                                            const llvm::DataLayout& data_layout);
 

@@ -12,7 +12,8 @@
 namespace cudasim::jit {
 namespace {
 
-/// Of this code, and of LLVM's, which may be a library of its own. Empty: unknown, so nothing can be cached.
+/// The build ids of this code and of LLVM, which may be a library of its own. Empty where one is unknown;
+/// then nothing can be cached.
 const std::string& build_ids() {
     static const std::string ids = [] {
         const std::string own = build_id_of(reinterpret_cast<const void*>(&cache_key));

@@ -35,7 +35,8 @@ class ObjectCache {
     /// The process's cache; off until use() says where.
     static ObjectCache& instance();
 
-    /// From now on the cache lies there. Off when it is a problem. @throws nothing
+    /// Uses a folder for the cache from now on. Switches the cache off where the folder is a problem, which
+    /// is returned. @throws nothing
     std::optional<FolderProblem> use(const std::string& folder, std::uint64_t limit_bytes);
     void switch_off() { folder_.reset(); }
     [[nodiscard]] bool is_on() const { return folder_.has_value(); }

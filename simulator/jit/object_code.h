@@ -1,4 +1,4 @@
-// From lowered IR to running machine code: one TargetMachine and one ORC session per process.
+// Makes machine code of lowered IR, with one TargetMachine and one ORC session per process.
 //
 // No process symbols: compiled code reaches the hooks that the caller names, intrinsics.def and a few compiler
 // built-ins, as absolute symbols, and nothing else.

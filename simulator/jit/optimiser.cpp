@@ -88,7 +88,7 @@ static std::size_t cost_of_allocation(const Instruction& instruction) {
     if (!call || isa<IntrinsicInst>(call) || call->doesNotReturn() || is_capture(*call)) return 0;
     const auto hook = hook_called_by(*call);
     if (!hook) return 20;
-    if (*hook == Hook::barrier) return 0;     // without full effort its kernel is no coroutine
+    if (*hook == Hook::barrier) return 0;     // without full effort its kernel is not a coroutine
     return call->onlyReadsMemory() ? 0 : 40;  // 0: on the cold path of a check
 }
 
@@ -106,8 +106,9 @@ Effort affordable_effort(const Compilation& compilation) {
     return size > most ? Effort::proportional : Effort::full;
 }
 
-/// Not InstCombine, which compares every condition with all those that dominate it, nor EarlyCSE, which looks
-/// at every use of a condition for every branch on it.
+/// Passes whose time grows in proportion to the size of the code. InstCombine is left out because it compares
+/// every condition with all those that dominate it, EarlyCSE because it looks at every use of a condition for
+/// every branch on it.
 static void optimise_in_proportion(Compilation& compilation, TargetMachine& machine) {
     Analyses analyses(compilation, machine, {});
     FunctionPassManager passes;

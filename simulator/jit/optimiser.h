@@ -11,7 +11,8 @@ namespace cudasim::jit {
 /// whole call chain. Sets Compilation::recursive and guards recursive functions (E11).
 void inline_functions(Compilation& compilation);
 
-/// Before late instrumentation: local variables into registers, nothing that could remove an access.
+/// Promotes local variables to registers. Runs before late instrumentation, and so does nothing that could
+/// remove another access.
 void promote_locals(Compilation& compilation, llvm::TargetMachine& machine);
 
 /// The time of LLVM's full pipeline and of its register allocation grows with the square of a function's
@@ -20,11 +21,11 @@ void promote_locals(Compilation& compilation, llvm::TargetMachine& machine);
 enum class Effort { full, proportional };
 [[nodiscard]] Effort affordable_effort(const Compilation& compilation);
 
-/// After it: the whole pipeline, or as much of it as the effort allows.
+/// Runs the whole pipeline, or as much of it as the effort allows, after late instrumentation.
 void optimise(Compilation& compilation, llvm::TargetMachine& machine, Effort effort);
 
-/// For a kernel that was optimised before its thread loop was built: what is the same for all threads of a
-/// block moves in front of the loop. Keeps the loop's shape.
+/// Moves what is the same for all threads of a block in front of the thread loop, for a kernel that was
+/// optimised before that loop was built. Keeps the loop's shape.
 void hoist_out_of_thread_loop(Compilation& compilation, llvm::TargetMachine& machine);
 
 /// Quick passes for what hoist_out_of_thread_loop() and split_at_barriers() leave behind.

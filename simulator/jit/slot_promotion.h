@@ -1,8 +1,8 @@
-// Local variables into registers, in a time that grows with the number of their assignments and uses.
+// Promotes local variables to registers in a time that grows with the number of their assignments and uses.
 //
 // LLVM's mem2reg (inside SROA) walks for each variable all blocks that its assignments dominate. In a kernel
-// that is written out over thousands of lines this is most of the kernel for each of thousands of variables:
-// it is left the small ones.
+// of thousands of lines this is most of the kernel for each of thousands of variables, so mem2reg gets the
+// small kernels only.
 #pragma once
 
 #include <llvm/IR/Function.h>

@@ -1,4 +1,4 @@
-// From debug info to places that people read, and the one way to refuse a program.
+// Makes places that people read of debug info. Also the one way to refuse a program.
 #pragma once
 
 #include <llvm/IR/DebugInfoMetadata.h>

@@ -83,7 +83,7 @@ class Registers {
     Value* thread(unsigned parameter, unsigned offset) {
         return kernel_ ? function_.getArg(parameter) : head_.thread_field(offset, word());
     }
-    /// Of the thread in its block.
+    /// The index of the thread in its block.
     Value* index(unsigned parameter, unsigned offset) {
         if (!kernel_) return below(largest_block_extent, thread(parameter, offset));
         Argument* argument = function_.getArg(parameter);

@@ -13,7 +13,7 @@ namespace cudasim::jit {
 /// need them. Calls of hooks `access_check`, `local_begin` and `local_end`.
 [[nodiscard]] const Instrumentation& memory_checks();
 
-/// Both, in the order in which they have to run: the fuel of the polls is no access of the kernel.
+/// Both, in the order in which they have to run: the fuel of the polls is not an access of the kernel.
 [[nodiscard]] inline InstrumentationList standard_instrumentations() {
     return {&safepoint_polls(), &memory_checks()};
 }

@@ -133,7 +133,7 @@ template <class T>
 [[nodiscard]] std::int32_t is_negative(T x) {
     return std::signbit(x);
 }
-/// To [0, 1]; NaN gives 0.
+/// Clamps to [0, 1]; NaN gives 0.
 [[nodiscard]] inline float clamped_to_one(float x) {
     return x > 0 ? (x > 1 ? 1 : x) : 0;
 }

@@ -8,7 +8,7 @@ namespace cudasim::libdevice {
 double rounded_to(const Format& format, double x, Rounding rounding) {
     if (!std::isfinite(x) || x == 0) return x;
     const int exponent = std::max(std::ilogb(x), format.lowest);
-    // Of the last bit; that of the smallest normal number is that of subnormals too.
+    // The value of the last bit. Subnormal numbers share that of the smallest normal number.
     const double unit = std::ldexp(1.0, exponent - (format.precision - 1));
     const double scaled = x / unit;  // exact
     double whole = 0;

@@ -27,7 +27,7 @@ template <Rounding rounding, class T>
 [[nodiscard]] T square_root(T x);
 template <Rounding rounding, class T>
 [[nodiscard]] T multiply_add(T x, T y, T z);
-/// From double to float.
+/// Converts a double to a float.
 template <Rounding rounding>
 [[nodiscard]] float narrowed(double x);
 template <Rounding rounding, class Real, class Integer>
@@ -42,8 +42,8 @@ template <Rounding rounding, class Real>
     return std::nearbyint(x);  // the host rounds to nearest
 }
 
-/// As PTX's cvt: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target
-/// is 64 bits wide (PTX ISA, "cvt").
+/// Converts as PTX's cvt does: values out of range saturate, and NaN gives 0, or 1 << (width - 1) where the
+/// source is f64 or the target is 64 bits wide (PTX ISA, "cvt").
 template <class Integer, class Real>
 [[nodiscard]] Integer saturated_integer(Real x) {
     using Limits = std::numeric_limits<Integer>;

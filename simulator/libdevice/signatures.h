@@ -20,7 +20,7 @@ struct Signature {
     std::span<const Parameter> parameters;
 };
 
-/// In the table's order.
+/// The signatures of all functions, in the order of the table.
 [[nodiscard]] std::span<const Signature> signatures();
 
 }  // namespace cudasim::libdevice

@@ -62,7 +62,8 @@ template <class Integer, class T>
     return saturated_integer<Integer>(std::round(x));
 }
 
-// Several results. For compiled code, which gets each by a call of its own, there are the parts, too.
+// Functions with several results. Compiled code gets each result by a call of its own, so there is a function
+// for each part, too.
 
 template <class T>
 [[nodiscard]] std::int32_t exponent_part(T x) {

@@ -16,9 +16,10 @@ namespace {
 /// Freed bytes kept back so that a use after free is recognised; a larger allocation is released at once,
 /// because keeping hundreds of megabytes from reuse costs page faults in every launch.
 constexpr std::uint64_t quarantine_limit = 32 << 20;
-/// And so many allocations: a program that launches with small host arrays for hours stays at its size.
+/// Most allocations in quarantine. The limit keeps a program that launches with small host arrays for hours
+/// at its size.
 constexpr std::size_t quarantine_entries = 256;
-/// From this size on an allocation asks the host first.
+/// Allocations from this size on ask the host for memory first.
 constexpr std::uint64_t large_allocation = 64 << 20;
 constexpr std::uint64_t smallest_arena = 64 << 20;
 /// A freed allocation larger than this gives its pages back to the system.
@@ -30,8 +31,8 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-/// With a redzone behind it. Memory of the host has pages for itself, so that they can be protected
-/// (simulator/streams/page_watch.h).
+/// Bytes of the arena that an allocation takes, its redzone included. Memory that the host uses gets pages of
+/// its own, so that they can be protected (simulator/streams/page_watch.h).
 std::uint64_t footprint_of(std::uint64_t bytes, bool counted) {
     return rounded_up(rounded_up(bytes, Arena::alignment) + Arena::alignment,
                       counted ? Arena::alignment : page);

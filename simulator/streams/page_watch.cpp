@@ -80,7 +80,8 @@ void handle(int signal, siginfo_t* info, void* context) {
     passes_on.store(0);
 }
 
-/// In front of everybody else, also of who came after the last time: faulthandler would report a crash.
+/// Puts our handler in front of all others, also of those installed since the last call: faulthandler would
+/// report a crash.
 void install_handler() {
     struct sigaction now{};
     sigaction(SIGSEGV, nullptr, &now);

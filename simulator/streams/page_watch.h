@@ -26,7 +26,8 @@ bool end(int watch);
 void open_all();
 void protect_all();
 
-/// Called in the signal handler, on the thread that touches watched memory; may do what signal handlers may.
+/// Sets a function that is called in the signal handler, on the thread that touches watched memory. It has to
+/// be async-signal-safe.
 void on_touch(void (*function)(int watch));
 
 }  // namespace cudasim::streams::page_watch

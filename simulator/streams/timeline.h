@@ -80,7 +80,7 @@ enum class StreamOrder { enqueued, reverse, random };
 struct RunOptions {
     StreamOrder order = StreamOrder::enqueued;
     std::uint64_t seed = 0;
-    /// Called about every 50 ms while there is nothing to do but wait; true stops.
+    /// Called about every 50 ms while there is nothing to do but wait. Returns true to stop the run.
     std::function<bool()> poll = {};
 };
 
@@ -101,8 +101,8 @@ class Timeline {
     /// Whether a callback is to be done before the operation, or is the operation.
     [[nodiscard]] bool waits_for_callback(const OperationPtr& operation);
 
-    /// For the callback thread: a callback whose turn it is, or one that is due and that nobody waits for;
-    /// null after `wait`. To be given to run_callback().
+    /// The next callback for the callback thread to give to run_callback(): one whose turn it is, or one that
+    /// is due and that nobody waits for. Returns null after `wait`.
     [[nodiscard]] OperationPtr next_callback(std::chrono::milliseconds wait);
     /// Runs what is before the callback, and the callback; or puts it back when another is waited for.
     void run_callback(const OperationPtr& callback, const RunOptions& options);
@@ -111,7 +111,7 @@ class Timeline {
     friend class Drain;
     void complete(Operation& operation, int status);
     void dispatch(const OperationPtr& callback);
-    /// When a drain waits for another callback: puts this one back. @return whether
+    /// Puts a callback back when a drain waits for another one. @return whether it did
     [[nodiscard]] bool gives_way(const OperationPtr& callback);
     /// What is not done and has to be for the targets, them included.
     [[nodiscard]] std::vector<OperationPtr> needed_for(std::vector<OperationPtr> targets);

@@ -7,11 +7,11 @@ import pathlib
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"
 
-#: From left to right. A room may import itself and what stands to its left.
+#: The rooms, from left to right. A room may import itself and what stands to its left.
 ROOMS = [
     "base", "type_system", "device", "streams", "memory", "compile", "launch", "python_mode", "ufuncs", "driver", "cuda", "recording", "programs",
 ]  # fmt: skip
-#: Modules that are no folder's: the room that they belong to.
+#: The rooms of modules that lie in no folder.
 LOOSE = {
     "base": ["", "options", "_option_sources", "_option_values", "device_profiles", "_cuda_errors", "errors", "findings",
              "_numba_config", "_numba_error_classes", "reports"],

@@ -8,7 +8,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULE_BOOK = ROOT / "docs" / "design.md"
 SUFFIXES = {".cpp", ".h", ".def", ".py", ".md", ".txt", ".sh"}
-#: A letter and a number that are no part of a longer name, of a literal or of an escape sequence.
+#: A letter and a number that are not part of a longer name, of a literal or of an escape sequence.
 CITATION = re.compile(r"(?<![\w\\\"'<>|+=.:-])[ECV]\d{1,2}b?(?![\w\"'|*\]])")
 #: The same form with another meaning: a C standard, a name in a test.
 NO_RULES = {"C99", "C64"}

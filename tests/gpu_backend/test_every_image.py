@@ -39,7 +39,7 @@ EXPECTED_REFUSALS = {
 
 
 def ptxas():
-    """As gpu_backend/toolkit.cpp looks for it."""
+    """The path of ptxas, which is looked for as in gpu_backend/toolkit.cpp."""
     roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     for root in filter(None, roots):
         if os.path.isfile(os.path.join(root, "bin", "ptxas")):
@@ -69,7 +69,8 @@ def content_of(path):
 
 
 def lowered(images):
-    """Of [(file, architectures)]: [(file, kernel, architecture, stage, message)] of what was refused, and of what ended the program."""
+    """What was refused, and what ended the program, as [(file, kernel, architecture, stage, message)]. :param
+    images: [(file, architectures)]"""
     refused, rest = [], list(images)
     while rest:
         done = subprocess.run(

@@ -20,7 +20,8 @@ IN_WHEELS = ["LLVM", "Boost", "Zstandard", "zlib", "pybind11", "GCC's runtime li
 
 @pytest.fixture(scope="module")
 def metadata(tmp_path_factory):
-    """Made from pyproject.toml as it is now by the build backend, which `make build` installs."""
+    """The metadata that the build backend, which `make build` installs, makes of pyproject.toml as it is
+    now."""
     pytest.importorskip("scikit_build_core")
     code = (
         "import pathlib, sys, scikit_build_core.build as backend\n"

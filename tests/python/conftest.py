@@ -58,8 +58,8 @@ def run_with_numba(tmp_path):
         pytest.skip(f"{python} has no numba")
     runner = Runner(tmp_path, python)
     if not _imports("cudasim", python):
-        # Not installed there: the package of this interpreter is used, its .pth file stands in from a folder
-        # that site.py reads.
+        # cudasim is not installed there. The package of this interpreter is used, and its .pth file lies in a
+        # folder that site.py reads.
         runner = _borrowing_runner(tmp_path, python)
     return runner
 

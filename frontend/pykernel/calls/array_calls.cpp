@@ -55,7 +55,7 @@ Parts column_major_strides(CallEmission& call, const Emitted& array, const Parts
     Parts strides(extents.size());
     for (std::size_t i = extents.size(); i-- > 0;) {
         for (unsigned step = 0; step < n; ++step) {
-            // On to the next old axis, while nothing is left of this one.
+            // Advances to the next old axis while nothing is left of this one.
             llvm::Value* next = builder.CreateSub(axis, e.int64(1));
             llvm::Value* more = builder.CreateAnd(builder.CreateICmpEQ(rest, e.int64(1)),
                                                   builder.CreateICmpSGE(next, e.int64(0)));
@@ -118,7 +118,7 @@ Emitted emit_reshape(CallEmission& call) {
 }
 
 [[noreturn]] TypeRef type_copying(const CallTyping& call) {
-    call.refuse("would allocate memory, which kernels cannot, by Numba's CUDA target neither");
+    call.refuse("would allocate memory, which kernels cannot do, nor with Numba's CUDA target");
 }
 
 Emitted emit_nothing(CallEmission& call) {

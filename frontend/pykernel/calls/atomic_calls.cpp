@@ -27,7 +27,7 @@ bool has_element(std::string_view operation, TypeRef element) {
     return any_number || element->is(TypeKind::integer);
 }
 
-/// Numba's CUDA target casts what is no integer (a bool, a float) to one.
+/// Numba's CUDA target casts what is not an integer (a bool, a float) to one.
 TypeRef as_index(TypeTable& types, TypeRef index) {
     if (index->is_number()) return index->is(TypeKind::integer) ? index : types.int64;
     if (!index->is(TypeKind::tuple)) return index;

@@ -32,7 +32,7 @@ TypeRef type_ffs(const CallTyping& call) {
     return call.types().uint32;
 }
 
-/// From 1; 0 when no bit is set.
+/// Counts bits from 1; gives 0 when no bit is set.
 Emitted emit_ffs(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef wide = e.types().uint64;

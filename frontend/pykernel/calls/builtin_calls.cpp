@@ -79,8 +79,8 @@ Emitted emit_conversion(CallEmission& call) {
     return e.convert(call[0], to);
 }
 
-/// complex(x), complex(x, y): of float32 alone a complex64. Facts about Numba: complex(z) is always a
-/// complex128, and complex(True) is refused.
+/// complex(x), complex(x, y). Arguments that are all float32 give a complex64. Facts about Numba: complex(z)
+/// is always a complex128, and complex(True) is refused.
 TypeRef type_complex(const CallTyping& call) {
     const TypeTable& t = call.types();
     if (!call[0]) call.refuse("needs at least one number");
@@ -111,7 +111,8 @@ TypeRef type_round(const CallTyping& call) {
                                                                    : call.types().float64;
 }
 
-/// Half to even. With digits: scale, round, scale back; what overflows when scaled needs no rounding.
+/// Rounds half to even. With a number of digits it scales, rounds and scales back; a value that overflows
+/// when scaled needs no rounding.
 Emitted emit_round(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     if (!call.has(1)) {

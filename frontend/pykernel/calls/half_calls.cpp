@@ -1,6 +1,6 @@
-// cuda.fp16.* and cuda.bf16.*: by the table of simulator/libdevice/half_functions.def. They compute in
-// float32 (fused multiply-adds in float64) and round: which is what the GPU's own instructions give,
-// correctly rounded as they are.
+// cuda.fp16.* and cuda.bf16.*, as the table in simulator/libdevice/half_functions.def lists them. They
+// compute in float32 (fused multiply-adds in float64) and round: which is what the GPU's own instructions
+// give, correctly rounded as they are.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -172,7 +172,7 @@ Emitted emit_from(CallEmission& call, const HalfFunction& function) {
     return e.number(b.CreateBitCast(bits, e.module.value_type(half)), half);
 }
 
-/// By way of libdevice's conversion to 32 or 64 bits.
+/// Uses libdevice's conversion to 32 or 64 bits and truncates its result.
 Emitted emit_to(CallEmission& call, const HalfFunction& function) {
     FunctionEmitter& e = call.emitter;
     const TypeRef type = call.call.type;

@@ -154,7 +154,7 @@ TypeRef type_modf(const CallTyping& call) {
     return call.types().tuple({type, type});
 }
 
-/// Both leave their second result in memory.
+/// Calls frexp or modf, which leave their second result in memory.
 Emitted emit_split(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef first = call.call.type->elements[0];

@@ -77,7 +77,7 @@ Emitted emit_conjugate(CallEmission& call) {
     return {call.call.type, {call[0].parts[0], e.builder.CreateFNeg(call[0].parts[1])}};
 }
 
-/// np.isscalar, np.iscomplexobj, np.isrealobj: of the type alone.
+/// np.isscalar, np.iscomplexobj, np.isrealobj. Their results depend on the type alone.
 TypeRef type_of_object(const CallTyping& call) {
     const bool array = call[0]->is(TypeKind::array);
     const TypeRef element = array ? call[0]->element() : call[0];
@@ -107,7 +107,7 @@ TypeRef type_bit_count(const CallTyping& call) {
     return call.types().int64;
 }
 
-/// Of the absolute value, as in Python.
+/// Counts the bits of the absolute value, as Python does.
 Emitted emit_bit_count(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     llvm::Value* value = call[0].value();

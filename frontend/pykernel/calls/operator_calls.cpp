@@ -1,6 +1,6 @@
 // The functions of Python's module operator: each is the operator that it names, with its types. The in-place
-// forms give a value as the plain ones do: numbers cannot be changed in place. Which there are is a fact
-// about Numba's CUDA target.
+// forms give a value as the plain ones do: numbers cannot be changed in place. The set is that of Numba's
+// CUDA target.
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>

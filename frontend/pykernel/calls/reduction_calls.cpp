@@ -16,7 +16,7 @@ std::string_view own_name(const Callable& callable) {
     return callable.name.substr(callable.name.find('.') + 1);
 }
 
-/// `body` for every element in the order of memory.
+/// Emits `body` for every element, in the order of memory.
 void for_each(FunctionEmitter& e, const Emitted& array, const std::function<void(const Emitted&)>& body) {
     Emitted ordered = array;
     if (array.type->layout == 'F') {
@@ -34,12 +34,12 @@ void require_array(const CallTyping& call) {
         call.no_match();
 }
 
-/// Of durations: their sum and mean are all that there is.
+/// Whether the argument is an array of timedelta64, which has sum() and mean() only.
 bool of_durations(const CallTyping& call) {
     return call[0]->is(TypeKind::array) && call[0]->element()->is(TypeKind::timedelta64);
 }
 
-/// Of sums and products: integers grow to 64 bits.
+/// The type of a sum or product of such elements: integers grow to 64 bits.
 TypeRef accumulating(TypeTable& types, TypeRef element) {
     if (element->is(TypeKind::floating) || element->is(TypeKind::complex)) return element;
     return element->is(TypeKind::integer) && !element->is_signed ? types.uint64 : types.int64;
@@ -115,7 +115,7 @@ TypeRef type_mean(const CallTyping& call) {
     return call[0]->element()->is(TypeKind::complex) ? call.types().complex128 : call.types().float64;
 }
 
-/// In float64 or complex128; nothing by nothing is NaN, without a finding.
+/// Divides in float64 or complex128. 0 / 0 is NaN, without a finding.
 Emitted quotient(FunctionEmitter& e, const Emitted& total, const Emitted& count) {
     const bool is_complex = total.type->is(TypeKind::complex);
     const TypeRef wide = is_complex ? e.types().complex128 : e.types().float64;

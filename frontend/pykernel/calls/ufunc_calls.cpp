@@ -75,7 +75,7 @@ std::string library_name(std::string_view name) {
     return name == "log" ? "cmath.natural_log" : "cmath." + std::string(name);
 }
 
-/// Of the math module's functions.
+/// The math module's name for a ufunc of NumPy.
 std::string_view math_name(std::string_view name) {
     static constexpr std::pair<std::string_view, std::string_view> other_names[] = {
         {"arccos", "acos"},   {"arccosh", "acosh"},   {"arcsin", "asin"},

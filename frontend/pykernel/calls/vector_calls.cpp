@@ -6,7 +6,7 @@
 namespace cudasim::pykernel {
 namespace {
 
-/// Of "cuda.float32x4".
+/// The vector type that a callable makes, such as "cuda.float32x4".
 TypeRef made_by(TypeTable& types, std::string_view callable) {
     const std::string_view name = callable.substr(callable.find('.') + 1);
     return types.vector(types.scalar_named(name.substr(0, name.size() - 2)),

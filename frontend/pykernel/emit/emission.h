@@ -44,16 +44,16 @@ class ModuleEmitter {
     /// Emits the kernel, or the device function, and everything it calls.
     [[nodiscard]] image::KernelImage run(Specialisation& root);
 
-    /// As an SSA value: booleans are i1.
+    /// The type of SSA values: booleans are i1.
     [[nodiscard]] llvm::Type* value_type(TypeRef scalar);
-    /// As stored: booleans are i8, complex numbers a pair.
+    /// The type in memory: booleans are i8, complex numbers a pair.
     [[nodiscard]] llvm::Type* memory_type(TypeRef scalar);
     /// One LLVM type for each part.
     void part_types(TypeRef type, bool in_memory, llvm::SmallVectorImpl<llvm::Type*>& types);
     /// What a variable of this type occupies; null when it has no parts.
     [[nodiscard]] llvm::Type* storage_type(TypeRef type);
     [[nodiscard]] llvm::DIType* debug_type(TypeRef type);
-    /// As debug_type, but of a record itself where that is a reference to one.
+    /// As debug_type(), but for a record the type of the record itself instead of a reference to it.
     [[nodiscard]] llvm::DIType* debug_type_in_memory(TypeRef type);
     [[nodiscard]] llvm::FunctionCallee declare(const std::string& name, llvm::Type* result,
                                                llvm::ArrayRef<llvm::Type*> parameters);
@@ -162,7 +162,7 @@ class FunctionEmitter {
     // Iterators (emit_iterators.cpp).
     void begin_iteration(TypeRef type, const Emitted& over, bool may_travel);
     void begin_counting(TypeRef enumerated, llvm::Value* first);
-    /// For a zip of iterators that others may use too.
+    /// Makes slots for the elements taken by a zip of iterators that other code may use too.
     void begin_shared_zip(TypeRef zipped);
     [[nodiscard]] llvm::Value* has_next(TypeRef iterator);
     [[nodiscard]] llvm::Value* range_length(const Emitted& range);

@@ -25,7 +25,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& module, Specialisation& speciali
     const Request& request = module.program.request;
     flags.setAllowContract(request.fma || request.fastmath);
     if (request.fastmath) {
-        // Not nnan and ninf: they would make poison of what V2 defines.
+        // nnan and ninf are left out: they would make poison of what V2 defines.
         flags.setAllowReassoc(), flags.setAllowReciprocal(), flags.setApproxFunc(), flags.setNoSignedZeros();
         // What NVPTX asks for before it takes approximate division and square root, and flushes denormals.
         // The simulator drops function attributes: there they stay exact.

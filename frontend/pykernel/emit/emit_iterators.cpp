@@ -99,7 +99,8 @@ void FunctionEmitter::begin_shared_zip(TypeRef zipped) {
     for (llvm::Type* part : parts) slots.push_back(entry_alloca(part, "zip.taken"));
 }
 
-/// As Python's zip: where one iterator is exhausted, those before it have lost an element.
+/// Takes an element of each iterator, as Python's zip does: where one is exhausted, those before it have lost
+/// an element.
 llvm::Value* FunctionEmitter::take_one_of_each(TypeRef zipped) {
     llvm::AllocaInst* all = entry_alloca(builder.getInt1Ty(), "zip.all");
     builder.CreateStore(builder.getFalse(), all);

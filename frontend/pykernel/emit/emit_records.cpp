@@ -7,7 +7,7 @@
 namespace cudasim::pykernel {
 namespace {
 
-/// In bytes; as NumPy's align=True and C lay records out.
+/// Alignment in bytes, by which C and NumPy's align=True lay out records.
 std::uint64_t alignment_of(TypeRef type) {
     if (type->is(TypeKind::array)) return alignment_of(type->element());
     if (type->is(TypeKind::characters)) return type->dimensions;
@@ -54,7 +54,8 @@ void FunctionEmitter::copy_record(llvm::Value* place, const Emitted& record, Typ
                          llvm::Align(std::min(alignment_of(type), alignment_of(record.type))), type->bytes());
 }
 
-/// As many elements of the same type, in C order.
+/// Copies elements in C order. Both arrays have the same element type; a ValueError is raised where their
+/// sizes differ.
 void FunctionEmitter::copy_elements(const Emitted& target, const Emitted& source) {
     require(builder.CreateICmpEQ(array_size(target), array_size(source)), "ValueError",
             "cannot assign slice from input of different size");

@@ -7,8 +7,8 @@
 
 namespace cudasim::pykernel {
 
-/// Of a float64: a float32 for a second rounding to fewer bits. What float32 cannot hold is
-/// brought there with an odd last bit, which no tie has.
+/// Rounds a float64 to a float32 that will be rounded again to fewer bits. An inexact result gets an odd last
+/// bit, which no tie has.
 llvm::Value* FunctionEmitter::narrow_to_odd(llvm::Value* wide) {
     llvm::Type *single = builder.getFloatTy(), *bits = builder.getInt32Ty();
     llvm::Value* narrow = builder.CreateFPTrunc(wide, single);

@@ -155,7 +155,8 @@ Emitted FunctionEmitter::convert_to_complex(const Emitted& value, TypeRef from, 
     return {type, {convert(value, component).value(), zero}};
 }
 
-/// From None, from another optional, or from a value. Its parts: whether there is a value, the value's parts.
+/// Makes an optional of None, of another optional or of a value. Its parts are a flag, whether there is a
+/// value, and the value's parts.
 Emitted FunctionEmitter::make_optional(const Emitted& value, TypeRef type) {
     Emitted result{type, {}};
     if (value.type->is(TypeKind::none)) {

@@ -136,7 +136,8 @@ Emitted FunctionEmitter::select(const Emitted& array, const Emitted& index, Type
         }
     }
     keep(n - axis);
-    // Not inbounds: strides from outside may be anything, and an empty view may begin past the end.
+    // The address is not inbounds: strides from outside may be anything, and an empty view may begin past the
+    // end.
     llvm::Value* data =
         offset ? builder.CreateGEP(builder.getInt8Ty(), array.parts[0], offset) : array.parts[0];
     if (!result->is(TypeKind::array)) return load_element(data, result, array.type);

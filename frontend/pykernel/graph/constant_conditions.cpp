@@ -92,7 +92,7 @@ std::optional<bool> comparison(Operator op, const GlobalValue& left, const Globa
 
 }  // namespace
 
-/// As constant_value(), or a text, a tuple or None.
+/// As constant_value(), which this extends to texts, tuples and None.
 const GlobalValue* FlowGraphBuilder::constant_operand(const Expression& syntax, GlobalValue& storage) const {
     if (syntax.kind == ExpressionKind::none || syntax.kind == ExpressionKind::text) {
         storage = {.kind = syntax.kind == ExpressionKind::none ? GlobalKind::none : GlobalKind::text,

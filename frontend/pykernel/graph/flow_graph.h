@@ -139,7 +139,8 @@ struct FlowGraph {
 /// no path has assigned.
 void assign_versions(FlowGraph& graph);
 
-/// By version: whether a path leads there on which the variable has no value yet. Of a typed graph.
+/// For each version of a variable, whether a path leads there on which the variable has no value yet. The
+/// graph has to be typed.
 [[nodiscard]] std::vector<char> unassigned_versions(const FlowGraph& graph);
 
 /// The typed IR as text, for people (`cudasim ir --stage typed`).

@@ -1,5 +1,5 @@
-// From syntax to flow graph: the walk over one function. Statements are in flow_graph_statements.cpp,
-// expressions in flow_graph_expressions.cpp.
+// Builds the flow graph of one function in a walk over its syntax. Statements are in
+// flow_graph_statements.cpp, expressions in flow_graph_expressions.cpp.
 #pragma once
 
 #include <deque>
@@ -71,7 +71,7 @@ class FlowGraphBuilder {
     [[nodiscard]] const GlobalValue* constant_value(const Expression& syntax, GlobalValue& storage) const;
     [[nodiscard]] const GlobalValue* constant_operand(const Expression& syntax, GlobalValue& storage) const;
     [[nodiscard]] std::optional<std::string> constant_text(const Expression& syntax, bool quoted) const;
-    /// What str() of an exception called with these arguments is; empty when they are no constants.
+    /// What str() of an exception called with these arguments is; empty when they are not constants.
     [[nodiscard]] std::optional<std::string> exception_message(const Expression& call) const;
 
     // Functions inside the function (flow_graph_local_functions.cpp).
@@ -92,7 +92,7 @@ class FlowGraphBuilder {
     };
     void define(const std::string& name, const FunctionSyntax& syntax);
     void collect_nonlocals(const std::vector<Statement>& statements);
-    /// After an `if`: what both of its sides define differently is no function any more.
+    /// Called after an `if`: a name that its two sides define differently no longer names a function.
     void join_functions(const LocalFunctions& other);
     ValueId function_value(const FunctionSyntax& syntax, Location location);
     [[nodiscard]] LocalFunction local_function(const FunctionSyntax& syntax);
@@ -112,7 +112,7 @@ class FlowGraphBuilder {
     VariableId variable(const std::string& name, Location location, bool compiler_made = false);
     void store(VariableId variable, ValueId value, Location location);
     ValueId load(VariableId variable, Location location);
-    /// What Python's source reads: may raise.
+    /// Loads a variable that Python's source reads, which may raise.
     ValueId read(VariableId variable, Location location);
 
     const FunctionSource& source_;

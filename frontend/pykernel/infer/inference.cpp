@@ -365,7 +365,7 @@ class Inference {
             static constexpr std::string_view missing[] = {"iter", "next", "slice"};
             if (name.starts_with("numpy.")) {
                 const std::string instead(instead_of_ufunc(name));
-                refuse_unsupported(name + "() is not supported in kernels, by Numba's CUDA target neither" +
+                refuse_unsupported(name + "() is not supported in kernels, nor by Numba's CUDA target" +
                                        (instead.empty() ? "" : ": write " + instead),
                                    in.location, Standing::not_gpu_code);
             }
@@ -443,7 +443,7 @@ class Inference {
         return false;
     }
 
-    /// Of the returns typed so far; null: none is, although there are some.
+    /// The unified type of the returns typed so far; null when there are returns, but none is typed.
     TypeRef return_type() {
         const TypeRef declared = specialisation_.declared_result;
         TypeRef result = declared;

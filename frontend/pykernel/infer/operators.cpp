@@ -143,7 +143,7 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     return signature ? signature->result : nullptr;
 }
 
-/// Of Python's module operator, by which Numba calls operators.
+/// The name in Python's module operator, by which Numba calls an operator.
 const char* function_name(Operator op) {
     static constexpr const char* names[] = {
         "add",  "sub", "mul",    "truediv",  "floordiv", "mod", "pow", "lshift", "rshift",

@@ -243,7 +243,7 @@ void Program::infer_to_fixpoint(Specialisation& specialisation) {
     }
 }
 
-/// After an error: its caller may go on with another specialisation.
+/// Called after an error, because the caller may go on with another specialisation.
 void Program::abandon(Specialisation& specialisation, std::size_t depth) {
     inferring_.resize(depth);
     specialisation.inferring = false;

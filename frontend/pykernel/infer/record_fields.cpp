@@ -39,10 +39,10 @@ const RecordField* named_field(TypeRef object, std::string_view name, Location p
     if (!object->is(TypeKind::record)) return nullptr;
     const RecordField* field = object->field(name);
     if (!field) {
-        throw SourceError(
-            ErrorClass::unknown_field,
-            "'" + std::string(name) + "' is no field of " + object->name + ": it has " + quoted_names(object),
-            place);
+        throw SourceError(ErrorClass::unknown_field,
+                          "'" + std::string(name) + "' is not a field of " + object->name + ": it has " +
+                              quoted_names(object),
+                          place);
     }
     return field;
 }

@@ -23,7 +23,7 @@ class Expansion {
   private:
     std::vector<ValueId>& instructions() { return graph_.blocks[block_].instructions; }
 
-    /// Before the call.
+    /// Inserts an instruction before the call.
     ValueId insert(Instruction instruction) {
         const auto id = static_cast<ValueId>(graph_.instructions.size());
         instruction.id = id;

@@ -6,8 +6,8 @@
 
 namespace cudasim::pykernel {
 
-/// In the calls of a block whose operands are typed: each `*tuple` becomes its elements, and what goes into
-/// the callee's `*rest` becomes one tuple.
+/// Rewrites the calls of a block whose operands are typed: each `*tuple` becomes its elements, and what goes
+/// into the callee's `*rest` becomes one tuple.
 void expand_spread_arguments(Program& program, FlowGraph& graph, BlockId block);
 
 }  // namespace cudasim::pykernel

@@ -171,7 +171,7 @@ TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location p
         throw SourceError(
             ErrorClass::not_implemented,
             "an index that is `" + std::string(index->is(TypeKind::none) ? "None" : "...") +
-                "` alone is not supported in kernels, by Numba's CUDA target neither: write a[:], or "
+                "` alone is not supported in kernels, nor by Numba's CUDA target: write a[:], or "
                 "a[None, :]",
             place);
     }

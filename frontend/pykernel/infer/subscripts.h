@@ -13,7 +13,7 @@ namespace cudasim::pykernel {
 [[nodiscard]] TypeRef attribute_type(TypeTable& types, TypeRef object, std::string_view name, Location place);
 // Fields of records (record_fields.cpp).
 
-/// Whether object.name means a field; attributes and methods of arrays come first. Of a record every name
+/// Whether object.name means a field; attributes and methods of arrays come first. For a record every name
 /// does.
 [[nodiscard]] bool is_field(TypeRef object, std::string_view name);
 /// The field that object.name is; null for what has no fields and for arrays of records without that one.
@@ -28,7 +28,7 @@ namespace cudasim::pykernel {
 [[nodiscard]] std::vector<std::size_t> sliced_positions(TypeRef tuple, TypeRef slice, Location place);
 /// Type of container[index]. @throws SourceError
 [[nodiscard]] TypeRef item_type(TypeTable& types, TypeRef container, TypeRef index, Location place);
-/// Type of start:stop:step. @throws SourceError when a bound is no number
+/// Type of start:stop:step. @throws SourceError when a bound is not a number
 [[nodiscard]] TypeRef slice_type(TypeTable& types, const std::vector<TypeRef>& bounds, Location place);
 /// iter(over): an iterator is its own. @throws SourceError when nothing can loop over it
 [[nodiscard]] TypeRef iterator_over(TypeTable& types, TypeRef over, std::uint32_t site, std::size_t position,

@@ -1,5 +1,5 @@
-// The syntax tree of one Python function, as `ast` gave it, in plain structs. Made by the bindings,
-// read by flow_graph_*.cpp. Nodes of the language that are not compiled are kept as their own kind
+// The syntax tree of one Python function, as `ast` gave it, in plain structs. The bindings make it and
+// flow_graph_*.cpp reads it. Nodes of the language that are not compiled are kept as their own kind
 // (unsupported), so that the refusal comes from one place, with the place in the source.
 #pragma once
 

@@ -9,7 +9,7 @@ namespace {
 
 using numba_rules::Number;
 
-/// Number::none for what is no number.
+/// Number::none for what is not a number.
 Number number_of(TypeRef type) {
     using enum Number;
     auto of_bits = [&](Number of8, Number of16, Number of32, Number of64) {

@@ -14,7 +14,7 @@ namespace cudasim::pykernel {
 
 using numba_rules::Conversion;
 
-/// Values of a type that is no number convert to that type only.
+/// Values of a type that is not a number convert to that type only.
 [[nodiscard]] Conversion conversion(TypeRef from, TypeRef to);
 /// Whether there is a conversion, and Numba can do it.
 [[nodiscard]] bool can_cast(TypeRef from, TypeRef to);
@@ -51,7 +51,7 @@ class Promotion {
 
 /// Whether the operator compares: ==, <, `is` and so on. `is` compares numbers as == does.
 [[nodiscard]] bool is_comparison(Operator op);
-/// As written in Python, such as "//".
+/// The operator as written in Python, such as "//".
 [[nodiscard]] const char* spelling(Operator op);
 
 }  // namespace cudasim::pykernel

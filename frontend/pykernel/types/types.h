@@ -183,7 +183,7 @@ class TypeTable {
     [[nodiscard]] TypeRef exception(const GlobalValue& exception_class, const std::string& message);
     [[nodiscard]] TypeRef array(TypeRef element, unsigned dimensions, char layout, unsigned address_space,
                                 bool read_only = false, bool aligned = true);
-    /// With another element type; elements of unaligned records need not be aligned.
+    /// The same kind of array with another element type. Elements of unaligned records need not be aligned.
     [[nodiscard]] TypeRef array_like(TypeRef array, TypeRef element, unsigned dimensions, char layout);
     /// What `array[i]` is: a record knows the memory it lies in.
     [[nodiscard]] TypeRef value_in(TypeRef array);

@@ -58,7 +58,7 @@ class NumbaDebugInfoWarning(NumbaWarning):
 
 
 class NumbaSystemWarning(NumbaWarning):
-    """Something about the machine."""
+    """A warning about the machine."""
 
 
 class NumbaError(Exception):
@@ -192,7 +192,7 @@ class NumbaAssertionError(TypingError):
 
 
 class NumbaNotImplementedError(TypingError):
-    """Not implemented for these types."""
+    """An operation is not implemented for these types."""
 
 
 class NumbaKeyError(TypingError):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-#: Variables that are no options: of the build, and of the project's own tests.
+#: Variables that are not options: of the build, and of the project's own tests.
 _NO_OPTIONS = re.compile(
     r"CUDASIM_(TEST|BUILD|ORACLE|SANITIZE|FUZZ|CLANG|PORTABLE|ADDRESS|SEEDS|RANDOM|CU_FOLDER)\w*"
 )
@@ -25,7 +25,7 @@ _project = None  # name → (value, where), once it has been read
 
 
 def warn_of_unknown_variables(known: list[str]) -> None:
-    """Warns of variables CUDASIM_* that are no option, which are misspelt as a rule.
+    """Warns of variables CUDASIM_* that are not options, which are misspelt as a rule.
 
     :param known: the variables of options
     """
@@ -38,7 +38,7 @@ def warn_of_unknown_variables(known: list[str]) -> None:
     for name in unknown:
         meant = did_you_mean(name.upper(), known) or " docs/options.md has them all."
         warn_at_calling_code(
-            "option", f"the environment variable {name} is no option of cudasim and has no effect.{meant}"
+            "option", f"the environment variable {name} is not an option of cudasim and has no effect.{meant}"
         )
 
 
@@ -89,14 +89,14 @@ def _read(file, take):
     try:
         table = parse_toml(content).get("tool", {}).get("cudasim", {})
     except ValueError as error:
-        raise OptionError(f"{file} is no valid TOML: {error}") from None
+        raise OptionError(f"{file} is not valid TOML: {error}") from None
     except ImportError:
         raise OptionError(
             f"reading [tool.cudasim] in {file} needs the package tomli on CPython 3.10: pip install tomli"
         ) from None
     where = f"{file}, [tool.cudasim]"
     if not isinstance(table, dict):
-        raise OptionError(f"{where} is no table of options")
+        raise OptionError(f"{where} is not a table of options")
     folder, values = os.path.dirname(file), {}
     for key, value in table.items():
         name = key.replace("-", "_")

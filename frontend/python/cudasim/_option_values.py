@@ -32,7 +32,7 @@ def did_you_mean(name: Any, names: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """repr(), of a readable length."""
+    """repr(), shortened to a readable length."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:60]}... ({len(text)} characters)"
 

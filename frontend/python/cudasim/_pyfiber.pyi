@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-#: By name, such as "cuda.grid".
+#: The kernels' functions by name, such as "cuda.grid".
 intrinsics: dict[str, Callable[..., Any]]
-#: By name of the module math's function.
+#: The kernels' functions by the names of those in the module math.
 math: dict[str, Callable[..., Any]]
 builtins: dict[str, Callable[..., Any]]
 most_threads: int

@@ -48,7 +48,7 @@ def apply() -> None:
 
 
 def _warn(unsafe, what):
-    """Only where it is news: an unsafe folder, or one that was asked for. No home directory is no problem."""
+    """Only where it is news: an unsafe folder, or one that was asked for. No home directory is not a problem."""
     if what in _said or not (unsafe or options.get("cache_dir")):
         return
     from cudasim.reports.tracebacks import calling_frame
@@ -92,7 +92,7 @@ def _problem(place):
     while not os.path.lexists(parent):
         parent = os.path.dirname(parent)
     if not os.path.isdir(parent):
-        return f"{place} cannot be made: {parent} is no folder"
+        return f"{place} cannot be made: {parent} is not a folder"
     if not os.access(parent, os.W_OK | os.X_OK):
         return f"{place} cannot be made: {parent} may not be written"
     return None

@@ -198,7 +198,7 @@ def _content(path):
             f"Reading {path} needs the package tomli on CPython 3.10 (pip install tomli); or write it as JSON."
         ) from None
     if not isinstance(table, dict):
-        raise NotValid(f"{path} is no table of names and values.")
+        raise NotValid(f"{path} is not a table of names and values.")
     return table
 
 

@@ -55,7 +55,7 @@ def collect() -> Any:
 
 
 def as_json() -> Any:
-    """For programs."""
+    """The information as JSON, for programs."""
     return json.dumps(collect(), indent=2) + "\n"
 
 
@@ -71,7 +71,7 @@ def _shown(value):
 
 
 def as_text() -> Any:
-    """For people."""
+    """The information as tables, for people."""
     everything = collect()
     lines = []
     sections = [(name, everything[name]) for name in ("versions", "installation")]

@@ -1,5 +1,5 @@
-"""Every option of cudasim, in one table. From it are made: the environment variables, the arguments of
-`cudasim run`, what `cudasim info` shows, and docs/options.md (`python -m cudasim.options`).
+"""Every option of cudasim, in one table. The table is the source of the environment variables, the arguments
+of `cudasim run`, what `cudasim info` shows, and docs/options.md (`python -m cudasim.options`).
 
     from cudasim import options
     options.get("workers")                       the value in force
@@ -482,7 +482,7 @@ def documentation() -> str:
         "pytest's root directory: `seed = 7`. It is read once. Paths in it begin in its folder.",
         "6. the default",
         "",
-        "`cudasim info` shows the values in force and where each comes from. A `CUDASIM_*` variable that is no option is "
+        "`cudasim info` shows the values in force and where each comes from. A `CUDASIM_*` variable that is not an option is "
         "reported once, as a warning; so are options in the environment of a program that imports the real `numba.cuda`, "
         "because the switch `ENABLE_CUDASIM=1` is missing.",
         "",

@@ -65,7 +65,7 @@ def pytest_addoption(parser: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: Any) -> None:
-    """Before the first conftest is imported: that may import numba.cuda."""
+    """Switches cudasim on before the first conftest is imported, because that may import numba.cuda."""
     _read_project(early_config)
     _switch_on(early_config.known_args_namespace)
 
@@ -136,7 +136,7 @@ _launches: pytest.StashKey[_Launches] = pytest.StashKey()  # the _Launches of a 
 
 
 class _Launches:
-    """Which launch of a test is kept: the first with an error, or else the last."""
+    """Chooses which launch of a test is kept: the first with an error, or else the last."""
 
     def __init__(self):
         self.record, self.failed, self.not_recorded = None, False, None
@@ -206,7 +206,7 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _in_environment(values):
-    """For processes that the test starts."""
+    """Sets the variables of options, for processes that the test starts."""
     from cudasim import options
 
     variables = [options.BY_NAME[name].variable for name in values]

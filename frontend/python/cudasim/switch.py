@@ -93,7 +93,7 @@ def warn_of_options_without_effect(name: Any) -> None:
     warn_at_calling_code(
         "option",
         f"{', '.join(given)} {are} no effect: the simulator is not switched on. Set ENABLE_CUDASIM=1 too; "
-        "ENABLE_CUDASIM=0 says that it shall be off, without this warning",
+        "ENABLE_CUDASIM=0 keeps it off without this warning",
     )
 
 
@@ -165,7 +165,7 @@ _COPIES_OF_NUMBAS = {
 
 
 def _original_in_numba(name):
-    """numba.cuda.core.sigutils → numba.core.sigutils; None for a module that is no copy."""
+    """numba.cuda.core.sigutils → numba.core.sigutils; None for a module that is not a copy."""
     for copies, originals in _COPIES_OF_NUMBAS.items():
         if name == copies or name.startswith(copies + "."):
             return originals + name[len(copies) :]

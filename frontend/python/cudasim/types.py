@@ -184,6 +184,8 @@ class UnionType(Type):
 class BaseTuple(ConstSized, Hashable):
     """A tuple type: indexing it gives an element's type."""
 
+    types: Any  # the elements' types
+
     @property
     def compiler_name(self) -> str:
         return tuple_name([name_of(one) for one in self.types])

@@ -1,4 +1,4 @@
-"""Text that is no PTX, or PTX that is wrong, is refused with a line; it never ends the process."""
+"""Text that is not PTX, or PTX that is wrong, is refused with a line; it never ends the process."""
 
 import random
 import re
@@ -62,7 +62,7 @@ def test_what_is_no_ptx(text):
 
 
 def test_wrong_types_of_registers_are_errors():
-    with pytest.raises(_native.PtxError, match="is no predicate"):
+    with pytest.raises(_native.PtxError, match="is not a predicate"):
         _native.read_ptx(".func f() {\n.reg .b32 %r;\n@%r ret;\n}", "x.ptx")
     with pytest.raises(_native.PtxError, match="is there twice"):
         _native.read_ptx(".func f() {\nL: ret;\nL: ret;\n}", "x.ptx")

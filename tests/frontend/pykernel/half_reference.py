@@ -108,7 +108,7 @@ def _fma(form):
 
 
 def _saturated(function):
-    """To [0, 1]; NaN becomes 0."""
+    """The function with its result clamped to [0, 1]; NaN becomes 0."""
     return lambda *a: np.where(np.isnan(r := function(*a)), 0.0, np.clip(r, 0.0, 1.0) + 0.0)
 
 

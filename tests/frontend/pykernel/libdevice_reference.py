@@ -191,7 +191,7 @@ def unsigned(value, bits):
 
 
 def _words(function, bits=32, of_unsigned=False):
-    """Of integers: arguments as unsigned where asked for, the result wrapped to the width."""
+    """A function of integers: arguments are unsigned where asked for, and the result wraps to the width."""
 
     def call(*values):
         return signed(function(*(unsigned(v, bits) if of_unsigned else v for v in values)), bits)
@@ -256,7 +256,7 @@ EXACT.update({
 
 
 def _kept(function):
-    """For functions of finite numbers that leave infinities and NaN alone."""
+    """A function of finite numbers that leaves infinities and NaN alone."""
     return lambda x, kind: x if not math.isfinite(x) else function(x)
 
 

@@ -192,7 +192,7 @@ def test_a_bfloat16_cannot_be_passed():
 
 
 class TestArrays:
-    """Of ml_dtypes.bfloat16."""
+    """Arrays of ml_dtypes.bfloat16."""
 
     @pytest.fixture(autouse=True)
     def dtype(self):

@@ -395,8 +395,8 @@ def test_an_index_error_in_an_array_in_a_record():
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [
-        ("a[0].z = 1", KeyError, "'z' is no field of Record"),
-        ("a[0].x = a[0].z", KeyError, "'z' is no field of Record"),
+        ("a[0].z = 1", KeyError, "'z' is not a field of Record"),
+        ("a[0].x = a[0].z", KeyError, "'z' is not a field of Record"),
         ("a[0].x = a[0]['z']", errors.TypingError, "Field 'z' was not found in record with fields ('x', 'y')"),
         ("a['z'][0] = 1", errors.TypingError, "Field 'z' was not found"),
         ("a.z[0] = 1", errors.TypingError, "Unknown attribute 'z'"),

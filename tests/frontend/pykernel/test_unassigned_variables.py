@@ -1,5 +1,6 @@
 """Variables that are read where no value may have been assigned to them: Python's error with the thread and the reading
-line, at run time and only there; nothing where a value is certain. In both modes (tests/conftest.py)."""
+line, at run time and only there; nothing where a value is certain. The tests run in both modes
+(tests/conftest.py)."""
 
 import sys
 

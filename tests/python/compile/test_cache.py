@@ -305,7 +305,11 @@ def test_the_tests_own_cache_is_not_the_users():
 
 @pytest.mark.parametrize(
     "home, reason",
-    [("/dev/null", "/dev/null is no folder"), ("relative", "no home directory"), ("", "no home directory")],
+    [
+        ("/dev/null", "/dev/null is not a folder"),
+        ("relative", "no home directory"),
+        ("", "no home directory"),
+    ],
 )
 def test_info_says_why_kernels_cannot_be_kept(run, home, reason):
     state = usage(run, "", XDG_CACHE_HOME=None, HOME=home)

@@ -52,7 +52,7 @@ def test_lambdas_are_kernels_several_on_a_line_too():
 @pytest.mark.parametrize("columns", [True, False])
 def test_a_lambda_is_found_among_others_without_columns_too(columns):
     class Code:
-        """As before Python 3.11, or under -X no_debug_ranges."""
+        """A code object as before Python 3.11, or under -X no_debug_ranges."""
 
         def __init__(self, code):
             self._code = code
@@ -493,7 +493,8 @@ def test_functions_that_numba_jit_decorated_are_kernels():
 
 
 def test_what_others_attach_to_syntax_trees_is_not_copied():
-    """As the package `executing` does on CPython 3.10, for IPython's tracebacks: Load() is one object in all trees."""
+    """The package `executing` does this on CPython 3.10, for IPython's tracebacks: Load() is one object in
+    all trees."""
     from cudasim.compile.kernel_source import copied
 
     tree, other = ast.parse("x = y"), ast.parse("z\n" * 100)

@@ -41,7 +41,7 @@ def nothing_is_cached(monkeypatch):
      ("branches", 500), ("late", 375), ("loops", 500), ("calls", 300), ("arguments", 250), ("prints", 750)],
 )  # fmt: skip
 def test_twice_the_length_takes_twice_the_time(tmp_path, kind, count):
-    """In processor time. That of one compilation triples where other processes use the caches and the other half of a core,
+    """Measured in processor time. That of one compilation triples where other processes use the caches and the other half of a core,
     so a ratio is believed only when the next rounds, with a pause between them, do not show a smaller one."""
     ratios, times = [], ([], [])
     while not ratios or ratios[-1] > 2.5 and len(ratios) < 8:
@@ -163,7 +163,7 @@ INTERRUPTED = """
 
 
 def processor_time_of(process):
-    """As time.process_time() in that process (clock_getcpuclockid(3))."""
+    """What time.process_time() would say in that process (clock_getcpuclockid(3))."""
     return time.clock_gettime(~process.pid << 3 | 2)
 
 

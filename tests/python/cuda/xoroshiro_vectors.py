@@ -1,5 +1,5 @@
-"""Numba's own states and random numbers, which test_random.py compares with. Made on the CPU, where numba.cuda.random's
-functions run as compiled Python, by a Python that has numba and numba-cuda 0.30:
+"""Numba's own states and random numbers, which test_random.py compares with. They were made on the CPU, where
+numba.cuda.random's functions run as compiled Python, by a Python that has numba and numba-cuda 0.30:
 
     python tests/python/cuda/xoroshiro_vectors.py
 """

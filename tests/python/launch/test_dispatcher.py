@@ -402,7 +402,7 @@ def one_shared_element(x):
 
 
 def test_debug_information_in_ptx_has_the_names_that_ptx_has():
-    """The optimiser calls the element of an array that it takes apart `tile.0`, which is no name in PTX."""
+    """The optimiser calls the element of an array that it takes apart `tile.0`, which is not a name in PTX."""
     one_shared_element[1, 32](np.zeros(32, np.int64))
     (ptx,) = one_shared_element.inspect_asm().values()
     assert "tile$shared" in ptx and "tile$shared." not in ptx

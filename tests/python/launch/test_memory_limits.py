@@ -96,7 +96,8 @@ def test_no_limit_of_the_address_space_ends_the_process(mebibytes):
     assert last == "alive"
     for line in lines:
         assert line.endswith(" works") or "ulimit -v" in line or "MemoryError" in line, line
-    # Below, what helper threads' arenas (64 MiB each, the C library's) leave may not do for another compilation.
+    # With less, what helper threads' arenas (64 MiB each, the C library's) leave may not suffice for another
+    # compilation.
     if mebibytes >= 1200:
         assert all(line == "small works" for line in lines if line.startswith("small")), done.stdout
 

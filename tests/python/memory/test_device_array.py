@@ -111,7 +111,7 @@ def test_views_share_memory():
 
 
 def test_transposing_copies_two_dimensions():
-    # As numba.cuda does it: a kernel writes a new C-contiguous array.
+    # As in numba.cuda a kernel writes a new C-contiguous array.
     host = np.arange(6.0).reshape(2, 3)
     device = cuda.to_device(host)
     transposed = device.T

@@ -29,7 +29,7 @@ def test_misspelt_variables_are_reported_once_with_what_was_meant(run):
     assert done.returncode == 0 and done.stderr.count("OptionWarning") == 1, done.stderr
     assert "script.py:9: OptionWarning: " in done.stderr
     assert (
-        "CUDASIM_WOKERS is no option of cudasim and has no effect. Did you mean 'CUDASIM_WORKERS'?"
+        "CUDASIM_WOKERS is not an option of cudasim and has no effect. Did you mean 'CUDASIM_WORKERS'?"
         in done.stderr
     )
 
@@ -97,8 +97,8 @@ def test_paths_in_pyproject_begin_in_its_folder(run):
 @pytest.mark.parametrize("content, says", [
     ("[tool.cudasim]\nwokers = 3\n", "there is no option 'wokers'. Did you mean 'workers'?"),
     ("[tool.cudasim]\nworkers = 100000\n", "workers: 100000 is not valid; workers takes a number from 0 to 1024"),
-    ("[tool.cudasim]\nworkers = \n", "is no valid TOML: "),
-    ("[tool]\ncudasim = 3\n", "[tool.cudasim] is no table of options"),
+    ("[tool.cudasim]\nworkers = \n", "is not valid TOML: "),
+    ("[tool]\ncudasim = 3\n", "[tool.cudasim] is not a table of options"),
 ])  # fmt: skip
 def test_what_is_wrong_in_pyproject_is_said_with_the_file(run, content, says):
     run.write(content, "pyproject.toml")

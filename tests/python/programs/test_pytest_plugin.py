@@ -155,7 +155,7 @@ def test_workers_of_xdist_have_it(run_pytest):
 
 
 def test_what_a_worker_gets_from_its_controller_is_enough(run_pytest):
-    """As pytest-xdist starts them: the options come as a dictionary, and there is no command line."""
+    """pytest-xdist starts workers so: the options come as a dictionary, and there is no command line."""
     code = """
         import os, subprocess, sys
 

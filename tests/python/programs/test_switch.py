@@ -141,7 +141,7 @@ def test_everything_else_stays_numbas(run_with_numba):
 
 
 def test_real_numba_cuda_imported_first_is_one_clear_error(run_with_numba):
-    # Without options in the environment: their warning would have imported cudasim before.
+    # There are no options in the environment, because their warning would have imported cudasim before.
     done = run_with_numba.script(
         """
         from numba import cuda

@@ -35,7 +35,7 @@ COMPLETE = "sum 4.0584955"
 
 @pytest.fixture
 def terminal(tmp_path):
-    """Called with a script: the terminal that it runs on."""
+    """A function that runs a script and gives its terminal."""
     opened = []
 
     def start(script, *options, **variables):

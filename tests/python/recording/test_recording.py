@@ -375,7 +375,7 @@ class TestPythonMode:
             kernel[1, 1](np.zeros(1))
             """
         done = self.record(run, script)
-        assert "SETTINGS is a __main__.Settings, which is no plain data" in done.stderr
+        assert "SETTINGS is a __main__.Settings, which is not plain data" in done.stderr
         assert "0 of 1 launches" in done.stderr
 
     def test_an_exception_comes_again_from_the_recorded_source(self, run):
@@ -434,7 +434,7 @@ def test_what_is_no_record_is_refused(run, text):
     run.write(text, "run.cudasim")
     for command in ("replay", "show"):
         done = program(run, command, "run.cudasim")
-        assert done.returncode == 2 and done.stderr.startswith(f"cudasim {command}: this is no record"), (
+        assert done.returncode == 2 and done.stderr.startswith(f"cudasim {command}: this is not a record"), (
             done.stderr
         )
 
@@ -447,7 +447,7 @@ def test_what_is_no_record_is_refused(run, text):
             ["record", "-o", "/nowhere/x.cudasim", "a.py"],
             "cannot write /nowhere/x.cudasim: No such file or directory",
         ),
-        (["record", "-o", "x.cudasim", "--launch", "3-5", "a.py"], "'3-5' is no number of a launch"),
+        (["record", "-o", "x.cudasim", "--launch", "3-5", "a.py"], "'3-5' is not the number of a launch"),
         (["record", "-o", "x.cudasim", "--launch", "5..3", "a.py"], "names no launch"),
         (["replay", "missing.cudasim"], "cannot read missing.cudasim: No such file or directory"),
     ],

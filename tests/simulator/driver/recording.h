@@ -43,7 +43,7 @@ end:
 }
 )";
 
-/// Without memory checks under ThreadSanitizer, which leaves no address space for their shadow.
+/// There are no memory checks under ThreadSanitizer, which leaves no address space for their shadow.
 inline execution::LaunchOptions launch_options() {
     execution::LaunchOptions options;
 #if defined(__SANITIZE_THREAD__)

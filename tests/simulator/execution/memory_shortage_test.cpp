@@ -1,4 +1,4 @@
-// Memory that runs out during a launch ends the launch, not the process, and the next launch works. In a
+// Memory that runs out during a launch ends the launch, not the process, and the next launch works. Runs in a
 // process of its own, because limits are the process's.
 #include <sys/resource.h>
 #include <unistd.h>

@@ -12,7 +12,8 @@ namespace {
 
 using findings::FindingKind;
 
-/// Never in the same state twice, so no livelock. Needs eight bytes of shared memory for each thread.
+/// The thread is never in the same state twice, so this is not a livelock. Needs eight bytes of shared memory
+/// for each thread.
 void count_for_ever(ThreadHandle& thread) {
     for (auto* counter = reinterpret_cast<long*>(thread.shared()) + thread.tid().x;; ++*counter)
         thread.yield();

@@ -1,6 +1,6 @@
 // Where the address space is limited there is no shadow memory: kernels that need it are refused with a
-// reason, kernels whose accesses are index-checked run. In a process of its own, because the shadow is the
-// process's.
+// reason, kernels whose accesses are index-checked run. Runs in a process of its own, because the shadow is
+// the process's.
 #include <sys/mman.h>
 #include <sys/resource.h>
 

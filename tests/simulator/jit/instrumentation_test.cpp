@@ -278,7 +278,7 @@ define void @f() {
   ret void
 }
 )" + kernels({"f"});
-    // Not a Machine's: those are kept, and no GPU would take this one either.
+    // The image is not a Machine's: those are kept, and no GPU would take this one either.
     const auto image = image::KernelImage::from_ir_text(stray);
     EXPECT_THROW((void)compile_kernel(image, "f", {}, defined_hooks()), CompileError);
 }

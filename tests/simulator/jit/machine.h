@@ -51,7 +51,7 @@ class Machine {
     /// Compiles and runs. Events of the run are in `events`.
     void run(std::string_view kernel, const Launch& launch,
              const std::vector<std::uint64_t>& parameters = {});
-    /// With a parameter buffer of any layout.
+    /// Runs a kernel with a parameter buffer of any layout.
     void run_bytes(std::string_view kernel, const Launch& launch, const std::vector<std::byte>& parameters);
 
     [[nodiscard]] std::shared_ptr<const CompiledKernel> compile(std::string_view kernel) const;

@@ -278,7 +278,7 @@ class _Program:
         return True
 
     def _generate(self, number, type_names, reasons):
-        """As _implement(), of an intrinsic."""
+        """Does what _implement() does, for an intrinsic."""
         given = public_types([name for name in type_names if name != "omitted"])
         try:
             code = self._overloaded[number].code(list(given))

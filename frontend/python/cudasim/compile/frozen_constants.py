@@ -87,7 +87,7 @@ def _sample(array):
 def frozen_constants(
     function: Callable[..., Any], source: KernelSource, descriptions: dict[Any, Any]
 ) -> list[FrozenConstant]:
-    """Of one function; descriptions: _resolve.globals_of()."""
+    """The frozen constants of one function. :param descriptions: what resolve.globals_of() gives"""
     return [
         FrozenConstant(function, source, name, description)
         for name, description in descriptions.items()

@@ -1,7 +1,8 @@
 """What a GPU would run of a kernel: its PTX, and what an assembler says of that.
 
-Registers come from `ptxas` where a CUDA toolkit is found. Without one they are estimated: the most that are alive at once in
-the PTX, which ptxas may spill, share or rematerialise. Constant and local memory stand in the PTX.
+Registers come from `ptxas` where a CUDA toolkit is found. Without an assembler they are estimated: the most
+that are alive at once in the PTX, which ptxas may spill, share or rematerialise. Constant and local memory
+stand in the PTX.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a function object to its source: the syntax tree of its definition, with the file's own line numbers.
+"""Finds the source of a function object: the syntax tree of its definition, with the file's own line numbers.
 
 `inspect.getsource` looks through all loaded modules first and then tokenizes (10 ms and more); here the code
 object's file name and first line lead straight to the lines in `linecache`, which notebooks and doctests fill too.
@@ -73,8 +73,9 @@ def copied(tree: Any) -> Any:
 
 
 def _twin(node: ast.AST) -> ast.AST:
-    """Without what others have attached: on CPython 3.10 IPython's tracebacks give nodes, also those that all trees share (ast.Load()), a
-    `parent`, by which a copy would reach every tree that they have seen."""
+    """A copy of a node without what others have attached to it: on CPython 3.10 IPython's tracebacks give
+    nodes, also those that all trees share (ast.Load()), a `parent`, by which a copy would reach every tree
+    that they have seen."""
     made, known = type(node).__new__(type(node)), vars(node)
     vars(made).update((name, known[name]) for name in (*node._fields, *node._attributes) if name in known)
     return made
@@ -106,7 +107,7 @@ def give_source(function: Callable[..., Any], source: KernelSource | SourceNotAv
 
 
 def source_of(function: Callable[..., Any]) -> KernelSource:
-    """KernelSource of a plain Python function. Raises SourceNotAvailable."""
+    """The KernelSource of a plain Python function. :raises SourceNotAvailable: where there is none"""
     code = function.__code__
     # Decorators copy attributes to other functions; the code says whose they are.
     given: tuple[Any, Any] = getattr(function, _SOURCE, (None, None))
@@ -134,7 +135,7 @@ def _possible_ends(lines, first):
     """Line numbers after which the definition that begins on line `first` may end, nearest first.
 
     It ends before a line that is not indented deeper than its beginning. Such a line may also lie in a string or
-    in parentheses, or follow a decorator: then what came before is no complete definition and does not parse.
+    in parentheses, or follow a decorator: then what came before is not a complete definition and does not parse.
     """
     start = lines[first - 1]
     depth = len(start) - len(start.lstrip())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cudasim.compile.linkable_code import LinkableCode
 
-#: That nvcc 13 compiles for.
+#: The oldest compute capability that nvcc 13 compiles for.
 _OLDEST = (7, 5)
 
 _images: dict[Any, Any] = {}  # (name, text) → KernelImage
@@ -151,7 +151,7 @@ def compiled_cu(source: str, name: str, architecture: str, flags: tuple[str, ...
     compiler = nvcc()
     if compiler is None:
         raise LinkerError(
-            f"{name}: compiling CUDA C++ needs nvcc of a CUDA toolkit (CUDA_HOME, or on PATH), which is not here; "
+            f"{name}: compiling CUDA C++ needs nvcc of a CUDA toolkit (CUDA_HOME, or on PATH), which was not found; "
             "compile it elsewhere with nvcc -ptx -rdc=true and link the PTX"
         )
     with tempfile.TemporaryDirectory() as folder:

@@ -54,7 +54,7 @@ def compile(
         )
     if linked_code.nvcc() is None:
         raise NvrtcSupportError(
-            f"{name}: compiling CUDA C++ needs nvcc of a CUDA toolkit (CUDA_HOME, or on PATH), which is not here"
+            f"{name}: compiling CUDA C++ needs nvcc of a CUDA toolkit (CUDA_HOME, or on PATH), which was not found"
         )
     flags = ["-G"] if debug else ["-lineinfo"] if lineinfo else []
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cudasim.type_system.scalar_types import Type
 
-#: What is implemented → its implementers.
+#: Function → its implementers.
 _functions: dict[Any, Any] = {}
 #: (type class or type, name) → implementers; and whether they are methods.
 _attributes: dict[Any, Any] = {}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# NumPy's names that kernels may call and that are no ufuncs.
+# NumPy's names that kernels may call and that are not ufuncs.
 _NUMPY_FUNCTIONS = {
     getattr(np, name): "numpy." + kernel_name
     for name, kernel_name in (
@@ -85,9 +85,9 @@ _NUMPY_ALLOCATES = (
     "zeros_like",
 )
 _UNDEFINED = object()
-#: In bytes: TypeTable::characters() of the compiler.
+#: The most bytes of a text's type, as in TypeTable::characters() of the compiler.
 _LARGEST_CHARACTERS = 1024
-#: Of a dotted name; as in frontend/pykernel/graph/flow_graph_expressions.cpp.
+#: The most attributes of a dotted name, as in frontend/pykernel/graph/flow_graph_expressions.cpp.
 _MOST_ATTRIBUTES = 99
 _INT64_MIN, _INT64_END, _UINT64_END = -(1 << 63), 1 << 63, 1 << 64
 _BUILTINS = {
@@ -308,7 +308,7 @@ _MEMBER_TYPES = {"boolean": "bool", "text": "unicode_type"}
 
 
 def _member(value, name, register_function):
-    """Of an enumeration whose members are no integers."""
+    """Describes a member of an enumeration whose members are not integers."""
     kinds: list[str] = []
     for member in type(value):
         known = describe(member.value, name, register_function)
@@ -419,7 +419,7 @@ def _callable_or_type(value, name, register_function):
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ == "cmath":
         return (
             "unsupported",
-            f"cmath.{value.__name__}() is not supported in kernels, by Numba's CUDA target neither",
+            f"cmath.{value.__name__}() is not supported in kernels, nor by Numba's CUDA target",
         )
     if isinstance(value, python_types.BuiltinFunctionType) and value.__module__ in _MATH:
         return ("intrinsic", "math." + value.__name__)

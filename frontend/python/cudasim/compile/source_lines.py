@@ -115,7 +115,7 @@ def _texts(filename):
 
 
 def _standard_input():
-    """What `python < file` reads."""
+    """The program that `python < file` reads."""
     try:
         if stat.S_ISREG(os.fstat(0).st_mode):
             yield os.pread(0, _MOST_CHARACTERS, 0).decode()
@@ -133,7 +133,7 @@ def _timed_cells():
 def _texts_of_callers():
     """Texts that the calling functions hold: what they give to exec() is often one of them."""
     frame: FrameType | None = sys._getframe(1)
-    # By id. The dictionaries are kept because f_locals makes a new object each time from CPython 3.13 on.
+    # Dictionaries by id. They are kept because f_locals makes a new object each time from CPython 3.13 on.
     known: dict[int, Any] = {}
     while frame is not None:
         for names in (frame.f_locals, frame.f_globals):

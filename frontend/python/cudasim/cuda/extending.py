@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-#: From numba itself, where it is installed.
+#: Names that come from numba itself, where it is installed.
 _NUMBAS = """
     as_numba_type box infer infer_getattr lower_builtin lower_cast lower_getattr lower_getattr_generic
     lower_setattr lower_setattr_generic make_attribute_wrapper models overload_classmethod reflect register_model
@@ -45,14 +45,14 @@ def overload(
 
 
 def overload_method(typ: type, attr: str, target: str = "cuda", **kwargs: Any) -> Callable[..., Any]:
-    """As overload(), of the method `attr` of values of a type (an object of types) or of a class of types; the first
-    argument is the value.
+    """Does what overload() does for the method `attr` of values of a type (an object of types) or of a class
+    of types. The first argument is the value.
     """
     return _attribute(typ, attr, True, target, **kwargs)
 
 
 def overload_attribute(typ: Any, attr: str, target: str = "cuda", **kwargs: Any) -> Callable[..., Any]:
-    """As overload_method(), of an attribute: the only argument is the value."""
+    """Does what overload_method() does for an attribute. The only argument is the value."""
     return _attribute(typ, attr, False, target, **kwargs)
 
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 def initialize_all() -> None:
-    """Nothing to do."""
+    """Does nothing: there is nothing to initialise."""

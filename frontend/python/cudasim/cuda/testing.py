@@ -144,7 +144,7 @@ class ForeignArray:
 
 def _reason(text):
     if not isinstance(text, str):
-        raise TypeError(f'a reason is a text: @skip_on_cudasim("why"), not {text!r}')
+        raise TypeError(f'a reason is a str: @skip_on_cudasim("why"), not {text!r}')
     return text
 
 

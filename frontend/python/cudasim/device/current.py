@@ -35,7 +35,7 @@ attached = _Attached()
 
 
 def check_fork() -> None:
-    """What is said at the first use of CUDA in a process that was forked after its parent had used it."""
+    """Raises or warns at the first use of CUDA in a process that was forked after its parent had used it."""
     if not _native.used_before_fork():
         return
     message = (
@@ -47,7 +47,8 @@ def check_fork() -> None:
         raise CudaDriverError(f"{message}. {advice}")
     _native.allow_use_after_fork()
     warn_at_users_line(
-        "used-before-fork", f"{message}; here it goes on with a copy of all device memory. {advice}"
+        "used-before-fork",
+        f"{message}; the simulator continues with a copy of all device memory. {advice}",
     )
 
 
@@ -59,7 +60,7 @@ def check_calls_allowed() -> None:
 
 @contextlib.contextmanager
 def calls_forbidden() -> Iterator[None]:
-    """For the length of the block calls of CUDA in this host thread raise CudaAPIError 800."""
+    """Calls of CUDA in this host thread raise CudaAPIError 800 for the length of the block."""
     before = _native.forbid_calls(True)
     try:
         yield

@@ -70,7 +70,7 @@ def _visible_devices():
 
 @contextlib.contextmanager
 def only_device(native: Any) -> Iterator[Any]:
-    """For the length of the block the program sees one device, a new one.
+    """The program sees one device, a new one, for the length of the block.
 
     :param native: its EngineDevice
     :returns: the Device
@@ -93,7 +93,7 @@ _sets_of_devices: dict[Any, Any] = {}  # (option device, option device_memory) â
 
 @contextlib.contextmanager
 def other_devices() -> Iterator[None]:
-    """For the length of the block the program sees the devices that the options in force name, others than before it. Blocks
+    """The program sees new devices for the length of the block: those that the options in force name. Blocks
     with the same options see the same ones."""
     global _devices
     key = options.get("device"), options.get("device_memory")

@@ -75,7 +75,8 @@ class CUipcMemHandle:
         return hash(self._reserved)
 
 
-CUresult: Any = enum.IntEnum("CUresult", cuda_results(), module=__name__)  # type: ignore[misc]  # its members are a table's
+_make_enumeration: Any = enum.IntEnum  # not known to type checkers as one, because its members are a table's
+CUresult: Any = _make_enumeration("CUresult", cuda_results(), module=__name__)
 
 
 class CUmemAttach_flags(enum.IntEnum):
@@ -87,7 +88,7 @@ class CUmemAttach_flags(enum.IntEnum):
 
 
 class CUpointer_attribute(enum.IntEnum):
-    """What cuPointerGetAttribute answers here."""
+    """The attributes that cuPointerGetAttribute() knows here."""
 
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2
     CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3

@@ -188,7 +188,7 @@ def function_of(function: Any) -> Function:
         _functions.get(function) if isinstance(function, int) else None
     )
     if known is None:
-        raise driver_error("cuLaunchKernel", "CUDA_ERROR_INVALID_HANDLE", f"{function!r} is no kernel")
+        raise driver_error("cuLaunchKernel", "CUDA_ERROR_INVALID_HANDLE", f"{function!r} is not a kernel")
     return known
 
 

@@ -73,7 +73,7 @@ class Linker:
 
     @property
     def error_log(self) -> str:
-        """What was wrong."""
+        """The messages of all errors."""
         return self._log
 
     def _add(self, code):

@@ -123,7 +123,7 @@ class Module:
             self.context.unload_module(self)
 
     def end(self) -> None:
-        """What Context.unload_module() asks of a module."""
+        """Ends the module. Called by Context.unload_module()."""
         if self._loaded is not None:
             for callback in self.teardown_callbacks:
                 callback(self)

@@ -160,7 +160,7 @@ class ObjectCalls:
 
     @returns_or_stores
     def cuStreamCreate(self, flags: int = 0) -> StreamHandle:  # noqa: N802
-        """For cuda.external_stream()."""
+        """Makes a stream, for cuda.external_stream()."""
         return stream().handle
 
     def cuStreamSynchronize(self, handle: StreamHandle) -> None:  # noqa: N802

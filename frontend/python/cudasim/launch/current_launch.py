@@ -46,7 +46,7 @@ def compiling_for(configuration: Any) -> Iterator[None]:
     if _thread.current is not None:
         raise RuntimeError(
             "a kernel cannot be launched for new types from a signal handler that runs while a kernel is being compiled: the "
-            "compilation waits for it. Launch after it, or once with such arguments before"
+            "compilation waits for it. Launch afterwards, or launch once with such arguments before it"
         )
     _thread.current = configuration
     try:

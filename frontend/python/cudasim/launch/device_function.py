@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DeviceFunction(GpuCode):
-    """What CompiledKernel is for kernels."""
+    """The counterpart of CompiledKernel for device functions."""
 
     objectmode = False
 

@@ -52,7 +52,8 @@ _CACHED_CONFIGURATIONS = 256
 
 
 class CompileStatistics(NamedTuple):
-    """Of a dispatcher with cache=True: the cache's folder (else None), and signature → how often found there, or not."""
+    """The statistics of a dispatcher's cache: its folder (None without cache=True), and how often each
+    signature was found there or not."""
 
     cache_path: str | None
     cache_hits: collections.Counter
@@ -208,7 +209,7 @@ class ForAll(_native.FramelessCall):
             return
         threads = self.thread_per_block
         if threads == 0:
-            # As with a GPU: the block with which most threads are resident.
+            # Chooses the block with which most threads are resident, as for a GPU.
             _, types_of_arguments = self.dispatcher._with_defaults(args, tuple(map(type_name, args)))
             threads = self.dispatcher._kernel_for(types_of_arguments).best_block_size(self.sharedmem)
         blocks = (self.ntasks + threads - 1) // threads
@@ -281,7 +282,7 @@ class CUDADispatcher(InspectedFunction):
         raise not_configured(self.__name__)
 
     def __reduce__(self) -> Any:
-        # By name where the module has it (the usual case), as functions are pickled.
+        # Pickled by name where the module has it (the usual case), as functions are.
         module = sys.modules.get(self.__module__)
         if getattr(module, self.__qualname__, None) is self:
             return self.__qualname__
@@ -453,7 +454,7 @@ class CUDADispatcher(InspectedFunction):
         return self.specializations[key]
 
     def disable_compile(self, val: bool = True) -> None:
-        """After this the compiled overloads are all there are."""
+        """Forbids to compile further overloads."""
         self._can_compile = not val
 
     def recompile(self) -> None:

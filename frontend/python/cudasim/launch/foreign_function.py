@@ -33,8 +33,8 @@ class ForeignFunction:
             types.parse_type(result), [types.parse_type(one) for one in argument_types]
         )
         self.links = links
-        #: For the compiler (cudasim.compile.resolve): symbol, types of arguments, type of the result, whether the calling
-        #: convention is C's.
+        #: What the compiler reads (cudasim.compile.resolve): the symbol, the types of the arguments, the type
+        #: of the result, and whether the calling convention is C's.
         self.__cudasim_foreign__ = (name, tuple(argument_types), result, c_convention)
 
     def __repr__(self) -> str:

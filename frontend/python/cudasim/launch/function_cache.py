@@ -36,7 +36,8 @@ def _build():
 
 
 def _version():
-    """What an index begins with: Numba's version, as in Numba's own index of a function that is compiled for the CPU too."""
+    """The beginning of an index: Numba's version, as in Numba's own index of a function that is compiled for
+    the CPU too."""
     return getattr(sys.modules.get("numba"), "__version__", "cudasim")
 
 
@@ -138,7 +139,7 @@ class FunctionCache:
         self._write(self._name + ".nbi", pickle.dumps(_version()) + pickle.dumps((self._stamp, entries)))
 
     def _write(self, name, content):
-        """At once: other processes see the old file or the new one."""
+        """Replaces a file atomically: other processes see the old file or the new one."""
         handle, path = tempfile.mkstemp(dir=self.path)
         try:
             with open(handle, "wb") as file:

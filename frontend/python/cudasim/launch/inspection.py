@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class BySignature(dict):
-    """Overload → something. Keys are tuples of types; type objects, their names and signatures find them."""
+    """A value for each overload. Keys are tuples of types; type objects, their names and signatures find
+    them."""
 
     def __init__(self, by_names: dict[Any, Any]) -> None:
         """:param by_names: tuple of type names → value"""
@@ -210,7 +211,7 @@ class InspectedFunction:
         return self._inspect(signature, lambda kernel: kernel.inspect_asm())
 
     def inspect_lto_ptx(self, signature: Any = None) -> Any:
-        """As inspect_asm(): nothing is linked."""
+        """The same as inspect_asm(), because nothing is linked."""
         return self._inspect(signature, lambda kernel: kernel.inspect_lto_ptx())
 
     def inspect_sass(self, signature: Any = None) -> Any:

@@ -18,14 +18,14 @@ _FEWEST_BLOCKS = 128
 
 
 def warn_of_small_grid(grid: Any) -> None:
-    """For a launch configuration that leaves a GPU idle."""
+    """Warns of a launch configuration that leaves a GPU idle."""
     blocks = grid[0] * grid[1] * grid[2]
     if blocks < _FEWEST_BLOCKS and warns_about("CUDA_LOW_OCCUPANCY_WARNINGS"):
         _warn(f"Grid size {blocks} will likely result in GPU under-utilization due to low occupancy.")
 
 
 def warn_of_host_copy() -> None:
-    """For a host array as an argument of a launch."""
+    """Warns of a host array as an argument of a launch."""
     if warns_about("CUDA_WARN_ON_IMPLICIT_COPY"):
         _warn("Host array used in CUDA kernel will incur copy overhead to/from device.")
 

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 
 class HostRecorder(Protocol):
-    """What records launches in Python mode."""
+    """Records launches in Python mode."""
 
     def host_launch(self, kernel: Any, plan: Any, numbers: list) -> AbstractContextManager[None]:
-        """Around one launch.
+        """A context manager around one launch.
 
         :param kernel: the PythonKernel
         :param plan: the _native.HostPlan that is launched inside
@@ -20,5 +20,5 @@ class HostRecorder(Protocol):
         """
 
 
-#: None: nothing is recorded.
+#: None while nothing is recorded.
 recorder: HostRecorder | None = None

@@ -47,11 +47,11 @@ else:
         return _gettrace() is not None
 
     def monitoring_debugger() -> str | None:
-        """None: there is no sys.monitoring."""
+        """None, because there is no sys.monitoring."""
         return None
 
     def debuggers_callback() -> Callable | None:
-        """None: there is no sys.monitoring."""
+        """None, because there is no sys.monitoring."""
         return None
 
     def monitoring_tools() -> list[str]:

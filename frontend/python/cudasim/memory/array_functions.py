@@ -219,13 +219,13 @@ def is_cuda_ndarray(obj: Any) -> bool:
 
 
 def require_cuda_ndarray(obj: Any) -> None:
-    """:raises ValueError: for what is no device array"""
+    """:raises ValueError: for what is not a device array"""
     if not is_cuda_ndarray(obj):
         raise ValueError(f"require an cuda ndarray object, got {type(obj).__name__}")
 
 
 def verify_cuda_ndarray_interface(obj: Any) -> None:
-    """:raises ValueError, AttributeError: for what is no device array, or has not all that one has"""
+    """:raises ValueError, AttributeError: for what is not a device array, or has not all that one has"""
     require_cuda_ndarray(obj)
     for name, kind in (("shape", tuple), ("strides", tuple), ("dtype", np.dtype), ("size", int)):
         if not isinstance(getattr(obj, name), kind):

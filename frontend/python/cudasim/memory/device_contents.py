@@ -157,8 +157,8 @@ class DeviceContents(DeviceNDArrayBase):
             address = int(gpu_data.device_pointer) if address is None else address
         self.device = device_of(address) if device is None else device
         self._allocation, self._address, self.foreign = gpu_data, address, foreign
-        # Not set for what a launch has to look at more closely (arguments.py): foreign and misaligned memory, and
-        # dtypes that no kernel takes.
+        # None for what a launch has to look at more closely (arguments.py): foreign and misaligned memory,
+        # and dtypes that no kernel takes.
         self.type_name = None
         if not foreign and is_aligned(address, strides, dtype):
             self.type_name = array_type_name(dtype, self.ndim, self.layout)
@@ -276,7 +276,7 @@ class DeviceContents(DeviceNDArrayBase):
             )
 
     def _copy_out(self, host, address, stream=0):
-        """Device memory → host."""
+        """Copies from device memory to the host."""
         self._check_owner("cuMemcpyDtoH")
         self._in_stream(
             stream,
@@ -286,7 +286,7 @@ class DeviceContents(DeviceNDArrayBase):
         )
 
     def _copy_in(self, address, host, stream=0):
-        """Host → device memory."""
+        """Copies from the host to device memory."""
         self._check_owner("cuMemcpyHtoD")
         if stream_work.deferred() and not is_page_locked(host):
             host = host.copy(order="K")  # pageable memory is read when the copy is enqueued
@@ -297,7 +297,7 @@ class DeviceContents(DeviceNDArrayBase):
         )
 
     def _copy_within(self, address, source, size, stream=0):
-        """Within the device."""
+        """Copies within the device."""
         self._check_owner("cuMemcpyDtoD")
         self._in_stream(stream, lambda: self.device.native.copy_within_device(address, source, size))
 
@@ -474,7 +474,7 @@ _TO_HOST = {
 
 
 def origin(array: DeviceContents) -> str:
-    """For messages about memory that is not the simulated device's: where a foreign array came from."""
+    """Says where a foreign array came from, for messages about memory that is not the simulated device's."""
     owner = array._allocation
     if isinstance(owner, MemoryPointer) and not owner.size:
         return ": it was given back by cuda.close(), cuda.reset() or a reset of the context"

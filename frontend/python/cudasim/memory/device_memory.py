@@ -39,7 +39,7 @@ def is_device_memory(obj: Any) -> bool:
 
 
 def require_device_memory(obj: Any) -> None:
-    """:raises Exception: for what is no device memory"""
+    """:raises Exception: for what is not device memory"""
     if not is_device_memory(obj):
         raise Exception(f"Not a CUDA memory object: {type(obj).__name__}")
 
@@ -92,7 +92,7 @@ def _as_array(obj):
     try:
         return np.frombuffer(obj, np.uint8)
     except (TypeError, ValueError, BufferError) as error:
-        raise TypeError(f"{type(obj).__name__} is no host memory that can be copied: {error}") from None
+        raise TypeError(f"{type(obj).__name__} is not host memory that can be copied: {error}") from None
 
 
 def host_memory_extents(obj: Any) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def checked_size(call: str, size: int) -> int:
     """A number of bytes that a call can be given.
 
     :raises CudaAPIError: 1 for those that no memory has
-    :raises TypeError: for what is no integer
+    :raises TypeError: for what is not an integer
     """
     try:
         size = operator.index(size)

@@ -137,7 +137,7 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
         context, allocations = weakref.proxy(self.context), self.allocations
 
         def unpin():
-            # At once, not with what waits: the same memory may be page-locked again right away.
+            # Unlocked at once and not queued: the same memory may be page-locked again right away.
             if mapped:
                 allocations.pop(pointer, None)
             if host_visible.starting_at(pointer) is not None:  # else Context.memunpin() was faster

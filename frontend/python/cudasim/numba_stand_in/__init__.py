@@ -78,7 +78,7 @@ def vectorize(signatures_or_function: Any = None, **options: Any) -> Any:
 
 
 def guvectorize(*args: Any, **options: Any) -> Any:
-    """With target="cuda" cuda.guvectorize."""
+    """cuda.guvectorize with target="cuda"."""
     if options.get("target") == "cuda":
         from cudasim.ufuncs.vectorizers import guvectorize as cuda_guvectorize
 
@@ -99,7 +99,8 @@ from_dtype = _types.from_dtype
 
 
 def literal_unroll(container: Any) -> Any:
-    """In a kernel's `for`: one copy of the loop's body for each element of a tuple. Elsewhere the container itself."""
+    """Makes one copy of a loop's body for each element of a tuple, in a kernel's `for`. Elsewhere it gives
+    the container itself."""
     return container
 
 

@@ -36,7 +36,7 @@ def monitoring_debugger() -> Any | None:
 
 @contextlib.contextmanager
 def using_settrace(debugger: Any) -> Iterator[None]:
-    """Around a launch: a debugger that uses sys.monitoring uses sys.settrace() instead."""
+    """Makes a debugger that uses sys.monitoring use sys.settrace() instead, for the length of a launch."""
     tracer = debugger.monitoring_tracer
     debugger.stop_trace()
     debugger.backend, debugger.monitoring_tracer = "settrace", None
@@ -53,7 +53,8 @@ def using_settrace(debugger: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def hosts_debugger_kept(pdb_class: Any) -> Iterator[None]:
-    """Around a launch: breakpoints in kernels do not take the host's pdb.Pdb, nor those of the host a kernel's.
+    """Keeps breakpoints in kernels from taking the host's pdb.Pdb, and those of the host from taking a
+    kernel's, for the length of a launch.
 
     From CPython 3.14 on breakpoints go on with the pdb.Pdb that was used last.
 
@@ -70,7 +71,8 @@ def hosts_debugger_kept(pdb_class: Any) -> Iterator[None]:
 
 
 def prepare_set_trace(pdb_class: Any) -> None:
-    """In simulated threads pdb.Pdb.set_trace() uses sys.settrace(), and each breakpoint there has its own pdb.Pdb.
+    """Makes pdb.Pdb.set_trace() use sys.settrace() in simulated threads, and gives each breakpoint there its
+    own pdb.Pdb.
 
     What the user is about to do in one thread, a step or `until`, outlasts another thread's breakpoint that way.
     """

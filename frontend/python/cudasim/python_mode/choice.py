@@ -116,7 +116,7 @@ def choose_kernel(
         if unavailable():
             raise _without_python_mode(refusal)
         not_gpu_code = refusal.standing == "not-gpu-code"
-        # With strict checking, and where programs are told that this is a GPU, no warning will do.
+        # A warning is not enough with strict checking and where programs are told that this is a GPU.
         if not_gpu_code and (options.get("strict") or poses_as_gpu()):
             raise refusal
         reason: Reason | None = None

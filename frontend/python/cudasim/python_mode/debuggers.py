@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def attached() -> Iterator[Any]:
-    """Around a launch in Python mode; gives the trace function for simulated threads and whether each starts it anew.
+    """A context manager around a launch in Python mode. Gives the trace function for simulated threads and
+    whether each starts it anew.
 
     None for the launching thread's trace function.
     """

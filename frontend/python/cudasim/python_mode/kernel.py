@@ -90,7 +90,7 @@ class PythonKernel(Launchable):
         )
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
-        """As of compiled kernels, and as many threads as Python mode can hold at once."""
+        """The limit of compiled kernels, or fewer: as many threads as Python mode can hold at once."""
         blocks = super().max_cooperative_grid_blocks(blockdim, dynsmemsize)
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
         return min(blocks, _pyfiber.most_threads // threads) if blocks else 0
@@ -181,7 +181,8 @@ class PythonEntry:
         reporting.deliver(report, names, copies.write_back, raised=raised, ends_launch=ends)
 
     def _report_refusal(self, exception):
-        """Of a kernel that no GPU runs: once a warning, or the refusal where CPython cannot run it either.
+        """Reports the refusal of a kernel that no GPU runs: by one warning, or by raising it where CPython
+        cannot run the kernel either.
 
         :param exception: what its lowest thread raised, or None
         """

@@ -67,7 +67,7 @@ class _CudaWithLane(python_types.ModuleType):
 
 class _GlobalsWithLane(dict):
     """Globals of a function that has `laneid` under a name of its own: looking that up asks the simulated thread. CPython
-    uses __getitem__ of globals that are no plain dict."""
+    uses __getitem__ of globals that are not a plain dict."""
 
     def __init__(self, known, names):
         super().__init__(known)

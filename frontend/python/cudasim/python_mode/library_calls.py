@@ -38,7 +38,7 @@ def typed_call(function: Any, find: Any) -> Any:
 
 
 def _kernel_type(name):
-    """Of a number's type; an array's type; None for others."""
+    """The type of kernels' numbers that a name means, the type of an array, or None for other names."""
     if name.startswith("array("):
         return types.parse_type(name)
     try:

@@ -49,7 +49,7 @@ def _registered_thread():
 
 
 def give_threads_identities() -> None:
-    """From now on threading.current_thread() gives each simulated thread one of its own, where somebody asks.
+    """Makes threading.current_thread() give each simulated thread a Thread of its own from now on.
 
     pydevd asks at the first event of a thread, where it uses sys.monitoring: its callbacks are called in every thread.
     """
@@ -103,8 +103,8 @@ def lines_of(code: Any) -> Any:
 
 
 def _starting_as(start, thread):
-    """For a moment the host's thread is another. (coverage.py's Python tracer takes itself for the host's, and warns
-    when that one is lost.)"""
+    """A function that calls start() while another Thread stands for the host's thread. (coverage.py's Python
+    tracer takes itself for the host's, and warns when that one is lost.)"""
 
     def start_tracer(frame, event, arg):
         identity = _thread.get_ident()
@@ -151,11 +151,12 @@ class _SimulatedThread(threading.Thread):
         _threads[self._ident] = self
 
     def end(self) -> None:
-        """From now on it is not alive."""
+        """Marks the thread as no longer alive."""
         self._ended = self._is_stopped = True
 
     def is_done(self) -> bool:
-        """Of the handle of the OS thread, which this object stands for, too."""
+        """Whether the thread has ended. A method of handles of OS threads, for which this object stands,
+        too."""
         return self._ended
 
     def join(self, timeout=None):
@@ -164,7 +165,7 @@ class _SimulatedThread(threading.Thread):
 
 
 class _Registration:
-    """Ends with the simulated thread."""
+    """Registers a Thread for as long as the simulated thread lives."""
 
     def __init__(self):
         self.thread = _SimulatedThread()

@@ -38,7 +38,7 @@ _DEEPEST = 50
 
 
 class Unrecordable(Exception):
-    """Something that is no plain data; says what, and where it was found."""
+    """Something that is not plain data; says what, and where it was found."""
 
 
 def described(kernel: Any) -> tuple[bytes, list[int]]:
@@ -104,7 +104,7 @@ class _Encoder:
         if id(function) in self._known:
             return self._known[id(function)]
         if not isinstance(function, types.FunctionType):
-            raise Unrecordable(f"{path} is no Python function, but a {type(function).__name__}")
+            raise Unrecordable(f"{path} is not a Python function, but a {type(function).__name__}")
         index = len(self.functions)
         self._known[id(function)] = index
         self._kept.append(function)
@@ -224,7 +224,7 @@ class _Encoder:
                 "strides": list(array.strides),
             }
         raise Unrecordable(
-            f"{path} is a {type(value).__module__}.{type(value).__qualname__}, which is no plain data "
+            f"{path} is a {type(value).__module__}.{type(value).__qualname__}, which is not plain data "
             "(numbers, texts, arrays, functions)"
         )
 
@@ -234,7 +234,8 @@ def _text(content: bytes) -> str:
 
 
 def _ordinal(text: str, code: types.CodeType) -> int | None:
-    """Which of the code objects of the text's program with this name and line it is; None where it is none of them."""
+    """The number of a code object among those of the text's program with its name and line; None where it is
+    none of them."""
     same = _candidates(text, code.co_filename, code.co_name, code.co_firstlineno)
     for ordinal, each in enumerate(same):
         if each == code:

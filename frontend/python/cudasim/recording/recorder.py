@@ -28,7 +28,8 @@ _RANGE = re.compile(r"(\d*)\.\.(\d*)|(\d+)")
 
 
 class Selection:
-    """Which launches: `kernel` by its name in the source, `launches` by number among those, as `3`, `3..5`, `3..` or `..5`."""
+    """The launches to record: `kernel` by its name in the source, `launches` by number among those, as `3`,
+    `3..5`, `3..` or `..5`."""
 
     def __init__(self, kernel: str | None = None, launches: str | None = None) -> None:
         """
@@ -40,7 +41,7 @@ class Selection:
             return
         match = _RANGE.fullmatch(launches.strip())
         if match is None or launches.strip() == "..":
-            raise ValueError(f"{launches!r} is no number of a launch: write 3, 3..5, 3.. or ..5")
+            raise ValueError(f"{launches!r} is not the number of a launch: write 3, 3..5, 3.. or ..5")
         if match[3] is not None:
             self.first = self.last = int(match[3])
         else:
@@ -213,7 +214,7 @@ class RecordFile:
 
 
 def continue_recording() -> None:
-    """In a process that a recorded script has started: records its launches, too."""
+    """Records the launches of a process that a recorded script has started, too."""
     try:
         parent, path, kernel, launches, keep_after = json.loads(os.environ[_VARIABLE])
     except (KeyError, ValueError):

@@ -17,7 +17,7 @@ from cudasim.reports import reporting
 
 
 class Replayed(NamedTuple):
-    """What came of running a launch again."""
+    """The outcome of running a launch again."""
 
     differences: list[dict]  #: empty: everything is the same to the bit
     exception: BaseException | None  #: what the launch raised, as a script would have seen it

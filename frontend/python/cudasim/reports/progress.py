@@ -218,14 +218,14 @@ class _Stdout:
         return getattr(self.stream, name)
 
     def write(self, text):
-        """As the stream's."""
+        """Writes to the stream."""
         self._bar.make_room()
         if text:
             self.in_line = not text.endswith("\n")
         return self.stream.write(text)
 
     def writelines(self, lines):
-        """As the stream's."""
+        """Writes lines to the stream."""
         for line in lines:
             self.write(line)
 

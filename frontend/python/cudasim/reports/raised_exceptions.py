@@ -1,5 +1,5 @@
-"""What a kernel's functions raise. A finding has the name of the exception's class and the text of its arguments; this has
-the class and the arguments."""
+"""The exceptions that a kernel's functions raise. A finding has the name of the exception's class and the
+text of its arguments; this has the class and the arguments."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RaisedExceptions:
 
 
 def _value(node, function):
-    """Of a constant expression or a name of the function's module or closure."""
+    """The value of a constant expression or of a name of the function's module or closure."""
     if isinstance(node, ast.Attribute):
         return getattr(_value(node.value, function), node.attr)
     if isinstance(node, ast.Name):
@@ -51,5 +51,5 @@ def _value(node, function):
     return ast.literal_eval(node)
 
 
-#: Of a kernel that raises none, or whose exceptions are there themselves.
+#: For a kernel that raises no exception, or whose exceptions themselves are there.
 NONE = RaisedExceptions()

@@ -132,7 +132,7 @@ def _exception(report, found, error_indices, names, exceptions, raised, host_exc
 
 
 def _variables(finding, given):
-    """For each place of the call chain its function's arguments and other variables, as far as they are known."""
+    """The arguments and other variables of each function of the call chain, as far as they are known."""
     result = []
     for frame, place in enumerate(finding.location):
         values, names = values_in_frame(finding.variables, frame), argument_names(finding.variables, frame)

@@ -67,9 +67,9 @@ def _location_table(offset, units):
     return bytes(table)
 
 
-#: In place of the names that a frame does not have.
+#: Stands for the names that a frame does not have.
 _NOTHING: Any = ({}, {})
-#: The constant of the frames' code in whose place _Objects come.
+#: The constant in the frames' code that _Objects replace.
 _OBJECTS = "<cudasim objects>"
 
 

@@ -23,7 +23,7 @@ _DEFAULT_NAMES = {
     _LEGACY: "<Legacy default CUDA stream>",
     _PER_THREAD: "<Per-thread default CUDA stream>",
 }
-#: As far apart as addresses, and no addresses of this process: external streams have those.
+#: Handles look like addresses but are none of this process, because external streams have those.
 _handles = itertools.count(0xC0DA_0000_0000, 0x100)
 
 
@@ -126,7 +126,7 @@ def checked_stream(stream: Any) -> Stream | None:
 
 
 def stream_or_zero(stream: Any) -> Stream | None:
-    """As checked_stream(), where None is an error too.
+    """Does what checked_stream() does, except that None is an error too.
 
     :raises TypeError: for what is neither a stream nor 0
     """

@@ -83,7 +83,7 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         return result if isinstance(result, DeviceNDArray) else target.copy_to_host(result, stream=stream)
 
     def _on_host(self, arrays, shape, result_type, kernel, stream):
-        """Of host arrays, as a new host array."""
+        """The result for host arrays, as a new host array."""
         flat = [array if array.ndim == 1 else array.ravel() for array in arrays]
         result = np.empty(math.prod(shape), result_type)
         with BorrowedMemory(sum(array.nbytes for array in (*flat, result))) as memory:
@@ -129,7 +129,7 @@ class CUDAUFuncDispatcher(_native.FramelessCall):
         As on a GPU the halves are combined, then their halves; a device array holds intermediate results afterwards.
         """
         if len(next(iter(self.functions), ())) != 2:
-            raise AssertionError(f"reduce() needs a binary ufunc, and {self.__name__}() is none")
+            raise AssertionError(f"reduce() needs a binary ufunc, and {self.__name__}() is not binary")
         if arg.ndim != 1:
             raise AssertionError(f"reduce() must use 1d array, got {arg.ndim} dimensions")
         if arg.shape[0] == 0:
@@ -160,7 +160,8 @@ _ARRAYS = (np.ndarray, DeviceNDArray)
 
 
 def threads_per_block(max_blocksize: Any) -> Any:
-    """For forall(): 0, which leaves the choice to it, unless the limit is below what a block may have."""
+    """The block size for forall(): 0, which leaves the choice to it, unless the limit is below what a block
+    may have."""
     return max_blocksize if max_blocksize < current_device().MAX_THREADS_PER_BLOCK else 0
 
 

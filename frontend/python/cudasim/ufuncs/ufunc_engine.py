@@ -21,7 +21,7 @@ _GROUPS = r"(\s*\(([^()]*)\)\s*,?)*\s*"
 def parse_signature(text: str) -> tuple[list[Any], ...]:
     """(inputs, outputs) of a layout: a list of tuples of symbols each.
 
-    :raises ValueError: for what is no layout
+    :raises ValueError: for what is not a layout
     :raises NameError: for outputs with symbols that no input has
     """
     inputs, arrow, outputs = text.partition("->")
@@ -57,7 +57,7 @@ class GUFuncEngine:
 
     @classmethod
     def from_signature(cls, signature: str) -> GUFuncEngine:
-        """Of a layout's text."""
+        """Makes an engine of a layout's text."""
         return cls(*parse_signature(signature))
 
     def schedule(self, ishapes: list[Any]) -> GUFuncSchedule:

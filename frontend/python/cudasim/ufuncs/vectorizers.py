@@ -38,7 +38,7 @@ def _check_identity(identity):
 def _stager(source, core):
     """The kernel that a text defines around a device function, as a plain function that has its name."""
     function = core.py_func
-    # In angle brackets, so that debuggers take it as it is and find its lines.
+    # The name stands in angle brackets, so that debuggers take it as it is and find its lines.
     file = f"{OWN_CODE}<ufunc {function.__name__} {zlib.crc32(source.encode()):x}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     module = {

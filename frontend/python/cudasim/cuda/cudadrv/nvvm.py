@@ -53,7 +53,7 @@ class NVVM:
 
     @property
     def data_layout(self) -> Any:
-        """That of modules that are compiled."""
+        """The data layout of compiled modules."""
         return _DATA_LAYOUT
 
     def check_options(self, options: dict[Any, Any]) -> None:
@@ -83,7 +83,7 @@ class CompilationUnit:
     lazy_add_module = add_module
 
     def get_log(self) -> Any:
-        """What was wrong."""
+        """The messages of the last compilation."""
         return self._log
 
     def verify(self) -> None:

@@ -75,7 +75,7 @@ def _of_class_or_bytes(val):
 
 
 def _only_constant(val):
-    """The name of the type of what is no argument; None for all else."""
+    """The name of the type of what is not an argument; None for all else."""
     from cudasim import types
 
     if val is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def normalize_signature(sig: Any) -> tuple[Any, ...]:
     """The types of the arguments and the return type, None where it is not said.
 
-    :raises TypeError: for what is no signature
+    :raises TypeError: for what is not a signature
     """
     names, returns = parse_signature(sig)
     return public_types(names), None if returns is None else public_types([returns])[0]
