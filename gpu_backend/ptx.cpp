@@ -102,7 +102,7 @@ void keep_only(llvm::Module& module, llvm::Function& kernel) {
             function.setCallingConv(llvm::CallingConv::PTX_Device);
         }
     }
-    // Not by name alone: the kernel's name may be changed for PTX.
+    // Kept by identity, because the kernel's name may be changed for PTX.
     llvm::internalizeModule(module, [&kernel](const llvm::GlobalValue& value) {
         return &value == &kernel || value.isDeclaration();
     });

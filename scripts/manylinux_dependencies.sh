@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # manylinux_dependencies.sh FOLDER — LLVM 19 and Boost's Context and Fiber, static and position-independent, installed
-# into FOLDER. For the manylinux_2_28 image, whose own packages have neither. Done once: where FOLDER is complete (a
-# cached one) this takes a moment. Downloads are checked against their SHA-256.
+# into FOLDER. It runs in the manylinux_2_28 image, whose own packages have neither. Done once: where FOLDER
+# is complete (a cached one) this takes a moment. Downloads are checked against their SHA-256.
 set -euo pipefail
 folder=$1
 llvm=19.1.7 llvm_sha256=82401fea7b79d0078043f7598b835284d6650a75b93e64b6f761ea7b63097501

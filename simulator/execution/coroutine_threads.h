@@ -56,7 +56,7 @@ class CoroutineThreads {
     /// Ascending by thread.
     [[nodiscard]] std::vector<Waiter> waiters() const;
 
-    /// For livelock detection: all that the threads' future depends on.
+    /// All that the threads' future depends on, for livelock detection.
     [[nodiscard]] const std::vector<std::uint32_t>& states() const { return states_; }
     [[nodiscard]] const std::vector<std::byte>& frames() const { return frames_; }
 

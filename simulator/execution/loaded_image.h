@@ -37,7 +37,7 @@ struct DeviceMemory {
 
 struct PreparedKernel {
     std::shared_ptr<const jit::CompiledKernel> kernel;
-    /// For each site the lowest site at the same source place: LLVM clones barrier calls, and threads at two
+    /// For each site, the lowest site at the same source place: LLVM clones barrier calls, and threads at two
     /// clones of one barrier wait at the same barrier (C4).
     std::vector<std::uint32_t> barrier_place;
     std::uint64_t shared_layout_seed = 0;  ///< unique in the process

@@ -1,6 +1,6 @@
-// What happens on a device, told to whoever wants to know: checks, records, debuggers. Never per access or thread: what
-// has to see those is compiled into the kernel (simulator/jit/instrumentation.h) and finds its state through the block
-// (BlockContext::check_state).
+// What happens on a device, told to whoever wants to know: checks, records, debuggers. Nothing is told per
+// access or thread: what has to see those is compiled into the kernel (simulator/jit/instrumentation.h) and
+// finds its state through the block (BlockContext::check_state).
 //
 //   launch_begins ─► block_begins ─► barrier ... ─► block_ends ─► launch_ends        LaunchOptions::observer
 //   allocated, freed, copies                                                         Device::observe()

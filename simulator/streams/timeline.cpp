@@ -171,7 +171,7 @@ void Timeline::run_callback(const OperationPtr& callback, const RunOptions& opti
         const std::lock_guard lock(mutex_);
         before = callback->predecessors_;
     }
-    // Not run(): another thread's drain may have come to this callback and wait for it.
+    // run() is not called here: another thread's drain may have come to this callback and wait for it.
     while (callback->state_.load() == Operation::State::pending &&
            !std::ranges::all_of(before, &Operation::done)) {
         const std::unique_lock drain(drain_mutex_, std::chrono::milliseconds(5));

@@ -140,8 +140,8 @@ def test_stubs_name_what_the_extensions_have(module):
 
 
 def names_of_extension(module):
-    """Public name → public members of its own, where it is a class. In a fresh interpreter: overloads of attributes that other tests
-    declare are attributes of _pyfiber.KernelArray."""
+    """Public name → public members of its own, where it is a class. They are read in a fresh interpreter,
+    because overloads of attributes that other tests declare are attributes of _pyfiber.KernelArray."""
     code = f"""if 1:
         import json
         from cudasim import {module} as extension

@@ -27,7 +27,7 @@
 
 namespace cudasim::pykernel {
 
-/// Without constant folding: LLVM would fold what V2 defines (shifts, divisions, conversions) into poison.
+/// Does not fold constants: LLVM would fold what V2 defines (shifts, divisions, conversions) into poison.
 using Builder = llvm::IRBuilder<llvm::NoFolder>;
 using Parts = llvm::SmallVector<llvm::Value*, 4>;
 

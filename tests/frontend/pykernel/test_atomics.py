@@ -145,7 +145,7 @@ NAN = math.nan
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_nan_is_never_written_and_gives_way_to_the_nan_forms_only(name):
-    """As Numba's CUDA target's own functions do (numba.cuda.cudadrv.nvvm)."""
+    """Numba's CUDA target's own functions do the same (numba.cuda.cudadrv.nvvm)."""
     body = "\n    ".join(f"old[{k}] = cuda.atomic.{operation}(a, {k}, x)"
                          for k, operation in enumerate(("max", "min", "nanmax", "nanmin")))  # fmt: skip
     kernel = kernel_of(body, "a, old, x")

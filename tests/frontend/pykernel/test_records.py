@@ -434,7 +434,7 @@ def test_refusals(body, error, message):
 
 
 def test_a_packed_field_is_an_aligned_one_through_the_array():
-    """As in Numba: only fields of single records are refused; the array of the fields loads byte by byte."""
+    """As in Numba, only fields of single records are refused; the array of the fields loads byte by byte."""
 
     def kernel(out, a):
         out[0] = a.x[1]

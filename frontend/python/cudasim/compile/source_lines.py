@@ -40,7 +40,7 @@ _SHARED_NAMES = ("<string>", "<stdin>")
 def codes_in(code: CodeType) -> Iterator[Any]:
     """A code object and all inside it.
 
-    From CPython 3.14 on a function's annotations are a function of their own, which nothing in a kernel calls (PEP 649): left out.
+    The function that holds annotations from CPython 3.14 on is left out, because nothing in a kernel calls it (PEP 649).
     """
     left = [code]
     while left:

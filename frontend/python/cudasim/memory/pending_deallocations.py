@@ -2,8 +2,8 @@
 
 Giving device memory back makes a GPU wait for its kernels, so numba.cuda collects what is to be freed and frees it
 together: when more than NUMBA_CUDA_MAX_PENDING_DEALLOCS_COUNT (10) things wait, when they take more than
-NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO (0.2) of the device's memory, when memory runs out, or on clear(). Never inside
-`with cuda.defer_cleanup():`. (Numba documentation, "Memory Management", "Deallocation Behavior".)
+NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO (0.2) of the device's memory, when memory runs out, or on clear(). Nothing is
+freed inside `with cuda.defer_cleanup():`. (Numba documentation, "Memory Management", "Deallocation Behavior".)
 """
 
 from __future__ import annotations

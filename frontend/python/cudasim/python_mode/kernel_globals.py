@@ -55,7 +55,7 @@ _MATH_NAMES = {
 
 _TYPE_NAMES = ("int", "float", "bool", "complex")
 _BUILTINS = {**vars(builtins), **_pyfiber.builtins}
-#: For kernels that match classes (`case int():`), which have to be classes.
+#: The built-in names for kernels that match classes (`case int():`), which have to be classes.
 _BUILTINS_WITH_TYPES = {**_BUILTINS, **{name: getattr(builtins, name) for name in _TYPE_NAMES}}
 
 
