@@ -40,7 +40,8 @@ _SHARED_NAMES = ("<string>", "<stdin>")
 def codes_in(code: CodeType) -> Iterator[Any]:
     """A code object and all inside it.
 
-    The function that holds annotations from CPython 3.14 on is left out, because nothing in a kernel calls it (PEP 649).
+    The function that holds annotations from CPython 3.14 on is left out, because nothing in a kernel calls it
+    (PEP 649).
     """
     left = [code]
     while left:

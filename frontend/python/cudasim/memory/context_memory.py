@@ -92,8 +92,8 @@ class ContextMemory:
         return self.memory_manager.allocate(bytesize, poison)
 
     def memory_for_copy(self, bytesize: Any, label: Any, poison: Any) -> tuple[Any, ...]:
-        """Memory for the length of one launch: what keeps it, and its address. Where no plug-in is set, it does not
-        come from a memory manager and is freed at once."""
+        """Memory for the length of one launch: what keeps it, and its address. Where no plug-in is set, it does
+        not come from a memory manager and is freed at once."""
         if not self.has_plug_in:
             memory = self.device.native.allocate(bytesize, label, poison)
             return memory, memory.address

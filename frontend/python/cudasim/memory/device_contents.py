@@ -438,7 +438,8 @@ class DeviceContents(DeviceNDArrayBase):
         return self._view(shape, contiguous_strides(shape, dtype.itemsize, "C"), self._address, dtype)
 
     def transpose(self, axes: tuple[int, ...] | None = None) -> DeviceContents:
-        """A new array with rows and columns exchanged. As in numba.cuda it is a copy, and only two-dimensional arrays have one."""
+        """A new array with rows and columns exchanged. As in numba.cuda it is a copy, and the array has to have
+        two dimensions."""
         if axes and tuple(axes) == tuple(range(self.ndim)):
             return self
         if self.ndim != 2:
