@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cudasim._native import Context as DriverContext
     from cudasim.device.engine_device import EngineDevice
 
 _DISABLED = "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported on 32-bit systems."
@@ -130,7 +131,8 @@ class Device:
     _native: EngineDevice | None
     PCI_BUS_ID: int
     primary_context: Any
-    driver_context: _native.Context
+    driver_context: DriverContext
+    _retains_context: bool
 
     def __new__(cls, devnum: Any) -> Any:
         """
@@ -167,17 +169,18 @@ class Device:
     @property
     def native(self) -> EngineDevice:
         """The engine's device, made now if it was not yet."""
-        if self._native is None:
+        native = self._native
+        if native is None:
             with _lock:
-                if self._native is None:
+                native = self._native
+                if native is None:
                     from cudasim.device.engine_device import EngineDevice
 
-                    self._set_native(
-                        EngineDevice(
-                            device_profiles.profile(self._key), options.get("device_memory"), self.id
-                        )
+                    native = EngineDevice(
+                        device_profiles.profile(self._key), options.get("device_memory"), self.id
                     )
-        return self._native
+                    self._set_native(native)
+        return native
 
     @property
     def _device(self):
