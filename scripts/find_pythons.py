@@ -43,7 +43,7 @@ def ask(path):
         return None, f"does not start: {error}"
     if done.returncode:  # a shim of pyenv for a version that is not selected says so and fails
         reason = (done.stderr.strip().splitlines() or [""])[-1]
-        return None, reason if len(reason) < 100 else f"is not a Python: it ends with status {done.returncode}"
+        return None, reason if len(reason) < 100 else f"is not Python: it ends with status {done.returncode}"
     version, real = done.stdout.strip().splitlines()[-2:]
     return tuple(map(int, version.split())), real
 
