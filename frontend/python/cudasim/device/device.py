@@ -191,7 +191,7 @@ class Device:
         """cuMemFree on this device."""
         _native.mem_free(self.driver_context, address)
 
-    def with_engine(self) -> _native.Context:
+    def with_engine(self) -> DriverContext:
         """The driver's context, whose engine there is."""
         if self._native is None:
             assert self.native is not None  # made now
