@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <map>
+
 namespace cudasim::driver {
 namespace {
 
@@ -30,6 +33,19 @@ TEST(VisibleDevices, are_named_by_the_beginning_of_a_uuid_that_is_one_devices_on
     for (char& letter : capitals) letter = static_cast<char>(std::toupper(letter));
     EXPECT_EQ(visible_devices(capitals, three), (Places{1}));
     EXPECT_EQ(visible_devices("GPU-", three), Places{});
+}
+
+TEST(VisibleDevices, a_beginning_that_two_uuids_have_names_none) {
+    const std::vector<std::string> many(17, "h100");  // more than there are hexadecimal digits
+    std::map<std::string, std::vector<std::size_t>> by_beginning;
+    for (std::size_t place = 0; place < many.size(); ++place)
+        by_beginning[device_uuid(many[place], place).substr(0, 5)].push_back(place);
+    bool shared = false;
+    for (const auto& [beginning, places] : by_beginning) {
+        EXPECT_EQ(visible_devices(beginning, many), places.size() == 1 ? places : Places{}) << beginning;
+        shared = shared || places.size() > 1;
+    }
+    EXPECT_TRUE(shared);
 }
 
 TEST(VisibleDevices, uuids_are_names_in_the_namespace_of_urls) {
