@@ -36,6 +36,7 @@
 #include "gpu_backend/fast_math.h"
 #include "gpu_backend/function_attributes.h"
 #include "gpu_backend/grid_barrier.h"
+#include "gpu_backend/memory_model.h"
 #include "gpu_backend/toolkit.h"
 #include "simulator/image/contraction.h"
 #include "simulator/image/isolated_reading.h"
@@ -82,6 +83,13 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const PtxOptions& options) {
         ref(image::target_triple), options.architecture, up_to_hopper ? "+ptx78" : "", llvm::TargetOptions(),
         std::nullopt, std::nullopt,
         options.optimise ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
+}
+
+/// 75 of "sm_75" or "sm_90a".
+unsigned architecture_number(llvm::StringRef name) {
+    unsigned number = 0;
+    (void)name.drop_front(3).consumeInteger(10, number);
+    return number;
 }
 
 /// Leaves `kernel` the only kernel, and what it does not reach to dead code elimination.
@@ -249,77 +257,6 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wanted) {
                module);
 }
 
-/// atom.inc and atom.dec (PTX ISA, "atom") wrap as LLVM's updates do, which LLVM 19 lowers to loops.
-void lower_wrapping_updates(llvm::Module& module) {
-    for (auto& function : module) {
-        for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-            auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
-            if (!update || !update->getType()->isIntegerTy(32)) continue;
-            const bool up = update->getOperation() == llvm::AtomicRMWInst::UIncWrap;
-            if (!up && update->getOperation() != llvm::AtomicRMWInst::UDecWrap) continue;
-            llvm::IRBuilder<> builder(update);
-            const llvm::Intrinsic::ID id =
-                up ? llvm::Intrinsic::nvvm_atomic_load_inc_32 : llvm::Intrinsic::nvvm_atomic_load_dec_32;
-            update->replaceAllUsesWith(
-                builder.CreateIntrinsic(id, {update->getPointerOperand()->getType()},
-                                        {update->getPointerOperand(), update->getValOperand()}));
-            update->eraseFromParent();
-        }
-    }
-}
-
-/// PTX ISA, "membar": the level is the scope. A fence's ordering does not matter to it: membar is
-/// sequentially consistent.
-void fence(llvm::IRBuilder<>& builder, llvm::SyncScope::ID id) {
-    llvm::SmallVector<llvm::StringRef> scopes;
-    builder.getContext().getSyncScopeNames(scopes);
-    const llvm::StringRef scope = scopes[id];
-    auto level = llvm::Intrinsic::nvvm_membar_sys;  // "" is the whole system, and the safe answer
-    if (scope == "block" || scope == "workgroup") level = llvm::Intrinsic::nvvm_membar_cta;
-    if (scope == "device" || scope == "agent") level = llvm::Intrinsic::nvvm_membar_gl;
-    if (scope != "singlethread") builder.CreateIntrinsic(level, {}, {});
-}
-
-void relax(llvm::Instruction& instruction) {
-    constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;
-    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) load->setOrdering(relaxed);
-    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) store->setOrdering(relaxed);
-    if (auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) change->setOrdering(relaxed);
-    if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
-        exchange->setSuccessOrdering(relaxed);
-        exchange->setFailureOrdering(relaxed);
-    }
-}
-
-/// LLVM 19's NVPTX back end has no pattern for `fence`, none for loads that acquire and stores that release,
-/// and leaves orders out of other atomic operations: fences around relaxed ones say the same.
-void lower_orders(llvm::Module& module) {
-    for (auto& function : module) {
-        for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-            llvm::IRBuilder<> builder(&instruction);
-            if (auto* own = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
-                fence(builder, own->getSyncScopeID());
-                own->eraseFromParent();
-                continue;
-            }
-            llvm::AtomicOrdering order = llvm::AtomicOrdering::NotAtomic;
-            if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) order = load->getOrdering();
-            if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
-                order = store->getOrdering();
-            if (const auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
-                order = change->getOrdering();
-            if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
-                order = exchange->getMergedOrdering();
-            if (!llvm::isStrongerThanMonotonic(order)) continue;
-            const auto scope = *llvm::getAtomicSyncScopeID(&instruction);
-            if (llvm::isReleaseOrStronger(order)) fence(builder, scope);
-            builder.SetInsertPoint(instruction.getNextNode());
-            if (llvm::isAcquireOrStronger(order)) fence(builder, scope);
-            relax(instruction);
-        }
-    }
-}
-
 /// Names of variables that only this module knows get characters that PTX has (PTX ISA, "Identifiers"). LLVM renames them too, but
 /// only after debug information has named them: GlobalOpt calls the parts of a split variable `tile.0`.
 void give_valid_names(llvm::Module& module) {
@@ -407,8 +344,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     refuse_unsupported(module);
     if (options.link_libdevice && calls_libdevice(module)) link_libdevice(module);
     function.setName(ptx_name(kernel));
-    lower_orders(module);
-    lower_wrapping_updates(module);
+    lower_memory_model(module, architecture_number(options.architecture) >= 60);
     try {
         return image::read_in_child_process(
             "LLVM's NVPTX back end cannot translate kernel '" + std::string(kernel) + "'", [&] {

@@ -24,11 +24,21 @@ Space space_of(const InstructionContext& at) {
     return Space::generic;
 }
 
-AtomicOrdering ordering_of(const InstructionContext& at) {
+/// Of atom and red; a default for those that say none.
+AtomicOrdering ordering_of(const InstructionContext& at, AtomicOrdering otherwise) {
     if (at.has("acq_rel")) return AtomicOrdering::AcquireRelease;
     if (at.has("acquire")) return AtomicOrdering::Acquire;
     if (at.has("release")) return AtomicOrdering::Release;
-    return at.has("relaxed") ? AtomicOrdering::Monotonic : AtomicOrdering::NotAtomic;
+    return at.has("relaxed") ? AtomicOrdering::Monotonic : otherwise;
+}
+
+/// Of ld (`strong` is acquire) and st (`strong` is release). .mmio is relaxed as far as memory is concerned.
+AtomicOrdering access_ordering(const InstructionContext& at, AtomicOrdering strong) {
+    const AtomicOrdering ordering = ordering_of(at, AtomicOrdering::NotAtomic);
+    const bool is_allowed =
+        ordering == AtomicOrdering::NotAtomic || ordering == AtomicOrdering::Monotonic || ordering == strong;
+    if (!is_allowed || at.has("async")) at.refuse();
+    return ordering;
 }
 
 /// The registers that take part: {a, b, c, d}, or one.
@@ -45,6 +55,7 @@ llvm::Align alignment_of(Type type, std::size_t count, std::size_t index) {
 
 void translate_ld(InstructionContext& at) {
     auto& b = at.b;
+    const AtomicOrdering ordering = access_ordering(at, AtomicOrdering::Acquire);
     const Type type = at.type();
     Value* place = at.function.pointer(at.operand(1), space_of(at));
     const std::vector<Operand> parts = parts_of(at.operand(0));
@@ -52,13 +63,15 @@ void translate_ld(InstructionContext& at) {
         Value* address = i == 0 ? place : b.CreateConstGEP1_64(at.function.module.type(type), place, i);
         auto* load = b.CreateAlignedLoad(at.function.module.type(type), address,
                                          alignment_of(type, parts.size(), i), at.has("volatile"));
-        if (ordering_of(at) != AtomicOrdering::NotAtomic) load->setAtomic(ordering_of(at));
+        if (ordering != AtomicOrdering::NotAtomic)
+            load->setAtomic(ordering, sync_scope(at, image::Scope::device));
         at.function.write(parts[i], load, type.kind == Type::signed_);
     }
 }
 
 void translate_st(InstructionContext& at) {
     auto& b = at.b;
+    const AtomicOrdering ordering = access_ordering(at, AtomicOrdering::Release);
     const Type type = at.type();
     Value* place = at.function.pointer(at.operand(0), space_of(at));
     const std::vector<Operand> parts = parts_of(at.operand(1));
@@ -66,7 +79,8 @@ void translate_st(InstructionContext& at) {
         Value* address = i == 0 ? place : b.CreateConstGEP1_64(at.function.module.type(type), place, i);
         auto* store = b.CreateAlignedStore(at.function.read(parts[i], type), address,
                                            alignment_of(type, parts.size(), i), at.has("volatile"));
-        if (ordering_of(at) != AtomicOrdering::NotAtomic) store->setAtomic(ordering_of(at));
+        if (ordering != AtomicOrdering::NotAtomic)
+            store->setAtomic(ordering, sync_scope(at, image::Scope::device));
     }
 }
 
@@ -137,11 +151,6 @@ AtomicRMWInst::BinOp operation_of(const InstructionContext& at) {
     at.refuse();
 }
 
-AtomicOrdering atomic_ordering(const InstructionContext& at) {
-    const AtomicOrdering ordering = ordering_of(at);
-    return ordering == AtomicOrdering::NotAtomic ? AtomicOrdering::Monotonic : ordering;
-}
-
 /// @param first operand number of the address: atom has a result before it, red has none
 Value* atomic(InstructionContext& at, std::size_t first) {
     auto& b = at.b;
@@ -150,11 +159,15 @@ Value* atomic(InstructionContext& at, std::size_t first) {
     Value* place = at.function.pointer(at.operand(first), space_of(at));
     Value* operand = at.read(first + 1);
     const llvm::MaybeAlign alignment(type.width / 8);
+    // PTX ISA, "atom": relaxed and the device's where it says nothing.
+    const AtomicOrdering ordering = ordering_of(at, AtomicOrdering::Monotonic);
+    const llvm::SyncScope::ID scope = sync_scope(at, image::Scope::device);
+    if (at.has("async")) at.refuse();
     if (!at.has("cas"))
-        return b.CreateAtomicRMW(operation_of(at), place, operand, alignment, atomic_ordering(at));
-    AtomicOrdering failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(atomic_ordering(at));
+        return b.CreateAtomicRMW(operation_of(at), place, operand, alignment, ordering, scope);
+    const AtomicOrdering failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering);
     Value* pair =
-        b.CreateAtomicCmpXchg(place, operand, at.read(first + 2), alignment, atomic_ordering(at), failure);
+        b.CreateAtomicCmpXchg(place, operand, at.read(first + 2), alignment, ordering, failure, scope);
     return b.CreateExtractValue(pair, 0);
 }
 

@@ -35,11 +35,25 @@ void translate_barrier(InstructionContext& at) {
     at.write(at.has("popc") ? result : b.CreateIsNotNull(result));
 }
 
-void translate_fence(InstructionContext& at) {
-    const Intrinsic::ID id = at.has("cta")                   ? Intrinsic::nvvm_membar_cta
-                             : at.has("gl") || at.has("gpu") ? Intrinsic::nvvm_membar_gl
-                                                             : Intrinsic::nvvm_membar_sys;
+/// The level of a membar is a scope.
+void translate_membar(InstructionContext& at) {
+    const Intrinsic::ID id = at.has("cta")  ? Intrinsic::nvvm_membar_cta
+                             : at.has("gl") ? Intrinsic::nvvm_membar_gl
+                                            : Intrinsic::nvvm_membar_sys;
     at.b.CreateIntrinsic(id, {}, {});
+}
+
+/// fence.proxy orders what goes through other proxies (textures, bulk copies, aliases of addresses), of which
+/// there are none here: it orders no accesses of different threads.
+void translate_fence(InstructionContext& at) {
+    using llvm::AtomicOrdering;
+    if (at.has("proxy"))
+        return (void)at.b.CreateFence(AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
+    const AtomicOrdering ordering = at.has("sc")        ? AtomicOrdering::SequentiallyConsistent
+                                    : at.has("acquire") ? AtomicOrdering::Acquire
+                                    : at.has("release") ? AtomicOrdering::Release
+                                                        : AtomicOrdering::AcquireRelease;
+    at.b.CreateFence(ordering, sync_scope(at, image::Scope::system));
 }
 
 /// The deprecated forms without .sync have no mask; hardware since Volta does not have them.
@@ -154,7 +168,7 @@ void translate_redux(InstructionContext& at) {
 
 constexpr Row rows[] = {
     {"bar", translate_barrier},         {"barrier", translate_barrier},
-    {"membar", translate_fence},        {"fence", translate_fence},
+    {"membar", translate_membar},       {"fence", translate_fence},
     {"vote", translate_vote},           {"shfl", translate_shfl},
     {"match", translate_match},         {"activemask", translate_activemask},
     {"nanosleep", translate_nanosleep}, {"redux", translate_redux},

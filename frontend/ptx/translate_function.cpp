@@ -324,6 +324,15 @@ bool InstructionContext::has(std::string_view modifier) const {
     return false;
 }
 
+llvm::SyncScope::ID sync_scope(const InstructionContext& at, image::Scope otherwise) {
+    const image::Scope scope = at.has("cta")       ? image::Scope::block
+                               : at.has("cluster") ? image::Scope::cluster
+                               : at.has("gpu")     ? image::Scope::device
+                               : at.has("sys")     ? image::Scope::system
+                                                   : otherwise;
+    return image::sync_scope(at.function.module.context, scope);
+}
+
 Type InstructionContext::type(unsigned skip) const {
     for (std::size_t i = instruction.opcode.size(); i-- > 1;) {
         const auto type = type_named(instruction.opcode[i]);

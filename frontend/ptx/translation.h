@@ -19,6 +19,7 @@
 #include "frontend/ptx/reader.h"
 #include "frontend/ptx/syntax.h"
 #include "simulator/image/kernel_image.h"
+#include "simulator/image/sync_scopes.h"
 
 namespace cudasim::ptx {
 
@@ -165,6 +166,9 @@ std::span<const Row> control_rows();
 
 /// A real operand, single or double, in another format: a decimal number, or 0d.. for .f32.
 [[nodiscard]] llvm::APInt converted_bits(const Operand& real, const llvm::fltSemantics& format);
+
+/// .cta, .cluster, .gpu or .sys. @param otherwise  where the instruction names none
+[[nodiscard]] llvm::SyncScope::ID sync_scope(const InstructionContext& at, image::Scope otherwise);
 
 /// Rounding of real arithmetic as a suffix of libdevice's names, "rd", "ru" or "rz"; empty: to nearest.
 [[nodiscard]] std::string_view directed_rounding(const InstructionContext& at);

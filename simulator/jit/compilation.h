@@ -21,8 +21,8 @@ namespace marks {
 inline constexpr const char* internal = "cudasim.internal";
 /// Marks the address computation of a variable: !{i64 bytes, i32 address space}.
 inline constexpr const char* variable = "cudasim.variable";
-/// Says of a barrier hook which barrier of the source it is, so that copies made by the optimiser stay one
-/// place.
+/// Says of a barrier or warp hook which one of the source it is, so that copies made by the optimiser stay one
+/// place. The node is distinct; that of a block's barrier is !{i32 number} (synchronisation.h).
 inline constexpr const char* barrier = "cudasim.barrier";
 }  // namespace marks
 

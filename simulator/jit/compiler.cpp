@@ -162,6 +162,7 @@ void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort ef
 constexpr std::size_t large_kernel = 5000;
 
 CachedKernel finish(Compilation& compilation, std::string_view kernel, TargetMachine& machine) {
+    lower_sync_scopes(compilation);
     const Effort effort = affordable_effort(compilation);
     optimise_kernel(compilation, machine, effort);
     verify(*compilation.module, "optimisation");

@@ -8,7 +8,8 @@
 //
 // What a pass finds in the IR:
 //   - marks on accesses (compilation.h): the compiler's own, and those that are in bounds by a declared check
-//   - the accesses themselves: memory_accesses.h
+//   - the accesses themselves, with order, scope and volatile: memory_accesses.h
+//   - fences, barriers and warp operations: synchronisation.h
 //   - one address space only, the context as parameter 0 of every function (E2), hooks for barriers and warps
 //   - debug locations, from which site_numbering.h makes site numbers for code that notes where it is
 #pragma once

@@ -1,6 +1,6 @@
-// Lowers calls of libdevice/functions.def and intrinsics.def, the scopes of atomics and fences, and refuses
-// whatever is then unknown: LLVM would abort the process over a left-over llvm.nvvm.* and link a stray name
-// to anything.
+// Lowers calls of libdevice/functions.def and intrinsics.def. What is then unknown is refused
+// (known_functions.cpp): LLVM would abort the process over a left-over llvm.nvvm.* and link a stray name to
+// anything. Atomics and fences keep their order and scope, for instrumentations (sync_scopes.cpp).
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -8,12 +8,14 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "simulator/image/sync_scopes.h"
 #include "simulator/jit/c_types.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/host_symbols.h"
 #include "simulator/jit/lowering.h"
 #include "simulator/jit/source_places.h"
+#include "simulator/jit/synchronisation.h"
 
 namespace cudasim::jit {
 namespace {
@@ -208,17 +210,21 @@ Value* unsigned_high_product(Site& at) {
 
 // Threads and memory ---------------------------------------------------------------------------------------
 
-Value* barrier(Site& at, BarrierKind kind) {
-    Value* value = at.builder.getInt32(0);
-    if (at.call.arg_size() == 1) {  // it votes
-        Value* holds = at.builder.CreateICmpNE(at.argument(0), at.builder.getInt32(0));
-        value = at.builder.CreateZExt(holds, at.builder.getInt32Ty());
-    }
+/// @param vote  i32, 0 or 1
+Value* emit_barrier(Site& at, BarrierKind kind, Value* vote, std::uint32_t number) {
     Value* kind_value = at.builder.getInt32(static_cast<std::uint32_t>(kind));
-    auto* call = call_hook(at.builder, Hook::barrier, {kind_value, value});
-    auto& context = *at.compilation.context;
-    call->setMetadata(marks::barrier, MDNode::getDistinct(context, {}));
+    auto* call = call_hook(at.builder, Hook::barrier, {kind_value, vote});
+    auto* named = ConstantAsMetadata::get(at.builder.getInt32(number));
+    call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {named}));
     return call;
+}
+Value* barrier(Site& at, BarrierKind kind) {
+    Value* vote = at.builder.getInt32(0);
+    if (at.call.arg_size() == 1) {
+        Value* holds = at.builder.CreateICmpNE(at.argument(0), at.builder.getInt32(0));
+        vote = at.builder.CreateZExt(holds, at.builder.getInt32Ty());
+    }
+    return emit_barrier(at, kind, vote, 0);
 }
 Value* barrier_plain(Site& at) {
     return barrier(at, BarrierKind::plain), nullptr;
@@ -232,12 +238,17 @@ Value* barrier_all(Site& at) {
 Value* barrier_any(Site& at) {
     return barrier(at, BarrierKind::any);
 }
+/// All threads of the block wait for each other, whichever of its barriers it is.
 Value* barrier_numbered(Site& at) {
     const auto* number = dyn_cast<ConstantInt>(at.argument(0));
-    if (!number || !number->isZero()) refuse(at.call, "named barriers (other than 0) are not supported");
-    auto* call = call_hook(at.builder, Hook::barrier, {at.builder.getInt32(0), at.builder.getInt32(0)});
-    call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {}));
-    return nullptr;
+    if (!number || number->getValue().uge(barriers_per_block))
+        refuse(at.call, "a barrier's number has to be a constant from 0 to 15");
+    return emit_barrier(at, BarrierKind::plain, at.builder.getInt32(0),
+                        static_cast<std::uint32_t>(number->getZExtValue())),
+           nullptr;
+}
+Value* barrier_of_some_threads(Site& at) {
+    refuse(at.call, "barriers for some of the block's threads are not supported");
 }
 
 /// Scope 1 is the grid (cudaCGScope of CUDA's device runtime), and there are no groups of several devices.
@@ -298,13 +309,11 @@ Value* compare_lanes(Site& at) {
     return warp_result(at, warp_call(at, kind, at.argument(0), at.argument(1), nullptr));
 }
 
-/// A block's threads share one host thread: keeping the compiler from reordering is enough.
-Value* fence_in_block(Site& at) {
-    at.builder.CreateFence(AtomicOrdering::SequentiallyConsistent, SyncScope::SingleThread);
-    return nullptr;
-}
-Value* fence_everywhere(Site& at) {
-    at.builder.CreateFence(AtomicOrdering::SequentiallyConsistent);
+/// membar is PTX's fence.sc (PTX ISA, "membar, fence").
+template <image::Scope scope>
+Value* fence(Site& at) {
+    at.builder.CreateFence(AtomicOrdering::SequentiallyConsistent,
+                           image::sync_scope(*at.compilation.context, scope));
     return nullptr;
 }
 Value* let_others_run(Site& at) {
@@ -348,15 +357,20 @@ Value* is_local(Site& at) {
 Value* is_global(Site& at) {
     return at.builder.CreateNot(at.builder.CreateOr(is_shared(at), is_local(at)));
 }
-Value* atomic(Site& at, AtomicRMWInst::BinOp operation) {
+/// PTX's atom without an order is relaxed.
+template <AtomicRMWInst::BinOp operation, image::Scope scope>
+Value* atomic_update(Site& at) {
     return at.builder.CreateAtomicRMW(operation, at.argument(0), at.argument(1), MaybeAlign(),
-                                      AtomicOrdering::Monotonic);
+                                      AtomicOrdering::Monotonic,
+                                      image::sync_scope(*at.compilation.context, scope));
 }
-Value* atomic_increment(Site& at) {
-    return atomic(at, AtomicRMWInst::UIncWrap);
-}
-Value* atomic_decrement(Site& at) {
-    return atomic(at, AtomicRMWInst::UDecWrap);
+template <image::Scope scope>
+Value* atomic_compare(Site& at) {
+    constexpr auto relaxed = AtomicOrdering::Monotonic;
+    auto* pair =
+        at.builder.CreateAtomicCmpXchg(at.argument(0), at.argument(1), at.argument(2), MaybeAlign(), relaxed,
+                                       relaxed, image::sync_scope(*at.compilation.context, scope));
+    return at.builder.CreateExtractValue(pair, 0);
 }
 
 // The table ------------------------------------------------------------------------------------------------
@@ -428,21 +442,6 @@ void lower_call(CallInst& call, Compilation& compilation) {
     call.eraseFromParent();
 }
 
-/// Every scope reaches at least all threads of the simulated device.
-void lower_scopes(Instruction& instruction) {
-    const auto scope = getAtomicSyncScopeID(&instruction);
-    if (!scope || *scope == SyncScope::System || *scope == SyncScope::SingleThread) return;
-    SmallVector<StringRef, 8> names;
-    instruction.getContext().getSyncScopeNames(names);
-    const bool in_block = isa<FenceInst>(instruction) && (names[*scope] == "block" || names[*scope] == "cta");
-    const auto wider = in_block ? SyncScope::SingleThread : SyncScope::System;
-    if (auto* fence = dyn_cast<FenceInst>(&instruction)) fence->setSyncScopeID(wider);
-    if (auto* load = dyn_cast<LoadInst>(&instruction)) load->setSyncScopeID(wider);
-    if (auto* store = dyn_cast<StoreInst>(&instruction)) store->setSyncScopeID(wider);
-    if (auto* update = dyn_cast<AtomicRMWInst>(&instruction)) update->setSyncScopeID(wider);
-    if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) exchange->setSyncScopeID(wider);
-}
-
 /// llvm.fmuladd leaves the choice to the target; ours is an option (V5).
 void lower_multiply_add(IntrinsicInst& call, bool contract) {
     IRBuilder<> builder(&call);
@@ -463,7 +462,6 @@ void lower_intrinsics(Compilation& compilation) {
     for (Function& function : *compilation.module) {
         if (function.isDeclaration()) continue;
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {
-            lower_scopes(instruction);
             auto* call = dyn_cast<CallInst>(&instruction);
             if (!call || !call->getCalledFunction() || !call->getCalledFunction()->isDeclaration()) continue;
             if (call->getIntrinsicID() == Intrinsic::fmuladd) {

@@ -20,12 +20,15 @@ void lower_functions(Compilation& compilation);
 /// Calls through handles: checked against a table of functions and types, then called (E2b).
 void lower_indirect_calls(Compilation& compilation);
 
-/// Barriers, fences, atomics' scopes, libdevice functions, NVVM's arithmetic intrinsics (intrinsics.def).
+/// Barriers, fences, atomics, libdevice functions, NVVM's arithmetic intrinsics (intrinsics.def).
 /// @throws CompileError for what is unknown
 void lower_intrinsics(Compilation& compilation);
 
 /// Special registers, after inlining: in the kernel they are SSA values, elsewhere loads (E2).
 void lower_special_registers(Compilation& compilation);
+
+/// Runs after all instrumentation. The CPU knows the scopes of a host thread and of the whole system only.
+void lower_sync_scopes(Compilation& compilation);
 
 /// Runs after all lowering. @throws CompileError naming what the CPU cannot run, and where it is used
 void refuse_unknown_functions(const Compilation& compilation);

@@ -11,34 +11,50 @@ namespace cudasim::jit {
 using namespace llvm;
 
 std::vector<MemoryAccess> memory_accesses_of(Instruction& instruction, const DataLayout& data_layout) {
-    auto fixed = [&](Value* address, Type* type, Align alignment, std::uint32_t flags) {
-        return MemoryAccess{&instruction,      address, nullptr, data_layout.getTypeStoreSize(type),
-                            alignment.value(), flags};
+    const auto fixed = [&](Value* address, Type* type, Align alignment, std::uint32_t flags,
+                           AtomicOrdering ordering, bool is_volatile) {
+        MemoryAccess access{&instruction};
+        access.address = address;
+        access.fixed_bytes = data_layout.getTypeStoreSize(type);
+        access.alignment = alignment.value();
+        access.flags = flags | (ordering == AtomicOrdering::NotAtomic ? 0U : access_atomic);
+        access.order = access.order_on_failure = memory_order(ordering);
+        access.scope = image::scope_of(instruction);
+        access.is_volatile = is_volatile;
+        return access;
     };
     if (auto* load = dyn_cast<LoadInst>(&instruction)) {
-        const std::uint32_t flags = load->isAtomic() ? access_atomic : access_read;
-        return {fixed(load->getPointerOperand(), load->getType(), load->getAlign(), flags)};
+        return {fixed(load->getPointerOperand(), load->getType(), load->getAlign(), access_read,
+                      load->getOrdering(), load->isVolatile())};
     }
     if (auto* store = dyn_cast<StoreInst>(&instruction)) {
-        const std::uint32_t flags = access_write | (store->isAtomic() ? access_atomic : 0U);
-        return {
-            fixed(store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(), flags)};
+        return {fixed(store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(),
+                      access_write, store->getOrdering(), store->isVolatile())};
     }
     if (auto* update = dyn_cast<AtomicRMWInst>(&instruction)) {
-        return {fixed(update->getPointerOperand(), update->getType(), update->getAlign(),
-                      access_write | access_atomic)};
+        return {fixed(update->getPointerOperand(), update->getType(), update->getAlign(), access_write,
+                      update->getOrdering(), update->isVolatile())};
     }
     if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
-        return {fixed(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(),
-                      exchange->getAlign(), access_write | access_atomic)};
+        MemoryAccess access =
+            fixed(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(),
+                  exchange->getAlign(), access_write, exchange->getSuccessOrdering(), exchange->isVolatile());
+        access.order_on_failure = memory_order(exchange->getFailureOrdering());
+        return {access};
     }
     if (auto* fill = dyn_cast<MemIntrinsic>(&instruction)) {
-        std::vector<MemoryAccess> both{{&instruction, fill->getRawDest(), fill->getLength(), 0,
-                                        fill->getDestAlign().valueOrOne().value(), access_write}};
-        if (auto* copy = dyn_cast<MemTransferInst>(fill)) {
-            both.push_back({&instruction, copy->getRawSource(), copy->getLength(), 0,
-                            copy->getSourceAlign().valueOrOne().value(), access_read});
-        }
+        const auto range = [&](Value* address, MaybeAlign alignment, std::uint32_t flags) {
+            MemoryAccess access{&instruction};
+            access.address = address;
+            access.bytes = fill->getLength();
+            access.alignment = alignment.valueOrOne().value();
+            access.flags = flags;
+            access.is_volatile = fill->isVolatile();
+            return access;
+        };
+        std::vector<MemoryAccess> both{range(fill->getRawDest(), fill->getDestAlign(), access_write)};
+        if (auto* copy = dyn_cast<MemTransferInst>(fill))
+            both.push_back(range(copy->getRawSource(), copy->getSourceAlign(), access_read));
         return both;
     }
     return {};

@@ -8,18 +8,24 @@
 #include <optional>
 #include <vector>
 
+#include "simulator/image/sync_scopes.h"
 #include "simulator/jit/abi.h"
+#include "simulator/jit/synchronisation.h"
 
 namespace cudasim::jit {
 
 /// One range of memory that an instruction reads or writes.
 struct MemoryAccess {
-    llvm::Instruction* at;
-    llvm::Value* address;
+    llvm::Instruction* at = nullptr;
+    llvm::Value* address = nullptr;
     llvm::Value* bytes = nullptr;       ///< for memcpy and the like, which are several accesses of any length
     std::uint64_t fixed_bytes = 0;      ///< for everything else
     std::uint64_t alignment = 1;        ///< in bytes, as the instruction promises it
     std::uint32_t flags = access_read;  ///< AccessFlags
+    MemoryOrder order = MemoryOrder::plain;
+    MemoryOrder order_on_failure = MemoryOrder::plain;  ///< of a compare-and-exchange that writes nothing
+    image::Scope scope = image::Scope::thread;          ///< of an access with an order
+    bool is_volatile = false;  ///< a volatile access without an order has PTX's meaning of ld.volatile
 };
 
 /// None for an instruction that is not an access; two for a copy, the target first.

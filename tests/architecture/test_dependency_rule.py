@@ -38,7 +38,7 @@ ALLOWED = {
     },
     "frontend/pykernel/calls": {
         "frontend/pykernel/syntax", "frontend/pykernel/types", "frontend/pykernel/graph", "frontend/pykernel/infer",
-        "frontend/pykernel/emit", "simulator/libdevice",
+        "frontend/pykernel/emit", "simulator/libdevice", "simulator/image",
     },
     # The front door.
     "frontend/pykernel": {

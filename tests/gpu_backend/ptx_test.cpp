@@ -216,8 +216,8 @@ define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q) {
 }
 )";
     const auto ptx = ptx_of(text, "f");
-    EXPECT_TRUE(contains(ptx, "atom.global.inc.u32")) << ptx;
-    EXPECT_TRUE(contains(ptx, "atom.global.dec.u32")) << ptx;
+    EXPECT_TRUE(contains(ptx, "atom.sys.global.inc.u32")) << ptx;
+    EXPECT_TRUE(contains(ptx, "atom.sys.global.dec.u32")) << ptx;
     EXPECT_FALSE(contains(ptx, "cas.b32")) << ptx;
     EXPECT_TRUE(contains(ptx, "cas.b64")) << ptx;  // PTX has none of 64 bits
 }
@@ -270,8 +270,7 @@ TEST(Ptx, orders_of_atomic_operations_are_fences_around_them) {
                        operation + "\n  ret void\n}\n" + k_is_a_kernel,
                    "k");
         const auto fence = ptx.find("membar"), last = ptx.rfind("membar");
-        const auto operation_at =
-            std::min({ptx.find("atom.global"), ptx.find("volatile"), ptx.find("relaxed")});
+        const auto operation_at = std::min({ptx.find("atom.sys"), ptx.find("volatile"), ptx.find("relaxed")});
         if (fence == std::string::npos) return std::string("none");
         return (fence < operation_at ? std::string("before") : "") + (last > operation_at ? "after" : "");
     };
@@ -289,6 +288,42 @@ TEST(Ptx, orders_of_atomic_operations_are_fences_around_them) {
     EXPECT_EQ(
         body("%v = atomicrmw add ptr addrspace(1) %p, i32 %x monotonic\n  store i32 %v, ptr addrspace(1) %q"),
         "none");
+}
+
+TEST(Ptx, atomics_have_their_scope) {
+    const auto ptx = [](const std::string& operation, const char* architecture = "sm_75") {
+        return ptx_of(header +
+                          "define void @k(ptr addrspace(1) %p, ptr addrspace(3) %s, ptr %g, i32 %x, float "
+                          "%f, ptr addrspace(1) %q) {\n  " +
+                          operation + "\n  store i32 %v, ptr addrspace(1) %q\n  ret void\n}\n" +
+                          k_is_a_kernel,
+                      "k", {.architecture = architecture});
+    };
+    const std::string add = "%v = atomicrmw add ptr addrspace(1) %p, i32 %x ";
+    EXPECT_TRUE(contains(ptx(add + "syncscope(\"device\") monotonic"), "atom.global.add.u32"));
+    EXPECT_TRUE(contains(ptx(add + "syncscope(\"block\") monotonic"), "atom.cta.global.add.u32"));
+    EXPECT_TRUE(contains(ptx(add + "monotonic"), "atom.sys.global.add.u32"));
+    EXPECT_TRUE(contains(ptx(add + "monotonic", "sm_52"), "atom.global.add.u32"));
+    const auto block = [&](const std::string& operation) { return ptx(operation); };
+    EXPECT_TRUE(
+        contains(block("%v = atomicrmw umax ptr addrspace(3) %s, i32 %x syncscope(\"block\") monotonic"),
+                 "atom.cta.shared.max.u32"));
+    EXPECT_TRUE(contains(block("%v = atomicrmw uinc_wrap ptr %g, i32 %x monotonic"), "atom.sys.inc.u32"));
+    EXPECT_TRUE(contains(block("%v = atomicrmw uinc_wrap ptr %g, i32 %x syncscope(\"device\") monotonic"),
+                         "atom.inc.u32"));
+    EXPECT_TRUE(
+        contains(block("%o = atomicrmw fadd ptr addrspace(1) %p, float %f syncscope(\"block\") monotonic\n"
+                       "  %v = fptosi float %o to i32"),
+                 "atom.cta.global.add.f32"));
+    EXPECT_TRUE(contains(block("%o = atomicrmw xchg ptr addrspace(1) %p, float %f monotonic\n"
+                               "  %v = fptosi float %o to i32"),
+                         "atom.sys.global.exch.b32"));
+    EXPECT_TRUE(
+        contains(block("%c = cmpxchg ptr addrspace(1) %p, i32 %x, i32 7 syncscope(\"block\") monotonic "
+                       "monotonic\n  %v = extractvalue { i32, i1 } %c, 0"),
+                 "atom.cta.global.cas.b32"));
+    const auto ordered = ptx(add + "syncscope(\"block\") acq_rel");
+    EXPECT_TRUE(contains(ordered, "membar.cta") && contains(ordered, "atom.cta.global.add.u32")) << ordered;
 }
 
 TEST(Ptx, fences_have_the_level_of_their_scope) {

@@ -1,16 +1,21 @@
 // cuda.atomic.*: on global and shared arrays, returning the old value. Element types as Numba's CUDA
-// target has them. Monotonic order, as PTX's atom without qualifiers.
+// target has them. Relaxed and of the device's scope, as PTX's atom without qualifiers.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include "frontend/pykernel/calls/callables.h"
 #include "frontend/pykernel/infer/subscripts.h"
+#include "simulator/image/sync_scopes.h"
 
 namespace cudasim::pykernel {
 namespace {
 
 using Operation = llvm::AtomicRMWInst::BinOp;
 constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;
+
+llvm::SyncScope::ID device_scope(FunctionEmitter& e) {
+    return image::sync_scope(e.module.context, image::Scope::device);
+}
 
 std::string_view operation_name(std::string_view callable) {
     return callable.substr(sizeof("cuda.atomic.") - 1);
@@ -110,7 +115,7 @@ llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Val
     llvm::Type* integer = b.getIntNTy(bits);
     llvm::AllocaInst* seen = e.entry_alloca(integer, "atomic.seen");
     auto* first = b.CreateAlignedLoad(integer, place, llvm::Align(bits / 8));
-    first->setAtomic(relaxed);
+    first->setAtomic(relaxed, device_scope(e));
     e.checked(first, array);
     b.CreateStore(first, seen);
     llvm::BasicBlock* head = e.new_block("atomic.head");
@@ -123,7 +128,7 @@ llvm::Value* float_extremum(FunctionEmitter& e, std::string_view name, llvm::Val
     b.CreateCondBr(must_replace(e, name, old, value), attempt, done);
     b.SetInsertPoint(attempt);
     auto* exchange = b.CreateAtomicCmpXchg(place, expected, b.CreateBitCast(value, integer),
-                                           llvm::MaybeAlign(bits / 8), relaxed, relaxed);
+                                           llvm::MaybeAlign(bits / 8), relaxed, relaxed, device_scope(e));
     e.checked(exchange, array);
     b.CreateStore(b.CreateExtractValue(exchange, 0), seen);
     b.CreateCondBr(b.CreateExtractValue(exchange, 1), done, head);
@@ -154,16 +159,16 @@ Emitted emit_update(CallEmission& call) {
         return e.number(float_extremum(e, name, place, value, element->bits, call[0].type), element);
     }
     auto* update = e.builder.CreateAtomicRMW(operation(name, element), place, value,
-                                             llvm::MaybeAlign(element->bits / 8), relaxed);
+                                             llvm::MaybeAlign(element->bits / 8), relaxed, device_scope(e));
     e.checked(update, call[0].type);
     return e.number(update, element);
 }
 
 Emitted swap(FunctionEmitter& e, llvm::Value* place, TypeRef array, const Emitted& expected,
              const Emitted& desired, TypeRef element) {
-    auto* exchange = e.builder.CreateAtomicCmpXchg(place, e.convert(expected, element).value(),
-                                                   e.convert(desired, element).value(),
-                                                   llvm::MaybeAlign(element->bits / 8), relaxed, relaxed);
+    auto* exchange = e.builder.CreateAtomicCmpXchg(
+        place, e.convert(expected, element).value(), e.convert(desired, element).value(),
+        llvm::MaybeAlign(element->bits / 8), relaxed, relaxed, device_scope(e));
     e.checked(exchange, array);
     return e.number(e.builder.CreateExtractValue(exchange, 0), element);
 }

@@ -186,7 +186,8 @@ def test_reading_beyond_an_array_is_reported_at_the_line_of_the_ptx(tmp_path):
     assert any(str(where).endswith("sum.ptx") and number == line for where, number in frames), frames
 
 
-def test_shared_memory_and_barriers_in_linked_code():
+@pytest.mark.parametrize("barrier", ["bar.sync 0", "bar.sync 3", "barrier.sync 15"])
+def test_shared_memory_and_barriers_in_linked_code(barrier):
     text = (
         HEAD
         + """
@@ -208,7 +209,7 @@ def test_shared_memory_and_barriers_in_linked_code():
     ret;
 }
 """
-    )
+    ).replace("bar.sync 0", barrier)
     swap = cuda.declare_device("reversed", "int32(int32)", abi="c", link=cuda.PTXSource(text))
 
     @cuda.jit
