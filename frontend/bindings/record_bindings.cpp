@@ -176,6 +176,18 @@ class RestoredLaunch {
     std::string printed_;
 };
 
+/// @param why_not gets the reason where there is no record
+std::optional<LaunchRecord> finished_record(driver::LaunchCapture& capture,
+                                            const execution::LaunchResult& result, bool finished,
+                                            std::string& why_not) {
+    try {
+        return capture.finish(result, finished);
+    } catch (const driver::RecordError& error) {
+        why_not = error.what();
+        return std::nullopt;
+    }
+}
+
 void translate(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);
@@ -212,35 +224,25 @@ py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> paramete
     std::optional<LaunchRecord> record;
     std::string not_recorded;
     const driver::CaptureOptions capture_options = recorder->options;
-    std::unique_ptr<driver::LaunchCapture> capture;
+    std::optional<driver::LaunchCapture> capture;
     auto report = launch_with(
         described.options, bound.progress, plan.image.sources(),
         [&](const LaunchOptions& options) {
-            // Compiled now: the image's variables have their place when memory is taken.
-            image::HostPoll poll = [&](double seconds) {
-                return options.poll_host({.seconds = seconds, .compiling = true});
-            };
-            (void)plan.device->device.compile(*plan.loaded, plan.kernel, options.compile_options(), poll);
-            try {
-                const auto image = plan.image.serialise();
-                described.image = driver::Content(
-                    std::string_view(reinterpret_cast<const char*>(image.data()), image.size()));
-                capture = std::make_unique<driver::LaunchCapture>(
-                    *plan.device, std::move(described), plan.device->device.globals_base(*plan.loaded),
-                    std::span<const std::uint64_t>(), capture_options);
-            } catch (const driver::RecordError& error) {
-                not_recorded = error.what();
-            }
+            const auto image = plan.image.serialise();
+            described.image =
+                driver::Content(std::string_view(reinterpret_cast<const char*>(image.data()), image.size()));
+            capture.emplace(*plan.device, std::move(described), plan.loaded.get(),
+                            std::vector<std::uint64_t>(), capture_options);
             LaunchOptions tee = options;
+            tee.observer = &*capture;
             tee.write_output = [&](std::string_view text) {
-                if (capture) capture->print(text);
+                capture->print(text);
                 return options.write_output(text);
             };
             return driver::run(plan, parameters, tee);
         },
         [&](const execution::LaunchResult& result, bool finished) {
-            if (capture) record = capture->finish(result, finished);
-            capture.reset();
+            record = finished_record(*capture, result, finished, not_recorded);
         });
     if (recorder != nullptr)
         recorder->take(record ? py::cast(std::move(*record)) : py::none(), number, not_recorded);
@@ -248,7 +250,7 @@ py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> paramete
 }
 
 py::object launch_recorded(BoundHostPlan& bound, execution::HostKernel& kernel) {
-    std::unique_ptr<driver::LaunchCapture> capture;
+    std::optional<driver::LaunchCapture> capture;
     bound.record.reset();
     bound.not_recorded.clear();
     bound.result.reset();
@@ -256,18 +258,16 @@ py::object launch_recorded(BoundHostPlan& bound, execution::HostKernel& kernel) 
     return launch_with(
         bound.plan.options, bound.progress, bound.plan.sources,
         [&](const LaunchOptions& options) {
-            try {
-                if (wanted)
-                    capture = std::make_unique<driver::LaunchCapture>(
-                        *bound.plan.device, std::move(wanted->described), 0, wanted->roots, wanted->options);
-            } catch (const driver::RecordError& error) {
-                bound.not_recorded = error.what();
+            LaunchOptions observed = options;
+            if (wanted) {
+                capture.emplace(*bound.plan.device, std::move(wanted->described), nullptr,
+                                std::move(wanted->roots), wanted->options);
+                observed.observer = &*capture;
             }
-            return driver::run(bound.plan, kernel, options);
+            return driver::run(bound.plan, kernel, observed);
         },
         [&](const execution::LaunchResult& result, bool finished) {
-            if (capture) bound.record = capture->finish(result, finished);
-            capture.reset();
+            if (capture) bound.record = finished_record(*capture, result, finished, bound.not_recorded);
             if (bound.keeps_result) bound.result = result;
             bound.finished = finished;
         });

@@ -90,21 +90,44 @@ MemoryKind kind_of(const memory::Allocation& allocation) {
 
 }  // namespace
 
-std::mutex LaunchCapture::one_at_a_time_;
-
-LaunchCapture::LaunchCapture(SimulatedDevice& device, LaunchRecord described, std::uint64_t globals_base,
-                             std::span<const std::uint64_t> roots, const CaptureOptions& options)
-    : only_((OneLaunchPerThread::require_none(), one_at_a_time_)),
-      device_(device),
-      scope_(device),
+LaunchCapture::LaunchCapture(SimulatedDevice& device, LaunchRecord described,
+                             const execution::LoadedImage* image, std::vector<std::uint64_t> roots,
+                             const CaptureOptions& options)
+    : device_(device),
       record_(std::move(described)),
+      image_(image),
+      roots_(std::move(roots)),
       options_(options) {
     record_.device = device.device.profile();
     record_.memory_base = device.device.memory_base();
-    take_memory(globals_base, roots);
 }
 
-void LaunchCapture::take_memory(std::uint64_t globals_base, std::span<const std::uint64_t> roots) {
+/// The launch goes on without a record.
+template <typename Step>
+void LaunchCapture::attempt(Step&& step) {
+    if (!error_.empty()) return;
+    try {
+        step();
+    } catch (const RecordError& error) {
+        error_ = error.what();
+    } catch (const std::bad_alloc&) {
+        error_ = "the launch cannot be recorded: there is no memory for what it left behind (" +
+                 memory::describe_host_memory() + ")";
+    }
+    if (!error_.empty()) record_.memory.clear();
+}
+
+void LaunchCapture::launch_begins(const execution::LaunchBegin&) {
+    began_ = true;
+    attempt([this] { take_memory(); });
+}
+
+void LaunchCapture::launch_ends(std::span<const findings::Finding>) {
+    attempt([this] { take_results(); });
+}
+
+void LaunchCapture::take_memory() {
+    const std::uint64_t globals_base = image_ == nullptr ? 0 : device_.device.globals_base(*image_);
     const auto layout = device_.device.memory_layout();
     auto& memory = record_.memory;
     for (const auto& each : layout.live)
@@ -121,7 +144,7 @@ void LaunchCapture::take_memory(std::uint64_t globals_base, std::span<const std:
                           .kind = MemoryKind::freed,
                           .read_only = each.read_only});
     AddressSearch search(memory);
-    for (const std::uint64_t root : roots) search.follow(root);
+    for (const std::uint64_t root : roots_) search.follow(root);
     if (globals_base != 0) search.follow(globals_base);
     for (std::size_t at = 0; at + 8 <= record_.parameters.size(); at += 8) {
         std::uint64_t word = 0;
@@ -141,10 +164,7 @@ void LaunchCapture::take_memory(std::uint64_t globals_base, std::span<const std:
     }
 }
 
-LaunchRecord LaunchCapture::finish(const execution::LaunchResult& result, bool finished) {
-    record_.outcome.finished = finished;
-    record_.outcome.findings = findings::json_report(result.findings);
-    record_.outcome.blocks_run = result.blocks_run;
+void LaunchCapture::take_results() {
     for (auto& range : record_.memory) {
         if (!range.before) continue;
         const std::span content(reinterpret_cast<const std::byte*>(range.address), range.bytes);
@@ -157,6 +177,14 @@ LaunchRecord LaunchCapture::finish(const execution::LaunchResult& result, bool f
         range.after = Content(range.bytes);
         std::memcpy(range.after->data(), content.data(), content.size());
     }
+}
+
+LaunchRecord LaunchCapture::finish(const execution::LaunchResult& result, bool finished) {
+    if (!began_) throw RecordError("the launch cannot be recorded: it was stopped before it began");
+    if (!error_.empty()) throw RecordError(error_);
+    record_.outcome.finished = finished;
+    record_.outcome.findings = findings::json_report(result.findings);
+    record_.outcome.blocks_run = result.blocks_run;
     return std::move(record_);
 }
 

@@ -1,20 +1,24 @@
 // Takes what a launch is given and what comes of it into a LaunchRecord.
 //
-//   LaunchCapture capture(device, record, roots, {});     // memory as it is now
-//   auto result = run(plan, parameters, options);         // options.write_output also calls capture.print()
+//   LaunchCapture capture(device, described, image, roots, {});
+//   options.observer = &capture;                          // options.write_output also calls capture.print()
+//   auto result = run(plan, parameters, options);         // memory is taken as the launch begins and ends
 //   LaunchRecord whole = capture.finish(result, true);
 //
 // Memory is taken as far as the kernel can reach it: from the parameters and the image's global variables, every
 // aligned word that is an address in a live allocation leads there, and so on from its content. The sizes and
 // places of all other allocations are kept too, so that an access beyond the end of one is reported alike.
 //
+// The observer is told of the begin and the end of a launch while no other launch of the device runs, so what lies
+// between the two copies is this launch's doing; frees wait for its end.
+//
 // Costs one copy of the reachable memory, made while it is searched for addresses, and one pass of hashing
 // afterwards.
 #pragma once
 
-#include <mutex>
-#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulator/driver/launch_record.h"
 
@@ -24,30 +28,38 @@ struct CaptureOptions {
     bool keep_after = false;  ///< memory after the launch, not only its hash
 };
 
-class LaunchCapture {
+/// For one launch.
+class LaunchCapture final : public execution::LaunchObserver {
   public:
     /// @param described everything but memory and outcome
-    /// @param globals_base of the loaded image (execution::Device::globals_base); 0: none
+    /// @param image whose variables the kernel reaches; null: a kernel of host code. It must live as long as this
     /// @param roots further addresses from which the kernel reaches memory
-    /// @throws RecordError when the host has not the memory for a copy
-    LaunchCapture(SimulatedDevice& device, LaunchRecord described, std::uint64_t globals_base,
-                  std::span<const std::uint64_t> roots, const CaptureOptions& options);
+    LaunchCapture(SimulatedDevice& device, LaunchRecord described, const execution::LoadedImage* image,
+                  std::vector<std::uint64_t> roots, const CaptureOptions& options);
+
+    void launch_begins(const execution::LaunchBegin& launch) override;
+    void launch_ends(std::span<const findings::Finding> findings) override;
 
     /// A part of what the kernel prints.
     void print(std::string_view text) { record_.outcome.printed += text; }
 
-    /// @param finished false when the host stopped the launch
+    /// After the launch. @param finished false when the host stopped it
+    /// @throws RecordError when the host had not the memory for a copy, or the launch never began
     [[nodiscard]] LaunchRecord finish(const execution::LaunchResult& result, bool finished);
 
   private:
-    void take_memory(std::uint64_t globals_base, std::span<const std::uint64_t> roots);
+    void take_memory();
+    void take_results();
+    template <typename Step>
+    void attempt(Step&& step);
 
-    static std::mutex one_at_a_time_;  ///< so that no other recorded launch changes memory in between
-    std::lock_guard<std::mutex> only_;
     SimulatedDevice& device_;
-    SimulatedDevice::LaunchScope scope_;
     LaunchRecord record_;
+    const execution::LoadedImage* image_;
+    std::vector<std::uint64_t> roots_;
     CaptureOptions options_;
+    bool began_ = false;
+    std::string error_;  ///< why there is no record
 };
 
 }  // namespace cudasim::driver

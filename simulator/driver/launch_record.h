@@ -2,7 +2,7 @@
 // parameters, options, device memory) and what came of it (findings, printed text, memory afterwards), so that
 // it can be run again in this process or in another one, on this machine or elsewhere, and compared (E12).
 //
-//   LaunchCapture (launch_capture.h)   makes one around a launch
+//   LaunchCapture (launch_capture.h)   observes a launch and makes one
 //   RecordWriter, RecordReader (record_file.h)   the file
 //   replay() (replay.h)   runs it again and compares
 //

@@ -7,8 +7,8 @@
 //
 // Calls of block_begins, barrier and block_ends for one block come one after another, on the host thread of the
 // worker that runs it, for several blocks at the same time where there are several workers. Everything else comes
-// on the host thread that made the call of the device. An observer must not throw and must not call the device; in
-// a launch it must not wait for another block.
+// on the host thread that made the call of the device. An observer must not throw and must not call the device, but
+// for questions about its memory when a launch begins or ends; in a launch it must not wait for another block.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ const std::string header = R"(target datalayout = "e-i64:64-i128:128-v16:16-v32:
 target triple = "nvptx64-nvidia-cuda"
 )";
 
-// Every declared check, shared memory, a barrier, an atomic, a maths function, debug info with a variable.
+// Every declared check, shared memory, a barrier, atomics of all scopes, a maths function, debug info with a variable.
 const std::string everything = header + R"(
 @tile = internal addrspace(3) global [32 x double] undef, align 16
 @dynamic = external addrspace(3) global [0 x i8], align 16
@@ -47,6 +47,13 @@ good:
   %sum = fadd contract double %product, %f, !dbg !11
   %place = getelementptr double, ptr addrspace(1) %data, i64 %other, !dbg !11
   %old = atomicrmw fadd ptr addrspace(1) %place, double %sum monotonic, align 8, !dbg !11
+  %less = atomicrmw fsub ptr addrspace(3) @tile, double %old syncscope("block") acq_rel, align 8, !dbg !11
+  %bits = bitcast double %less to i64, !dbg !11
+  %most = atomicrmw umax ptr addrspace(1) %place, i64 %bits syncscope("device") monotonic, align 8, !dbg !11
+  %word = trunc i64 %most to i32, !dbg !11
+  %next = atomicrmw uinc_wrap ptr %local, i32 %word syncscope("block") monotonic, align 4, !dbg !11
+  %pair = cmpxchg ptr addrspace(1) %place, i32 %next, i32 7 seq_cst acquire, align 4, !dbg !11
+  fence syncscope("cluster") acq_rel, !dbg !11
   ret void, !dbg !11
 }
 define void @unused_kernel() {

@@ -71,7 +71,8 @@ define void @k(ptr %out) {
             .options = plan.options};
         const auto word = std::as_bytes(std::span(&out, 1));
         described.parameters.assign(word.begin(), word.end());
-        LaunchCapture capture(*device, described, 0, {}, {});
+        LaunchCapture capture(*device, described, plan.loaded.get(), {}, {});
+        described.options.observer = &capture;
         record = capture.finish(run(plan, described.parameters, described.options), true);
     }
     std::atomic<int> reproduced{0};
@@ -86,7 +87,7 @@ TEST(HostThreads, a_launch_inside_a_launch_is_refused_on_the_same_thread_only) {
     Recording recording;
     const OneLaunchPerThread only;
     EXPECT_THROW((void)run(recording.plan, recording.parameters, recording.plan.options), std::runtime_error);
-    EXPECT_THROW(LaunchCapture(*recording.device, {}, 0, {}, {}), std::runtime_error);
+    EXPECT_THROW((void)recording.record(), std::runtime_error);
     on_threads(1, [&](unsigned) {
         EXPECT_EQ(run(recording.plan, recording.parameters, recording.plan.options).error(), nullptr);
     });

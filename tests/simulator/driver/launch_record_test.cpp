@@ -99,7 +99,8 @@ define void @k(ptr %out) {
     described.options.workers = 1;
     const auto word = std::as_bytes(std::span(&out, 1));
     described.parameters.assign(word.begin(), word.end());
-    LaunchCapture capture(*device, described, 0, {}, {.keep_after = true});
+    LaunchCapture capture(*device, described, plan.loaded.get(), {}, {.keep_after = true});
+    described.options.observer = &capture;
     const LaunchRecord record = capture.finish(run(plan, described.parameters, described.options), true);
     EXPECT_NE(record.outcome.findings.find("\"error\""),
               std::string::npos);  // the fifth thread writes behind the end
@@ -151,16 +152,29 @@ TEST(LaunchRecord, differences_name_memory_and_bytes) {
 }
 
 TEST(LaunchRecord, frees_wait_until_memory_has_been_taken) {
-    Recording recording;
-    (void)recording.device->device.compile(*recording.plan.loaded, "k", {});
-    const LaunchRecord described{.kernel = "k", .display_name = "k", .parameters = recording.parameters};
+    LaunchRecord record;
     {
-        LaunchCapture capture(*recording.device, described, 0, {}, {});
-        recording.device->free(recording.memory.out);
-        EXPECT_TRUE(recording.device->device.contains(recording.memory.out, 4));
-        (void)capture.finish({}, true);
+        Recording recording;
+        recording.while_running = [&] {
+            recording.device->free(recording.memory.out);
+            EXPECT_TRUE(recording.device->device.contains(recording.memory.out, 4));
+        };
+        record = recording.record({.keep_after = true});
+        EXPECT_FALSE(recording.device->device.contains(recording.memory.out, 4));
+        EXPECT_TRUE(named(record, "out").after);
     }
-    EXPECT_FALSE(recording.device->device.contains(recording.memory.out, 4));
+    EXPECT_EQ(texts(replayed(record).differences), "");
+}
+
+TEST(LaunchRecord, says_why_there_is_none) {
+    Recording recording;
+    LaunchCapture never(*recording.device, {}, nullptr, {}, {});
+    try {
+        (void)never.finish({}, false);
+        FAIL() << "recorded";
+    } catch (const RecordError& error) {
+        EXPECT_NE(std::string(error.what()).find("before it began"), std::string::npos) << error.what();
+    }
 }
 
 TEST(LaunchRecord, is_captured_in_less_than_three_times_the_time_of_a_copy) {
@@ -183,7 +197,9 @@ TEST(LaunchRecord, is_captured_in_less_than_three_times_the_time_of_a_copy) {
         best_copy = std::min(best_copy, std::chrono::duration<double>(clock::now() - begin).count());
         begin = clock::now();
         {
-            LaunchCapture capture(*recording.device, described, 0, {}, {});
+            LaunchCapture capture(*recording.device, described, nullptr, {}, {});
+            capture.launch_begins({});
+            capture.launch_ends({});
             (void)capture.finish({}, true);
         }
         best_capture = std::min(best_capture, std::chrono::duration<double>(clock::now() - begin).count());

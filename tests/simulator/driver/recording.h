@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -91,7 +92,6 @@ class Recording {
 
     /// One launch, recorded.
     LaunchRecord record(const CaptureOptions& options = {}) {
-        (void)device->device.compile(*plan.loaded, "k", plan.options.compile_options());
         const auto bytes = plan.image.serialise();
         LaunchRecord described{
             .version = "test",
@@ -103,10 +103,12 @@ class Recording {
             .options = plan.options,
             .arguments = plan.arguments,
             .parameters = parameters};
-        LaunchCapture capture(*device, described, device->device.globals_base(*plan.loaded), {}, options);
+        LaunchCapture capture(*device, described, plan.loaded.get(), {}, options);
         execution::LaunchOptions in_force = described.options;
+        in_force.observer = &capture;
         in_force.write_output = [&](std::string_view text) {
             capture.print(text);
+            if (while_running) while_running();
             return true;
         };
         return capture.finish(run(plan, parameters, in_force), true);
@@ -116,6 +118,7 @@ class Recording {
     LaunchPlan plan;
     Memory memory;
     std::vector<std::byte> parameters;
+    std::function<void()> while_running;  ///< called when the kernel prints
 };
 
 struct Run {
