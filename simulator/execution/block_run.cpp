@@ -62,6 +62,8 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     context_.shadow_base = worker.shadow_base();
     context_.captured = worker.captured();
     context_.check_state = nullptr;
+    if (launch.stops || !thread_stops_.empty()) [[unlikely]]
+        start_stops();
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
     warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
@@ -124,7 +126,7 @@ void BlockRun::move_to(Worker& worker) {
 }
 
 /// Inlined into the loop of advance(): a return between two switches would be mispredicted.
-[[gnu::always_inline]] inline void BlockRun::resume(Runner* runner) {
+[[gnu::always_inline]] inline void BlockRun::resume(Runner* runner, std::size_t turn_in_batch) {
     runner->slices = 0;
     const std::uint32_t first = runner->thread;
     worker_->switch_to(runner);
@@ -137,6 +139,7 @@ void BlockRun::move_to(Worker& worker) {
         arrive_in_warp(runner);
         return;
     }
+    if (turn_in_batch != 0) turn_in_batch_ = turn_in_batch;
     handle(runner, first);
 }
 
@@ -163,7 +166,7 @@ void BlockRun::collect_runners() {
         const auto in = [&](const std::vector<Runner*>& list) {
             return std::ranges::find(list, runner) != list.end();
         };
-        return in(ready_) || in(waiting_) || in(spinning_) || warps_.holds(runner) ||
+        return in(ready_) || in(waiting_) || in(spinning_) || in(held_) || warps_.holds(runner) ||
                worker_->runners().is_idle(runner);
     };
     for (Runner* runner : batch) {
@@ -201,13 +204,17 @@ BlockRun::State BlockRun::run_threads() {
                     continue;
                 }
                 const std::uint32_t warp = batch[i]->thread / jit::warp_size;
-                resume(batch[i]);
+                resume(batch[i], i + 1);
                 if (by_warp_ && warps_.any_free() &&
-                    (i + 1 == batch.size() || batch[i + 1]->thread / jit::warp_size != warp))
+                    (i + 1 == batch.size() || batch[i + 1]->thread / jit::warp_size != warp)) {
+                    turn_in_batch_ = i + 1;
                     run_freed_lanes(warp);
+                }
             }
             batch.clear();
             std::ranges::sort(lanes_to_run_, std::greater());
+        } else if (!run_before_.empty() && not_started_ != 0 && skip_threads_run_before()) {
+            continue;
         } else if (has_threads_to_start()) {
             start_threads();
         } else if (warps_.any_free()) {
@@ -247,6 +254,7 @@ void BlockRun::start_phase() {
             lanes_to_run_.push_back((end - 1) / jit::warp_size * jit::warp_size);
     } else if (coroutines_.active()) {
         not_started_ = context_.thread_count;
+        std::ranges::fill(run_before_, std::uint8_t{0});
     }
 }
 
@@ -286,8 +294,12 @@ void BlockRun::start_threads() {
     const std::uint32_t last = warps_.tracks() ? std::min(context_.thread_count, (warp + 1) * jit::warp_size)
                                                : context_.thread_count;
     runner->end = one_by_one ? runner->thread + 1 : last;
+    if (!run_before_.empty()) [[unlikely]]
+        runner->end = first_run_before(runner->thread, runner->end);
     not_started_ -= runner->end - runner->thread;
     resume(runner);
+    if (!run_before_.empty()) [[unlikely]]
+        (void)skip_threads_run_before();
     if (warps_.any_free() &&
         (not_started_ == 0 || order_.thread(context_.thread_count - not_started_) / jit::warp_size != warp))
         run_freed_lanes(warp);
@@ -300,7 +312,9 @@ void BlockRun::start_threads() {
         for (std::uint32_t turn = 0; turn < lanes; ++turn) {
             if (launch_->stopped()) return;
             const std::uint32_t lane = order_.lane(warp, turn);
-            if ((pass >> lane & 1) != 0) resume(warps_.take(warp, lane));
+            const std::uint32_t free =
+                pass & warps_.free_lanes(warp);  // a stop's handler may have taken some
+            if ((free >> lane & 1) != 0) resume(warps_.take(warp, lane));
         }
     }
 }
@@ -342,14 +356,19 @@ bool BlockRun::cut(Runner* runner) {
 
 /// What the runner came back for; `first` is the thread it ran first since it was resumed.
 [[gnu::noinline]] void BlockRun::handle(Runner* runner, std::uint32_t first) {
-    while (runner->event == Event::printing) {
+    while (runner->event == Event::printing || runner->event == Event::stopped) {
         progress_ = true;
-        if (!print(*runner)) break;
+        if (runner->event == Event::stopped) {
+            if (!stop(runner, first)) return;
+        } else if (!print(*runner)) {
+            break;
+        }
         if (launch_->stopped()) break;
         worker_->switch_to(runner);
     }
     switch (runner->event) {
-        case Event::printing:  // the launch stops while its thread prints
+        case Event::printing:  // the launch ends while its thread prints or is stopped
+        case Event::stopped:
             ended(first, runner->thread);
             cut(runner);
             ready_.push_back(runner);
@@ -529,7 +548,7 @@ std::int32_t BlockRun::barrier_result() const {
 
 void BlockRun::abandon() {
     warps_.take_all(waiting_);
-    for (auto* list : {&waiting_, &spinning_, &ready_}) {
+    for (auto* list : {&waiting_, &spinning_, &ready_, &held_}) {
         for (Runner* runner : *list) worker_->end(runner);
         list->clear();
     }

@@ -16,12 +16,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "simulator/execution/coroutine_threads.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/runner.h"
+#include "simulator/execution/stop.h"
 #include "simulator/execution/thread_order.h"
 #include "simulator/execution/warp_operations.h"
 
@@ -71,6 +73,19 @@ class BlockRun {
     [[nodiscard]] const WarpOperations& warps() const { return warps_; }
     [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
 
+    // Stops (stop.h, block_stops.cpp), while the handler is at work.
+    [[nodiscard]] Standing standing(std::uint32_t thread) const;
+    /// Where a thread is that has started and is not over.
+    [[nodiscard]] std::optional<std::uint32_t> site_of(std::uint32_t thread) const;
+    [[nodiscard]] jit::ThreadStop& stop_state(std::uint32_t thread) { return thread_stops_[thread]; }
+    [[nodiscard]] bool accessible(std::uint32_t thread, std::uint64_t address, std::size_t bytes,
+                                  bool write) const;
+    /// Lets the thread, which can run, go on until it stops, waits, yields or ends. @throws std::bad_alloc
+    void run_chosen(std::uint32_t thread);
+    /// The thread for which the handler was called no longer goes on by itself.
+    void hold_stopped_thread();
+    void let_held_threads_go();
+
   private:
     [[nodiscard]] State run_threads();
     void collect_runners();
@@ -84,12 +99,22 @@ class BlockRun {
     void release_waiting();
     void put_in_order(std::vector<Runner*>& runners);
     void look_at_warp(std::uint32_t thread);
-    void resume(Runner* runner);
+    void resume(Runner* runner, std::size_t turn_in_batch = 0);
     void handle(Runner* runner, std::uint32_t first);
     void report_fault(const Runner& runner);
     bool cut(Runner* runner);
     [[nodiscard]] bool print(Runner& runner);
     [[nodiscard]] bool readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const;
+    [[nodiscard]] bool stop(Runner* runner, std::uint32_t& first);
+    void start_stops();
+    [[nodiscard]] bool skip_threads_run_before();
+    [[nodiscard]] std::uint32_t first_run_before(std::uint32_t first, std::uint32_t end) const;
+    [[nodiscard]] bool turn_is_to_come(std::uint32_t thread) const;
+    [[nodiscard]] std::span<Runner* const> rest_of_batch() const;
+    [[nodiscard]] Standing standing_of_coroutine(std::uint32_t thread) const;
+    [[nodiscard]] bool any_can_run();
+    [[nodiscard]] Runner* take(std::uint32_t thread);
+    void complete_what_all_have_come_to();
     enum class Completion { goes_on, at_grid, over };
     Completion complete_barrier();
     [[nodiscard]] bool first_thread_is_over() const;
@@ -137,6 +162,14 @@ class BlockRun {
     jit::BarrierKind barrier_kind_{};            ///< of the first waiting thread
     std::vector<Runner*> ready_, waiting_, spinning_;
     std::vector<Runner*> by_thread_;  ///< for put_in_order()
+    // Launches with stops only; else empty.
+    std::vector<jit::ThreadStop> thread_stops_;  ///< BlockContext::thread_stops
+    std::vector<std::uint8_t> run_before_;  ///< threads that were started before their turn in this phase
+    std::vector<Runner*> held_;             ///< that stopped, and whose turn it is not now
+    Runner* stopped_ = nullptr;        ///< the handler was called for its thread, which goes on afterwards
+    std::uint32_t stopped_first_ = 0;  ///< the first thread that it ran in its turn
+    std::size_t turn_in_batch_ = 0;    ///< while a batch is run, and the handler is at work: whose turn it is
+
     /// Coroutines whose lanes meet: where runners are to start, each for the rest of its warp; the next one
     /// is the last.
     std::vector<std::uint32_t> lanes_to_run_;

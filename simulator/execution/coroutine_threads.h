@@ -33,6 +33,16 @@ class CoroutineThreads {
     [[nodiscard]] bool active() const { return kernel_ != nullptr; }
     /// Do its lanes meet in warp operations?
     [[nodiscard]] bool lanes_meet() const { return lanes_meet_; }
+    /// Is it, or was it until it was let go, in a warp operation?
+    [[nodiscard]] bool waits_in_warp(std::uint32_t thread) const {
+        const jit::ResumePoint* point = point_of(thread);
+        return point != nullptr && point->in_warp;
+    }
+    /// Where it waits, or waited until it was let go.
+    [[nodiscard]] std::optional<std::uint32_t> site_of(std::uint32_t thread) const {
+        const jit::ResumePoint* point = point_of(thread);
+        return point != nullptr ? std::optional(point->site) : std::nullopt;
+    }
     void set_over(std::uint32_t thread) { states_[thread] = jit::thread_over; }
     /// The thread spins on a fiber: nobody is to enter it (lanes_meet()).
     void set_carried(std::uint32_t thread) { states_[thread] = jit::thread_carried; }

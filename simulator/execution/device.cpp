@@ -20,6 +20,7 @@
 #include "simulator/execution/launch_memory.h"
 #include "simulator/execution/launch_turns.h"
 #include "simulator/execution/loaded_image.h"
+#include "simulator/execution/stop.h"
 #include "simulator/execution/worker_pool.h"
 #include "simulator/fiber/stack_slab.h"
 #include "simulator/memory/host_memory.h"
@@ -263,6 +264,7 @@ constexpr unsigned most_workers_per_core = 4, always_allowed_workers = 8;
 /// The number of workers that were asked for, or as many as are of use.
 unsigned worker_count(const LaunchOptions& options, std::uint64_t blocks) {
     const unsigned most = std::max(most_workers_per_core * core_count(), always_allowed_workers);
+    if (options.stop_handler) return 1;
     const unsigned wanted = options.workers != 0 ? std::min(options.workers, most) : core_count();
     return static_cast<unsigned>(std::min<std::uint64_t>(wanted, blocks));
 }
@@ -312,6 +314,10 @@ LaunchResult run(Device::State& state, Launch& launch) {
         launch.deadline =
             launch.start + std::chrono::duration_cast<Clock::duration>(
                                std::chrono::duration<double>(launch.options.time_limit_seconds));
+    if (launch.options.stop_handler) {
+        launch.stops = std::make_unique<StoppedLaunch>(launch, *launch.options.stop_handler);
+        launch.stops->begin();
+    }
     try {
         FaultSignals signals;
         HostKernelScope scope(launch.host_kernel);

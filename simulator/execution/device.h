@@ -26,6 +26,7 @@
 #include "simulator/findings/finding.h"
 #include "simulator/image/kernel_image.h"
 #include "simulator/jit/compiler.h"
+#include "simulator/jit/statement_stops.h"
 #include "simulator/memory/arena.h"
 
 namespace cudasim::execution {
@@ -66,6 +67,8 @@ struct MemoryInfo {
     std::uint64_t free = 0, total = 0;  ///< bytes
 };
 
+class StopHandler;
+
 /// The order in which threads and blocks get their turn (E6). random: another one in every block and after
 /// every barrier, all of them from LaunchOptions::seed.
 enum class Policy { forward, reverse, random };
@@ -101,6 +104,8 @@ struct LaunchOptions {
     std::uint64_t max_faults = 1000;     ///< threads that may fault before the launch ends
     jit::CompileOptions compile;         ///< compile_options() are those in force
     LaunchObserver* observer = nullptr;  ///< is told of blocks and barriers (observer.h)
+    StopHandler* stop_handler =
+        nullptr;  ///< is asked where threads stop, and who goes on (stop.h): one worker
     /// Called about every 50 ms on the launching thread, without locks. Returns true to stop the launch
     /// ("interrupted") or the compilation before it (image::Cancelled).
     std::function<bool(const LaunchProgress&)> poll_host = {};
@@ -114,6 +119,7 @@ struct LaunchOptions {
         chosen.coroutines = chosen.coroutines && carrier == Carrier::automatic;
         // Their lanes take turns in one order only.
         chosen.lane_coroutines = chosen.lane_coroutines && chosen.coroutines && policy == Policy::forward;
+        if (stop_handler) chosen.instrumentations.add(jit::statement_stops());
         return chosen;
     }
 };

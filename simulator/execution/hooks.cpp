@@ -4,6 +4,7 @@
 
 #include "simulator/execution/device.h"
 #include "simulator/execution/runner.h"
+#include "simulator/execution/stop.h"
 #include "simulator/execution/worker.h"
 #include "simulator/memory/shadow.h"
 
@@ -177,6 +178,34 @@ void cudasim_hook_local_begin(ThreadContext* context, std::uint64_t address, std
 void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
                             std::uint32_t) {
     memory::Shadow::instance().set(address, (bytes + 7) & ~std::uint64_t{7}, memory::Access::none);
+}
+
+void cudasim_hook_stop(ThreadContext* context, jit::FrameRecord* record, std::uint32_t place,
+                       std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    if (!runner.launch->stops) return;  // a launch without a handler may have this instrumentation, too
+    jit::ThreadStop& here = runner.block->thread_stops[runner.thread];
+    here.innermost = record;
+    here.site = site;
+    if (record != nullptr) record->place = place;
+    if (!runner.launch->stops->wants(here, site)) return;
+    runner.site = site;
+    runner.event = Event::stopped;
+    runner.fiber.suspend();
+}
+
+void cudasim_hook_enter(ThreadContext* context, jit::FrameRecord* record, std::uint32_t) {
+    Runner& runner = runner_of(context);
+    if (!runner.launch->stops) return;
+    jit::ThreadStop& here = runner.block->thread_stops[runner.thread];
+    record->caller = here.innermost;
+    record->place = ~std::uint32_t{0};
+    here.innermost = record;
+}
+
+void cudasim_hook_leave(ThreadContext* context, jit::FrameRecord* record, std::uint32_t) {
+    Runner& runner = runner_of(context);
+    if (runner.launch->stops) runner.block->thread_stops[runner.thread].innermost = record->caller;
 }
 
 }  // extern "C"

@@ -4,6 +4,7 @@
 
 #include "simulator/execution/launch.h"
 #include "simulator/execution/runner.h"
+#include "simulator/execution/stop.h"
 #include "simulator/execution/worker.h"
 #include "simulator/jit/hooks.h"
 
@@ -31,6 +32,17 @@ std::uint64_t ThreadHandle::warp(jit::WarpKind kind, std::uint32_t mask, std::ui
 void ThreadHandle::yield(std::uint32_t site) {
     if (ending()) return;
     jit::cudasim_hook_sleep(context_, site);
+}
+
+void ThreadHandle::stop(const findings::SourceLocation& place, std::uint32_t site) {
+    Runner& runner = runner_of(context_);
+    if (!runner.launch->stops || ending()) return;
+    jit::ThreadStop& here = context_->block->thread_stops[context_->thread];
+    here.site = site;
+    if (!runner.launch->stops->wants(here, place.file, place.line)) return;
+    runner.site = site;
+    runner.event = Event::stopped;
+    runner.fiber.suspend();
 }
 
 void ThreadHandle::fault(findings::FindingKind kind) {

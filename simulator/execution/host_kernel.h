@@ -56,6 +56,9 @@ class ThreadHandle {
                                std::uint32_t operand, std::uint32_t site = 0);
     /// Lets others have a turn; for threads that spin (E5). Returns at once when ending().
     virtual void yield(std::uint32_t site = 0);
+    /// A statement begins, where the launch has stops (stop.h): waits while the thread is held. Nothing otherwise, and
+    /// when ending().
+    virtual void stop(const findings::SourceLocation& place, std::uint32_t site = 0);
     /// Ends the thread where it stands.
     [[noreturn]] virtual void fault(findings::FindingKind kind);
     /// The thread faulted, run() will return, and then HostKernel::describe_fault() says what happened.

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "simulator/execution/block_run.h"
+#include "simulator/execution/stop.h"
 #include "simulator/memory/host_memory.h"
 
 namespace cudasim::execution {

@@ -23,6 +23,7 @@ namespace cudasim::execution {
 enum class Stop : std::uint8_t { none, interrupted, time_limit, livelock, deadlock, out_of_memory };
 
 class BlockRun;
+class StoppedLaunch;
 
 using Clock = std::chrono::steady_clock;
 
@@ -76,6 +77,8 @@ struct Launch {
     std::atomic<bool> gather{false};  ///< worker 0 wants the others' blocks that wait at a grid barrier, too
 
     Shortage shortage;  ///< of the first that stopped the launch for it
+
+    std::unique_ptr<StoppedLaunch> stops;  ///< null unless LaunchOptions::stop_handler is there
 
     std::unique_ptr<PrintedOutput> output;  ///< null when the kernel does not print
 

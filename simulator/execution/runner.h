@@ -27,6 +27,7 @@ enum class Event : std::uint8_t {
     yielded,   ///< its thread used up its turn
     in_warp,   ///< its thread waits in a warp operation; `warp` says which
     printing,  ///< its thread printed; `print` says what
+    stopped,   ///< its thread has come to a statement at which it is to stop (stop.h)
     faulted,   ///< its thread is over; the stack is to be forgotten
 };
 

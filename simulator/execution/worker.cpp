@@ -229,6 +229,28 @@ void Worker::stop_all(Launch& launch) {
     }
 }
 
+BlockRun* Worker::block_on_device(std::uint64_t block) const {
+    for (const auto* blocks : {&resident_, &at_grid_})
+        for (const auto& each : *blocks)
+            if (each && each->block() == block)
+                return each.get();  // null: moved while run_resident() is at work
+    return nullptr;
+}
+
+std::vector<std::uint64_t> Worker::blocks_on_device() const {
+    std::vector<std::uint64_t> numbers;
+    for (const auto* blocks : {&resident_, &at_grid_})
+        for (const auto& each : *blocks)
+            if (each) numbers.push_back(each->block());
+    std::ranges::sort(numbers);
+    return numbers;
+}
+
+void Worker::let_held_threads_go() {
+    for (auto& block : resident_)
+        if (block) block->let_held_threads_go();
+}
+
 MemoryUse Worker::memory_use() const {
     MemoryUse use = runners_.use();
     for (std::size_t i = 0; i < spare_.size(); ++i)

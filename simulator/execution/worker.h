@@ -51,6 +51,15 @@ class Worker {
     [[nodiscard]] std::vector<Runner*>& scratch() { return scratch_; }
     [[nodiscard]] const std::int8_t* shadow_base() const { return shadow_base_; }
     [[nodiscard]] Runner* running() { return running_; }
+
+    // Launches with stops (stop.h), while the handler is at work.
+    /// A block that has begun and is not over; else nullptr.
+    [[nodiscard]] BlockRun* block_on_device(std::uint64_t block) const;
+    /// Linear indices, ascending.
+    [[nodiscard]] std::vector<std::uint64_t> blocks_on_device() const;
+    /// Threads that are held get turns again.
+    void let_held_threads_go();
+
     /// The buffer for BlockContext::captured of its blocks. It is read as soon as a thread has faulted.
     [[nodiscard]] std::uint64_t* captured() { return captured_.data(); }
     /// The worker of this host thread while it runs a launch, for the fault handler; nullptr otherwise.

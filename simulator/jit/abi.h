@@ -23,6 +23,21 @@ struct LaneOperation {
     std::uint32_t operand;  // 12  shuffles, see below
 };
 
+/// In code compiled for stops: one for each activation of a function that was not inlined. The program's
+/// variables lie behind it, at the offsets that KernelFacts::stops names (PartSource::record).
+struct FrameRecord {
+    FrameRecord* caller;   // 0   of the activation that called this one; null in the kernel itself
+    std::uint32_t place;   // 8   index into KernelFacts::stops.places: the statement that runs now
+    std::uint32_t unused;  // 12
+};
+
+/// Launches with stops: where a thread is. Written by the hooks stop, enter and leave.
+struct ThreadStop {
+    FrameRecord* innermost;  ///< null: the thread has come to no statement yet, or is host code
+    std::uint32_t site;      ///< of the statement
+    std::uint32_t steps;     ///< 1: it is to stop at its next statement
+};
+
 /// Constant while its block runs: compiled code may treat loads from it as invariant.
 struct BlockContext {
     std::uint32_t ctaid[3];              // 0
@@ -42,6 +57,7 @@ struct BlockContext {
     LaneOperation* lane_operations;  // 104 coroutine kernels with warp operations
     std::uint64_t* captured;         // 112 what a fault's cold path leaves for the report, see below
     void* check_state;  // 120 of instrumentations: what an observer set when the block began, else null
+    ThreadStop* thread_stops;  // 128 launches with stops: one per thread; the engine's, not compiled code's
 };
 
 /// BlockContext::captured: the index into Captures::places, then values of variables there.
@@ -78,7 +94,8 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, barrier_result) == 52 && offsetof(BlockContext, thread_states) == 80 &&
               offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96 &&
               offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 &&
-              offsetof(BlockContext, check_state) == 120 && sizeof(LaneOperation) == 16);
+              offsetof(BlockContext, check_state) == 120 && sizeof(LaneOperation) == 16 &&
+              sizeof(FrameRecord) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
               offsetof(ThreadContext, stack_limit) == 32);

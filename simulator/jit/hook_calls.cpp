@@ -42,7 +42,8 @@ Function* declare(Module& module, Hook hook) {
     if (auto* known = module.getFunction(row.symbol)) return known;
     auto* function = declare_hook(module, row.symbol, row.type(module.getContext()));
     if (!row.returns) function->setDoesNotReturn();
-    if (hook != Hook::barrier) function->addFnAttr(Attribute::Cold);
+    const bool statement = hook == Hook::stop || hook == Hook::enter || hook == Hook::leave;
+    if (hook != Hook::barrier && !statement) function->addFnAttr(Attribute::Cold);
     // A copy of a wait behind a thread-dependent branch would make threads of one barrier wait at different
     // calls, which the scheduler has to tell from divergence, and would save values at every copy.
     if (hook == Hook::barrier || hook == Hook::warp) function->setConvergent();

@@ -1,0 +1,230 @@
+// Stops in a block (stop.h): where its threads are, and running one that the handler chooses.
+//
+// The handler is called from the middle of the scheduler, from handle(), for the runner that has just come back. As long
+// as it chooses nobody, that runner keeps its place and its range of threads, and the order stays the policy's. When it
+// chooses, the runner is cut down to its thread and held; threads are taken out of wherever their turn would come.
+#include <algorithm>
+
+#include "simulator/execution/block_run.h"
+#include "simulator/execution/worker.h"
+#include "simulator/memory/arena.h"
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::execution {
+
+void BlockRun::start_stops() {
+    const std::size_t threads = launch_->stops ? context_.thread_count : 0;
+    thread_stops_.assign(threads, {});
+    run_before_.assign(threads, 0);
+    held_.reserve(threads);
+    stopped_ = nullptr;
+    context_.thread_stops = thread_stops_.data();
+}
+
+/// The runner's thread has stopped. True: it goes on now. False: it is held, or has gone on meanwhile.
+bool BlockRun::stop(Runner* runner, std::uint32_t& first) {
+    StoppedLaunch& stops = *launch_->stops;
+    if (stops.handler_is_at_work()) {
+        stops.tell(*worker_, *this, runner->thread);
+        held_.push_back(runner);
+        if (coroutines_.lanes_meet()) coroutines_.set_carried(runner->thread);
+        return false;
+    }
+    stopped_ = runner;
+    stopped_first_ = first;
+    const std::uint32_t thread = runner->thread;
+    stops.tell(*worker_, *this, thread);
+    if (stopped_ == runner) {
+        stopped_ = nullptr;
+        return true;
+    }
+    // It was held. Where it still is at a stop, it is the first to go on.
+    const auto place = std::ranges::find(ready_, runner);
+    if (place == ready_.end() || runner->event != Event::stopped || runner->thread != thread) return false;
+    ready_.erase(place);
+    first = thread;
+    return true;
+}
+
+void BlockRun::hold_stopped_thread() {
+    if (stopped_ == nullptr) return;
+    Runner* runner = std::exchange(stopped_, nullptr);
+    ended(stopped_first_, runner->thread);
+    cut(runner);
+    disordered_ = true;
+    if (coroutines_.lanes_meet()) coroutines_.set_carried(runner->thread);
+    held_.push_back(runner);
+}
+
+/// Their turn comes with that of threads for which the order was disturbed.
+void BlockRun::let_held_threads_go() {
+    ready_.insert(ready_.end(), held_.begin(), held_.end());
+    held_.clear();
+}
+
+// The order that remains ------------------------------------------------------------------------------------
+
+/// Threads that the handler let run have had the turn that would come next. Whether there were any.
+bool BlockRun::skip_threads_run_before() {
+    const std::uint32_t before = not_started_;
+    while (not_started_ != 0 && run_before_[order_.thread(context_.thread_count - not_started_)] != 0)
+        --not_started_;
+    return not_started_ != before;
+}
+
+/// In [first + 1, end); else `end`. `first` has its turn now.
+std::uint32_t BlockRun::first_run_before(std::uint32_t first, std::uint32_t end) const {
+    for (std::uint32_t thread = first + 1; thread < end; ++thread)
+        if (run_before_[thread] != 0) return thread;
+    return end;
+}
+
+/// Without lanes that meet: it is not yet started, or has not yet been entered since the last barrier.
+bool BlockRun::turn_is_to_come(std::uint32_t thread) const {
+    if (run_before_[thread] != 0) return false;
+    if (stopped_ != nullptr && thread > stopped_->thread && thread < stopped_->end) return true;
+    for (std::uint32_t turn = context_.thread_count - not_started_; turn < context_.thread_count; ++turn)
+        if (order_.thread(turn) == thread) return true;
+    return false;
+}
+
+// Where threads are -----------------------------------------------------------------------------------------
+
+namespace {
+
+Runner* in_list(std::span<Runner* const> runners, std::uint32_t thread, const jit::BlockContext& block) {
+    for (Runner* runner : runners)
+        if (runner->thread == thread && runner->block == &block) return runner;
+    return nullptr;
+}
+
+}  // namespace
+
+/// Runners of this block's batch whose turn is still to come.
+std::span<Runner* const> BlockRun::rest_of_batch() const {
+    const std::vector<Runner*>& batch = worker_->scratch();
+    return std::span(batch).subspan(std::min(turn_in_batch_, batch.size()));
+}
+
+Standing BlockRun::standing(std::uint32_t thread) const {
+    if (stopped_ != nullptr && stopped_->thread == thread) return Standing::stopped;
+    if (in_list(held_, thread, context_) != nullptr) return Standing::stopped;
+    if (in_list(rest_of_batch(), thread, context_) != nullptr || in_list(ready_, thread, context_) != nullptr)
+        return Standing::can_run;
+    if (in_list(spinning_, thread, context_) != nullptr) return Standing::spins;
+    if (coroutines_.active()) return standing_of_coroutine(thread);
+    if (in_list(waiting_, thread, context_) != nullptr) return Standing::at_barrier;
+    if (warps_.tracks()) {
+        if ((warps_.free_lanes(thread / jit::warp_size) >> thread % jit::warp_size & 1) != 0)
+            return Standing::can_run;
+        if (in_list(warps_.waiting(), thread, context_) != nullptr) return Standing::in_warp;
+    }
+    return turn_is_to_come(thread) ? Standing::not_started : Standing::over;
+}
+
+Standing BlockRun::standing_of_coroutine(std::uint32_t thread) const {
+    const std::uint32_t state = coroutines_.states()[thread];
+    if (state == jit::thread_over) return Standing::over;
+    const bool goes_on =
+        coroutines_.lanes_meet() ? (state & jit::thread_waits) == 0 : turn_is_to_come(thread);
+    if (state == jit::thread_fresh) return goes_on ? Standing::not_started : Standing::over;
+    if (goes_on) return Standing::can_run;
+    return coroutines_.waits_in_warp(thread) ? Standing::in_warp : Standing::at_barrier;
+}
+
+std::optional<std::uint32_t> BlockRun::site_of(std::uint32_t thread) const {
+    switch (standing(thread)) {
+        case Standing::not_started:
+        case Standing::over:
+        case Standing::absent:
+            return std::nullopt;
+        case Standing::stopped:
+            return thread_stops_[thread].site;
+        default:
+            break;
+    }
+    for (const std::span<Runner* const> list :
+         {rest_of_batch(), std::span<Runner* const>(ready_), std::span<Runner* const>(spinning_),
+          std::span<Runner* const>(waiting_)})
+        if (const Runner* runner = in_list(list, thread, context_)) return runner->site;
+    if (coroutines_.active()) return coroutines_.site_of(thread);
+    for (const std::vector<Runner*>& list : {warps_.free(), warps_.waiting()})
+        if (const Runner* runner = in_list(list, thread, context_)) return runner->site;
+    return std::nullopt;
+}
+
+bool BlockRun::accessible(std::uint32_t thread, std::uint64_t address, std::size_t bytes, bool write) const {
+    if (bytes == 0) return true;
+    const auto within = [&](const std::byte* low, std::uint64_t size) {
+        const auto first = reinterpret_cast<std::uint64_t>(low);
+        return size >= bytes && address >= first && address - first <= size - bytes;
+    };
+    if (within(context_.shared_base, launch_->shared_bytes)) return true;
+    const std::uint64_t frame = launch_->kernel ? launch_->kernel->coroutine_frame_bytes : 0;
+    if (coroutines_.active() && within(coroutines_.frames().data() + thread * frame, frame)) return true;
+    for (const std::span<Runner* const> list :
+         {rest_of_batch(), std::span<Runner* const>(ready_), std::span<Runner* const>(spinning_),
+          std::span<Runner* const>(waiting_), std::span<Runner* const>(held_),
+          std::span<Runner* const>(&stopped_, stopped_ != nullptr ? 1 : 0)}) {
+        const Runner* runner = in_list(list, thread, context_);
+        if (runner != nullptr &&
+            within(runner->stack.low, static_cast<std::uint64_t>(runner->stack.top - runner->stack.low)))
+            return true;
+    }
+    if (address + bytes < address) return false;
+    const std::lock_guard lock(*launch_->arena_mutex);
+    const memory::Allocation* allocation = launch_->arena->containing(address, bytes);
+    return allocation != nullptr && (!write || memory::Shadow::instance().allows(address, bytes, true));
+}
+
+// Running one -----------------------------------------------------------------------------------------------
+
+/// A runner for a thread that can run; from now on it is nowhere else. @throws std::bad_alloc
+Runner* BlockRun::take(std::uint32_t thread) {
+    for (std::vector<Runner*>* list : {&held_, &worker_->scratch(), &ready_, &spinning_}) {
+        const std::size_t done = list == &worker_->scratch() ? std::min(turn_in_batch_, list->size()) : 0;
+        Runner* runner = in_list(std::span(*list).subspan(done), thread, context_);
+        if (runner == nullptr) continue;
+        list->erase(std::find(list->begin() + static_cast<std::ptrdiff_t>(done), list->end(), runner));
+        return runner;
+    }
+    const std::uint32_t warp = thread / jit::warp_size, lane = thread % jit::warp_size;
+    if (warps_.tracks() && (warps_.free_lanes(warp) >> lane & 1) != 0) return warps_.take(warp, lane);
+    Runner* runner = worker_->runners().acquire(*launch_, &context_);
+    runner->thread = thread;
+    runner->end = thread + 1;
+    if (!coroutines_.lanes_meet()) run_before_[thread] = 1;
+    return runner;
+}
+
+void BlockRun::run_chosen(std::uint32_t thread) {
+    Runner* runner = take(thread);
+    progress_ = disordered_ = true;
+    runner->slices = 0;
+    worker_->switch_to(runner);
+    handle(runner, thread);
+    complete_what_all_have_come_to();
+}
+
+bool BlockRun::any_can_run() {
+    if (!held_.empty() || !ready_.empty() || !spinning_.empty() || warps_.any_free()) return true;
+    if (std::ranges::any_of(rest_of_batch(),
+                            [&](const Runner* runner) { return runner->block == &context_; }))
+        return true;
+    if (coroutines_.lanes_meet())
+        return std::ranges::any_of(coroutines_.states(), [](std::uint32_t state) {
+            return state < jit::thread_carried && (state & jit::thread_waits) == 0;
+        });
+    (void)skip_threads_run_before();
+    return not_started_ != 0;
+}
+
+/// A barrier of the block, so that the handler can lead its threads past it. What else there is to say of a block in
+/// which nobody can run, the scheduler says after the handler.
+void BlockRun::complete_what_all_have_come_to() {
+    if (launch_->stopped() || any_can_run() || warps_.answer_active() || !all_wait()) return;
+    if (lanes_waiting() != 0 || barrier_kind_ == jit::BarrierKind::grid || !same_barrier()) return;
+    (void)complete_barrier();
+}
+
+}  // namespace cudasim::execution

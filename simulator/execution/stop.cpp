@@ -1,0 +1,138 @@
+// See stop.h.
+#include "simulator/execution/stop.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "simulator/execution/block_run.h"
+#include "simulator/execution/worker.h"
+
+namespace cudasim::execution {
+
+StoppedLaunch::StoppedLaunch(Launch& launch, StopHandler& handler) : launch_(launch), handler_(handler) {
+    arm();
+}
+
+void StoppedLaunch::begin() {
+    held_since_ = Clock::now();
+    handler_.launch_begins(*this);
+    launch_.deadline += Clock::now() - held_since_;
+}
+
+// Where to stop --------------------------------------------------------------------------------------------
+
+void StoppedLaunch::stop_at(const std::string& file, std::uint32_t line, bool stops) {
+    if (stops)
+        lines_.emplace(file, line);
+    else
+        lines_.erase({file, line});
+    arm();
+}
+
+void StoppedLaunch::arm() {
+    if (!launch_.kernel) return;
+    const std::vector<findings::CallChain>& sites = launch_.kernel->sites;
+    armed_.assign(sites.size(), 0);
+    for (std::size_t site = 0; site < sites.size(); ++site)
+        armed_[site] =
+            !sites[site].empty() && lines_.contains({sites[site].front().file, sites[site].front().line});
+}
+
+bool StoppedLaunch::stop_thread(ThreadRef thread, bool stops) {
+    const Standing where = standing(thread);
+    if (where == Standing::over || where == Standing::absent) return false;
+    find(thread.block)->stop_state(thread.thread).steps = stops ? 1 : 0;
+    return true;
+}
+
+// What to look at ------------------------------------------------------------------------------------------
+
+BlockRun* StoppedLaunch::find(std::uint64_t block) const {
+    return worker_ != nullptr ? worker_->block_on_device(block) : nullptr;
+}
+
+bool StoppedLaunch::exists(ThreadRef thread) const {
+    return thread.thread < threads_of_block() && find(thread.block) != nullptr;
+}
+
+std::vector<std::uint64_t> StoppedLaunch::blocks() const {
+    return worker_ != nullptr ? worker_->blocks_on_device() : std::vector<std::uint64_t>();
+}
+
+std::uint32_t StoppedLaunch::threads_of_block() const {
+    return static_cast<std::uint32_t>(launch_.configuration.block.volume());
+}
+
+Standing StoppedLaunch::standing(ThreadRef thread) const {
+    return exists(thread) ? find(thread.block)->standing(thread.thread) : Standing::absent;
+}
+
+findings::ThreadCoordinate StoppedLaunch::coordinate(ThreadRef thread) const {
+    return exists(thread) ? find(thread.block)->coordinate(thread.thread) : findings::ThreadCoordinate{};
+}
+
+findings::CallChain StoppedLaunch::location(ThreadRef thread) const {
+    if (!exists(thread)) return {};
+    const auto site = find(thread.block)->site_of(thread.thread);
+    return site ? launch_.location(*site) : findings::CallChain{};
+}
+
+std::span<std::byte> StoppedLaunch::shared(std::uint64_t block) const {
+    const BlockRun* run = find(block);
+    return run != nullptr ? std::span(run->shared(), launch_.shared_bytes) : std::span<std::byte>();
+}
+
+bool StoppedLaunch::read(ThreadRef thread, std::uint64_t address, std::span<std::byte> target) const {
+    if (!exists(thread) || !find(thread.block)->accessible(thread.thread, address, target.size(), false))
+        return false;
+    std::memcpy(target.data(), reinterpret_cast<const void*>(address), target.size());
+    return true;
+}
+
+bool StoppedLaunch::write(ThreadRef thread, std::uint64_t address, std::span<const std::byte> source) const {
+    if (!exists(thread) || !find(thread.block)->accessible(thread.thread, address, source.size(), true))
+        return false;
+    std::memcpy(reinterpret_cast<void*>(address), source.data(), source.size());
+    return true;
+}
+
+// Who goes on ----------------------------------------------------------------------------------------------
+
+void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) {
+    last_stopped_ = {block.block(), thread};
+    if (worker_ != nullptr) return;  // run() says so
+    worker_ = &worker;
+    stopped_block_ = &block;
+    held_since_ = Clock::now();
+    handler_.stopped(*this);
+    launch_.deadline += Clock::now() - held_since_;
+    worker.let_held_threads_go();
+    worker_ = nullptr;
+}
+
+Standing StoppedLaunch::run(ThreadRef thread) {
+    const Standing before = standing(thread);
+    if (over() || before > Standing::spins) return before;
+    BlockRun& block = *find(thread.block);
+    stopped_block_->hold_stopped_thread();
+    launch_.deadline += Clock::now() - held_since_;
+    try {
+        block.run_chosen(thread.thread);
+    } catch (const std::bad_alloc&) {
+        launch_.run_out_of_memory(block.coordinate(thread.thread), worker_->runners().stacks());
+    }
+    held_since_ = Clock::now();
+    return standing(thread);
+}
+
+void StoppedLaunch::end() {
+    launch_.request_stop(Stop::interrupted);
+}
+
+bool StoppedLaunch::poll() {
+    if (!over()) launch_.poll_host(Clock::now());
+    return over();
+}
+
+}  // namespace cudasim::execution

@@ -1,0 +1,156 @@
+// Stops: a simulated thread stops without ending, everything else holds, and a handler looks at the launch and says who
+// goes on. Debuggers and searches for schedules stand on it.
+//
+//   compiled code, host code   a statement begins ─► hook `stop` ── nobody wants it: the thread goes on
+//                                                        │ a line, a thread or everything is to stop
+//                                                        ▼
+//   the worker's own stack     StopHandler::stopped(launch) ── look: threads, memory
+//                                  │        ▲               ── choose the next stops
+//                                  │        └── run(thread): another, or the same, goes on until it stops again,
+//                                  ▼                         waits, or ends; all others hold
+//                              returns: the stopped thread goes on, then the others in the policy's order (E6, E13)
+//
+// **Who calls.** The handler is called on the host thread that launches, on that thread's own stack, never on a simulated
+// one. The StoppedLaunch is usable inside stopped() and launch_begins() only.
+//
+// **What holds.** A launch with a handler has one worker. While the handler is at work no simulated thread runs but the
+// one that run() names. The time limit does not count the handler's time. The device belongs to the launch: launches from
+// other host threads wait. Copies by other host threads are not held back.
+//
+// **What a handler may do.** Anything that a host program does, for as long as it likes: it reads and writes memory, also
+// by Device's copies. It calls poll() about every 50 ms while it waits, so that the host's signals are served and Ctrl-C
+// ends the launch. It must not launch on the same device, which would wait for itself, must not free what the kernel
+// uses, and must not throw.
+//
+// **Carriers (E1).** Where nobody chooses, a launch with stops runs in the same order as one without, on the same
+// carriers. A stop is no wait: a thread of a loop over threads, or of a coroutine between two of its waits, keeps the
+// fiber that it runs on while it is stopped, as a thread does that spins; when another thread is chosen meanwhile, the
+// rest of the loop's threads go on on fibers of their own. Coroutines that wait at a barrier have no stack, as always.
+//
+// **What is compiled.** Launches with a handler run code that has the instrumentation statement_stops
+// (jit/statement_stops.h). Everybody else's code knows nothing of stops.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/execution/launch.h"
+
+namespace cudasim::execution {
+
+class Worker;
+
+/// A thread of the launch.
+struct ThreadRef {
+    std::uint64_t block = 0;   ///< linear index
+    std::uint32_t thread = 0;  ///< linear index in its block
+    bool operator==(const ThreadRef&) const = default;
+};
+
+/// Where a thread is. The first four can go on: run() takes them.
+enum class Standing : std::uint8_t {
+    not_started,  ///< its turn is still to come
+    stopped,      ///< at a statement
+    can_run,      ///< what it waited for has come
+    spins,        ///< gave up its turn (E5)
+    at_barrier,   ///< waits for its block, or the grid
+    in_warp,      ///< waits in a warp operation
+    over,         ///< ended or faulted
+    absent        ///< there is no such thread, or its block is not on the device now
+};
+
+class StoppedLaunch;
+
+class StopHandler {
+  public:
+    virtual ~StopHandler() = default;
+    /// Nothing of the launch has run. Says where it is to stop: without that, nowhere.
+    virtual void launch_begins(StoppedLaunch& launch) = 0;
+    /// A thread has come to a statement at which it is to stop.
+    virtual void stopped(StoppedLaunch& launch) = 0;
+};
+
+class StoppedLaunch {
+  public:
+    StoppedLaunch(Launch& launch, StopHandler& handler);
+    StoppedLaunch(const StoppedLaunch&) = delete;
+    StoppedLaunch& operator=(const StoppedLaunch&) = delete;
+
+    // Where to stop ------------------------------------------------------------------------------------------
+
+    /// Threads that come to a statement of this line stop. @param file as debug information names it
+    void stop_at(const std::string& file, std::uint32_t line, bool stops = true);
+    /// Every thread stops at every statement.
+    void stop_everywhere(bool stops = true) { everywhere_ = stops; }
+    /// The thread stops at its next statements. False when it is over or absent.
+    bool stop_thread(ThreadRef thread, bool stops = true);
+
+    // What to look at ----------------------------------------------------------------------------------------
+
+    /// Who has stopped last: the thread that the handler was called for, or the last one that run() stopped.
+    [[nodiscard]] ThreadRef stopped_thread() const { return last_stopped_; }
+    /// Linear indices of the blocks that are on the device, ascending.
+    [[nodiscard]] std::vector<std::uint64_t> blocks() const;
+    /// Of one block.
+    [[nodiscard]] std::uint32_t threads_of_block() const;
+    [[nodiscard]] Standing standing(ThreadRef thread) const;
+    [[nodiscard]] findings::ThreadCoordinate coordinate(ThreadRef thread) const;
+    /// Where the thread is, innermost function first. Empty where it has not started, is over, or nobody knows.
+    [[nodiscard]] findings::CallChain location(ThreadRef thread) const;
+    /// The block's shared memory; empty for a block that is not on the device.
+    [[nodiscard]] std::span<std::byte> shared(std::uint64_t block) const;
+    /// Copies memory that the thread may access: global, shared, and its own local memory. What any thread has
+    /// written before it stopped is there. False, and nothing is copied, where it may not access all of it.
+    [[nodiscard]] bool read(ThreadRef thread, std::uint64_t address, std::span<std::byte> target) const;
+    [[nodiscard]] bool write(ThreadRef thread, std::uint64_t address,
+                             std::span<const std::byte> source) const;
+
+    // Who goes on --------------------------------------------------------------------------------------------
+
+    /// The thread goes on until it stops again, waits, gives up its turn or ends; a barrier for which all have come then
+    /// is complete. Where it is after that; where it was when it cannot run, or when the launch is over.
+    Standing run(ThreadRef thread);
+    /// The launch ends, as when the host is interrupted, as soon as the handler returns.
+    void end();
+    /// Serves the host (LaunchOptions::poll_host). True: the launch is over, and the handler is to return.
+    bool poll();
+    [[nodiscard]] bool over() const { return launch_.stopped(); }
+
+    // The engine's -------------------------------------------------------------------------------------------
+
+    void begin();
+    /// On simulated stacks: is the thread to stop at this site?
+    [[nodiscard]] bool wants(const jit::ThreadStop& thread, std::uint32_t site) const {
+        return everywhere_ || thread.steps != 0 || (site < armed_.size() && armed_[site] != 0);
+    }
+    /// The same for host code, whose sites nobody knows before.
+    [[nodiscard]] bool wants(const jit::ThreadStop& thread, const std::string& file,
+                             std::uint32_t line) const {
+        return everywhere_ || thread.steps != 0 || lines_.contains({file, line});
+    }
+    /// A thread has stopped. Calls the handler, unless the handler is what let it run.
+    void tell(Worker& worker, BlockRun& block, std::uint32_t thread);
+    [[nodiscard]] bool handler_is_at_work() const { return worker_ != nullptr; }
+
+  private:
+    [[nodiscard]] BlockRun* find(std::uint64_t block) const;
+    [[nodiscard]] bool exists(ThreadRef thread) const;
+    void arm();
+
+    Launch& launch_;
+    StopHandler& handler_;
+    Worker* worker_ = nullptr;           ///< while the handler is at work
+    BlockRun* stopped_block_ = nullptr;  ///< of the thread that the handler was called for
+    ThreadRef last_stopped_;
+    Clock::time_point held_since_;  ///< the time limit stands still since then
+    bool everywhere_ = false;
+    std::set<std::pair<std::string, std::uint32_t>> lines_;
+    std::vector<std::uint8_t> armed_;  ///< by site, of compiled kernels
+};
+
+}  // namespace cudasim::execution

@@ -1,0 +1,29 @@
+// What a launch with stops (simulator/execution/stop.h) asks of compiled code: before each statement a call of the hook
+// `stop`, at which the thread can be held, and variables that lie in memory there.
+//
+//   early()    a call where a statement begins: where debug information's line changes, and where a loop comes round
+//              again, as Python's own line events do. It is the only source of places: images of every front end have
+//              statements where they have debug information.
+//   values()   after inlining: what is assigned at each call, for the table KernelFacts::stops; where each variable is
+//              to lie in its function's frame record; the hooks `enter` and `leave` in functions that were not inlined
+//   merge_variables()  after captures of faults are in place: the variables move into the record
+//
+// The record's address goes to the hook, so the optimiser has to store every variable, and all that the kernel has
+// written elsewhere, in front of the call, and to load it again behind it. Code that is compiled without this has
+// nothing of it.
+#pragma once
+
+#include "simulator/jit/instrumentation.h"
+
+namespace cudasim::jit {
+
+[[nodiscard]] const Instrumentation& statement_stops();
+
+/// Moves variables that values() has given a place into their functions' records. Without the instrumentation:
+/// nothing.
+void merge_variables(Compilation& compilation);
+
+/// After site_numbering.h: tells the table the sites of the calls that are left.
+void number_stop_places(Compilation& compilation);
+
+}  // namespace cudasim::jit

@@ -1,0 +1,311 @@
+// Stops (stop.h): a thread stops at a statement, everything else holds, and the handler looks, moves threads and ends.
+// On every carrier: looping runners, coroutines, those whose lanes meet, fibers, and host code.
+#include "simulator/execution/stop.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <array>
+#include <functional>
+#include <thread>
+
+#include "tests/simulator/execution/ir_kernel.h"
+
+namespace cudasim::execution {
+namespace {
+
+/// The same image with debug information. The instructions of the first function are on lines 101, 102, ..., those of
+/// the second on lines 201, 202, ...
+image::KernelImage with_lines(const image::KernelImage& plain) {
+    llvm::LLVMContext context;
+    const auto bitcode = plain.bitcode();
+    auto parsed = llvm::parseBitcodeFile({{bitcode.data(), bitcode.size()}, "image"}, context);
+    EXPECT_TRUE(static_cast<bool>(parsed));
+    llvm::Module& module = **parsed;
+    module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+    llvm::DIBuilder builder(module);
+    llvm::DIFile* file = builder.createFile("kernel.py", "/work");
+    builder.createCompileUnit(llvm::dwarf::DW_LANG_Python, file, "test", true, "", 0);
+    unsigned first = 0;
+    for (llvm::Function& function : module) {
+        if (function.isDeclaration()) continue;
+        unsigned line = first += 100;
+        auto* type = builder.createSubroutineType(builder.getOrCreateTypeArray({}));
+        auto* place = builder.createFunction(file, function.getName(), function.getName(), file, 1, type, 1,
+                                             llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+        function.setSubprogram(place);
+        for (llvm::Instruction& instruction : llvm::instructions(function))
+            instruction.setDebugLoc(llvm::DILocation::get(context, ++line, 1, place));
+    }
+    builder.finalize();
+    return test_images::kept(image::KernelImage::from_module(module));
+}
+
+constexpr const char* kernel_file = "/work/kernel.py";
+
+/// A handler made of two functions.
+class Handler final : public StopHandler {
+  public:
+    std::function<void(StoppedLaunch&)> begins = [](StoppedLaunch&) {};
+    std::function<void(StoppedLaunch&)> at_stop = [](StoppedLaunch&) {};
+    int stops = 0;
+
+    void launch_begins(StoppedLaunch& launch) override { begins(launch); }
+    void stopped(StoppedLaunch& launch) override {
+        ++stops;
+        at_stop(launch);
+    }
+};
+
+/// Which carrier a kernel gets; the kernels below exist for all of them.
+enum class On { looping_runner, coroutines, lanes, fibers };
+
+class Stops : public ::testing::TestWithParam<On> {
+  protected:
+    [[nodiscard]] LaunchOptions options() const {
+        LaunchOptions options;
+        options.carrier = GetParam() == On::fibers ? Carrier::fiber : Carrier::automatic;
+        options.compile.coroutines = GetParam() != On::looping_runner;
+        options.stop_handler = &handler;
+        return options;
+    }
+    /// Threads put their numbers into `order`, one after another, wait, and do so again.
+    [[nodiscard]] image::KernelImage two_rounds() const {
+        const char* wait = GetParam() == On::lanes ? "call void @llvm.nvvm.bar.warp.sync(i32 -1)"
+                                                   : "call void @llvm.nvvm.barrier0()";
+        return with_lines(ir_image(std::string(R"(
+define internal void @append(ptr %order, i32 %number) {
+  %count = load i32, ptr %order, align 4
+  %next = add i32 %count, 1
+  store i32 %next, ptr %order, align 4
+  %place = getelementptr i32, ptr %order, i32 %next
+  store i32 %number, ptr %place, align 4
+  ret void
+}
+define void @k(ptr %order) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  call void @append(ptr %order, i32 %t)
+  )") + wait + R"(
+  call void @append(ptr %order, i32 %t)
+  ret void
+})"));
+    }
+    LaunchResult run(const image::KernelImage& image, std::uint32_t blocks, std::uint32_t threads,
+                     DevicePointer array, const LaunchOptions& options) {
+        image_ = device().load(image);
+        const std::uint64_t parameters[1] = {array};
+        return device().launch(*image_, "k", {{blocks}, {threads}, 0}, std::as_bytes(std::span(parameters)),
+                               options);
+    }
+    /// As two_rounds() leaves it.
+    std::vector<std::uint32_t> order(std::uint32_t threads) {
+        DeviceArray<std::uint32_t> array(2 * threads + 1);
+        result = run(two_rounds(), 1, threads, array.pointer(), options());
+        std::vector<std::uint32_t> values = array.read();
+        values.erase(values.begin());
+        return values;
+    }
+    static std::vector<std::uint32_t> rounds(std::initializer_list<std::uint32_t> first,
+                                             std::initializer_list<std::uint32_t> second) {
+        std::vector<std::uint32_t> all(first);
+        all.insert(all.end(), second);
+        return all;
+    }
+
+    mutable Handler handler;
+    LaunchResult result;
+    std::shared_ptr<LoadedImage> image_;
+};
+std::string carrier_name(const ::testing::TestParamInfo<On>& info) {
+    constexpr std::array names = {"looping_runner", "coroutines", "lanes", "fibers"};
+    return names[static_cast<std::size_t>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Carriers, Stops,
+                         ::testing::Values(On::looping_runner, On::coroutines, On::lanes, On::fibers),
+                         carrier_name);
+
+TEST_P(Stops, happen_at_the_line_that_is_asked_for_and_for_each_thread) {
+    std::vector<std::uint32_t> seen;
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 104); };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        seen.push_back(launch.stopped_thread().thread);
+        const findings::CallChain place = launch.location(launch.stopped_thread());
+        ASSERT_EQ(place.size(), 2U);  // @append is inlined
+        EXPECT_EQ(place[0].function, "append");
+        EXPECT_EQ(place[0].line, 104U);
+        EXPECT_EQ(place[1].line, handler.stops <= 3 ? 202U : 204U);
+        EXPECT_EQ(place[1].function, "k");
+    };
+    EXPECT_EQ(order(3), rounds({0, 1, 2}, {0, 1, 2})) << messages(result);
+    EXPECT_EQ(messages(result), "");
+    EXPECT_EQ(seen, rounds({0, 1, 2}, {0, 1, 2}));
+}
+
+TEST_P(Stops, do_not_change_the_order_when_nobody_is_chosen) {
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_everywhere(); };
+    std::vector<std::uint32_t> stopped = order(70);
+    EXPECT_GT(handler.stops, 70 * 10);
+    LaunchOptions plain = options();
+    plain.stop_handler = nullptr;
+    plain.workers = 1;
+    DeviceArray<std::uint32_t> array(141);
+    (void)run(two_rounds(), 1, 70, array.pointer(), plain);
+    EXPECT_EQ(stopped, std::vector<std::uint32_t>(array.read().begin() + 1, array.read().end()));
+}
+
+TEST_P(Stops, let_the_handler_move_another_thread_while_the_stopped_one_holds) {
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 202); };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        if (handler.stops != 1) return;
+        // Thread 0 is about to enter @append; thread 2 comes to the same line, and then to its wait.
+        EXPECT_EQ(launch.standing({0, 0}), Standing::stopped);
+        EXPECT_EQ(launch.standing({0, 2}), Standing::not_started);
+        EXPECT_EQ(launch.run({0, 2}), Standing::stopped);
+        EXPECT_EQ(launch.stopped_thread(), (ThreadRef{0, 2}));
+        EXPECT_EQ(launch.standing({0, 0}), Standing::stopped);
+        EXPECT_EQ(launch.run({0, 2}), GetParam() == On::lanes ? Standing::in_warp : Standing::at_barrier);
+        EXPECT_EQ(launch.run({0, 2}), launch.standing({0, 2}));  // it cannot go on alone
+        EXPECT_EQ(launch.location({0, 2}).front().line, 203U);
+        EXPECT_EQ(launch.run({0, 7}), Standing::absent);
+        EXPECT_EQ(launch.run({1, 0}), Standing::absent);
+        launch.stop_at(kernel_file, 202, false);
+    };
+    EXPECT_EQ(order(4), rounds({2, 0, 1, 3}, {0, 1, 2, 3})) << messages(result);
+    EXPECT_EQ(messages(result), "");
+}
+
+TEST_P(Stops, let_the_handler_run_the_whole_launch_in_any_order) {
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_everywhere(); };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        for (bool any = true; any;) {
+            any = false;
+            for (std::uint32_t thread = 5; thread-- > 0;) {
+                while (launch.standing({0, thread}) <= Standing::spins) {
+                    (void)launch.run({0, thread});
+                    any = true;
+                }
+            }
+        }
+        for (std::uint32_t thread = 0; thread < 5; ++thread)
+            EXPECT_EQ(launch.standing({0, thread}), Standing::over);
+    };
+    // Thread 0 comes last and goes on at once.
+    EXPECT_EQ(order(5), rounds({4, 3, 2, 1, 0}, {0, 4, 3, 2, 1})) << messages(result);
+    EXPECT_EQ(handler.stops, 1);
+    EXPECT_EQ(messages(result), "");
+}
+
+TEST_P(Stops, show_what_threads_have_written_and_take_what_the_handler_writes) {
+    DevicePointer array = 0;
+    std::vector<std::uint32_t> counts;
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 106); };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        std::uint32_t count = 0;
+        const ThreadRef thread = launch.stopped_thread();
+        ASSERT_TRUE(launch.read(thread, array, std::as_writable_bytes(std::span(&count, 1))));
+        counts.push_back(count);
+        EXPECT_FALSE(launch.read(thread, 16, std::as_writable_bytes(std::span(&count, 1))));
+        // The next thread goes on from there.
+        count += 1;
+        ASSERT_TRUE(launch.write(thread, array, std::as_bytes(std::span(&count, 1))));
+    };
+    DeviceArray<std::uint32_t> memory(32);
+    array = memory.pointer();
+    result = run(two_rounds(), 1, 2, array, options());
+    EXPECT_EQ(messages(result), "");
+    EXPECT_EQ(counts, (std::vector<std::uint32_t>{1, 3, 5, 7}));
+    EXPECT_EQ(memory.read()[0], 8U);
+}
+
+TEST_P(Stops, can_end_the_launch) {
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 202); };
+    for (const bool moves : {false, true}) {
+        handler.stops = 0;
+        handler.at_stop = [&](StoppedLaunch& launch) {
+            if (moves) (void)launch.run({0, 2});
+            launch.end();
+            EXPECT_TRUE(launch.over());
+            EXPECT_EQ(launch.run({0, 1}), Standing::not_started);  // nothing runs any more
+        };
+        (void)order(4);
+        ASSERT_NE(result.error(), nullptr);
+        EXPECT_EQ(result.error()->kind, findings::FindingKind::interrupted);
+        EXPECT_EQ(handler.stops, 1);
+        // The device is as before.
+        handler.stops = 0;
+        handler.at_stop = [](StoppedLaunch&) {};
+        EXPECT_EQ(order(2), rounds({0, 1}, {0, 1}));
+    }
+}
+
+TEST_P(Stops, end_when_the_host_is_interrupted) {
+    LaunchOptions chosen = options();
+    int polls = 0;
+    chosen.poll_host = [&](const LaunchProgress& progress) { return !progress.compiling && ++polls == 3; };
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 202); };
+    handler.at_stop = [](StoppedLaunch& launch) {
+        while (!launch.poll()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    DeviceArray<std::uint32_t> array(32);
+    result = run(two_rounds(), 1, 4, array.pointer(), chosen);
+    ASSERT_NE(result.error(), nullptr);
+    EXPECT_EQ(result.error()->kind, findings::FindingKind::interrupted);
+    EXPECT_EQ(polls, 3);
+}
+
+TEST_P(Stops, hold_the_time_limit) {
+    LaunchOptions chosen = options();
+    chosen.time_limit_seconds = 0.2;
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 202); };
+    handler.at_stop = [](StoppedLaunch& launch) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        (void)launch.run(launch.stopped_thread());
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    };
+    DeviceArray<std::uint32_t> array(32);
+    result = run(two_rounds(), 1, 2, array.pointer(), chosen);
+    EXPECT_EQ(messages(result), "");
+    EXPECT_GT(handler.stops, 0);
+}
+
+TEST_P(Stops, cost_launches_without_a_handler_nothing) {
+    LaunchOptions plain = options();
+    plain.stop_handler = nullptr;
+    const auto image = two_rounds();
+    EXPECT_EQ(jit::instrumented_ir(image, "k", plain.compile_options()).find("cudasim_hook_stop"),
+              std::string::npos);
+    EXPECT_NE(jit::instrumented_ir(image, "k", options().compile_options()).find("cudasim_hook_stop"),
+              std::string::npos);
+}
+
+TEST(StopsOfHostCode, see_its_statements_and_move_its_threads) {
+    std::vector<std::uint32_t> order;
+    Handler handler;
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at("host.cpp", 2); };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        if (handler.stops != 1) return;
+        EXPECT_EQ(launch.stopped_thread(), (ThreadRef{0, 0}));
+        EXPECT_EQ(launch.run({0, 3}), Standing::stopped);
+        EXPECT_EQ(launch.run({0, 3}), Standing::at_barrier);
+        EXPECT_EQ(launch.run({0, 3}), Standing::at_barrier);
+    };
+    LaunchOptions options;
+    options.stop_handler = &handler;
+    const LaunchResult result = launch_function(
+        [&](ThreadHandle& thread) {
+            thread.stop({"host.cpp", "kernel", 1, 0});
+            thread.stop({"host.cpp", "kernel", 2, 0});
+            order.push_back(thread.thread());
+            thread.barrier();
+            order.push_back(10 + thread.thread());
+        },
+        {{1}, {4}, 0}, options);
+    EXPECT_EQ(messages(result), "");
+    EXPECT_EQ(order, (std::vector<std::uint32_t>{3, 0, 1, 2, 10, 11, 12, 13}));
+}
+
+}  // namespace
+}  // namespace cudasim::execution
