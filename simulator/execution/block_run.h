@@ -77,6 +77,8 @@ class BlockRun {
     [[nodiscard]] Standing standing(std::uint32_t thread) const;
     /// Where a thread is that has started and is not over.
     [[nodiscard]] std::optional<std::uint32_t> site_of(std::uint32_t thread) const;
+    /// The runner whose stack the thread is on; null where it is on none.
+    [[nodiscard]] const Runner* carrier_of(std::uint32_t thread) const;
     [[nodiscard]] jit::ThreadStop& stop_state(std::uint32_t thread) { return thread_stops_[thread]; }
     [[nodiscard]] bool accessible(std::uint32_t thread, std::uint64_t address, std::size_t bytes,
                                   bool write) const;

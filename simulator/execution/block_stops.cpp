@@ -143,14 +143,20 @@ std::optional<std::uint32_t> BlockRun::site_of(std::uint32_t thread) const {
         default:
             break;
     }
+    if (const Runner* runner = carrier_of(thread)) return runner->site;
+    return coroutines_.active() ? coroutines_.site_of(thread) : std::nullopt;
+}
+
+const Runner* BlockRun::carrier_of(std::uint32_t thread) const {
     for (const std::span<Runner* const> list :
-         {rest_of_batch(), std::span<Runner* const>(ready_), std::span<Runner* const>(spinning_),
+         {std::span<Runner* const>(&stopped_, stopped_ != nullptr ? 1 : 0), std::span<Runner* const>(held_),
+          rest_of_batch(), std::span<Runner* const>(ready_), std::span<Runner* const>(spinning_),
           std::span<Runner* const>(waiting_)})
-        if (const Runner* runner = in_list(list, thread, context_)) return runner->site;
-    if (coroutines_.active()) return coroutines_.site_of(thread);
+        if (const Runner* runner = in_list(list, thread, context_)) return runner;
+    if (!warps_.tracks()) return nullptr;
     for (const std::vector<Runner*>& list : {warps_.free(), warps_.waiting()})
-        if (const Runner* runner = in_list(list, thread, context_)) return runner->site;
-    return std::nullopt;
+        if (const Runner* runner = in_list(list, thread, context_)) return runner;
+    return nullptr;
 }
 
 bool BlockRun::accessible(std::uint32_t thread, std::uint64_t address, std::size_t bytes, bool write) const {
@@ -162,15 +168,10 @@ bool BlockRun::accessible(std::uint32_t thread, std::uint64_t address, std::size
     if (within(context_.shared_base, launch_->shared_bytes)) return true;
     const std::uint64_t frame = launch_->kernel ? launch_->kernel->coroutine_frame_bytes : 0;
     if (coroutines_.active() && within(coroutines_.frames().data() + thread * frame, frame)) return true;
-    for (const std::span<Runner* const> list :
-         {rest_of_batch(), std::span<Runner* const>(ready_), std::span<Runner* const>(spinning_),
-          std::span<Runner* const>(waiting_), std::span<Runner* const>(held_),
-          std::span<Runner* const>(&stopped_, stopped_ != nullptr ? 1 : 0)}) {
-        const Runner* runner = in_list(list, thread, context_);
-        if (runner != nullptr &&
-            within(runner->stack.low, static_cast<std::uint64_t>(runner->stack.top - runner->stack.low)))
-            return true;
-    }
+    const Runner* runner = carrier_of(thread);
+    if (runner != nullptr &&
+        within(runner->stack.low, static_cast<std::uint64_t>(runner->stack.top - runner->stack.low)))
+        return true;
     if (address + bytes < address) return false;
     const std::lock_guard lock(*launch_->arena_mutex);
     const memory::Allocation* allocation = launch_->arena->containing(address, bytes);

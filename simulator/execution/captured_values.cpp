@@ -63,32 +63,58 @@ void keep(VariableValue& value, const Extent& extent) {
 }
 
 /// Shared memory, and what the thread has on its stack or in its coroutine's frame: soon others'.
-bool is_on_chip(const BlockRun& block, const Launch& launch, const Runner& runner, const Extent& extent) {
+bool is_on_chip(const BlockRun& block, const Launch& launch, const Runner* runner, const Extent& extent) {
     const auto within = [&](const std::byte* first, std::uint64_t bytes) {
         const auto start = reinterpret_cast<std::uint64_t>(first);
         return extent.bytes <= bytes && extent.low >= start && extent.low - start <= bytes - extent.bytes;
     };
     const std::vector<std::byte>& frames = block.coroutines().frames();
     return within(block.shared(), launch.shared_bytes) || within(frames.data(), frames.size()) ||
-           within(runner.stack.low, static_cast<std::uint64_t>(runner.stack.top - runner.stack.low));
+           (runner != nullptr &&
+            within(runner->stack.low, static_cast<std::uint64_t>(runner->stack.top - runner->stack.low)));
 }
 
 class Reader {
   public:
-    Reader(const Launch& launch, const BlockRun& block, const Runner& runner)
-        : launch_(launch), block_(block), runner_(runner), captures_(launch.kernel->captures) {}
+    /// @param runner null: the thread has none
+    Reader(const Launch& launch, const BlockRun& block, const Runner* runner)
+        : launch_(launch), block_(block), runner_(runner) {}
 
-    std::vector<VariableValue> values() const {
+    /// Of the thread that has just faulted.
+    std::vector<VariableValue> captured() const {
+        const jit::Captures& captures = launch_.kernel->captures;
         std::vector<VariableValue> result;
         const std::uint64_t number = block_.captured()[0];
-        if (number >= captures_.places.size() || captures_.places[number].site != runner_.site) return result;
-        for (const std::uint32_t variable : captures_.places[number].variables)
-            if (is_assigned(captures_.variables[variable]))
-                result.push_back(value_of(captures_.variables[variable]));
+        if (number >= captures.places.size() || captures.places[number].site != runner_->site) return result;
+        for (const std::uint32_t variable : captures.places[number].variables)
+            add(captures.variables[variable], captures.types, result);
+        return result;
+    }
+
+    /// Of a record, and of those of its callers.
+    std::vector<VariableValue> recorded(const jit::FrameRecord* record) {
+        const jit::Stops& stops = launch_.kernel->stops;
+        std::vector<VariableValue> result;
+        std::uint32_t frame = 0;
+        for (record_ = record; record_ != nullptr; record_ = record_->caller) {
+            if (record_->place >= stops.places.size()) continue;
+            for (const std::uint32_t function : stops.places[record_->place].frames) {
+                for (const CapturedVariable& variable : stops.frames[function])
+                    if (add(variable, stops.types, result)) result.back().frame = frame;
+                ++frame;
+            }
+        }
         return result;
     }
 
   private:
+    bool add(const CapturedVariable& variable, const std::vector<std::string>& types,
+             std::vector<VariableValue>& values) const {
+        if (!is_assigned(variable)) return false;
+        values.push_back(value_of(variable, types[variable.type]));
+        return true;
+    }
+
     bool is_assigned(const CapturedVariable& variable) const {
         if (variable.parts.empty() || variable.parts.back().offset != jit::assigned_flag) return true;
         std::vector<std::byte> flag(1);
@@ -98,10 +124,10 @@ class Reader {
         return flag[0] != std::byte{0};
     }
 
-    VariableValue value_of(const CapturedVariable& variable) const {
+    VariableValue value_of(const CapturedVariable& variable, const std::string& type) const {
         VariableValue value;
         value.name = variable.name;
-        value.type = captures_.types[variable.type];
+        value.type = type;
         value.frame = variable.frame;
         value.argument = variable.argument;
         value.element_bytes = variable.element_bytes;
@@ -146,14 +172,16 @@ class Reader {
         if (offset + part.bytes > target.size()) return;
         const void* source = &part.value;
         if (part.source == PartSource::slot) source = &block_.captured()[part.value];
+        if (part.source == PartSource::record)
+            source = reinterpret_cast<const std::byte*>(record_) + part.value;
         if (part.source == PartSource::parameter) source = launch_.parameters.data() + part.value;
         std::memcpy(target.data() + offset, source, part.bytes);
     }
 
     const Launch& launch_;
     const BlockRun& block_;
-    const Runner& runner_;
-    const jit::Captures& captures_;
+    const Runner* runner_;
+    const jit::FrameRecord* record_ = nullptr;
 };
 
 }  // namespace
@@ -161,7 +189,35 @@ class Reader {
 std::vector<VariableValue> captured_values(const Launch& launch, const BlockRun& block,
                                            const Runner& runner) {
     if (!launch.kernel || runner.fault.source == Fault::Source::signal) return {};
-    return Reader(launch, block, runner).values();
+    return Reader(launch, block, &runner).captured();
+}
+
+std::vector<VariableValue> variables_in_records(const Launch& launch, const BlockRun& block,
+                                                const jit::FrameRecord* innermost, const Runner* runner) {
+    return launch.kernel ? Reader(launch, block, runner).recorded(innermost) : std::vector<VariableValue>();
+}
+
+bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,
+                   std::string_view name, std::span<const std::byte> bytes) {
+    if (!launch.kernel) return false;
+    const jit::Stops& stops = launch.kernel->stops;
+    for (jit::FrameRecord* record = innermost; record != nullptr; record = record->caller) {
+        if (record->place >= stops.places.size()) continue;
+        const std::vector<std::uint32_t>& frames = stops.places[record->place].frames;
+        if (frame >= frames.size()) {
+            frame -= static_cast<std::uint32_t>(frames.size());
+            continue;
+        }
+        auto* memory = reinterpret_cast<std::byte*>(record);
+        for (const CapturedVariable& variable : stops.frames[frames[frame]]) {
+            const bool assigned = memory[variable.parts.back().value] != std::byte{0};
+            if (variable.name != name || variable.bytes != bytes.size() || !assigned) continue;
+            std::memcpy(memory + variable.parts.front().value, bytes.data(), bytes.size());
+            return true;
+        }
+        return false;
+    }
+    return false;
 }
 
 void keep_global_arrays(const Launch& launch, std::vector<findings::Finding>& findings) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "simulator/execution/launch.h"
@@ -17,6 +18,19 @@ struct Runner;
 [[nodiscard]] std::vector<findings::VariableValue> captured_values(const Launch& launch,
                                                                    const BlockRun& block,
                                                                    const Runner& runner);
+
+/// The variables of a thread of code that is compiled for stops (stop.h), of all its functions, as they are now.
+/// @param innermost of the thread's records; null: it has none yet
+/// @param runner that carries the thread; null for a coroutine that waits
+[[nodiscard]] std::vector<findings::VariableValue> variables_in_records(const Launch& launch,
+                                                                        const BlockRun& block,
+                                                                        const jit::FrameRecord* innermost,
+                                                                        const Runner* runner);
+
+/// Gives a variable another value. False when the frame has no such variable, it has not been assigned, or its
+/// type has another size.
+[[nodiscard]] bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,
+                                 std::string_view name, std::span<const std::byte> bytes);
 
 /// Copies the elements of the arrays in global memory that the first error's variables refer to. Called at
 /// the end of the launch, while the arrays are still there.

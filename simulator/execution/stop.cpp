@@ -6,6 +6,7 @@
 #include <new>
 
 #include "simulator/execution/block_run.h"
+#include "simulator/execution/captured_values.h"
 #include "simulator/execution/worker.h"
 
 namespace cudasim::execution {
@@ -74,8 +75,37 @@ findings::ThreadCoordinate StoppedLaunch::coordinate(ThreadRef thread) const {
 
 findings::CallChain StoppedLaunch::location(ThreadRef thread) const {
     if (!exists(thread)) return {};
-    const auto site = find(thread.block)->site_of(thread.thread);
-    return site ? launch_.location(*site) : findings::CallChain{};
+    BlockRun& block = *find(thread.block);
+    const auto site = block.site_of(thread.thread);
+    if (!site) return {};
+    findings::CallChain chain = findings::without_own_code(launch_.location(*site));
+    if (!launch_.kernel) return chain;
+    // Functions that were not inlined have records of their own, linked to their callers'.
+    const std::vector<jit::StopPlace>& places = launch_.kernel->stops.places;
+    const jit::FrameRecord* record = block.stop_state(thread.thread).innermost;
+    while (record != nullptr && (record = record->caller) != nullptr) {
+        if (record->place >= places.size()) continue;
+        const findings::CallChain caller =
+            findings::without_own_code(launch_.location(places[record->place].site));
+        chain.insert(chain.end(), caller.begin(), caller.end());
+    }
+    return chain;
+}
+
+std::vector<findings::VariableValue> StoppedLaunch::variables(ThreadRef thread) const {
+    if (!exists(thread)) return {};
+    BlockRun& block = *find(thread.block);
+    if (!block.site_of(thread.thread)) return {};
+    return variables_in_records(launch_, block, block.stop_state(thread.thread).innermost,
+                                block.carrier_of(thread.thread));
+}
+
+bool StoppedLaunch::set_variable(ThreadRef thread, std::uint32_t frame, std::string_view name,
+                                 std::span<const std::byte> bytes) {
+    if (!exists(thread)) return false;
+    BlockRun& block = *find(thread.block);
+    return block.site_of(thread.thread) &&
+           set_in_record(launch_, block.stop_state(thread.thread).innermost, frame, name, bytes);
 }
 
 std::span<std::byte> StoppedLaunch::shared(std::uint64_t block) const {

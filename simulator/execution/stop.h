@@ -36,6 +36,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,12 @@ class StoppedLaunch {
     [[nodiscard]] findings::ThreadCoordinate coordinate(ThreadRef thread) const;
     /// Where the thread is, innermost function first. Empty where it has not started, is over, or nobody knows.
     [[nodiscard]] findings::CallChain location(ThreadRef thread) const;
+    /// The variables of the program that are assigned where the thread is, of all its functions: `frame` of each is an
+    /// index into location(). Compiled code only; empty where location() is.
+    [[nodiscard]] std::vector<findings::VariableValue> variables(ThreadRef thread) const;
+    /// Gives such a variable other bytes, as many as its type has. False when there is no such variable.
+    bool set_variable(ThreadRef thread, std::uint32_t frame, std::string_view name,
+                      std::span<const std::byte> bytes);
     /// The block's shared memory; empty for a block that is not on the device.
     [[nodiscard]] std::span<std::byte> shared(std::uint64_t block) const;
     /// Copies memory that the thread may access: global, shared, and its own local memory. What any thread has

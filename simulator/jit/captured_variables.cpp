@@ -9,10 +9,9 @@
 #include <map>
 
 #include "simulator/jit/cold_values.h"
-#include "simulator/jit/debug_types.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
-#include "simulator/jit/source_places.h"
+#include "simulator/jit/variable_descriptions.h"
 #include "simulator/jit/variable_slots.h"
 
 namespace cudasim::jit {
@@ -45,23 +44,6 @@ FunctionCallee capture_function(Module& module) {
     function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::inaccessibleMemOnly());
     function->addFnAttr(Attribute::Cold);
     return callee;
-}
-
-/// A function that is inlined at a place, and where.
-struct Frame {
-    const DISubprogram* function;
-    const DILocation* inlined_at;
-};
-
-/// The frames that findings::without_own_code() leaves, innermost first.
-std::vector<Frame> frames_at(const DILocation* location) {
-    std::vector<Frame> all, users;
-    for (; location; location = location->getInlinedAt()) {
-        const Frame frame{location->getScope()->getSubprogram(), location->getInlinedAt()};
-        all.push_back(frame);
-        if (!StringRef(path_of(location->getFile())).starts_with(findings::own_code)) users.push_back(frame);
-    }
-    return users.empty() ? all : users;
 }
 
 struct ScalarPart {
@@ -101,7 +83,8 @@ class CaptureBuilder {
         : compilation_(compilation),
           function_(function),
           data_layout_(function.getDataLayout()),
-          variables_(function) {}
+          variables_(function),
+          descriptions_of_(compilation.captures.types, data_layout_) {}
 
     void run() {
         const auto& slots = variables_.slots();
@@ -185,15 +168,13 @@ class CaptureBuilder {
         std::vector<CapturedVariable> described;
         SmallVector<Value*, 16> operands{
             builder.getInt32(static_cast<std::uint32_t>(compilation_.capture_calls.size()))};
-        const std::vector<Frame> frames = frames_at(at.getDebugLoc().get());
+        const std::vector<VariableFrame> frames = frames_at(at.getDebugLoc().get());
         for (const unsigned index : assigned.possibly.set_bits()) {
             if (descriptions_ >= most_descriptions) break;
             const Slot& slot = variables_.slots()[index];
             for (std::uint32_t frame = 0; frame < frames.size(); ++frame) {
-                if (frames[frame].inlined_at != slot.inlined_at ||
-                    frames[frame].function != slot.variable->getScope()->getSubprogram())
-                    continue;
-                described.push_back(describe(slot, frame));
+                if (!is_of_frame(slot, frames[frame])) continue;
+                described.push_back(descriptions_of_.describe(slot, frame));
                 if (operands_ >= most_operands) continue;
                 add_parts(slot, assigned.certainly[index], described.back(), operands, builder);
                 if (assigned.certainly[index]) continue;
@@ -211,25 +192,6 @@ class CaptureBuilder {
         for (unsigned i = 1; i < call->arg_size(); ++i)
             if (call->getArgOperand(i)->getType()->isPointerTy()) call->addParamAttr(i, Attribute::NoCapture);
         if (!hook_called_by(at)) call->setMetadata(for_access, MDNode::get(call->getContext(), {}));
-    }
-
-    CapturedVariable describe(const Slot& slot, std::uint32_t frame) {
-        const DIType* type = slot.variable->getType();
-        const auto [known, fresh] =
-            types_.try_emplace(type, static_cast<std::uint32_t>(compilation_.captures.types.size()));
-        if (fresh) compilation_.captures.types.push_back(type_description(type));
-        CapturedVariable variable;
-        variable.name = slot.variable->getName().str();
-        variable.type = known->second;
-        variable.bytes =
-            static_cast<std::uint32_t>(data_layout_.getTypeAllocSize(slot.storage->getAllocatedType()));
-        variable.frame = frame;
-        variable.argument = slot.variable->getArg();
-        if (const auto referred = referred_memory(type)) {
-            variable.element_bytes = referred->element_bytes;
-            variable.dimensions = referred->dimensions;
-        }
-        return variable;
     }
 
     /// Values become arguments of the capture; a part's `value` is the argument's index until
@@ -315,7 +277,7 @@ class CaptureBuilder {
     const DataLayout& data_layout_;
     VariableSlots variables_;
     std::vector<AllocaInst*> flags_;  ///< by slot
-    std::map<const DIType*, std::uint32_t> types_;
+    VariableDescriptions descriptions_of_;
     std::size_t operands_ = 0, descriptions_ = 0;
 };
 

@@ -21,6 +21,9 @@ namespace marks {
 inline constexpr const char* internal = "cudasim.internal";
 /// Marks the address computation of a variable: !{i64 bytes, i32 address space}.
 inline constexpr const char* variable = "cudasim.variable";
+/// On a variable of code that is compiled for stops: !{i64 offset in the frame record}; on the record: !{}.
+inline constexpr const char* in_record = "cudasim.in_record";
+inline constexpr const char* record = "cudasim.record";
 /// Says of a barrier or warp hook which one of the source it is, so that copies made by the optimiser stay one
 /// place. The node is distinct; that of a block's barrier is !{i32 number} (synchronisation.h).
 inline constexpr const char* barrier = "cudasim.barrier";
@@ -61,6 +64,7 @@ struct Compilation {
         place_sites;                                           ///< site_of() (site_numbering.h)
     std::vector<std::vector<CapturedVariable>> capture_calls;  ///< by the first argument of `cudasim.capture`
     Captures captures;
+    Stops stops;
     std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success
     std::vector<ResumePoint> resume_points;
     std::uint64_t coroutine_frame_bytes = 0;

@@ -24,6 +24,7 @@
 #include "simulator/jit/optimiser.h"
 #include "simulator/jit/site_numbering.h"
 #include "simulator/jit/source_places.h"
+#include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
 namespace {
@@ -67,6 +68,7 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     refuse_unknown_functions(compilation);
     for (const Instrumentation* each : compilation.options.instrumentations) each->values(compilation);
     insert_captures(compilation);
+    merge_variables(compilation);
     promote_locals(compilation, machine);
     cancellation.check();
     if (compilation.options.fma_contraction) image::contract_multiply_adds(*compilation.module, is_capture);
@@ -101,6 +103,7 @@ KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uin
     facts.sites = std::move(compilation.sites);
     facts.exceptions = std::move(compilation.exceptions);
     facts.captures = std::move(compilation.captures);
+    facts.stops = std::move(compilation.stops);
     facts.globals = compilation.layout.globals;
     return facts;
 }
@@ -141,6 +144,7 @@ void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort ef
         optimise(compilation, machine, effort);
         check_local_memory(compilation);
         number_sites(compilation);
+        number_stop_places(compilation);
         lower_captures(compilation);
         return;
     }
@@ -150,6 +154,7 @@ void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort ef
     const ThreadLoop loop = build_entry(compilation);
     if (effort == Effort::full) hoist_out_of_thread_loop(compilation, machine);
     number_sites(compilation);
+    number_stop_places(compilation);
     if (compilation.options.coroutines && effort == Effort::full && can_be_coroutine(compilation)) {
         drop_costly_captures(compilation, loop);
         split_at_barriers(compilation, loop);

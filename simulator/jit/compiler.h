@@ -101,6 +101,7 @@ struct ResumePoint {
 enum class PartSource : std::uint8_t {
     constant,   ///< `value` is it
     parameter,  ///< `value` is its offset in the kernel's parameter buffer
+    record,     ///< `value` is its offset in the frame record (FrameRecord in abi.h)
     slot,       ///< `value` is its index in BlockContext::captured; before lowering, the capture's argument
     unknown,    ///< optimised out
 };
@@ -143,6 +144,20 @@ struct Captures {
     std::vector<CapturePlace> places;         ///< by the number in BlockContext::captured[0]
 };
 
+/// A statement at which a thread can stop.
+struct StopPlace {
+    std::uint32_t site = ~std::uint32_t{0};  ///< all ones: the optimiser has removed it
+    std::vector<std::uint32_t> frames;  ///< by function of the site's call chain: index into Stops::frames
+};
+
+/// Of code that is compiled for stops (statement_stops.h): its statements, and where variables lie.
+struct Stops {
+    std::vector<std::string> types;  ///< debug_types.h
+    std::vector<std::vector<CapturedVariable>>
+        frames;                     ///< the variables of each function, inlined copies apart
+    std::vector<StopPlace> places;  ///< by FrameRecord::place
+};
+
 /// What is known about a compiled kernel besides its code.
 struct KernelFacts {
     std::string name;
@@ -164,6 +179,7 @@ struct KernelFacts {
     std::vector<findings::CallChain> sites;
     std::vector<ExceptionText> exceptions;
     Captures captures;
+    Stops stops;  ///< empty unless it is compiled for stops
     std::shared_ptr<const GlobalsLayout> globals;
 };
 

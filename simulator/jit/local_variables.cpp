@@ -10,6 +10,7 @@
 #include "simulator/jit/compilation.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
+#include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
 namespace {
@@ -42,7 +43,7 @@ class AddressUses {
             }
             return understood(*element, *offset + distance.getSExtValue());
         }
-        if (isa<ICmpInst>(user) || is_capture(user)) return true;
+        if (isa<ICmpInst>(user) || is_capture(user) || takes_record(user)) return true;
         if (const auto* store = dyn_cast<StoreInst>(&user)) {
             if (store->getValueOperand() == use.get()) return false;
         }

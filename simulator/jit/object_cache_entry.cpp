@@ -13,7 +13,7 @@ namespace cudasim::jit {
 namespace {
 
 constexpr std::string_view magic = "CUDASIMK";
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 constexpr std::size_t checksum_bytes = 32;
 
 /// Stream::operator() with each member of a struct in turn.
@@ -84,13 +84,25 @@ void members(Stream& stream, Captures& captures) {
 }
 
 template <class Stream>
+void members(Stream& stream, StopPlace& place) {
+    auto& [site, frames] = place;
+    stream(site, frames);
+}
+
+template <class Stream>
+void members(Stream& stream, Stops& stops) {
+    auto& [types, frames, places] = stops;
+    stream(types, frames, places);
+}
+
+template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
     auto& [name, head, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes,
            resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes, dynamic_shared_offset,
-           shared_variables, sites, exceptions, captures, globals] = facts;
+           shared_variables, sites, exceptions, captures, stops, globals] = facts;
     stream(name, head, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes,
            resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes, dynamic_shared_offset,
-           shared_variables, sites, exceptions, captures, globals);
+           shared_variables, sites, exceptions, captures, stops, globals);
 }
 
 class Save {

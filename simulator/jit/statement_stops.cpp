@@ -111,6 +111,7 @@ class StatementStops final : public Instrumentation {
             if (!function.isDeclaration()) Statements(function).mark();
         }
     }
+    void values(Compilation& compilation) const override { lay_out_records(compilation); }
 };
 
 }  // namespace

@@ -13,11 +13,17 @@
 // nothing of it.
 #pragma once
 
-#include "simulator/jit/instrumentation.h"
+#include "simulator/jit/lowering.h"
 
 namespace cudasim::jit {
 
 [[nodiscard]] const Instrumentation& statement_stops();
+
+/// What values() does (stop_variables.cpp).
+void lay_out_records(Compilation& compilation);
+
+/// Whether the instruction calls a hook that gets a frame record, of which the engine accesses nothing but variables.
+[[nodiscard]] bool takes_record(const llvm::Instruction& instruction);
 
 /// Moves variables that values() has given a place into their functions' records. Without the instrumentation:
 /// nothing.

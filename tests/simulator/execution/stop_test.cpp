@@ -5,20 +5,24 @@
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <thread>
 
+#include "simulator/execution/loaded_image.h"
+#include "simulator/jit/object_cache.h"
 #include "tests/simulator/execution/ir_kernel.h"
 
 namespace cudasim::execution {
 namespace {
 
 /// The same image with debug information. The instructions of the first function are on lines 101, 102, ..., those of
-/// the second on lines 201, 202, ...
+/// the second on lines 201, 202, ... A local variable of the IR (alloca) with a name is an int32 of the program.
 image::KernelImage with_lines(const image::KernelImage& plain) {
     llvm::LLVMContext context;
     const auto bitcode = plain.bitcode();
@@ -29,6 +33,7 @@ image::KernelImage with_lines(const image::KernelImage& plain) {
     llvm::DIBuilder builder(module);
     llvm::DIFile* file = builder.createFile("kernel.py", "/work");
     builder.createCompileUnit(llvm::dwarf::DW_LANG_Python, file, "test", true, "", 0);
+    auto* int32 = builder.createBasicType("int32", 32, llvm::dwarf::DW_ATE_signed);
     unsigned first = 0;
     for (llvm::Function& function : module) {
         if (function.isDeclaration()) continue;
@@ -39,6 +44,14 @@ image::KernelImage with_lines(const image::KernelImage& plain) {
         function.setSubprogram(place);
         for (llvm::Instruction& instruction : llvm::instructions(function))
             instruction.setDebugLoc(llvm::DILocation::get(context, ++line, 1, place));
+        for (llvm::Instruction& instruction : function.getEntryBlock()) {
+            auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+            if (!local || !local->hasName()) continue;
+            builder.insertDeclare(local,
+                                  builder.createAutoVariable(place, local->getName(), file, 1, int32, true),
+                                  builder.createExpression(), local->getDebugLoc().get(),
+                                  function.getEntryBlock().getTerminator());
+        }
     }
     builder.finalize();
     return test_images::kept(image::KernelImage::from_module(module));
@@ -72,10 +85,12 @@ class Stops : public ::testing::TestWithParam<On> {
         options.stop_handler = &handler;
         return options;
     }
+    [[nodiscard]] static const char* wait() {
+        return GetParam() == On::lanes ? "call void @llvm.nvvm.bar.warp.sync(i32 -1)"
+                                       : "call void @llvm.nvvm.barrier0()";
+    }
     /// Threads put their numbers into `order`, one after another, wait, and do so again.
     [[nodiscard]] image::KernelImage two_rounds() const {
-        const char* wait = GetParam() == On::lanes ? "call void @llvm.nvvm.bar.warp.sync(i32 -1)"
-                                                   : "call void @llvm.nvvm.barrier0()";
         return with_lines(ir_image(std::string(R"(
 define internal void @append(ptr %order, i32 %number) {
   %count = load i32, ptr %order, align 4
@@ -88,7 +103,7 @@ define internal void @append(ptr %order, i32 %number) {
 define void @k(ptr %order) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   call void @append(ptr %order, i32 %t)
-  )") + wait + R"(
+  )") + wait() + R"(
   call void @append(ptr %order, i32 %t)
   ret void
 })"));
@@ -218,6 +233,159 @@ TEST_P(Stops, show_what_threads_have_written_and_take_what_the_handler_writes) {
     EXPECT_EQ(messages(result), "");
     EXPECT_EQ(counts, (std::vector<std::uint32_t>{1, 3, 5, 7}));
     EXPECT_EQ(memory.read()[0], 8U);
+}
+
+/// Of a thread, as "frame: name = value".
+std::vector<std::string> variables_of(const StoppedLaunch& launch, ThreadRef thread) {
+    std::vector<std::string> texts;
+    for (const findings::VariableValue& variable : launch.variables(thread)) {
+        EXPECT_TRUE(variable.known);
+        std::int32_t value = 0;
+        EXPECT_EQ(variable.bytes.size(), sizeof value);
+        std::memcpy(&value, variable.bytes.data(), sizeof value);
+        texts.push_back(std::to_string(variable.frame) + ": " + variable.name + " = " +
+                        std::to_string(value));
+    }
+    std::ranges::sort(texts);
+    return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+bool set(StoppedLaunch& launch, ThreadRef thread, std::uint32_t frame, std::string_view name,
+         std::int32_t value) {
+    return launch.set_variable(thread, frame, name, std::as_bytes(std::span(&value, 1)));
+}
+
+TEST_P(Stops, show_and_change_the_variables_of_every_thread_in_every_inlined_function) {
+    const auto image = with_lines(ir_image(std::string(R"(
+define internal i32 @twice(i32 %v) {
+  %y = alloca i32, align 4
+  br label %body
+body:
+  store i32 %v, ptr %y, align 4
+  %l = load i32, ptr %y, align 4
+  %d = mul i32 %l, 2
+  ret i32 %d
+}
+define void @k(ptr %out) {
+  %x = alloca i32, align 4
+  br label %body
+body:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %t, ptr %x, align 4
+  %a = load i32, ptr %x, align 4
+  %d = call i32 @twice(i32 %a)
+  store i32 %d, ptr %x, align 4
+  )") + wait() + R"(
+  %b = load i32, ptr %x, align 4
+  %place = getelementptr i32, ptr %out, i32 %t
+  store i32 %b, ptr %place, align 4
+  ret void
+})"));
+    handler.begins = [](StoppedLaunch& launch) {
+        for (const std::uint32_t line : {104U, 203U, 205U}) launch.stop_at(kernel_file, line);
+    };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        if (handler.stops != 1) return;
+        const ThreadRef first{0, 0}, third{0, 2};
+        EXPECT_EQ(variables_of(launch, first), Texts{});  // line 203: not assigned yet
+        EXPECT_FALSE(set(launch, first, 0, "x", 1));
+        EXPECT_EQ(launch.run(first), Standing::stopped);
+        EXPECT_EQ(variables_of(launch, first), (Texts{"0: x = 0"}));
+        EXPECT_EQ(launch.run(first), Standing::stopped);
+        EXPECT_EQ(launch.location(first).size(), 2U);
+        EXPECT_EQ(variables_of(launch, first), (Texts{"0: y = 0", "1: x = 0"}));
+        EXPECT_EQ(variables_of(launch, third), Texts{});
+        EXPECT_TRUE(set(launch, first, 0, "y", 30));
+        EXPECT_FALSE(set(launch, first, 1, "y", 30));
+        EXPECT_FALSE(set(launch, first, 2, "x", 30));
+        EXPECT_FALSE(launch.set_variable(first, 0, "y", std::as_bytes(std::span("eight b", 8))));
+        for (int line = 0; line < 3; ++line) EXPECT_EQ(launch.run(third), Standing::stopped);
+        EXPECT_EQ(variables_of(launch, third), (Texts{"0: y = 2", "1: x = 2"}));
+        EXPECT_EQ(variables_of(launch, first), (Texts{"0: y = 30", "1: x = 0"}));
+        // A thread that waits, on whatever carrier, has its variables as well.
+        EXPECT_EQ(launch.run(third), GetParam() == On::lanes ? Standing::in_warp : Standing::at_barrier);
+        EXPECT_EQ(variables_of(launch, third), (Texts{"0: x = 4"}));
+        EXPECT_TRUE(set(launch, third, 0, "x", 400));
+        EXPECT_EQ(variables_of(launch, third), (Texts{"0: x = 400"}));
+    };
+    DeviceArray<std::uint32_t> array(4);
+    result = run(image, 1, 4, array.pointer(), options());
+    EXPECT_EQ(messages(result), "");
+    EXPECT_EQ(array.read(), (std::vector<std::uint32_t>{60, 2, 400, 6}));
+}
+
+TEST_P(Stops, show_the_variables_of_functions_that_call_themselves) {
+    const auto image = with_lines(ir_image(R"(
+define internal i32 @sum(i32 %v) {
+  %n = alloca i32, align 4
+  br label %body
+body:
+  store i32 %v, ptr %n, align 4
+  %l = load i32, ptr %n, align 4
+  %last = icmp eq i32 %l, 0
+  br i1 %last, label %end, label %again
+again:
+  %m = sub i32 %l, 1
+  %s = call i32 @sum(i32 %m)
+  %l2 = load i32, ptr %n, align 4
+  %r = add i32 %s, %l2
+  ret i32 %r
+end:
+  ret i32 0
+}
+define void @k(ptr %out) {
+  %x = alloca i32, align 4
+  br label %body
+body:
+  store i32 7, ptr %x, align 4
+  %r = call i32 @sum(i32 3)
+  store i32 %r, ptr %out, align 4
+  ret void
+})"));
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 112); };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        const ThreadRef thread = launch.stopped_thread();
+        const findings::CallChain place = launch.location(thread);
+        ASSERT_EQ(place.size(), 5U);
+        EXPECT_EQ(place[0].line, 112U);
+        EXPECT_EQ(place[1].line, 108U);
+        EXPECT_EQ(place[4].line, 204U);
+        EXPECT_EQ(variables_of(launch, thread),
+                  (Texts{"0: n = 0", "1: n = 1", "2: n = 2", "3: n = 3", "4: x = 7"}));
+        EXPECT_TRUE(set(launch, thread, 2, "n", 200));
+    };
+    DeviceArray<std::uint32_t> array(1);
+    result = run(image, 1, 1, array.pointer(), options());
+    EXPECT_EQ(messages(result), "");
+    EXPECT_EQ(handler.stops, 1);
+    EXPECT_EQ(array.read()[0], 1U + 200 + 3);
+}
+
+TEST_P(Stops, leave_kernels_their_carriers) {
+    const auto kernel = device().load(two_rounds());
+    const auto compiled = device().compile(*kernel, "k", options().compile_options());
+    EXPECT_EQ(!compiled->resume_points.empty(), GetParam() == On::coroutines || GetParam() == On::lanes);
+    EXPECT_FALSE(compiled->stops.places.empty());
+}
+
+TEST_P(Stops, have_a_table_that_comes_back_from_the_object_cache) {
+    const auto image = device().load(two_rounds());
+    const jit::CompileOptions with = options().compile_options();
+    jit::CompileOptions without = with;
+    without.instrumentations.remove(jit::statement_stops());
+    EXPECT_NE(jit::cache_key(image->image(), "k", with), jit::cache_key(image->image(), "k", without));
+    const auto compiled = device().compile(*image, "k", with);
+    const auto back = jit::read_entry("key", jit::write_entry("key", *compiled, ""));
+    ASSERT_TRUE(back);
+    ASSERT_EQ(back->facts.stops.places.size(), compiled->stops.places.size());
+    EXPECT_EQ(back->facts.stops.frames, compiled->stops.frames);
+    EXPECT_EQ(back->facts.stops.types, compiled->stops.types);
+    for (std::size_t i = 0; i < compiled->stops.places.size(); ++i) {
+        EXPECT_EQ(back->facts.stops.places[i].site, compiled->stops.places[i].site);
+        EXPECT_EQ(back->facts.stops.places[i].frames, compiled->stops.places[i].frames);
+    }
 }
 
 TEST_P(Stops, can_end_the_launch) {

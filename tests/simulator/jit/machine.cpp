@@ -289,5 +289,14 @@ void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::
     std::erase(live_locals, std::pair(address, bytes));
     Shadow::instance().set(reinterpret_cast<void*>(address), bytes, 0);
 }
+void cudasim_hook_stop(ThreadContext* context, FrameRecord*, std::uint32_t place, std::uint32_t site) {
+    record("stop", context, {place}, site);
+}
+void cudasim_hook_enter(ThreadContext* context, FrameRecord*, std::uint32_t site) {
+    record("enter", context, {}, site);
+}
+void cudasim_hook_leave(ThreadContext* context, FrameRecord*, std::uint32_t site) {
+    record("leave", context, {}, site);
+}
 
 }  // namespace cudasim::jit
