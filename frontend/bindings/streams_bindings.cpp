@@ -156,7 +156,8 @@ void bind_events(py::module_& module) {
         .def(py::init<int, bool>(), py::arg("device"), py::arg("timing"))
         .def("record",
              [](Event& self, Timeline& timeline, int device, std::uint64_t stream, bool nothing_waits) {
-                 const ReleasedGil release;
+                 std::optional<ReleasedGil> released;
+                 if (!nothing_waits) released.emplace();  // the timeline's lock may take a while
                  self.record(timeline, {device, stream}, nothing_waits);
              })
         .def_property_readonly("pending", &Event::pending)

@@ -47,6 +47,7 @@ class Stream:
         self.external = external
         #: the device it was made on; None for the default streams, which each device has
         self.device = None if int(handle) in _DEFAULT_NAMES else current_device()
+        self._key = None if self.device is None else _native.stream_key(self.device.id, int(handle))
 
     def __repr__(self) -> str:
         if int(self) in _DEFAULT_NAMES:
@@ -68,9 +69,9 @@ class Stream:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What the engine knows it by: device and handle."""
-        device = (current_device() if self.device is None else self.device).id
-        return _native.stream_key(device, int(self.handle))
+        """What the engine knows it by: device and handle. Those of a default stream depend on the device that is current, and
+        on the thread."""
+        return _native.stream_key(current_device().id, int(self.handle)) if self._key is None else self._key
 
     @_native.FramelessMethod
     def synchronize(self) -> None:
