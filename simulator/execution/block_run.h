@@ -74,7 +74,7 @@ class BlockRun {
     [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
 
     // Stops (stop.h, block_stops.cpp), while the handler is at work.
-    [[nodiscard]] Standing standing(std::uint32_t thread) const;
+    [[nodiscard]] ThreadState state(std::uint32_t thread) const;
     /// Where a thread is that has started and is not over.
     [[nodiscard]] std::optional<std::uint32_t> site_of(std::uint32_t thread) const;
     /// The runner whose stack the thread is on; null where it is on none.
@@ -113,7 +113,7 @@ class BlockRun {
     [[nodiscard]] std::uint32_t first_run_before(std::uint32_t first, std::uint32_t end) const;
     [[nodiscard]] bool turn_is_to_come(std::uint32_t thread) const;
     [[nodiscard]] std::span<Runner* const> rest_of_batch() const;
-    [[nodiscard]] Standing standing_of_coroutine(std::uint32_t thread) const;
+    [[nodiscard]] ThreadState state_of_coroutine(std::uint32_t thread) const;
     [[nodiscard]] bool any_can_run();
     [[nodiscard]] Runner* take(std::uint32_t thread);
     void complete_what_all_have_come_to();

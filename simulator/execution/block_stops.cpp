@@ -106,39 +106,39 @@ std::span<Runner* const> BlockRun::rest_of_batch() const {
     return std::span(batch).subspan(std::min(turn_in_batch_, batch.size()));
 }
 
-Standing BlockRun::standing(std::uint32_t thread) const {
-    if (stopped_ != nullptr && stopped_->thread == thread) return Standing::stopped;
-    if (in_list(held_, thread, context_) != nullptr) return Standing::stopped;
+ThreadState BlockRun::state(std::uint32_t thread) const {
+    if (stopped_ != nullptr && stopped_->thread == thread) return ThreadState::stopped;
+    if (in_list(held_, thread, context_) != nullptr) return ThreadState::stopped;
     if (in_list(rest_of_batch(), thread, context_) != nullptr || in_list(ready_, thread, context_) != nullptr)
-        return Standing::can_run;
-    if (in_list(spinning_, thread, context_) != nullptr) return Standing::spins;
-    if (coroutines_.active()) return standing_of_coroutine(thread);
-    if (in_list(waiting_, thread, context_) != nullptr) return Standing::at_barrier;
+        return ThreadState::can_run;
+    if (in_list(spinning_, thread, context_) != nullptr) return ThreadState::spins;
+    if (coroutines_.active()) return state_of_coroutine(thread);
+    if (in_list(waiting_, thread, context_) != nullptr) return ThreadState::at_barrier;
     if (warps_.tracks()) {
         if ((warps_.free_lanes(thread / jit::warp_size) >> thread % jit::warp_size & 1) != 0)
-            return Standing::can_run;
-        if (in_list(warps_.waiting(), thread, context_) != nullptr) return Standing::in_warp;
+            return ThreadState::can_run;
+        if (in_list(warps_.waiting(), thread, context_) != nullptr) return ThreadState::in_warp;
     }
-    return turn_is_to_come(thread) ? Standing::not_started : Standing::over;
+    return turn_is_to_come(thread) ? ThreadState::not_started : ThreadState::over;
 }
 
-Standing BlockRun::standing_of_coroutine(std::uint32_t thread) const {
+ThreadState BlockRun::state_of_coroutine(std::uint32_t thread) const {
     const std::uint32_t state = coroutines_.states()[thread];
-    if (state == jit::thread_over) return Standing::over;
+    if (state == jit::thread_over) return ThreadState::over;
     const bool goes_on =
         coroutines_.lanes_meet() ? (state & jit::thread_waits) == 0 : turn_is_to_come(thread);
-    if (state == jit::thread_fresh) return goes_on ? Standing::not_started : Standing::over;
-    if (goes_on) return Standing::can_run;
-    return coroutines_.waits_in_warp(thread) ? Standing::in_warp : Standing::at_barrier;
+    if (state == jit::thread_fresh) return goes_on ? ThreadState::not_started : ThreadState::over;
+    if (goes_on) return ThreadState::can_run;
+    return coroutines_.waits_in_warp(thread) ? ThreadState::in_warp : ThreadState::at_barrier;
 }
 
 std::optional<std::uint32_t> BlockRun::site_of(std::uint32_t thread) const {
-    switch (standing(thread)) {
-        case Standing::not_started:
-        case Standing::over:
-        case Standing::absent:
+    switch (state(thread)) {
+        case ThreadState::not_started:
+        case ThreadState::over:
+        case ThreadState::absent:
             return std::nullopt;
-        case Standing::stopped:
+        case ThreadState::stopped:
             return thread_stops_[thread].site;
         default:
             break;

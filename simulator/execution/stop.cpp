@@ -41,8 +41,8 @@ void StoppedLaunch::arm() {
 }
 
 bool StoppedLaunch::stop_thread(ThreadRef thread, bool stops) {
-    const Standing where = standing(thread);
-    if (where == Standing::over || where == Standing::absent) return false;
+    const ThreadState where = state(thread);
+    if (where == ThreadState::over || where == ThreadState::absent) return false;
     find(thread.block)->stop_state(thread.thread).steps = stops ? 1 : 0;
     return true;
 }
@@ -65,8 +65,8 @@ std::uint32_t StoppedLaunch::threads_of_block() const {
     return static_cast<std::uint32_t>(launch_.configuration.block.volume());
 }
 
-Standing StoppedLaunch::standing(ThreadRef thread) const {
-    return exists(thread) ? find(thread.block)->standing(thread.thread) : Standing::absent;
+ThreadState StoppedLaunch::state(ThreadRef thread) const {
+    return exists(thread) ? find(thread.block)->state(thread.thread) : ThreadState::absent;
 }
 
 findings::ThreadCoordinate StoppedLaunch::coordinate(ThreadRef thread) const {
@@ -141,9 +141,9 @@ void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) 
     worker_ = nullptr;
 }
 
-Standing StoppedLaunch::run(ThreadRef thread) {
-    const Standing before = standing(thread);
-    if (over() || before > Standing::spins) return before;
+ThreadState StoppedLaunch::run(ThreadRef thread) {
+    const ThreadState before = state(thread);
+    if (over() || before > ThreadState::spins) return before;
     BlockRun& block = *find(thread.block);
     stopped_block_->hold_stopped_thread();
     launch_.deadline += Clock::now() - held_since_;
@@ -153,7 +153,7 @@ Standing StoppedLaunch::run(ThreadRef thread) {
         launch_.run_out_of_memory(block.coordinate(thread.thread), worker_->runners().stacks());
     }
     held_since_ = Clock::now();
-    return standing(thread);
+    return state(thread);
 }
 
 void StoppedLaunch::end() {

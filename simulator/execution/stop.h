@@ -4,7 +4,7 @@
 //   compiled code, host code   a statement begins ─► hook `stop` ── nobody wants it: the thread goes on
 //                                                        │ a line, a thread or everything is to stop
 //                                                        ▼
-//   the worker's own stack     StopHandler::stopped(launch) ── look: threads, memory
+//   the launching thread       StopHandler::stopped(launch) ── look: threads, memory
 //                                  │        ▲               ── choose the next stops
 //                                  │        └── run(thread): another, or the same, goes on until it stops again,
 //                                  ▼                         waits, or ends; all others hold
@@ -54,7 +54,7 @@ struct ThreadRef {
 };
 
 /// Where a thread is. The first four can go on: run() takes them.
-enum class Standing : std::uint8_t {
+enum class ThreadState : std::uint8_t {
     not_started,  ///< its turn is still to come
     stopped,      ///< at a statement
     can_run,      ///< what it waited for has come
@@ -99,7 +99,7 @@ class StoppedLaunch {
     [[nodiscard]] std::vector<std::uint64_t> blocks() const;
     /// Of one block.
     [[nodiscard]] std::uint32_t threads_of_block() const;
-    [[nodiscard]] Standing standing(ThreadRef thread) const;
+    [[nodiscard]] ThreadState state(ThreadRef thread) const;
     [[nodiscard]] findings::ThreadCoordinate coordinate(ThreadRef thread) const;
     /// Where the thread is, innermost function first. Empty where it has not started, is over, or nobody knows.
     [[nodiscard]] findings::CallChain location(ThreadRef thread) const;
@@ -121,7 +121,7 @@ class StoppedLaunch {
 
     /// The thread goes on until it stops again, waits, gives up its turn or ends; a barrier for which all have come then
     /// is complete. Where it is after that; where it was when it cannot run, or when the launch is over.
-    Standing run(ThreadRef thread);
+    ThreadState run(ThreadRef thread);
     /// The launch ends, as when the host is interrupted, as soon as the handler returns.
     void end();
     /// Serves the host (LaunchOptions::poll_host). True: the launch is over, and the handler is to return.

@@ -176,16 +176,17 @@ TEST_P(Stops, let_the_handler_move_another_thread_while_the_stopped_one_holds) {
     handler.at_stop = [&](StoppedLaunch& launch) {
         if (handler.stops != 1) return;
         // Thread 0 is about to enter @append; thread 2 comes to the same line, and then to its wait.
-        EXPECT_EQ(launch.standing({0, 0}), Standing::stopped);
-        EXPECT_EQ(launch.standing({0, 2}), Standing::not_started);
-        EXPECT_EQ(launch.run({0, 2}), Standing::stopped);
+        EXPECT_EQ(launch.state({0, 0}), ThreadState::stopped);
+        EXPECT_EQ(launch.state({0, 2}), ThreadState::not_started);
+        EXPECT_EQ(launch.run({0, 2}), ThreadState::stopped);
         EXPECT_EQ(launch.stopped_thread(), (ThreadRef{0, 2}));
-        EXPECT_EQ(launch.standing({0, 0}), Standing::stopped);
-        EXPECT_EQ(launch.run({0, 2}), GetParam() == On::lanes ? Standing::in_warp : Standing::at_barrier);
-        EXPECT_EQ(launch.run({0, 2}), launch.standing({0, 2}));  // it cannot go on alone
+        EXPECT_EQ(launch.state({0, 0}), ThreadState::stopped);
+        EXPECT_EQ(launch.run({0, 2}),
+                  GetParam() == On::lanes ? ThreadState::in_warp : ThreadState::at_barrier);
+        EXPECT_EQ(launch.run({0, 2}), launch.state({0, 2}));  // it cannot go on alone
         EXPECT_EQ(launch.location({0, 2}).front().line, 203U);
-        EXPECT_EQ(launch.run({0, 7}), Standing::absent);
-        EXPECT_EQ(launch.run({1, 0}), Standing::absent);
+        EXPECT_EQ(launch.run({0, 7}), ThreadState::absent);
+        EXPECT_EQ(launch.run({1, 0}), ThreadState::absent);
         launch.stop_at(kernel_file, 202, false);
     };
     EXPECT_EQ(order(4), rounds({2, 0, 1, 3}, {0, 1, 2, 3})) << messages(result);
@@ -198,14 +199,14 @@ TEST_P(Stops, let_the_handler_run_the_whole_launch_in_any_order) {
         for (bool any = true; any;) {
             any = false;
             for (std::uint32_t thread = 5; thread-- > 0;) {
-                while (launch.standing({0, thread}) <= Standing::spins) {
+                while (launch.state({0, thread}) <= ThreadState::spins) {
                     (void)launch.run({0, thread});
                     any = true;
                 }
             }
         }
         for (std::uint32_t thread = 0; thread < 5; ++thread)
-            EXPECT_EQ(launch.standing({0, thread}), Standing::over);
+            EXPECT_EQ(launch.state({0, thread}), ThreadState::over);
     };
     // Thread 0 comes last and goes on at once.
     EXPECT_EQ(order(5), rounds({4, 3, 2, 1, 0}, {0, 4, 3, 2, 1})) << messages(result);
@@ -291,9 +292,9 @@ body:
         const ThreadRef first{0, 0}, third{0, 2};
         EXPECT_EQ(variables_of(launch, first), Texts{});  // line 203: not assigned yet
         EXPECT_FALSE(set(launch, first, 0, "x", 1));
-        EXPECT_EQ(launch.run(first), Standing::stopped);
+        EXPECT_EQ(launch.run(first), ThreadState::stopped);
         EXPECT_EQ(variables_of(launch, first), (Texts{"0: x = 0"}));
-        EXPECT_EQ(launch.run(first), Standing::stopped);
+        EXPECT_EQ(launch.run(first), ThreadState::stopped);
         EXPECT_EQ(launch.location(first).size(), 2U);
         EXPECT_EQ(variables_of(launch, first), (Texts{"0: y = 0", "1: x = 0"}));
         EXPECT_EQ(variables_of(launch, third), Texts{});
@@ -301,11 +302,12 @@ body:
         EXPECT_FALSE(set(launch, first, 1, "y", 30));
         EXPECT_FALSE(set(launch, first, 2, "x", 30));
         EXPECT_FALSE(launch.set_variable(first, 0, "y", std::as_bytes(std::span("eight b", 8))));
-        for (int line = 0; line < 3; ++line) EXPECT_EQ(launch.run(third), Standing::stopped);
+        for (int line = 0; line < 3; ++line) EXPECT_EQ(launch.run(third), ThreadState::stopped);
         EXPECT_EQ(variables_of(launch, third), (Texts{"0: y = 2", "1: x = 2"}));
         EXPECT_EQ(variables_of(launch, first), (Texts{"0: y = 30", "1: x = 0"}));
         // A thread that waits, on whatever carrier, has its variables as well.
-        EXPECT_EQ(launch.run(third), GetParam() == On::lanes ? Standing::in_warp : Standing::at_barrier);
+        EXPECT_EQ(launch.run(third),
+                  GetParam() == On::lanes ? ThreadState::in_warp : ThreadState::at_barrier);
         EXPECT_EQ(variables_of(launch, third), (Texts{"0: x = 4"}));
         EXPECT_TRUE(set(launch, third, 0, "x", 400));
         EXPECT_EQ(variables_of(launch, third), (Texts{"0: x = 400"}));
@@ -396,7 +398,7 @@ TEST_P(Stops, can_end_the_launch) {
             if (moves) (void)launch.run({0, 2});
             launch.end();
             EXPECT_TRUE(launch.over());
-            EXPECT_EQ(launch.run({0, 1}), Standing::not_started);  // nothing runs any more
+            EXPECT_EQ(launch.run({0, 1}), ThreadState::not_started);  // nothing runs any more
         };
         (void)order(4);
         ASSERT_NE(result.error(), nullptr);
@@ -456,9 +458,9 @@ TEST(StopsOfHostCode, see_its_statements_and_move_its_threads) {
     handler.at_stop = [&](StoppedLaunch& launch) {
         if (handler.stops != 1) return;
         EXPECT_EQ(launch.stopped_thread(), (ThreadRef{0, 0}));
-        EXPECT_EQ(launch.run({0, 3}), Standing::stopped);
-        EXPECT_EQ(launch.run({0, 3}), Standing::at_barrier);
-        EXPECT_EQ(launch.run({0, 3}), Standing::at_barrier);
+        EXPECT_EQ(launch.run({0, 3}), ThreadState::stopped);
+        EXPECT_EQ(launch.run({0, 3}), ThreadState::at_barrier);
+        EXPECT_EQ(launch.run({0, 3}), ThreadState::at_barrier);
     };
     LaunchOptions options;
     options.stop_handler = &handler;
