@@ -100,7 +100,8 @@ def test_type_names():
     )
     name = type_name(Line(Point(1, 2.0), (1, 2), np.zeros(2)))
     parsed = types.parse_type(name)
-    assert (parsed.name, parsed.fields) == (name, ("start", "end", "weight"))
+    assert (parsed.compiler_name, parsed.fields) == (name, ("start", "end", "weight"))
+    assert parsed.name == "Line(Point(int64, float64), UniTuple(int64 x 2), array(float64, 1d, C))"
 
     def kernel(p, q):
         a = p
