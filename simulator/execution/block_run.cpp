@@ -457,13 +457,9 @@ bool BlockRun::readable(const Runner& runner, std::uint64_t address, std::size_t
     const memory::Shadow& shadow = memory::Shadow::instance();
     const bool checked = launch_->options.compile.instrumentations.contains(jit::memory_checks());
     if (checked && shadow.base()) return shadow.allows(address, bytes, false);
-    auto within = [&](const std::byte* low, std::uint64_t size) {
-        const auto first = reinterpret_cast<std::uint64_t>(low);
-        return size >= bytes && address >= first && address - first <= size - bytes;
-    };
-    return within(runner.stack.low, static_cast<std::uint64_t>(runner.stack.top - runner.stack.low)) ||
-           within(coroutines_.frames().data(), coroutines_.frames().size()) ||
-           within(context_.shared_base, launch_->shared_bytes) ||
+    return stack_contains(runner, address, bytes) ||
+           contains(coroutines_.frames().data(), coroutines_.frames().size(), address, bytes) ||
+           contains(context_.shared_base, launch_->shared_bytes, address, bytes) ||
            (launch_->arena->owns(address) && launch_->arena->owns(address + bytes - 1));
 }
 

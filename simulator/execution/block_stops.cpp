@@ -161,17 +161,12 @@ const Runner* BlockRun::carrier_of(std::uint32_t thread) const {
 
 bool BlockRun::accessible(std::uint32_t thread, std::uint64_t address, std::size_t bytes, bool write) const {
     if (bytes == 0) return true;
-    const auto within = [&](const std::byte* low, std::uint64_t size) {
-        const auto first = reinterpret_cast<std::uint64_t>(low);
-        return size >= bytes && address >= first && address - first <= size - bytes;
-    };
-    if (within(context_.shared_base, launch_->shared_bytes)) return true;
+    if (contains(context_.shared_base, launch_->shared_bytes, address, bytes)) return true;
     const std::uint64_t frame = launch_->kernel ? launch_->kernel->coroutine_frame_bytes : 0;
-    if (coroutines_.active() && within(coroutines_.frames().data() + thread * frame, frame)) return true;
-    const Runner* runner = carrier_of(thread);
-    if (runner != nullptr &&
-        within(runner->stack.low, static_cast<std::uint64_t>(runner->stack.top - runner->stack.low)))
+    if (coroutines_.active() && contains(coroutines_.frames().data() + thread * frame, frame, address, bytes))
         return true;
+    const Runner* runner = carrier_of(thread);
+    if (runner != nullptr && stack_contains(*runner, address, bytes)) return true;
     if (address + bytes < address) return false;
     const std::lock_guard lock(*launch_->arena_mutex);
     const memory::Allocation* allocation = launch_->arena->containing(address, bytes);

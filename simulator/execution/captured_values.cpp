@@ -64,14 +64,10 @@ void keep(VariableValue& value, const Extent& extent) {
 
 /// Shared memory, and what the thread has on its stack or in its coroutine's frame: soon others'.
 bool is_on_chip(const BlockRun& block, const Launch& launch, const Runner* runner, const Extent& extent) {
-    const auto within = [&](const std::byte* first, std::uint64_t bytes) {
-        const auto start = reinterpret_cast<std::uint64_t>(first);
-        return extent.bytes <= bytes && extent.low >= start && extent.low - start <= bytes - extent.bytes;
-    };
     const std::vector<std::byte>& frames = block.coroutines().frames();
-    return within(block.shared(), launch.shared_bytes) || within(frames.data(), frames.size()) ||
-           (runner != nullptr &&
-            within(runner->stack.low, static_cast<std::uint64_t>(runner->stack.top - runner->stack.low)));
+    return contains(block.shared(), launch.shared_bytes, extent.low, extent.bytes) ||
+           contains(frames.data(), frames.size(), extent.low, extent.bytes) ||
+           (runner != nullptr && stack_contains(*runner, extent.low, extent.bytes));
 }
 
 class Reader {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "simulator/fiber/fiber.h"
@@ -110,5 +111,18 @@ struct alignas(64) Runner : jit::ThreadContext {
 /// Fuel slices a thread runs before another gets a turn: about a millisecond of simple loop, or about 500
 /// iterations of a loop that spins on memory (E5).
 inline constexpr std::uint8_t slices_per_turn = 16;
+
+/// Whether the `size` bytes at `low` contain all of the `bytes` bytes at `address`.
+[[nodiscard]] inline bool contains(const std::byte* low, std::uint64_t size, std::uint64_t address,
+                                   std::uint64_t bytes) {
+    const auto first = reinterpret_cast<std::uint64_t>(low);
+    return size >= bytes && address >= first && address - first <= size - bytes;
+}
+
+/// The same for the runner's stack.
+[[nodiscard]] inline bool stack_contains(const Runner& runner, std::uint64_t address, std::uint64_t bytes) {
+    const fiber::Stack& stack = runner.stack;
+    return contains(stack.low, static_cast<std::uint64_t>(stack.top - stack.low), address, bytes);
+}
 
 }  // namespace cudasim::execution
