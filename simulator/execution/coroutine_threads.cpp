@@ -2,6 +2,7 @@
 #include "simulator/execution/coroutine_threads.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "simulator/execution/warp_exchange.h"
@@ -37,9 +38,9 @@ const jit::ResumePoint* CoroutineThreads::point_of(std::uint32_t thread) const {
 /// cases.
 std::optional<CoroutineThreads::Phase> CoroutineThreads::uniform_phase() const {
     const std::uint32_t state = states_.front();
-    std::uint32_t differs = 0;
-    for (const std::uint32_t other : states_) differs |= other ^ state;
-    if (differs != 0) return std::nullopt;
+    // Each equals the next one. memcmp() takes a vector register at a time.
+    if (std::memcmp(states_.data(), states_.data() + 1, (states_.size() - 1) * sizeof(std::uint32_t)) != 0)
+        return std::nullopt;
     Phase phase;
     const auto all = static_cast<std::uint32_t>(states_.size());
     if (state == thread_over) {

@@ -22,6 +22,7 @@
 #include "simulator/jit/object_cache.h"
 #include "simulator/jit/object_code.h"
 #include "simulator/jit/optimiser.h"
+#include "simulator/jit/phase_loops.h"
 #include "simulator/jit/site_numbering.h"
 #include "simulator/jit/source_places.h"
 #include "simulator/jit/statement_stops.h"
@@ -158,6 +159,10 @@ void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort ef
     if (compilation.options.coroutines && effort == Effort::full && can_be_coroutine(compilation)) {
         drop_costly_captures(compilation, loop);
         split_at_barriers(compilation, loop);
+        // Between warp operations a phase is short, and the scheduler takes most of the time.
+        const auto& points = compilation.resume_points;
+        if (!points.empty() && std::ranges::none_of(points, &ResumePoint::in_warp))
+            give_phases_their_loops(compilation, loop);
     }
     if (effort == Effort::full) clean_up(compilation, machine);
     lower_captures(compilation);

@@ -279,6 +279,61 @@ end:
     for (int t = 0; t < 64; ++t) EXPECT_EQ(values[t], t < 10 ? -1 : 27);
 }
 
+/// In every phase but the first some threads wait at the barrier and others are over, in all orders.
+TEST_P(Coroutines, threads_of_every_block_shape_go_on_as_often_as_they_wait) {
+    auto image = ir_image(R"(
+define void @k(ptr addrspace(1) %out, i64 %rows) {
+  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+  %z = call i32 @llvm.nvvm.read.ptx.sreg.tid.z()
+  %columns = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %rows.in.layer = trunc i64 %rows to i32
+  %layers.before = mul i32 %z, %rows.in.layer
+  %row = add i32 %layers.before, %y
+  %before = mul i32 %row, %columns
+  %t = add i32 %before, %x
+  %p = getelementptr i32, ptr addrspace(1) %out, i32 %t
+  %turns = and i32 %t, 3
+  br label %turn
+turn:
+  %i = phi i32 [ 0, %0 ], [ %next, %wait ]
+  %sum = phi i32 [ 1, %0 ], [ %more, %wait ]
+  %over = icmp eq i32 %i, %turns
+  br i1 %over, label %end, label %wait
+wait:
+  call void @llvm.nvvm.barrier0()
+  %y.part = mul i32 %y, 100
+  %z.part = mul i32 %z, 10000
+  %times = mul i32 %sum, 7
+  %with.x = add i32 %times, %x
+  %with.y = add i32 %with.x, %y.part
+  %more = add i32 %with.y, %z.part
+  %next = add i32 %i, 1
+  br label %turn
+end:
+  store i32 %sum, ptr addrspace(1) %p, align 4
+  ret void
+}
+)");
+    if (options().carrier == Carrier::automatic) EXPECT_EQ(compiled(image)->resume_points.size(), 1U);
+    for (const Dim3 shape :
+         {Dim3{64}, Dim3{1, 64}, Dim3{1, 1, 64}, Dim3{5, 4, 3}, Dim3{33, 2}, Dim3{2, 1, 7}}) {
+        std::vector<int> expected;
+        for (std::uint32_t t = 0; t < shape.volume(); ++t) {
+            const auto x = static_cast<int>(t % shape.x), y = static_cast<int>(t / shape.x % shape.y),
+                       z = static_cast<int>(t / shape.x / shape.y);
+            int sum = 1;
+            for (std::uint32_t i = 0; i < (t & 3); ++i) sum = sum * 7 + x + 100 * y + 10000 * z;
+            expected.push_back(sum);
+        }
+        DeviceArray<int> out(expected.size(), -1);
+        const auto result = run_ir(image, {1}, shape, out.pointer(), shape.y);
+        ASSERT_EQ(result.findings.size(), 1U) << messages(result);
+        EXPECT_EQ(result.findings[0].kind, findings::FindingKind::barrier_early_exit);
+        EXPECT_EQ(out.read(), expected) << shape.x << " x " << shape.y << " x " << shape.z;
+    }
+}
+
 TEST_P(Coroutines, the_time_limit_says_who_runs_and_who_waits) {
     auto image = kernel(R"(
   call void @llvm.nvvm.barrier0()
