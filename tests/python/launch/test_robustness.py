@@ -310,6 +310,43 @@ def test_a_launch_from_a_signal_handler_during_a_launch_is_refused_not_waited_fo
     )
 
 
+def test_a_launch_from_a_signal_handler_that_interrupts_an_import_of_a_launch_is_refused(run):
+    done = run.script(
+        """
+        import importlib.util, signal, sys
+        import numpy as np
+        from cudasim import cuda
+        @cuda.jit
+        def count(x, n):
+            for _ in range(n):
+                x[0] += 1
+        device = cuda.to_device(np.zeros(1))
+        def handler(*_):
+            try:
+                count[1, 1](device, 5)
+            except RuntimeError as error:
+                print(error)
+        signal.signal(signal.SIGUSR1, handler)
+        spec = importlib.util.find_spec("cudasim.cache")
+        execute = spec.loader.exec_module
+        def interrupted(module):
+            signal.raise_signal(signal.SIGUSR1)
+            execute(module)
+        spec.loader.exec_module = interrupted
+        class Finder:
+            def find_spec(self, name, path, target=None):
+                return spec if name == spec.name else None
+        assert spec.name not in sys.modules  # or the test shows nothing
+        sys.meta_path.insert(0, Finder())
+        count[1, 1](device, 2)
+        count[1, 1](device, 3)
+        print(device[0])
+        """
+    )
+    said, result = done.stdout.splitlines() or ["", ""]
+    assert "signal handler" in said and result == "5.0", done.stdout + done.stderr
+
+
 def test_a_launch_from_a_signal_handler_during_a_compilation_is_refused(run):
     done = run.script(
         """

@@ -113,10 +113,7 @@ class ConfiguredKernel(_native.FramelessCall):
             args, key = self.dispatcher._with_defaults(args, key)
             plain = plain and len(args) == given
             check_stream_device(self.stream or None, device)
-            kernel = self._kernel_for(args, key)
-            entry = self._entries[device.id, key] = kernel.entry(
-                device, self.griddim, self.blockdim, self.sharedmem
-            )
+            entry = self._entries[device.id, key] = self._entry_for(args, key, device)
         if lines_are_watched():
             entry = self._traced_entry(entry, device, key)
         if self.pre_launch_callbacks:
@@ -138,9 +135,11 @@ class ConfiguredKernel(_native.FramelessCall):
         finally:
             self.args = before
 
-    def _kernel_for(self, args, key):
+    def _entry_for(self, args, key, device):
+        # The entry, too: what is imported for it is incomplete for a signal handler that interrupts the import.
         with self._with_args(args), current_launch.compiling_for(self):
-            return self.dispatcher._kernel_for(key)
+            kernel = self.dispatcher._kernel_for(key)
+            return kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)
 
     def _call_back(self, kernel, args):
         with self._with_args(args):
