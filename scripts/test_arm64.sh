@@ -15,7 +15,7 @@ find build/arm64/tests -type f -executable -name '*_test' | sort |
     GTEST_TOTAL_SHARDS=$shards xargs -P "$shards" -L1 bash -c '
         log=$0.$1.log
         began=$SECONDS
-        if GTEST_SHARD_INDEX=$1 CUDASIM_TEST_IMAGES=$PWD/build/arm64/test_images \
+        if GTEST_SHARD_INDEX=$1 CUDASIM_TEST_EMULATED=1 CUDASIM_TEST_IMAGES=$PWD/build/arm64/test_images \
             build/arm64-sysroot/.tools/qemu-aarch64 -L build/arm64-sysroot "$0" --gtest_brief=1 >"$log" 2>&1; then
             echo "arm64: $(basename "$0") $1: $(grep -F "[  PASSED  ]" "$log") ($((SECONDS - began)) s)"
         else
