@@ -3,8 +3,8 @@
 # cudasim importable: in .venv as an editable installation, so that Python files are used where they lie, and
 # in .venv-numba, where there is one, from a wheel. Run after set_up.sh.
 #
-# build.sh further .venv-3.12 — the same for one more Python: its extensions alone, in build/cp312, linked with the
-# engine of build/release, which must be built.
+# build.sh further .venv-3.12 — the same for one more Python: its extensions alone, in build/cp312, linked with
+# libcudasim.so of build/release, which must be built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -43,13 +43,14 @@ if [[ ! -f $venv/.cudasim || $(<"$venv/.cudasim") != "$shape" ]]; then
     # pytest warns of modules of a package with a plug-in that are imported before it, as this finder is.
     sed -i '1i """PYTEST_DONT_REWRITE"""' "$site/_editable_skbc_cudasim.py"
 fi
-rm -f "$site"/cudasim/_native*.so "$site"/cudasim/_pyfiber*.so  # unlinked, not overwritten: a process that runs keeps its own
+# Unlinked, not overwritten: a process that runs keeps its own.
+rm -f "$site"/cudasim/_native*.so "$site"/cudasim/_pyfiber*.so "$site"/cudasim/lib*.so*
 cmake --install "$folder" --component python --prefix "$site" >/dev/null
 # Where PYTHONDONTWRITEBYTECODE is set Python would compile them at every start: 30 ms.
 "$venv/bin/python" -m compileall -q frontend/python
 
 if [[ $venv == .venv && -x .venv-numba/bin/python ]]; then
-    content=$( (cat pyproject.toml "$site"/cudasim/_native*.so "$site"/cudasim/_pyfiber*.so
+    content=$( (cat pyproject.toml "$site"/cudasim/_native*.so "$site"/cudasim/_pyfiber*.so "$site"/cudasim/libcudasim.so
         find frontend/python -type f -name '*.p*' -not -name '*.pyc' | sort | xargs cat) | sha256sum)
     if [[ ! -f .venv-numba/.cudasim || $(<.venv-numba/.cudasim) != "$content" ]]; then
         echo "build: .venv-numba/bin/pip install a wheel of it"

@@ -2,7 +2,7 @@
 # test_pythons.sh [--except-venv] — for every CPython found on this machine (scripts/find_pythons.py, PYTHONS=...): a
 # virtual environment .venv-3.X, the two extensions for it, and the tests named in tests/for_every_python.txt. Lists
 # the supported ones that are absent. --except-venv leaves out the minor version of .venv, which `make test`
-# tests wholly. Run after build.sh: all extensions are linked with the engine in build/release.
+# tests wholly. Run after build.sh: all extensions are linked with libcudasim.so of build/release.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 pythons=$(.venv/bin/python scripts/find_pythons.py) || exit 1

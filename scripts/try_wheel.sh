@@ -16,6 +16,7 @@ PIP_DISABLE_PIP_VERSION_CHECK=1 "$folder/venv/bin/python" -m pip install -q --on
 
 extension=$(find "$folder/venv" -name '_native*.so')
 inside=$(dirname "$(dirname "$extension")")  # the package and what auditwheel put beside it
+ldd "$extension" | grep -F libcudasim.so | grep -qF "$inside/" || fail "the engine does not lie beside the extension"
 echo "needs: $(ldd "$extension" | awk '{print $1}' | sort | tr '\n' ' ')"
 foreign='libLLVM|libboost|not found'
 if [[ $wheel == *manylinux* ]]; then foreign+='|libzstd'; fi

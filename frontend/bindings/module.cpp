@@ -1,18 +1,14 @@
 // cudasim._native: the engine, as Python sees it. See bindings.h for the parts.
-#include <llvm/Config/llvm-config.h>
-#include <llvm/Support/ErrorHandling.h>
 #include <pybind11/stl.h>
 
-#include <new>
-
 #include "frontend/bindings/bindings.h"
+#include "library/library.h"
 
 PYBIND11_MODULE(_native, module) {
     module.doc() = "The compiled part of cudasim. Its interface is private to the package.";
-    module.attr("version") = CUDASIM_VERSION;
-    module.attr("llvm_version") = LLVM_VERSION_STRING;
-    // Otherwise LLVM, which is built without exceptions, ends the process.
-    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+    module.attr("version") = cudasim::library::version();
+    module.attr("llvm_version") = cudasim::library::llvm_version();
+    module.attr("engine_build_id") = cudasim::library::build_id();
     cudasim::bindings::bind_findings(module);
     cudasim::bindings::bind_profiles(module);
     cudasim::bindings::bind_engine(module);

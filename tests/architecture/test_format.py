@@ -36,7 +36,7 @@ def test_ruff_finds_nothing():
 
 
 def test_cpp_is_formatted():
-    folders = ("simulator", "frontend", "gpu_backend", "tests")
+    folders = ("simulator", "frontend", "gpu_backend", "library", "tests")
     files = [
         str(path)
         for top in folders

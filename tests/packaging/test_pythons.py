@@ -101,7 +101,10 @@ def test_one_more_python_builds_the_extensions_and_nothing_of_the_engine(tmp_pat
     assert {"frontend/bindings", "frontend/pyfiber"} <= folders
     engine_folders = ("simulator", "gpu_backend", "frontend/ptx", "frontend/pykernel")
     assert not [folder for folder in folders if folder.startswith(engine_folders)]
-    assert str(engine / "simulator" / "execution" / "libcudasim_execution.a") in commands
+    linked = re.findall(r" -o (\S+\.so) .*?(\S*libcudasim\.so)", commands)
+    assert {pathlib.Path(extension).name.split(".")[0] for extension, _ in linked} == {"_native", "_pyfiber"}
+    assert {library for _, library in linked} == {str(engine / "library" / "libcudasim.so")}
+    assert not re.search(r"\.a\b", commands), "an extension links an archive"
 
 
 def test_the_tests_for_every_python_exist():

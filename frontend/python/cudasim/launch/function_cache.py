@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def _build():
-    """What an entry depends on besides the function: this build."""
+    """What an entry depends on besides the function: this build, of the extension and of the engine."""
     built = os.stat(_native.__file__)
-    return "cudasim", built.st_mtime_ns, built.st_size
+    return "cudasim", _native.engine_build_id, built.st_mtime_ns, built.st_size
 
 
 def _version():
