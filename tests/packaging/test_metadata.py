@@ -102,5 +102,6 @@ def test_wheels_carry_the_licences_and_no_sources():
         for file in LICENCE_FILES:
             assert f"{folder}/licenses/{file}" in names, wheel
         assert not [name for name in names if name.endswith((".cpp", ".h", ".a"))], wheel
+        assert [name for name in names if "libcudasim" in name] == ["cudasim/libcudasim.so"], wheel
         made = email.message_from_bytes(zipfile.ZipFile(wheel).read(f"{folder}/METADATA"))
         assert (made["Version"], made["License-Expression"]) == (cudasim.__version__, "Apache-2.0"), wheel
