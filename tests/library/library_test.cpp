@@ -37,7 +37,8 @@ define void @k(ptr %data) {
 })");
 }
 
-execution::LaunchResult launch(const image::KernelImage& image, unsigned threads, DevicePointer data) {
+execution::LaunchResult launch(const image::KernelImage& image, unsigned threads,
+                               execution::DevicePointer data) {
     const auto loaded = execution::device().load(image);
     return execution::device().launch(*loaded, "k", {{1}, {threads}, 0}, std::as_bytes(std::span(&data, 1)),
                                       {});
