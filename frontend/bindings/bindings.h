@@ -10,6 +10,7 @@
 //   host_memory.cpp        the buffer protocol for memory that the host may look at
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
 //   record_bindings.cpp    LaunchRecord: files of records, running one again
+//   stop_bindings.cpp      stops: handlers in Python, and what they see of a launch
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
 //   cache_bindings.cpp     the object cache: where it lies, what is in it
 //   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
@@ -43,6 +44,7 @@ void bind_memory(pybind11::module_& module);
 void bind_host_memory(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
 void bind_records(pybind11::module_& module);
+void bind_stops(pybind11::module_& module);
 void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);
 void bind_frameless_call(pybind11::module_& module);
@@ -65,6 +67,7 @@ struct LaunchReport {
 };
 
 [[nodiscard]] pybind11::dict device_profile_to_python(const execution::DeviceProfile& profile);
+[[nodiscard]] pybind11::dict variable_to_python(const findings::VariableValue& value);
 [[nodiscard]] pybind11::list call_chain_to_python(const findings::CallChain& chain);
 
 }  // namespace cudasim::bindings

@@ -51,17 +51,27 @@ py::object bytes_or_none(const std::vector<std::byte>& bytes, bool known) {
     return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-py::dict to_python(const findings::VariableValue& value) {
+}  // namespace
+
+py::dict variable_to_python(const findings::VariableValue& value) {
     py::dict result;
     result["name"] = value.name;
     result["type"] = value.type;
     result["frame"] = value.frame;
     result["argument"] = value.argument;
     result["value"] = bytes_or_none(value.bytes, value.known);
+    result["element_bytes"] = value.element_bytes;
+    result["dimensions"] = value.dimensions;
     result["contents_address"] = value.contents_address;
     result["contents"] = bytes_or_none(value.contents, value.contents_known);
+    if (!value.text.empty()) {
+        result["value"] = py::none();
+        result["text"] = value.text;
+    }
     return result;
 }
+
+namespace {
 
 py::dict to_python(const findings::Finding& finding) {
     const auto& kind = findings::info(finding.kind);
@@ -84,7 +94,7 @@ py::dict to_python(const findings::Finding& finding) {
     for (const auto& group : finding.waiting) waiting.append(to_python(group));
     result["waiting"] = waiting;
     py::list variables;
-    for (const auto& variable : finding.variables) variables.append(to_python(variable));
+    for (const auto& variable : finding.variables) variables.append(variable_to_python(variable));
     result["variables"] = variables;
     result["reproduce"] = finding.reproduce;
     return result;

@@ -41,6 +41,11 @@ class HostPoll {
     /// Ends the display of progress, which says how many blocks are done if that is known. Needs the GIL.
     void end_progress(std::optional<std::uint64_t> blocks_done) noexcept;
 
+    /// The launch ends with this exception, unless it does already with another one. Needs the GIL.
+    void end_with(pybind11::object exception) {
+        if (!raised_) raised_ = std::move(exception);
+    }
+
     [[nodiscard]] bool raised() const { return static_cast<bool>(raised_); }
     [[nodiscard]] pybind11::object take() {
         return raised_ ? std::exchange(raised_, pybind11::object()) : pybind11::object(pybind11::none());

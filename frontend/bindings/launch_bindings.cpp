@@ -68,7 +68,7 @@ std::shared_ptr<BoundPlan> make_plan(const LoadedImage& loaded, const image::Ker
 py::object launch(BoundPlan& bound, const py::bytes& given) {
     const auto parameters = bytes_of(given);
     if (const auto number = number_to_record(bound.plan)) return launch_recorded(bound, parameters, number);
-    return launch_with(bound.plan.options, bound.progress, bound.plan.image.sources(),
+    return launch_with(Runs::compiled_code, bound.plan.options, bound.progress, bound.plan.image.sources(),
                        [&](const auto& options) { return driver::run(bound.plan, parameters, options); });
 }
 
@@ -78,7 +78,7 @@ py::object launch_host(BoundHostPlan& bound, const py::capsule& kernel) {
         static_cast<execution::HostKernel*>(PyCapsule_GetPointer(kernel.ptr(), "cudasim.HostKernel"));
     if (host_kernel == nullptr) throw py::error_already_set();
     if (bound.to_record || bound.keeps_result) return launch_recorded(bound, *host_kernel);
-    return launch_with(bound.plan.options, bound.progress, bound.plan.sources,
+    return launch_with(Runs::python_code, bound.plan.options, bound.progress, bound.plan.sources,
                        [&](const auto& options) { return driver::run(bound.plan, *host_kernel, options); });
 }
 

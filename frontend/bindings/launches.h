@@ -14,6 +14,7 @@
 #include "simulator/driver/launch_options.h"
 #include "simulator/driver/launch_plan.h"
 #include "simulator/driver/launch_record.h"
+#include "simulator/execution/stop.h"
 
 namespace cudasim::bindings {
 
@@ -50,14 +51,25 @@ struct BoundHostPlan {
     return std::as_bytes(std::span(data, static_cast<std::size_t>(size)));
 }
 
+// -- stop_bindings.cpp
+
+/// What stops the launch that begins now, or null (set_stop_handler() of the module). Needs the GIL.
+/// @param keeps_gil the simulated threads run Python code, so they run with the GIL
+[[nodiscard]] std::unique_ptr<execution::StopHandler> stop_handler_for(HostPoll& poll, bool keeps_gil);
+
+/// What simulated threads run: Python code runs with the GIL, which its front end takes again.
+enum class Runs : bool { compiled_code, python_code };
+
 /// One launch with the GIL released.
 /// @param run (options) → result, without the GIL
 /// @param ended (result, whether it came to its end) → nothing, without the GIL
 /// @return None when there is nothing to say, else a LaunchReport
 template <typename Run, typename Ended>
-pybind11::object launch_with(execution::LaunchOptions options, const Progress& progress,
+pybind11::object launch_with(Runs what, execution::LaunchOptions options, const Progress& progress,
                              const std::vector<image::SourceFile>& sources, Run&& run, Ended&& ended) {
     HostPoll poll(progress);
+    const auto stops = stop_handler_for(poll, what == Runs::python_code);
+    options.stop_handler = stops.get();
     options.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now); };
     options.write_output = [&poll](std::string_view text) { return poll.write(text); };
     execution::LaunchResult result;
@@ -74,9 +86,9 @@ pybind11::object launch_with(execution::LaunchOptions options, const Progress& p
     return pybind11::cast(LaunchReport{std::move(result.findings), sources, result.blocks_run, poll.take()});
 }
 template <typename Run>
-pybind11::object launch_with(const execution::LaunchOptions& options, const Progress& progress,
+pybind11::object launch_with(Runs what, const execution::LaunchOptions& options, const Progress& progress,
                              const std::vector<image::SourceFile>& sources, Run&& run) {
-    return launch_with(options, progress, sources, run, [](const execution::LaunchResult&, bool) {});
+    return launch_with(what, options, progress, sources, run, [](const execution::LaunchResult&, bool) {});
 }
 
 // -- record_bindings.cpp

@@ -107,7 +107,7 @@ class RestoredLaunch {
         printed_.clear();
         LaunchOptions options = options_;
         return launch_with(
-            options, progress_, image_sources(),
+            Runs::compiled_code, options, progress_, image_sources(),
             [&](const LaunchOptions& in_force) {
                 LaunchOptions tee = in_force;
                 tee.write_output = [&, write = in_force.write_output](std::string_view text) {
@@ -226,7 +226,7 @@ py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> paramete
     const driver::CaptureOptions capture_options = recorder->options;
     std::optional<driver::LaunchCapture> capture;
     auto report = launch_with(
-        described.options, bound.progress, plan.image.sources(),
+        Runs::compiled_code, described.options, bound.progress, plan.image.sources(),
         [&](const LaunchOptions& options) {
             const auto image = plan.image.serialise();
             described.image =
@@ -256,7 +256,7 @@ py::object launch_recorded(BoundHostPlan& bound, execution::HostKernel& kernel) 
     bound.result.reset();
     auto wanted = std::exchange(bound.to_record, std::nullopt);
     return launch_with(
-        bound.plan.options, bound.progress, bound.plan.sources,
+        Runs::python_code, bound.plan.options, bound.progress, bound.plan.sources,
         [&](const LaunchOptions& options) {
             LaunchOptions observed = options;
             if (wanted) {

@@ -9,6 +9,8 @@
 
 #include "frontend/cpython/code_objects.h"
 #include "frontend/cpython/tracing.h"
+#include "frontend/pyfiber/code_places.h"
+#include "frontend/pyfiber/stops.h"
 
 namespace cudasim::pyfiber {
 
@@ -16,40 +18,12 @@ using findings::FindingKind;
 
 namespace {
 
-/// Encodes str(object) as cudasim._native does (frontend/bindings/text_caster.h), which decodes it again:
-/// surrogates take three bytes.
-std::string text_of(PyObject* object) {
-    Reference text(object == nullptr ? nullptr : PyObject_Str(object));
-    Reference bytes(text ? PyUnicode_AsEncodedString(text.get(), "utf-8", "surrogatepass") : nullptr);
-    if (!bytes) {
-        PyErr_Clear();
-        return {};
-    }
-    return {PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))};
-}
-
-/// @param instruction offset in bytes
-findings::SourceLocation location_of(PyCodeObject* code, int instruction) {
-    findings::SourceLocation location;
-    location.file = text_of(code->co_filename);
-    location.function = text_of(code->co_name);
-    const cpython::CodeLocation place = cpython::location_in(code, instruction);
-    location.line = static_cast<std::uint32_t>(place.line);
-    location.column = static_cast<std::uint32_t>(place.column);
-    return location;
-}
-
-/// Whether it lies in the package's own device code, which reports leave out.
-bool is_own(const findings::SourceLocation& place) {
-    return place.file.starts_with(findings::own_code);
-}
-
 findings::CallChain chain_of(PyObject* traceback) {
     findings::CallChain chain;
     for (auto* entry = reinterpret_cast<PyTracebackObject*>(traceback); entry != nullptr;
          entry = entry->tb_next) {
         PyCodeObject* code = PyFrame_GetCode(entry->tb_frame);
-        auto place = location_of(code, entry->tb_lasti);
+        auto place = source_location(code, entry->tb_lasti);
         if (!is_own(place)) chain.insert(chain.begin(), std::move(place));
         Py_DECREF(code);
     }
@@ -62,7 +36,7 @@ findings::CallChain chain_of(PyFrameObject* innermost) {
     while (frame) {
         auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
         PyCodeObject* code = PyFrame_GetCode(here);
-        auto place = location_of(code, cpython::instruction_of(here));
+        auto place = source_location(code, cpython::instruction_of(here));
         if (!is_own(place)) chain.push_back(std::move(place));
         Py_DECREF(code);
         frame = Reference(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
@@ -114,13 +88,14 @@ void refuse_value(const std::string& kernel, PyObject* value) {
 }  // namespace
 
 KernelLaunch::KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles,
-                           ThreadTracer thread_tracer, PyObject* after_block, std::string name,
-                           LaunchLimits limits)
+                           ThreadTracer thread_tracer, PyObject* after_block, PyObject* stop_files,
+                           std::string name, LaunchLimits limits)
     : function_(Reference::borrowed(function)),
       arguments_(Reference::borrowed(arguments)),
       settles_(Reference::borrowed(settles)),
       thread_tracer_(Reference::borrowed(thread_tracer.start)),
       after_block_(Reference::borrowed(after_block)),
+      stop_files_(Reference::borrowed(stop_files)),
       each_thread_is_traced_(thread_tracer.each_thread),
       name_(std::move(name)),
       limits_(limits),
@@ -192,10 +167,13 @@ void KernelLaunch::watch() {
     Clock::time_point interruption = limits_.seconds > 0 ? Clock::now() + limit : Clock::time_point::max();
     std::unique_lock lock(watch_mutex_);
     auto next_look = [&] {
+        if (held_since_) return Clock::now() + look_interval;
         return ThreadStates::hide_signals ? std::min(interruption, Clock::now() + look_interval)
                                           : interruption;
     };
     while (!watch_.wait_until(lock, next_look(), [this] { return over_; })) {
+        if (held_since_) continue;  // the time limit stands still, and the launching thread hears of signals
+        if (limits_.seconds > 0) interruption += std::exchange(held_time_, Clock::duration(0));
         lock.unlock();
         if (PyThreadState* running = running_) ThreadStates::forward_signals(host_state_, running);
         if (Clock::now() >= interruption) {
@@ -285,12 +263,22 @@ void KernelLaunch::run(execution::ThreadHandle& handle) {
     ThreadStates::set_stack(state, stack.data(), stack.size());
     thread.come_back();
     prepare(thread);
+    const bool has_stops = handle.has_stops();
+    const std::pair here{handle.coordinate().block, handle.thread()};
+    if (has_stops) {
+        threads_[here] = &thread;
+        watch_lines(thread);
+    }
     PyObject* result =
         PyObject_Vectorcall(function_.get(), &PyTuple_GET_ITEM(arguments_.get(), 0),
                             static_cast<std::size_t>(PyTuple_GET_SIZE(arguments_.get())), nullptr);
     if (result != nullptr && result != Py_None) refuse_value(name_, result);
     if (result != nullptr) Py_DECREF(result);
     if (PyErr_Occurred()) settle_exception(thread);
+    if (has_stops) {
+        unwatch_lines(thread);
+        threads_.erase(here);
+    }
     clean(thread);
     thread.leave();
     idle_states_.push_back(state);
@@ -342,6 +330,7 @@ void KernelLaunch::describe_fault(findings::Finding& finding) {
     if (finding.kind == FindingKind::stack_overflow) {
         // The thread left its stack, and its thread state, where it overflowed.
         current_thread = nullptr;
+        threads_.erase({finding.thread.block, finding.thread.thread});
         ThreadStates::switch_to(host_state_);
         return;
     }

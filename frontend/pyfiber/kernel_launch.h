@@ -10,7 +10,9 @@
 #include <Python.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -59,8 +61,9 @@ class KernelLaunch final : public execution::HostKernel {
     /// @param after_block callable(number of blocks that are over) or None: called after each block until it
     /// returns
     ///     False; what it raises ends the launch
+    /// @param stop_files set of the names of files: threads stop at lines of these only (stops.h)
     KernelLaunch(PyObject* function, PyObject* arguments, PyObject* settles, ThreadTracer thread_tracer,
-                 PyObject* after_block, std::string name, LaunchLimits limits);
+                 PyObject* after_block, PyObject* stop_files, std::string name, LaunchLimits limits);
 
     void run(execution::ThreadHandle& handle) override;
     [[nodiscard]] std::string name() const override { return name_; }
@@ -75,7 +78,19 @@ class KernelLaunch final : public execution::HostKernel {
     [[nodiscard]] findings::CallChain location(std::uint32_t site) const override {
         return site < sites_.size() ? sites_[site] : findings::CallChain{};
     }
+    [[nodiscard]] std::optional<findings::CallChain> location_of(
+        const findings::ThreadCoordinate& thread) const override;
+    [[nodiscard]] std::vector<findings::VariableValue> variables_of(
+        const findings::ThreadCoordinate& thread) const override;
+    bool set_variable(const findings::ThreadCoordinate& thread, std::uint32_t frame, std::string_view name,
+                      std::span<const std::byte> bytes) override;
+    [[nodiscard]] bool keeps_memory(const findings::ThreadCoordinate& thread, std::uint64_t address,
+                                    std::size_t bytes) const override;
+    void hold(bool begins) override;
 
+    /// The current thread has come to a line, and stops there if somebody wants it to. False with an exception set when
+    /// the launch has ended meanwhile.
+    [[nodiscard]] bool stop_at_line(SimulatedThread& thread, PyFrameObject* frame);
     /// The number of the place that the current frame is at.
     [[nodiscard]] std::uint32_t site_here();
     [[nodiscard]] BlockMemory& block_memory(std::uint64_t block) { return blocks_[block]; }
@@ -94,8 +109,10 @@ class KernelLaunch final : public execution::HostKernel {
     void settle_exception(SimulatedThread& thread);
     void note_fault(const findings::ThreadCoordinate& where, PyObject* exception, PyObject* traceback);
     void watch();
+    [[nodiscard]] SimulatedThread* find(const findings::ThreadCoordinate& thread) const;
+    [[nodiscard]] std::vector<Reference> frames_of(const SimulatedThread& thread) const;
 
-    Reference function_, arguments_, settles_, thread_tracer_, after_block_, context_;
+    Reference function_, arguments_, settles_, thread_tracer_, after_block_, stop_files_, context_;
     bool each_thread_is_traced_ = false;
     std::uint64_t blocks_over_ = 0;
     std::string name_;
@@ -117,6 +134,8 @@ class KernelLaunch final : public execution::HostKernel {
     CodePlace last_place_;
     std::uint32_t last_site_ = 0;
     std::unordered_map<std::uint64_t, BlockMemory> blocks_;
+    /// Inside of run(), by block and thread; of launches with stops only.
+    std::map<std::pair<std::uint64_t, std::uint32_t>, SimulatedThread*> threads_;
 
     findings::Finding fault_;  ///< of the thread that failed last
     Reference raised_;
@@ -130,6 +149,8 @@ class KernelLaunch final : public execution::HostKernel {
     std::mutex watch_mutex_;
     std::condition_variable watch_;
     bool over_ = false;
+    std::optional<std::chrono::steady_clock::time_point> held_since_;  ///< a handler is at work
+    std::chrono::steady_clock::duration held_time_{0};  ///< that the time limit has still to be moved by
     std::atomic<PyThreadState*> running_{
         nullptr};  ///< of the simulated thread whose turn it is; kept for good
 };

@@ -23,18 +23,18 @@
 namespace cudasim::pyfiber {
 namespace {
 
-/// launch(plan, function, arguments, settles, thread tracer, whether each thread starts it, after block,
-/// name, static limit, shared limit, dynamic bytes, seconds) → (plan's report, KernelLaunch::outcome())
+/// launch(plan, function, arguments, settles, thread tracer, whether each thread starts it, after block, set of
+/// files whose lines threads stop at, name, static limit, shared limit, dynamic bytes, seconds) → (plan's report, KernelLaunch::outcome())
 PyObject* launch(PyObject*, PyObject* arguments) {
     PyObject *plan = nullptr, *function = nullptr, *values = nullptr, *settles = nullptr, *tracer = nullptr,
-             *after_block = nullptr;
+             *after_block = nullptr, *stop_files = nullptr;
     const char* name = nullptr;
     unsigned long long static_limit = 0, limit = 0, dynamic = 0;
     double seconds = 0;
     int each_thread = 0;
-    if (!PyArg_ParseTuple(arguments, "OOO!OOpOsKKKd", &plan, &function, &PyTuple_Type, &values, &settles,
-                          &tracer, &each_thread, &after_block, &name, &static_limit, &limit, &dynamic,
-                          &seconds))
+    if (!PyArg_ParseTuple(arguments, "OOO!OOpOO!sKKKd", &plan, &function, &PyTuple_Type, &values, &settles,
+                          &tracer, &each_thread, &after_block, &PyFrozenSet_Type, &stop_files, &name,
+                          &static_limit, &limit, &dynamic, &seconds))
         return nullptr;
     if (current_thread != nullptr) {
         PyErr_SetString(PyExc_RuntimeError,
@@ -46,7 +46,7 @@ PyObject* launch(PyObject*, PyObject* arguments) {
                         "a kernel cannot run in Python mode while the interpreter is shutting down");
         return nullptr;
     }
-    KernelLaunch kernel(function, values, settles, {tracer, each_thread != 0}, after_block, name,
+    KernelLaunch kernel(function, values, settles, {tracer, each_thread != 0}, after_block, stop_files, name,
                         {static_limit, limit, dynamic, seconds});
     Reference capsule(
         PyCapsule_New(static_cast<execution::HostKernel*>(&kernel), "cudasim.HostKernel", nullptr));

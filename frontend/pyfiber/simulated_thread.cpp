@@ -14,16 +14,6 @@ namespace {
 /// A kernel that swallows the end of its launch this often will not end by itself.
 constexpr std::uint32_t most_refusals = 1000;
 
-/// Unwinds the thread. Code that goes on regardless is abandoned where it stands.
-bool end_thread(SimulatedThread& thread) {
-    if (++thread.endings_refused > most_refusals) {
-        thread.leave();
-        thread.handle->fault(findings::FindingKind::interrupted);
-    }
-    PyErr_SetString(thread_ends, "its launch is over");
-    return false;
-}
-
 /// Lets the engine have the fiber: call(handle, site) comes back when the thread may go on. False with an
 /// exception set when its launch is over by then.
 template <typename Call>
@@ -38,6 +28,15 @@ bool switch_away(SimulatedThread& thread, Call&& call) {
 }
 
 }  // namespace
+
+bool end_thread(SimulatedThread& thread) {
+    if (++thread.endings_refused > most_refusals) {
+        thread.leave();
+        thread.handle->fault(findings::FindingKind::interrupted);
+    }
+    PyErr_SetString(thread_ends, "its launch is over");
+    return false;
+}
 
 bool give_turn() {
     return switch_away(*current_thread,

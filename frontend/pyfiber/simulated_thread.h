@@ -41,6 +41,7 @@ struct SimulatedThread {
     std::uint32_t fuel = 0;                          ///< burnt since the thread last let others run
     std::uint32_t endings_refused = 0;  ///< how often it went on after it was told that the launch is over
     std::vector<LocalArray> local_arrays;
+    Py_tracefunc hosts_trace = nullptr;  ///< whose place stops have taken (stops.h)
 
     void leave();
     void come_back();
@@ -70,6 +71,9 @@ inline constexpr std::uint32_t fuel_of_access = 1, fuel_of_atomic = 1 << 10;
         return true;
     return give_turn();
 }
+
+/// Raises what ends the thread. Returns false. Code that goes on regardless is abandoned where it stands.
+bool end_thread(SimulatedThread& thread);
 
 /// Waits for the block. False with an exception set when the launch has ended meanwhile.
 [[nodiscard]] bool wait_for_block(jit::BarrierKind kind, bool value, std::int32_t& result);

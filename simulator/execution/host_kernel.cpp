@@ -34,12 +34,20 @@ void ThreadHandle::yield(std::uint32_t site) {
     jit::cudasim_hook_sleep(context_, site);
 }
 
+bool ThreadHandle::has_stops() const {
+    return runner_of(context_).launch->stops != nullptr;
+}
+
+bool ThreadHandle::wants_stop(const findings::SourceLocation& place) const {
+    return has_stops() && !ending() &&
+           runner_of(context_).launch->stops->wants(context_->block->thread_stops[context_->thread],
+                                                    place.file, place.line);
+}
+
 void ThreadHandle::stop(const findings::SourceLocation& place, std::uint32_t site) {
+    if (!wants_stop(place)) return;
     Runner& runner = runner_of(context_);
-    if (!runner.launch->stops || ending()) return;
-    jit::ThreadStop& here = context_->block->thread_stops[context_->thread];
-    here.site = site;
-    if (!runner.launch->stops->wants(here, place.file, place.line)) return;
+    context_->block->thread_stops[context_->thread].site = site;
     runner.site = site;
     runner.event = Event::stopped;
     runner.fiber.suspend();

@@ -12,8 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "simulator/fiber/stack_slab.h"
 #include "simulator/findings/finding.h"
@@ -56,8 +59,12 @@ class ThreadHandle {
                                std::uint32_t operand, std::uint32_t site = 0);
     /// Lets others have a turn; for threads that spin (E5). Returns at once when ending().
     virtual void yield(std::uint32_t site = 0);
-    /// A statement begins, where the launch has stops (stop.h): waits while the thread is held. Nothing otherwise, and
-    /// when ending().
+    /// Whether the launch has stops (stop.h): then the kernel calls stop() where its statements begin.
+    [[nodiscard]] virtual bool has_stops() const;
+    /// Whether stop() would stop here. Nothing is to be called for a statement at which it would not.
+    [[nodiscard]] virtual bool wants_stop(const findings::SourceLocation& place) const;
+    /// A statement begins, where the launch has stops: waits while the thread is held. Nothing otherwise, and when
+    /// ending().
     virtual void stop(const findings::SourceLocation& place, std::uint32_t site = 0);
     /// Ends the thread where it stands.
     [[noreturn]] virtual void fault(findings::FindingKind kind);
@@ -123,6 +130,37 @@ class HostKernel {
         (void)site;
         return {};
     }
+
+    // What stops ask (stop.h), on the worker's own stack, of a thread that is inside of run() and does not run now --
+
+    /// Where the thread is, innermost function first. Nothing: at location() of its site.
+    [[nodiscard]] virtual std::optional<findings::CallChain> location_of(
+        const findings::ThreadCoordinate& thread) const {
+        (void)thread;
+        return std::nullopt;
+    }
+    /// Its variables, as StoppedLaunch::variables() has them.
+    [[nodiscard]] virtual std::vector<findings::VariableValue> variables_of(
+        const findings::ThreadCoordinate& thread) const {
+        (void)thread;
+        return {};
+    }
+    /// As StoppedLaunch::set_variable().
+    virtual bool set_variable(const findings::ThreadCoordinate& thread, std::uint32_t frame,
+                              std::string_view name, std::span<const std::byte> bytes) {
+        (void)thread, (void)frame, (void)name, (void)bytes;
+        return false;
+    }
+    /// Whether the memory is shared memory of the thread's block, or local memory of the thread, that the kernel itself
+    /// keeps: the engine knows its own only.
+    [[nodiscard]] virtual bool keeps_memory(const findings::ThreadCoordinate& thread, std::uint64_t address,
+                                            std::size_t bytes) const {
+        (void)thread, (void)address, (void)bytes;
+        return false;
+    }
+    /// A handler begins to look at the stopped launch, or no simulated thread is held for it any more: clocks of the
+    /// kernel's own stand still in between.
+    virtual void hold(bool begins) { (void)begins; }
 };
 
 /// A C++ callable as a kernel.

@@ -78,6 +78,8 @@ findings::CallChain StoppedLaunch::location(ThreadRef thread) const {
     BlockRun& block = *find(thread.block);
     const auto site = block.site_of(thread.thread);
     if (!site) return {};
+    if (launch_.host_kernel != nullptr)
+        if (auto chain = launch_.host_kernel->location_of(block.coordinate(thread.thread))) return *chain;
     findings::CallChain chain = findings::without_own_code(launch_.location(*site));
     if (!launch_.kernel) return chain;
     // Functions that were not inlined have records of their own, linked to their callers'.
@@ -96,6 +98,8 @@ std::vector<findings::VariableValue> StoppedLaunch::variables(ThreadRef thread) 
     if (!exists(thread)) return {};
     BlockRun& block = *find(thread.block);
     if (!block.site_of(thread.thread)) return {};
+    if (launch_.host_kernel != nullptr)
+        return launch_.host_kernel->variables_of(block.coordinate(thread.thread));
     return variables_in_records(launch_, block, block.stop_state(thread.thread).innermost,
                                 block.carrier_of(thread.thread));
 }
@@ -104,8 +108,10 @@ bool StoppedLaunch::set_variable(ThreadRef thread, std::uint32_t frame, std::str
                                  std::span<const std::byte> bytes) {
     if (!exists(thread)) return false;
     BlockRun& block = *find(thread.block);
-    return block.site_of(thread.thread) &&
-           set_in_record(launch_, block.stop_state(thread.thread).innermost, frame, name, bytes);
+    if (!block.site_of(thread.thread)) return false;
+    if (launch_.host_kernel != nullptr)
+        return launch_.host_kernel->set_variable(block.coordinate(thread.thread), frame, name, bytes);
+    return set_in_record(launch_, block.stop_state(thread.thread).innermost, frame, name, bytes);
 }
 
 std::span<std::byte> StoppedLaunch::shared(std::uint64_t block) const {
@@ -113,30 +119,45 @@ std::span<std::byte> StoppedLaunch::shared(std::uint64_t block) const {
     return run != nullptr ? std::span(run->shared(), launch_.shared_bytes) : std::span<std::byte>();
 }
 
+bool StoppedLaunch::accessible(ThreadRef thread, std::uint64_t address, std::size_t bytes, bool write) const {
+    if (!exists(thread)) return false;
+    const BlockRun& block = *find(thread.block);
+    if (block.accessible(thread.thread, address, bytes, write)) return true;
+    return launch_.host_kernel != nullptr && block.site_of(thread.thread) &&
+           launch_.host_kernel->keeps_memory(block.coordinate(thread.thread), address, bytes);
+}
+
 bool StoppedLaunch::read(ThreadRef thread, std::uint64_t address, std::span<std::byte> target) const {
-    if (!exists(thread) || !find(thread.block)->accessible(thread.thread, address, target.size(), false))
-        return false;
+    if (!accessible(thread, address, target.size(), false)) return false;
     std::memcpy(target.data(), reinterpret_cast<const void*>(address), target.size());
     return true;
 }
 
 bool StoppedLaunch::write(ThreadRef thread, std::uint64_t address, std::span<const std::byte> source) const {
-    if (!exists(thread) || !find(thread.block)->accessible(thread.thread, address, source.size(), true))
-        return false;
+    if (!accessible(thread, address, source.size(), true)) return false;
     std::memcpy(reinterpret_cast<void*>(address), source.data(), source.size());
     return true;
 }
 
 // Who goes on ----------------------------------------------------------------------------------------------
 
+/// The time limit stands still while the handler looks.
+void StoppedLaunch::hold(bool begins) {
+    if (begins)
+        held_since_ = Clock::now();
+    else
+        launch_.deadline += Clock::now() - held_since_;
+    if (launch_.host_kernel != nullptr) launch_.host_kernel->hold(begins);
+}
+
 void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) {
     last_stopped_ = {block.block(), thread};
     if (worker_ != nullptr) return;  // run() says so
     worker_ = &worker;
     stopped_block_ = &block;
-    held_since_ = Clock::now();
+    hold(true);
     handler_.stopped(*this);
-    launch_.deadline += Clock::now() - held_since_;
+    hold(false);
     worker.let_held_threads_go();
     worker_ = nullptr;
 }
@@ -146,13 +167,13 @@ ThreadState StoppedLaunch::run(ThreadRef thread) {
     if (over() || before > ThreadState::spins) return before;
     BlockRun& block = *find(thread.block);
     stopped_block_->hold_stopped_thread();
-    launch_.deadline += Clock::now() - held_since_;
+    hold(false);
     try {
         block.run_chosen(thread.thread);
     } catch (const std::bad_alloc&) {
         launch_.run_out_of_memory(block.coordinate(thread.thread), worker_->runners().stacks());
     }
-    held_since_ = Clock::now();
+    hold(true);
     return state(thread);
 }
 

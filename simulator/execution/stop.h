@@ -104,12 +104,14 @@ class StoppedLaunch {
     /// Where the thread is, innermost function first. Empty where it has not started, is over, or nobody knows.
     [[nodiscard]] findings::CallChain location(ThreadRef thread) const;
     /// The variables of the program that are assigned where the thread is, of all its functions: `frame` of each is an
-    /// index into location(). Compiled code only; empty where location() is.
+    /// index into location(). Empty where location() is, and for C++ code.
     [[nodiscard]] std::vector<findings::VariableValue> variables(ThreadRef thread) const;
-    /// Gives such a variable other bytes, as many as its type has. False when there is no such variable.
+    /// Gives such a variable other bytes, as many as its type has. False when there is no such variable, and for values
+    /// of Python mode that are more than bytes: arrays and objects.
     bool set_variable(ThreadRef thread, std::uint32_t frame, std::string_view name,
                       std::span<const std::byte> bytes);
-    /// The block's shared memory; empty for a block that is not on the device.
+    /// The block's shared memory; empty for a block that is not on the device. Of Python mode it has nothing: there
+    /// shared arrays are objects, which read() and write() know.
     [[nodiscard]] std::span<std::byte> shared(std::uint64_t block) const;
     /// Copies memory that the thread may access: global, shared, and its own local memory. What any thread has
     /// written before it stopped is there. False, and nothing is copied, where it may not access all of it.
@@ -147,7 +149,10 @@ class StoppedLaunch {
   private:
     [[nodiscard]] BlockRun* find(std::uint64_t block) const;
     [[nodiscard]] bool exists(ThreadRef thread) const;
+    [[nodiscard]] bool accessible(ThreadRef thread, std::uint64_t address, std::size_t bytes,
+                                  bool write) const;
     void arm();
+    void hold(bool begins);
 
     Launch& launch_;
     StopHandler& handler_;

@@ -99,6 +99,7 @@ struct VariableValue {
     std::uint32_t argument = 0;  ///< the how manieth argument of its function, from 1; 0: none
     std::vector<std::byte> bytes;
     bool known = false;  ///< else it was optimised out
+    std::string text;    ///< of a value of Python mode that has no bytes: its repr()
     /// Memory that it refers to: an array's elements, or one element.
     std::uint64_t element_bytes = 0;  ///< 0: it refers to none
     std::uint32_t dimensions = 0;

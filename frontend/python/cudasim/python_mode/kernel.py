@@ -60,6 +60,15 @@ class PythonKernel(Launchable):
                                if hasattr(known, "__code__"))  # fmt: skip
         self.warned_of_slowness = self.warned_of_refusal = False
         self._sources: Any = None
+        self._files: frozenset[str] | None = None
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that its functions lie in."""
+        if self._files is None:
+            self._files = frozenset(function.__code__.co_filename for function in reachable_functions(self.py_func)
+                                    if hasattr(function, "__code__"))  # fmt: skip
+        return self._files
 
     @property
     def sources(self) -> Any:
@@ -67,9 +76,7 @@ class PythonKernel(Launchable):
         if self._sources is None:
             import linecache
 
-            files = {function.__code__.co_filename for function in reachable_functions(self.py_func)
-                     if hasattr(function, "__code__")}  # fmt: skip
-            texts = [(file, "".join(linecache.getlines(file))) for file in sorted(files)]
+            texts = [(file, "".join(linecache.getlines(file))) for file in sorted(self.files)]
             self._sources = [(file, text) for file, text in texts if text]
         return self._sources
 
@@ -168,8 +175,8 @@ class PythonEntry:
         with debuggers.attached() as (thread_tracer, each_thread):
             function = tracers.below_a_threads_frame(kernel.function) if each_thread else kernel.function
             report, outcome = _pyfiber.launch(
-                self.plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.name,
-                *self._limits, self._time_limit,
+                self.plan, function, values, ends_launch, thread_tracer, each_thread, estimate, kernel.files,
+                kernel.name, *self._limits, self._time_limit,
             )  # fmt: skip
         raised, ends = [reporting.FromThread(*known) for known in outcome]
         if kernel.refusal is not None:

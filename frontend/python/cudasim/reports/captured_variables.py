@@ -30,6 +30,18 @@ class Unavailable:
         return f"<{self._text}>"
 
 
+class Described:
+    """Stands for a value of Python mode that is no number and no array."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 OPTIMIZED_OUT = Unavailable("optimized out")
 
 
@@ -55,6 +67,8 @@ def argument_names(variables: tuple[dict[str, Any], ...], frame: int) -> list[st
 
 
 def _value(variable):
+    if "text" in variable:
+        return Described(variable["text"])
     if variable["value"] is None:
         return OPTIMIZED_OUT
     try:
