@@ -266,36 +266,29 @@ def test_the_variables_of_every_function_are_there():
 
 
 @cuda.jit
-def after_a_stop(out):
-    i = cuda.threadIdx.x
-    out[i] = 1  # stop
-    rounds = 0
-    while out[1] == 0:
-        rounds += 1
-    out[i] = 2 + rounds
+def counts_after_a_stop(out, rounds):
+    out[0] = 1  # stop
+    count = 0
+    while count != rounds:  # accesses no memory: the thread computes, and nobody hears of it
+        count += 1
+    out[0] = count
 
 
-def test_the_time_limit_stands_still_while_the_launch_is_stopped():
-    def at_stop(launch):
-        time.sleep(0.4)
-        if launch.stopped_thread == (0, 0):
-            launch.run((0, 0))  # in between it counts
-            time.sleep(0.2)
-
-    out = np.zeros(2, np.int64)
-    client = Client(stop_at(after_a_stop, "stop"), at_stop)
-    with options.override(time_limit=0.35), stops.attached(client):
-        out[1] = 1
-        after_a_stop[1, 1](out)
-    assert out[0] == 2
+def test_the_time_limit_stands_still_while_the_launch_is_stopped(run_as):
+    rounds = 1_000_000 if run_as["mode"] == "python" else 40_000_000  # for much longer than 50 ms
+    client = Client(stop_at(counts_after_a_stop, "stop"), lambda launch: time.sleep(3.5))
+    out = np.zeros(1, np.int64)
+    with options.override(time_limit=3), stops.attached(client):
+        counts_after_a_stop[1, 1](out, rounds)
+    assert out[0] == rounds
     assert client.stops == 1
 
 
 def test_the_time_limit_counts_again_afterwards():
-    client = Client(stop_at(after_a_stop, "stop"), lambda launch: time.sleep(0.1))
+    client = Client(stop_at(counts_after_a_stop, "stop"), lambda launch: time.sleep(0.1))
     began = time.monotonic()
     with options.override(time_limit=0.3), stops.attached(client), pytest.raises(KernelTimeoutError):
-        after_a_stop[1, 1](np.zeros(2, np.int64))
+        counts_after_a_stop[1, 1](np.zeros(1, np.int64), -1)
     assert 0.4 <= time.monotonic() - began < 5
     assert client.stops == 1
 
@@ -326,22 +319,11 @@ def test_what_a_handler_raises_before_anything_runs_ends_the_launch():
     assert not out.any()
 
 
-@pytest.mark.parametrize("polls", [False, True])
-def test_control_c_ends_a_stopped_launch(polls):
-    """Python code of the handler is interrupted itself; poll() says that the launch is over."""
-    interrupted = []
-
+def test_control_c_ends_a_stopped_launch():
     def at_stop(launch):
+        assert not launch.poll()
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-        end = time.monotonic() + 10
-        try:
-            while time.monotonic() < end:
-                if polls and launch.poll():
-                    return
-                time.sleep(0.01)
-        except KeyboardInterrupt:
-            interrupted.append(client.stops)
-            raise
+        time.sleep(10)
 
     client = Client(stop_at(with_barrier, "first"), at_stop)
     with pytest.raises(KeyboardInterrupt):
