@@ -42,6 +42,7 @@ void bind_engine(pybind11::module_& module);
 void bind_contexts(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
 void bind_host_memory(pybind11::module_& module);
+void bind_options(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
 void bind_records(pybind11::module_& module);
 void bind_stops(pybind11::module_& module);

@@ -41,6 +41,7 @@ struct BoundHostPlan {
     bool finished = false;                          ///< whether it came to its end
 };
 
+[[nodiscard]] pybind11::object python_value(const driver::OptionValue& value);
 /// A Python value as an option's. @throws type_error
 [[nodiscard]] driver::OptionValue option_value(const pybind11::handle& value);
 

@@ -15,6 +15,7 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_contexts(module);
     cudasim::bindings::bind_memory(module);
     cudasim::bindings::bind_host_memory(module);
+    cudasim::bindings::bind_options(module);
     cudasim::bindings::bind_launch(module);
     cudasim::bindings::bind_records(module);
     cudasim::bindings::bind_stops(module);

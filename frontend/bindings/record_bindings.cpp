@@ -31,10 +31,6 @@ void record_launches(const py::object& wants, const py::object& take, const std:
         wants.is_none() ? nullptr : std::make_unique<Recorder>(Recorder{wants, take, version, {keep_after}});
 }
 
-py::object python_value(const driver::OptionValue& value) {
-    return std::visit([](const auto& each) -> py::object { return py::cast(each); }, value);
-}
-
 py::bytes to_bytes(std::string_view text) {
     return {text.data(), text.size()};
 }
@@ -198,6 +194,10 @@ void translate(std::exception_ptr pointer) {
 }
 
 }  // namespace
+
+py::object python_value(const driver::OptionValue& value) {
+    return std::visit([](const auto& each) -> py::object { return py::cast(each); }, value);
+}
 
 driver::OptionValue option_value(const py::handle& value) {
     if (PyBool_Check(value.ptr())) return py::cast<bool>(value);

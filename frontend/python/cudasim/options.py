@@ -1,5 +1,8 @@
-"""Every option of cudasim, in one table. The table is the source of the environment variables, the arguments
-of `cudasim run`, what `cudasim info` shows, and docs/options.md (`python -m cudasim.options`).
+"""The options of cudasim, from Python and from the command line.
+
+Their table is simulator/driver/options.cpp: names, values, defaults, texts. `python -m cudasim.options --table` makes
+_option_table.py from it, and `python -m cudasim.options` docs/options.md; environment variables, the arguments of `cudasim run`
+and of pytest, and what `cudasim info` shows come from it, too.
 
     from cudasim import options
     options.get("workers")                       the value in force
@@ -20,6 +23,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cudasim import _option_sources
+from cudasim._option_table import ROWS
 from cudasim._option_values import (
     NotValid,
     choice,
@@ -35,8 +39,6 @@ from cudasim._option_values import (
 from cudasim.device_profiles import DEVICES, entries, entries_from
 from cudasim.reports import tracebacks
 
-_MOST_BYTES = 64 << 40
-
 
 class Option(NamedTuple):
     """One row of the table."""
@@ -49,6 +51,7 @@ class Option(NamedTuple):
     help: str
     #: (text in a file, the file's folder) → text: where paths begin in that folder
     from_folder: Callable[[str, str], str] | None = None
+    of_the_device: bool = False  #: a device is made with it
 
     @property
     def variable(self) -> str:
@@ -66,195 +69,27 @@ class Option(NamedTuple):
         return "--" + self.name.replace("_", "-")
 
 
-TABLE = (
-    Option(
-        "mode",
-        choice("auto", "native", "python"),
-        "auto",
-        "design.md section 7",
-        "auto, native, python",
-        "How kernels run: compiled where they can be, else in CPython; compiled or not at all; all in CPython.",
-    ),
-    Option(
-        "workers",
-        whole_number(0, 1024),
-        0,
-        "rule E7: all cores",
-        "a number from 0 to 1024; 0 is one per core",
-        "Host threads that blocks are spread over; more than four per core (or eight) have no use and are not started. Schedules are repeatable with 1.",
-    ),
-    Option(
-        "policy",
-        choice("forward", "reverse", "random"),
-        "forward",
-        "rule E6",
-        "forward, reverse, random",
-        "The order in which threads and blocks get their turn.",
-    ),
-    Option(
-        "seed",
-        whole_number(0, 2**64 - 1),
-        0,
-        "any will do",
-        "a number from 0 to 2^64 - 1",
-        "With policy random: another seed, another order; the same seed and one worker, the same run.",
-    ),
-    Option(
-        "carrier",
-        choice("automatic", "fiber"),
-        "automatic",
-        "rule E1",
-        "automatic, fiber",
-        "What carries a simulated thread: coroutines or a loop over threads where they can, or always a fiber each.",
-    ),
-    Option(
-        "time_limit",
-        seconds(1e9),
-        0.0,
-        "no limit, as on a GPU without a display",
-        "seconds, at most 1000000000; 0 is none",
-        "A launch that runs longer is stopped and reported with where its threads were.",
-    ),
-    Option(
-        "strict",
-        switch,
-        False,
-        "rule C4: hardware lets early exits pass",
-        "1, 0",
-        "Threads that end while others of their block wait at a barrier are an error, not a warning.",
-    ),
-    Option(
-        "progress",
-        switch,
-        True,
-        "two seconds are longer than one waits without wondering",
-        "1, 0",
-        "A launch of more than two seconds shows how far it is: a bar on a terminal and in a notebook, else a line a "
-        "minute on the standard error output.",
-    ),
-    Option(
-        "max_faults",
-        whole_number(1, 10**9),
-        1000,
-        "simulator/execution/device.h",
-        "a number from 1 to 1000000000",
-        "A launch ends when this many threads have faulted.",
-    ),
-    Option(
-        "raise_float_division",
-        switch,
-        False,
-        "rule C3: IEEE, as hardware does",
-        "1, 0",
-        "Float division by zero raises ZeroDivisionError, as debug=True makes a kernel do.",
-    ),
-    Option(
-        "wrap",
-        choice("allow", "warn", "error"),
-        "allow",
-        "Python's and Numba's rule",
-        "allow, warn, error",
-        "Negative indices of arrays, which count from the end: v[i] = u[i - 1] takes the last element where i is 0. warn "
-        "reports each line that has them with the threads, error ends the thread. Literals such as x[-1] are meant and never "
-        "reported. debug=True does not change it.",
-    ),
-    Option(
-        "deferred",
-        switch,
-        False,
-        "rule V7: a fault is raised at the launch line",
-        "1, 0",
-        "Launches, copies and callbacks in streams wait, as they may on a GPU, until the host synchronises; then their "
-        "faults are raised, naming the line of the launch.",
-    ),
-    Option(
-        "memory_checks",
-        switch,
-        True,
-        "rule C1",
-        "1, 0",
-        "Check every access to memory that an index check has not covered already.",
-    ),
-    Option(
-        "fma",
-        switch,
-        False,
-        "rule V5: results the same on every host",
-        "1, 0",
-        "Fuse multiplications and additions where the kernel's code allows it. PTX is fused unless this is 0, as the GPU's "
-        "compiler does.",
-    ),
-    Option(
-        "device",
-        entries,
-        "h100",
-        "the GPU of most data centres",
-        ", ".join(DEVICES) + ", the path of a file; several separated by commas",
-        "The devices that are simulated, in order of their numbers: name, limits, compute capability. A file, TOML or JSON, "
-        "describes another one (docs/devices.md).",
-        entries_from,
-    ),
-    Option(
-        "device_memory",
-        size(_MOST_BYTES),
-        0,
-        "the device profile's, at most what the host can give",
-        "bytes, or with K, M, G, T, at most 64T; 0 is the profile's",
-        "Memory of each simulated device.",
-    ),
-    Option(
-        "cache",
-        switch,
-        True,
-        "compiling takes 10 times as long as loading",
-        "1, 0",
-        "Keep compiled kernels on disk for the next run of the program.",
-    ),
-    Option(
-        "cache_dir",
-        path,
-        "",
-        "$XDG_CACHE_HOME/cudasim, else ~/.cache/cudasim",
-        "a folder",
-        "Where compiled kernels are kept. It must belong to you and be writable by nobody else.",
-        path_from,
-    ),
-    Option(
-        "cache_size",
-        size(_MOST_BYTES),
-        256 << 20,
-        "some ten thousand kernels",
-        "bytes, or with K, M, G, T, at most 64T",
-        "The most that compiled kernels may take on disk; those not used for longest go first.",
-    ),
-    Option(
-        "keep_images",
-        path,
-        "",
-        "none",
-        "a folder",
-        "Every kernel image that is compiled is also written there: what a report of a bug needs.",
-        path_from,
-    ),
-    Option(
-        "report_as_simulator",
-        switch,
-        True,
-        "what numba.config says under Numba's simulator",
-        "1, 0",
-        "What numba.config.ENABLE_CUDASIM reads while the switch is on. Set it to 0 for test suites that "
-        "relax their assertions on simulators: what Numba refuses for a GPU is then refused, performance warnings come, and "
-        "exceptions name their line as on a GPU. A program that sets numba.config.ENABLE_CUDASIM itself says the same.",
-    ),
-    Option(
-        "full_traceback",
-        switch,
-        False,
-        "tracebacks end at the kernel's lines (rule C2)",
-        "1, 0",
-        "Keep cudasim's own frames in tracebacks, to debug cudasim itself.",
-    ),
-)
+def _parser(kind, lowest, highest, accepts):
+    """The kinds of simulator/driver/options.h, for texts and for Python's values."""
+    if kind == "choice":
+        return choice(*accepts.split(", "))
+    if kind in ("path", "devices", "toggle"):
+        return {"path": path, "devices": entries, "toggle": switch}[kind]
+    if kind == "whole_number":
+        return whole_number(lowest, highest)
+    return {"seconds": seconds, "size": size}[kind](highest)
+
+
+def _option_of(name, kind, lowest, highest, default, default_from, accepts, explanation, of_the_device):
+    parse = _parser(kind, lowest, highest, accepts)
+    if kind == "devices":
+        accepts = f"{', '.join(DEVICES)}, {accepts}"
+    from_folder = {"path": path_from, "devices": entries_from}.get(kind)
+    value = default if kind == "devices" else parse(default)
+    return Option(name, parse, value, default_from, accepts, explanation, from_folder, of_the_device)
+
+
+TABLE = tuple(_option_of(*row) for row in ROWS)
 
 BY_NAME = {option.name: option for option in TABLE}
 
@@ -362,7 +197,7 @@ def _changed():
 
 
 #: Options that a device is made with; they cannot change once it is there, save for markers, for which others are made.
-OF_THE_DEVICE = frozenset(("device", "device_memory"))
+OF_THE_DEVICE = frozenset(option.name for option in TABLE if option.of_the_device)
 
 
 def _check_device_options(values):
@@ -469,8 +304,8 @@ def documentation() -> str:
     lines = [
         "# Options",
         "",
-        "Made from the table in frontend/python/cudasim/options.py by `python -m cudasim.options > "
-        "docs/options.md`; do not edit it by hand.",
+        "Made from the table in simulator/driver/options.cpp by `python -m cudasim.options > docs/options.md`; do not edit it by "
+        "hand.",
         "",
         "A value comes from, strongest first:",
         "",
@@ -500,8 +335,33 @@ def documentation() -> str:
     return "\n".join(lines) + "\n"
 
 
+def table_module() -> str:
+    """The file _option_table.py, from the engine's table."""
+    from cudasim import _native
+
+    lines = [
+        '"""The table of options. Made from simulator/driver/options.cpp by `python -m cudasim.options --table`; do not edit it by '
+        'hand."""',
+        "",
+        "#: (name, kind, lowest, highest, default, where the default comes from, accepted values, help, whether a device is made",
+        "#: with it) of each option",
+        "ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (",
+    ]
+    for row in _native.option_table():
+        lines.append("    (")
+        lines += [f"        {_literal(value)}," for value in row]
+        lines.append("    ),")
+    return "\n".join([*lines, ")"]) + "\n"
+
+
+def _literal(value):
+    import json
+
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
 tracebacks.show_package_frames_where(lambda: get("full_traceback"))
 
 
 if __name__ == "__main__":
-    print(documentation(), end="")
+    print(table_module() if sys.argv[1:] == ["--table"] else documentation(), end="")

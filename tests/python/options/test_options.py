@@ -3,7 +3,9 @@
 import pathlib
 
 import pytest
-from cudasim import options
+from cudasim import _native, options
+from cudasim._option_table import ROWS
+from hypothesis import given, strategies
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -190,3 +192,35 @@ def test_every_option_is_an_argument_of_run(run):
     done = run("-m", "cudasim.command_line", "run", "--help")
     for option in options.TABLE:
         assert option.argument + " VALUE" in done.stdout
+
+
+def test_the_copy_of_the_table_is_the_engines():
+    assert list(ROWS) == _native.option_table(), (
+        "run: python -m cudasim.options --table > /tmp/t && mv /tmp/t frontend/python/cudasim/_option_table.py"
+    )
+    assert (
+        ROOT / "frontend" / "python" / "cudasim" / "_option_table.py"
+    ).read_text() == options.table_module()
+
+
+def taken(parse, *arguments):
+    """The value and its type, or None where it is refused."""
+    try:
+        value = parse(*arguments)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return type(value), value
+
+
+_PIECES = strategies.sampled_from(
+    [*"0123456789", "0", "1", "10", "1000", "18446744073709551615", ".", "e", "E", "+", "-", "_", " ", "\t", "k", "M", "g", "T", "iB", "B",
+     "true", "YES", "on", "Off", "no", "false", "nan", "inf", "infinity", "forward", "fiber", "warn", "auto", "x", "1_0", "0x1f"]
+)  # fmt: skip
+
+
+@given(text=strategies.lists(_PIECES, max_size=4).map("".join))
+def test_programs_without_python_read_texts_as_python_does(text):
+    for option in options.TABLE:
+        if option.from_folder is None:
+            in_engine = taken(_native.parse_option, option.name, text, "here")
+            assert in_engine == taken(option.parse, text), (option.name, text)

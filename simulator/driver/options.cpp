@@ -1,0 +1,400 @@
+// The table of options, and how their texts are read.
+#include "simulator/driver/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+namespace cudasim::driver {
+
+namespace {
+
+constexpr std::uint64_t most_bytes = std::uint64_t{64} << 40;
+
+constexpr Option table[] = {
+    {
+        .name = "mode",
+        .kind = OptionKind::choice,
+        .default_text = "auto",
+        .default_from = "design.md section 7",
+        .accepts = "auto, native, python",
+        .help = "How kernels run: compiled where they can be, else in CPython; compiled or not at all; "
+                "all in CPython.",
+    },
+    {
+        .name = "workers",
+        .kind = OptionKind::whole_number,
+        .highest = 1'024,
+        .default_text = "0",
+        .default_from = "rule E7: all cores",
+        .accepts = "a number from 0 to 1024; 0 is one per core",
+        .help = "Host threads that blocks are spread over; more than four per core (or eight) have no use "
+                "and are not started. Schedules are repeatable with 1.",
+    },
+    {
+        .name = "policy",
+        .kind = OptionKind::choice,
+        .default_text = "forward",
+        .default_from = "rule E6",
+        .accepts = "forward, reverse, random",
+        .help = "The order in which threads and blocks get their turn.",
+    },
+    {
+        .name = "seed",
+        .kind = OptionKind::whole_number,
+        .highest = std::numeric_limits<std::uint64_t>::max(),
+        .default_text = "0",
+        .default_from = "any will do",
+        .accepts = "a number from 0 to 2^64 - 1",
+        .help = "With policy random: another seed, another order; the same seed and one worker, the same "
+                "run.",
+    },
+    {
+        .name = "carrier",
+        .kind = OptionKind::choice,
+        .default_text = "automatic",
+        .default_from = "rule E1",
+        .accepts = "automatic, fiber",
+        .help = "What carries a simulated thread: coroutines or a loop over threads where they can, or "
+                "always a fiber each.",
+    },
+    {
+        .name = "time_limit",
+        .kind = OptionKind::seconds,
+        .highest = 1'000'000'000,
+        .default_text = "0",
+        .default_from = "no limit, as on a GPU without a display",
+        .accepts = "seconds, at most 1000000000; 0 is none",
+        .help = "A launch that runs longer is stopped and reported with where its threads were.",
+    },
+    {
+        .name = "strict",
+        .kind = OptionKind::toggle,
+        .default_text = "0",
+        .default_from = "rule C4: hardware lets early exits pass",
+        .accepts = "1, 0",
+        .help = "Threads that end while others of their block wait at a barrier are an error, not a "
+                "warning.",
+    },
+    {
+        .name = "progress",
+        .kind = OptionKind::toggle,
+        .default_text = "1",
+        .default_from = "two seconds are longer than one waits without wondering",
+        .accepts = "1, 0",
+        .help = "A launch of more than two seconds shows how far it is: a bar on a terminal and in a "
+                "notebook, else a line a minute on the standard error output.",
+    },
+    {
+        .name = "max_faults",
+        .kind = OptionKind::whole_number,
+        .lowest = 1,
+        .highest = 1'000'000'000,
+        .default_text = "1000",
+        .default_from = "simulator/execution/device.h",
+        .accepts = "a number from 1 to 1000000000",
+        .help = "A launch ends when this many threads have faulted.",
+    },
+    {
+        .name = "raise_float_division",
+        .kind = OptionKind::toggle,
+        .default_text = "0",
+        .default_from = "rule C3: IEEE, as hardware does",
+        .accepts = "1, 0",
+        .help = "Float division by zero raises ZeroDivisionError, as debug=True makes a kernel do.",
+    },
+    {
+        .name = "wrap",
+        .kind = OptionKind::choice,
+        .default_text = "allow",
+        .default_from = "Python's and Numba's rule",
+        .accepts = "allow, warn, error",
+        .help = "Negative indices of arrays, which count from the end: v[i] = u[i - 1] takes the last "
+                "element where i is 0. warn reports each line that has them with the threads, error ends "
+                "the thread. Literals such as x[-1] are meant and never reported. debug=True does not "
+                "change it.",
+    },
+    {
+        .name = "deferred",
+        .kind = OptionKind::toggle,
+        .default_text = "0",
+        .default_from = "rule V7: a fault is raised at the launch line",
+        .accepts = "1, 0",
+        .help = "Launches, copies and callbacks in streams wait, as they may on a GPU, until the host "
+                "synchronises; then their faults are raised, naming the line of the launch.",
+    },
+    {
+        .name = "memory_checks",
+        .kind = OptionKind::toggle,
+        .default_text = "1",
+        .default_from = "rule C1",
+        .accepts = "1, 0",
+        .help = "Check every access to memory that an index check has not covered already.",
+    },
+    {
+        .name = "fma",
+        .kind = OptionKind::toggle,
+        .default_text = "0",
+        .default_from = "rule V5: results the same on every host",
+        .accepts = "1, 0",
+        .help = "Fuse multiplications and additions where the kernel's code allows it. PTX is fused "
+                "unless this is 0, as the GPU's compiler does.",
+    },
+    {
+        .name = "device",
+        .kind = OptionKind::devices,
+        .default_text = "h100",
+        .default_from = "the GPU of most data centres",
+        .accepts = "the path of a file; several separated by commas",
+        .help = "The devices that are simulated, in order of their numbers: name, limits, compute "
+                "capability. A file, TOML or JSON, describes another one (docs/devices.md).",
+        .of_the_device = true,
+    },
+    {
+        .name = "device_memory",
+        .kind = OptionKind::size,
+        .highest = most_bytes,
+        .default_text = "0",
+        .default_from = "the device profile's, at most what the host can give",
+        .accepts = "bytes, or with K, M, G, T, at most 64T; 0 is the profile's",
+        .help = "Memory of each simulated device.",
+        .of_the_device = true,
+    },
+    {
+        .name = "cache",
+        .kind = OptionKind::toggle,
+        .default_text = "1",
+        .default_from = "compiling takes 10 times as long as loading",
+        .accepts = "1, 0",
+        .help = "Keep compiled kernels on disk for the next run of the program.",
+    },
+    {
+        .name = "cache_dir",
+        .kind = OptionKind::path,
+        .default_text = "",
+        .default_from = "$XDG_CACHE_HOME/cudasim, else ~/.cache/cudasim",
+        .accepts = "a folder",
+        .help = "Where compiled kernels are kept. It must belong to you and be writable by nobody else.",
+    },
+    {
+        .name = "cache_size",
+        .kind = OptionKind::size,
+        .highest = most_bytes,
+        .default_text = "256M",
+        .default_from = "some ten thousand kernels",
+        .accepts = "bytes, or with K, M, G, T, at most 64T",
+        .help = "The most that compiled kernels may take on disk; those not used for longest go first.",
+    },
+    {
+        .name = "keep_images",
+        .kind = OptionKind::path,
+        .default_text = "",
+        .default_from = "none",
+        .accepts = "a folder",
+        .help = "Every kernel image that is compiled is also written there: what a report of a bug needs.",
+    },
+    {
+        .name = "report_as_simulator",
+        .kind = OptionKind::toggle,
+        .default_text = "1",
+        .default_from = "what numba.config says under Numba's simulator",
+        .accepts = "1, 0",
+        .help = "What numba.config.ENABLE_CUDASIM reads while the switch is on. Set it to 0 for test "
+                "suites that relax their assertions on simulators: what Numba refuses for a GPU is then "
+                "refused, performance warnings come, and exceptions name their line as on a GPU. A "
+                "program that sets numba.config.ENABLE_CUDASIM itself says the same.",
+    },
+    {
+        .name = "full_traceback",
+        .kind = OptionKind::toggle,
+        .default_text = "0",
+        .default_from = "tracebacks end at the kernel's lines (rule C2)",
+        .accepts = "1, 0",
+        .help = "Keep cudasim's own frames in tracebacks, to debug cudasim itself.",
+    },
+};
+
+bool is_space(char letter) {
+    return letter == ' ' || (letter >= '\t' && letter <= '\r');
+}
+bool is_digit(char letter) {
+    return letter >= '0' && letter <= '9';
+}
+
+std::string_view stripped(std::string_view text) {
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& letter : result)
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    return result;
+}
+
+/// Python allows an underscore between two digits. Returns nullopt where one stands elsewhere.
+std::optional<std::string> without_underscores(std::string_view text) {
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '_')
+            result += text[i];
+        else if (i == 0 || i + 1 == text.size() || !is_digit(text[i - 1]) || !is_digit(text[i + 1]))
+            return std::nullopt;
+    }
+    return result;
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+    auto digits = without_underscores(stripped(text));
+    if (!digits) return std::nullopt;
+    const bool negative = digits->starts_with('-');
+    if (negative || digits->starts_with('+')) digits->erase(0, 1);
+    if (digits->empty() || !std::ranges::all_of(*digits, is_digit)) return std::nullopt;
+    std::uint64_t value = 0;
+    const auto read = std::from_chars(digits->data(), digits->data() + digits->size(), value);
+    if (read.ec != std::errc() || (negative && value != 0)) return std::nullopt;
+    return value;
+}
+
+std::optional<double> real_number(std::string_view text) {
+    auto number = without_underscores(stripped(text));
+    if (!number) return std::nullopt;
+    if (number->starts_with('+') && !number->starts_with("+-")) number->erase(0, 1);
+    double value = 0;
+    const auto read = std::from_chars(number->data(), number->data() + number->size(), value);
+    if (read.ptr != number->data() + number->size()) return std::nullopt;
+    if (read.ec == std::errc::result_out_of_range) return std::nullopt;  // too small counts as wrong, too
+    return read.ec == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+std::optional<bool> toggle(std::string_view text) {
+    const std::string word = lower(stripped(text));
+    constexpr std::array<std::string_view, 4> on{"1", "true", "yes", "on"};
+    constexpr std::array<std::string_view, 5> off{"0", "false", "no", "off", ""};
+    if (std::ranges::find(on, word) != on.end()) return true;
+    if (std::ranges::find(off, word) != off.end()) return false;
+    return std::nullopt;
+}
+
+/// Bytes: digits with or without a fraction, blanks, and a unit of k, m, g or t, behind which `b` or `ib` may stand.
+std::optional<std::uint64_t> size_in_bytes(std::string_view text) {
+    const std::string word = lower(stripped(text));
+    const auto end =
+        std::ranges::find_if_not(word, [](char letter) { return is_digit(letter) || letter == '.'; });
+    const std::string number(word.begin(), end);
+    std::string_view unit = std::string_view(word).substr(number.size());
+    while (!unit.empty() && is_space(unit.front())) unit.remove_prefix(1);
+    if (number.empty() || number == "." || std::ranges::count(number, '.') > 1) return std::nullopt;
+    int shift = 0;
+    constexpr std::string_view units = "kmgt";
+    if (!unit.empty() && units.find(unit.front()) != units.npos) {
+        shift = 10 * static_cast<int>(units.find(unit.front()) + 1);
+        unit.remove_prefix(1);
+    }
+    if (!unit.empty() && unit != "b" && unit != "ib") return std::nullopt;
+    double value = 0;
+    if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc())
+        return std::nullopt;
+    value = std::ldexp(value, shift);
+    if (!(value < std::ldexp(1.0, 64))) return std::nullopt;
+    return static_cast<std::uint64_t>(value);
+}
+
+bool is_among(std::string_view word, std::string_view list) {
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(", "), list.size());
+        if (list.substr(0, end) == word) return true;
+        list.remove_prefix(std::min(end + 2, list.size()));
+    }
+    return false;
+}
+
+std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
+    const auto in_range = [&](std::optional<std::uint64_t> number) -> std::optional<OptionValue> {
+        if (!number || *number < option.lowest || *number > option.highest) return std::nullopt;
+        return OptionValue(*number);
+    };
+    switch (option.kind) {
+        case OptionKind::choice:
+            return is_among(text, option.accepts) ? std::optional<OptionValue>(std::string(text))
+                                                  : std::nullopt;
+        case OptionKind::whole_number:
+            return in_range(whole_number(text));
+        case OptionKind::size:
+            return in_range(size_in_bytes(text));
+        case OptionKind::seconds: {
+            const auto number = real_number(text);
+            if (!number || !(*number >= 0 && *number <= static_cast<double>(option.highest)))
+                return std::nullopt;
+            return OptionValue(*number);
+        }
+        case OptionKind::toggle: {
+            const auto value = toggle(text);
+            return value ? std::optional<OptionValue>(*value) : std::nullopt;
+        }
+        case OptionKind::path:
+        case OptionKind::devices:
+            if (text.find('\0') != text.npos) return std::nullopt;
+            return OptionValue(std::string(text));
+    }
+    return std::nullopt;
+}
+
+/// In quotes, shortened to a readable length.
+std::string shown(std::string_view text) {
+    constexpr std::size_t most = 100;
+    std::string result = "'" + std::string(text.substr(0, most)) + "'";
+    if (text.size() > most) result += "... (" + std::to_string(text.size()) + " bytes)";
+    return result;
+}
+
+}  // namespace
+
+std::span<const Option> option_table() {
+    return table;
+}
+
+const Option& option_named(std::string_view name) {
+    const auto* row = std::ranges::find(table, name, &Option::name);
+    if (row != std::end(table)) return *row;
+    std::string known;
+    for (const Option& each : table) known += (known.empty() ? "" : ", ") + std::string(each.name);
+    throw OptionError("there is no option " + shown(name) + ". Options are: " + known);
+}
+
+std::string environment_variable(const Option& option) {
+    std::string result = "CUDASIM_";
+    for (const char letter : option.name)
+        result += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+    return result;
+}
+
+std::string_view kind_name(OptionKind kind) {
+    constexpr std::array<std::string_view, 7> names{"choice", "whole_number", "seconds", "toggle",
+                                                    "size",   "path",         "devices"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+OptionValue parse_option(const Option& option, std::string_view text, std::string_view where) {
+    if (auto value = parsed(option, text)) return *std::move(value);
+    throw OptionError(std::string(where) + ": " + shown(text) + " is not valid; " + std::string(option.name) +
+                      " takes " + std::string(option.accepts));
+}
+
+OptionInForce option_from_environment(const Option& option) {
+    const std::string variable = environment_variable(option);
+    const char* text = std::getenv(variable.c_str());
+    if (text == nullptr || *text == '\0')
+        return {parse_option(option, option.default_text, "the default"),
+                "default (" + std::string(option.default_from) + ")"};
+    const std::string where = "environment variable " + variable;
+    return {parse_option(option, text, where), where};
+}
+
+}  // namespace cudasim::driver
