@@ -18,98 +18,97 @@ constexpr std::uint64_t most_bytes = std::uint64_t{64} << 40;
 constexpr Option table[] = {
     {
         .name = "mode",
-        .kind = OptionKind::choice,
         .default_text = "auto",
         .default_from = "design.md section 7",
         .accepts = "auto, native, python",
         .help = "How kernels run: compiled where they can be, else in CPython; compiled or not at all; "
                 "all in CPython.",
+        .kind = OptionKind::choice,
     },
     {
         .name = "workers",
-        .kind = OptionKind::whole_number,
         .highest = 1'024,
         .default_text = "0",
         .default_from = "rule E7: all cores",
         .accepts = "a number from 0 to 1024; 0 is one per core",
         .help = "Host threads that blocks are spread over; more than four per core (or eight) have no use "
                 "and are not started. Schedules are repeatable with 1.",
+        .kind = OptionKind::whole_number,
     },
     {
         .name = "policy",
-        .kind = OptionKind::choice,
         .default_text = "forward",
         .default_from = "rule E6",
         .accepts = "forward, reverse, random",
         .help = "The order in which threads and blocks get their turn.",
+        .kind = OptionKind::choice,
     },
     {
         .name = "seed",
-        .kind = OptionKind::whole_number,
         .highest = std::numeric_limits<std::uint64_t>::max(),
         .default_text = "0",
         .default_from = "any will do",
         .accepts = "a number from 0 to 2^64 - 1",
         .help = "With policy random: another seed, another order; the same seed and one worker, the same "
                 "run.",
+        .kind = OptionKind::whole_number,
     },
     {
         .name = "carrier",
-        .kind = OptionKind::choice,
         .default_text = "automatic",
         .default_from = "rule E1",
         .accepts = "automatic, fiber",
         .help = "What carries a simulated thread: coroutines or a loop over threads where they can, or "
                 "always a fiber each.",
+        .kind = OptionKind::choice,
     },
     {
         .name = "time_limit",
-        .kind = OptionKind::seconds,
         .highest = 1'000'000'000,
         .default_text = "0",
         .default_from = "no limit, as on a GPU without a display",
         .accepts = "seconds, at most 1000000000; 0 is none",
         .help = "A launch that runs longer is stopped and reported with where its threads were.",
+        .kind = OptionKind::seconds,
     },
     {
         .name = "strict",
-        .kind = OptionKind::toggle,
         .default_text = "0",
         .default_from = "rule C4: hardware lets early exits pass",
         .accepts = "1, 0",
         .help = "Threads that end while others of their block wait at a barrier are an error, not a "
                 "warning.",
+        .kind = OptionKind::toggle,
     },
     {
         .name = "progress",
-        .kind = OptionKind::toggle,
         .default_text = "1",
         .default_from = "two seconds are longer than one waits without wondering",
         .accepts = "1, 0",
         .help = "A launch of more than two seconds shows how far it is: a bar on a terminal and in a "
                 "notebook, else a line a minute on the standard error output.",
+        .kind = OptionKind::toggle,
     },
     {
         .name = "max_faults",
-        .kind = OptionKind::whole_number,
         .lowest = 1,
         .highest = 1'000'000'000,
         .default_text = "1000",
         .default_from = "simulator/execution/device.h",
         .accepts = "a number from 1 to 1000000000",
         .help = "A launch ends when this many threads have faulted.",
+        .kind = OptionKind::whole_number,
     },
     {
         .name = "raise_float_division",
-        .kind = OptionKind::toggle,
         .default_text = "0",
         .default_from = "rule C3: IEEE, as hardware does",
         .accepts = "1, 0",
         .help = "Float division by zero raises ZeroDivisionError, as debug=True makes a kernel do.",
+        .kind = OptionKind::toggle,
     },
     {
         .name = "wrap",
-        .kind = OptionKind::choice,
         .default_text = "allow",
         .default_from = "Python's and Numba's rule",
         .accepts = "allow, warn, error",
@@ -117,89 +116,89 @@ constexpr Option table[] = {
                 "element where i is 0. warn reports each line that has them with the threads, error ends "
                 "the thread. Literals such as x[-1] are meant and never reported. debug=True does not "
                 "change it.",
+        .kind = OptionKind::choice,
     },
     {
         .name = "deferred",
-        .kind = OptionKind::toggle,
         .default_text = "0",
         .default_from = "rule V7: a fault is raised at the launch line",
         .accepts = "1, 0",
         .help = "Launches, copies and callbacks in streams wait, as they may on a GPU, until the host "
                 "synchronises; then their faults are raised, naming the line of the launch.",
+        .kind = OptionKind::toggle,
     },
     {
         .name = "memory_checks",
-        .kind = OptionKind::toggle,
         .default_text = "1",
         .default_from = "rule C1",
         .accepts = "1, 0",
         .help = "Check every access to memory that an index check has not covered already.",
+        .kind = OptionKind::toggle,
     },
     {
         .name = "fma",
-        .kind = OptionKind::toggle,
         .default_text = "0",
         .default_from = "rule V5: results the same on every host",
         .accepts = "1, 0",
         .help = "Fuse multiplications and additions where the kernel's code allows it. PTX is fused "
                 "unless this is 0, as the GPU's compiler does.",
+        .kind = OptionKind::toggle,
     },
     {
         .name = "device",
-        .kind = OptionKind::devices,
         .default_text = "h100",
         .default_from = "the GPU of most data centres",
         .accepts = "the path of a file; several separated by commas",
         .help = "The devices that are simulated, in order of their numbers: name, limits, compute "
                 "capability. A file, TOML or JSON, describes another one (docs/devices.md).",
+        .kind = OptionKind::devices,
         .of_the_device = true,
     },
     {
         .name = "device_memory",
-        .kind = OptionKind::size,
         .highest = most_bytes,
         .default_text = "0",
         .default_from = "the device profile's, at most what the host can give",
         .accepts = "bytes, or with K, M, G, T, at most 64T; 0 is the profile's",
         .help = "Memory of each simulated device.",
+        .kind = OptionKind::size,
         .of_the_device = true,
     },
     {
         .name = "cache",
-        .kind = OptionKind::toggle,
         .default_text = "1",
         .default_from = "compiling takes 10 times as long as loading",
         .accepts = "1, 0",
         .help = "Keep compiled kernels on disk for the next run of the program.",
+        .kind = OptionKind::toggle,
     },
     {
         .name = "cache_dir",
-        .kind = OptionKind::path,
         .default_text = "",
         .default_from = "$XDG_CACHE_HOME/cudasim, else ~/.cache/cudasim",
         .accepts = "a folder",
         .help = "Where compiled kernels are kept. It must belong to you and be writable by nobody else.",
+        .kind = OptionKind::path,
     },
     {
         .name = "cache_size",
-        .kind = OptionKind::size,
         .highest = most_bytes,
         .default_text = "256M",
         .default_from = "some ten thousand kernels",
         .accepts = "bytes, or with K, M, G, T, at most 64T",
         .help = "The most that compiled kernels may take on disk; those not used for longest go first.",
+        .kind = OptionKind::size,
     },
     {
         .name = "keep_images",
-        .kind = OptionKind::path,
         .default_text = "",
         .default_from = "none",
         .accepts = "a folder",
         .help = "Every kernel image that is compiled is also written there: what a report of a bug needs.",
+        .kind = OptionKind::path,
     },
     {
         .name = "report_as_simulator",
-        .kind = OptionKind::toggle,
         .default_text = "1",
         .default_from = "what numba.config says under Numba's simulator",
         .accepts = "1, 0",
@@ -207,14 +206,15 @@ constexpr Option table[] = {
                 "suites that relax their assertions on simulators: what Numba refuses for a GPU is then "
                 "refused, performance warnings come, and exceptions name their line as on a GPU. A "
                 "program that sets numba.config.ENABLE_CUDASIM itself says the same.",
+        .kind = OptionKind::toggle,
     },
     {
         .name = "full_traceback",
-        .kind = OptionKind::toggle,
         .default_text = "0",
         .default_from = "tracebacks end at the kernel's lines (rule C2)",
         .accepts = "1, 0",
         .help = "Keep cudasim's own frames in tracebacks, to debug cudasim itself.",
+        .kind = OptionKind::toggle,
     },
 };
 
@@ -293,7 +293,7 @@ std::optional<std::uint64_t> size_in_bytes(std::string_view text) {
     if (number.empty() || number == "." || std::ranges::count(number, '.') > 1) return std::nullopt;
     int shift = 0;
     constexpr std::string_view units = "kmgt";
-    if (!unit.empty() && units.find(unit.front()) != units.npos) {
+    if (!unit.empty() && units.find(unit.front()) != std::string_view::npos) {
         shift = 10 * static_cast<int>(units.find(unit.front()) + 1);
         unit.remove_prefix(1);
     }
@@ -330,8 +330,8 @@ std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
             return in_range(size_in_bytes(text));
         case OptionKind::seconds: {
             const auto number = real_number(text);
-            if (!number || !(*number >= 0 && *number <= static_cast<double>(option.highest)))
-                return std::nullopt;
+            const bool fits = number && *number >= 0 && *number <= static_cast<double>(option.highest);
+            if (!fits) return std::nullopt;  // a NaN, too
             return OptionValue(*number);
         }
         case OptionKind::toggle: {
@@ -340,7 +340,7 @@ std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
         }
         case OptionKind::path:
         case OptionKind::devices:
-            if (text.find('\0') != text.npos) return std::nullopt;
+            if (text.find('\0') != std::string_view::npos) return std::nullopt;
             return OptionValue(std::string(text));
     }
     return std::nullopt;

@@ -36,12 +36,12 @@ enum class OptionKind : std::uint8_t {
 /// One row of the table.
 struct Option {
     std::string_view name;  ///< as in Python; --time-limit and CUDASIM_TIME_LIMIT are made from time_limit
-    OptionKind kind;
     std::uint64_t lowest = 0, highest = 0;  ///< of numbers
     std::string_view default_text;          ///< parse_option() takes it
     std::string_view default_from;          ///< why this default
     std::string_view accepts;               ///< the values, for people
     std::string_view help;
+    OptionKind kind;
     bool of_the_device = false;  ///< a device is made with it, and cannot get another value afterwards
 };
 
