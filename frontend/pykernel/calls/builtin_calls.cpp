@@ -60,7 +60,8 @@ TypeRef type_conversion(const CallTyping& call) {
         return t.float64;
     }
     if (call.callable.name == "int" && call[0]->is(TypeKind::timedelta64)) return t.int64;
-    const bool other = call[0]->is(TypeKind::tuple) || call[0]->is(TypeKind::complex);
+    const bool other =
+        call[0]->is(TypeKind::tuple) || call[0]->is(TypeKind::complex) || call[0]->is(TypeKind::text);
     if (call.callable.name == "bool" && other) return t.boolean;
     const bool refused = to_float && call[0]->is(TypeKind::boolean);  // a fact about Numba
     if (!call[0]->is_number() || refused) call.no_match();
@@ -73,9 +74,9 @@ TypeRef type_conversion(const CallTyping& call) {
 Emitted emit_conversion(CallEmission& call) {
     FunctionEmitter& e = call.emitter;
     const TypeRef from = call[0].type, to = call.call.type;
-    if (from->is(TypeKind::text))
+    if (from->is(TypeKind::text) && to->is(TypeKind::floating))
         return e.number(llvm::ConstantFP::get(e.builder.getDoubleTy(), *spelled_number(from)), to);
-    if (from->is(TypeKind::tuple)) return e.number(e.truth(call[0]), to);
+    if (from->is(TypeKind::tuple) || from->is(TypeKind::text)) return e.number(e.truth(call[0]), to);
     return e.convert(call[0], to);
 }
 

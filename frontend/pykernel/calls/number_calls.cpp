@@ -1,4 +1,4 @@
-// What numbers can be asked: np.finfo and np.iinfo, np.round, and the methods of numbers (view, item,
+// What numbers and their types can be asked: np.finfo and np.iinfo, np.dtype, np.round, and the methods of numbers (view, item,
 // conjugate, bit_count).
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
@@ -24,6 +24,12 @@ TypeRef type_limits(const CallTyping& call) {
 
 Emitted emit_type_only(CallEmission& call) {
     return {call.call.type, {}};
+}
+
+/// np.dtype('f4'), np.dtype(np.float32).
+TypeRef type_dtype(const CallTyping& call) {
+    if (!call[0]->is(TypeKind::text) && !call[0]->is(TypeKind::data_type)) call.no_match();
+    return call.types().data_type(data_type(call, call[0]));
 }
 
 /// np.round(x), np.round(x, decimals): an int64 of an integer, a float64 of a float.
@@ -120,6 +126,7 @@ Emitted emit_bit_count(CallEmission& call) {
 }
 
 constexpr Callable rows[] = {
+    {"numpy.dtype", "dtype", type_dtype, emit_type_only},
     {"numpy.finfo", "dtype", type_limits, emit_type_only},
     {"numpy.iinfo", "type", type_limits, emit_type_only},
     {"numpy.round", "a decimals=", type_round, emit_round},

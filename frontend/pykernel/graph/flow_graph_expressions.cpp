@@ -77,6 +77,7 @@ ValueId FlowGraphBuilder::expression(const Expression& syntax) {
             return operation(Opcode::unary, place, {operand}, syntax.operators[0]);
         }
         case ExpressionKind::binary: {
+            if (const auto repeated = fold_repeated_tuple(syntax)) return expression(*repeated);
             const ValueId left = expression(syntax.operands[0]);
             const ValueId right = expression(syntax.operands[1]);
             return operation(Opcode::binary, place, {left, right}, syntax.operators[0]);

@@ -1,5 +1,6 @@
 // Arithmetic on number literals, done while compiling as CPython's own compiler does it: `-1`, `16 * 16`
-// and `2 ** -1` are literals.
+// and `2 ** -1` are literals, and `(1, 2) * 2` is a tuple.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -216,6 +217,48 @@ std::optional<GlobalValue> fold_literals(const Expression& syntax) {
     return GlobalValue{.kind = GlobalKind::integer,
                        .type_name = folded->integer > high ? "uint64" : "int64",
                        .integer = static_cast<std::int64_t>(folded->integer)};
+}
+
+namespace {
+
+/// What CPython's compiler keeps as one constant.
+bool is_constant(const Expression& syntax) {
+    switch (syntax.kind) {
+        case ExpressionKind::imaginary:
+        case ExpressionKind::none:
+        case ExpressionKind::bytes:
+        case ExpressionKind::text:
+        case ExpressionKind::ellipsis:
+            return true;
+        case ExpressionKind::tuple:
+            return std::ranges::all_of(syntax.operands, is_constant);
+        default:
+            return fold(syntax).has_value();
+    }
+}
+
+/// CPython leaves longer tuples to the run time (Python/ast_opt.c).
+constexpr std::int64_t longest_folded_tuple = 256;
+
+}  // namespace
+
+std::optional<Expression> fold_repeated_tuple(const Expression& syntax) {
+    if (syntax.kind != ExpressionKind::binary || syntax.operators[0] != Operator::multiply)
+        return std::nullopt;
+    const bool tuple_first = syntax.operands[0].kind == ExpressionKind::tuple;
+    const Expression& tuple = syntax.operands[tuple_first ? 0 : 1];
+    if (tuple.kind != ExpressionKind::tuple || !is_constant(tuple)) return std::nullopt;
+    const Folded times = fold(syntax.operands[tuple_first ? 1 : 0]);
+    if (!times || times->is_real || times->too_large) return std::nullopt;
+    const auto size = static_cast<std::int64_t>(tuple.operands.size());
+    if (size != 0 && (times->integer < 0 || times->integer > longest_folded_tuple / size))
+        return std::nullopt;
+    Expression repeated = tuple;
+    repeated.location = syntax.location;
+    repeated.operands.clear();
+    for (__int128 i = 0; size != 0 && i < times->integer; ++i)
+        repeated.operands.insert(repeated.operands.end(), tuple.operands.begin(), tuple.operands.end());
+    return repeated;
 }
 
 }  // namespace cudasim::pykernel

@@ -201,7 +201,7 @@ void check_condition(TypeRef type, Location place) {
                           "No definition for lowering <class 'bool'>(" + value->name +
                               ",) -> bool: compare it with a number",
                           place);
-    if (value->is(TypeKind::characters)) return;
+    if (value->is(TypeKind::characters) || value->is(TypeKind::text)) return;
     if (value->is_numeric() || value->is(TypeKind::none) || value->is(TypeKind::tuple)) return;
     refuse_typing("a value of type " + type->name + " cannot be a condition", place);
 }

@@ -7,7 +7,7 @@ import math
 import numba_oracle
 import numpy as np
 import pytest
-from cudasim import cuda
+from cudasim import cuda, errors
 from kernel_checks import evaluate, types_of
 
 ORACLE = numba_oracle.start()
@@ -183,6 +183,26 @@ def test_limits_of_number_types():
     terms += ["np.finfo(a.dtype).eps", "np.iinfo(i).max", "np.finfo(1.5).max"]
     lines = "".join(f"    out[{k}] = {term}\n" for k, term in enumerate(terms))
     compare(f"def kernel(out, a, i):\n{lines}", [np.zeros(len(terms)), np.zeros(2, np.float32), 3])
+
+
+def test_dtypes_are_made_in_kernels():
+    def kernel(out, a):
+        shared = cuda.shared.array(3, np.dtype("i2"))
+        local = cuda.local.array((2, 2), dtype=np.dtype(np.complex64))
+        out[0], out[1] = shared.itemsize, local.nbytes
+        out[2] = np.dtype("float32").type(0.1)
+        out[3] = a.view(np.dtype("<i8"))[0]
+        out[4], out[5] = np.dtype(np.int8) == np.dtype("i1"), np.dtype("f4") == np.dtype("f8")
+
+    assert evaluate(kernel, np.ones(1), size=6).tolist() == [2, 32, np.float32(0.1), 0x3FF << 52, 1, 0]
+
+
+def test_what_is_no_dtype_is_refused():
+    def kernel(out, a):
+        out[0] = np.dtype("no such type").type(1)
+
+    with pytest.raises(errors.TypingError, match="dtype"):
+        evaluate(kernel, 1.0)
 
 
 @needs_oracle

@@ -39,3 +39,17 @@ def test_what_is_only_known_when_the_kernel_runs_is_refused(expression):
     namespace = {"np": np, "cuda": cuda}
     exec(compile(source, file, "exec"), namespace)
     assert refusal(errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", "int64")
+
+
+def test_strings_are_conditions():
+    def kernel(out):
+        empty, full = "", "ab"
+        out[0], out[1] = (1 if empty else 2), (1 if full else 2)
+        out[2], out[3] = not empty, not full
+        out[4], out[5] = bool(empty), bool(full)
+        while full:
+            out[6] += 1
+            if full and not empty:
+                break
+
+    assert evaluate(kernel, size=7).tolist() == [2, 1, 1, 0, 0, 1, 1]

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cudasim import cuda
-from kernel_checks import evaluate, types_of
+from cudasim import cuda, errors
+from kernel_checks import evaluate, kernel_of_source, refusal, types_of
 
 PAIR = (1, 2.5, (3, True))
 
@@ -35,6 +35,22 @@ def test_comparison_with_nan_follows_python():
         out[0], out[1], out[2], out[3] = t < (1.0, 1.0), t > (1.0, 1.0), t == t, t != t
 
     assert list(evaluate(kernel, values, size=4)) == [0, 0, 0, 1]
+
+
+def test_constant_tuples_are_repeated_as_cpython_folds_them():
+    def kernel(out):
+        t, u = (1, 2.5) * 2, 2 * ((3, -4),)
+        out[0], out[1], out[2], out[3] = len(t), t[3], u[1][1], len((1, 2) * 0)
+        out[4], out[5] = len(() * -1), len(("a",) * True)
+        out[6] = cuda.local.array((2,) * (1 + 2), np.float32).size
+
+    assert list(evaluate(kernel, size=7)) == [4, 2.5, -4, 0, 0, 1, 8]
+
+
+@pytest.mark.parametrize("expression", ["t * 2", "(n, 2) * 2", "(1, 2) * n", "(1, 2) * -1", "(1, 2) * 2.0"])
+def test_other_tuples_are_not_repeated(expression):
+    kernel = kernel_of_source(f"n, t = 2, (1, 2); out[0] = len({expression})", "out")
+    assert "<built-in function mul>" in refusal(errors.TypingError, kernel, "array(float64, 1d, C)")
 
 
 def test_membership():

@@ -1,6 +1,7 @@
 """Launching: configurations, arguments copied in and out, scheduling."""
 
 import gc
+import math
 import threading
 
 import numpy as np
@@ -425,3 +426,23 @@ def test_options_of_a_launch_are_taken_by_name_and_value_or_refused(options, err
 
     with pytest.raises(type(error), match=str(error)):
         _native.LaunchOptions(**options)
+
+
+@cuda.jit
+def copy_table(table, out):
+    i, j = cuda.grid(2)
+    out[i, j] = table[i, j]
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 4), (1, 1), (3, 4)])
+def test_host_arrays_that_repeat_themselves_are_copied_once(shape):
+    table = np.broadcast_to(np.arange(1.0, 1 + math.prod(shape)).reshape(shape), (3, 4))
+    out = np.zeros((3, 4))
+    copy_table[1, (3, 4)](table, out)
+    assert np.array_equal(out, table)
+    copy_table[1, (3, 4)](cuda.In(np.asfortranarray(table)), out)
+    writable = np.lib.stride_tricks.as_strided(np.zeros(4), (3, 4), (0, 8), writeable=True)
+    copy_table[1, (3, 4)](np.asfortranarray(table), writable)
+    assert np.array_equal(writable[0], writable[2])
+    with pytest.raises(ValueError, match="'out'.*read-only"):
+        copy_table[1, (3, 4)](out + 1, table)

@@ -55,6 +55,7 @@ _NUMPY_FUNCTIONS = {
                 "min",
                 "max",
                 "round",
+                "dtype",
                 "finfo",
                 "iinfo",
                 "isscalar",

@@ -22,6 +22,7 @@ from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_record import DeviceRecord
 from cudasim.memory.host_visible_arrays import device_view
 from cudasim.streams import stream_work
+from cudasim.type_system.array_compatibility import array_core
 from cudasim.type_system.array_layout import is_aligned
 from cudasim.type_system.typeof import type_name
 
@@ -106,8 +107,12 @@ class HostCopies:
         self._records: list[Any] = []  # (record, the host array that stands for it)
 
     def add(self, host: Any, label: Any, copies_in: bool = True, copies_out: bool = True) -> tuple[Any, ...]:
-        """Copies the array in and returns the parameters that the kernel gets for it."""
+        """Copies the array in and returns the parameters that the kernel gets for it. Of an array that repeats
+        itself (np.broadcast_to) the memory is copied once."""
         warn_of_host_copy()
+        layout = (*host.shape, *host.strides)
+        if not host.flags.forc:
+            host = array_core(host)
         device = self.device.native
         memory, address = context_of(self.device).memory_for_copy(max(host.nbytes, 1), label, not copies_in)
         if copies_in and host.nbytes:
@@ -117,7 +122,7 @@ class HostCopies:
                 device.copy_to_new_memory(address, host)
         writable = host.flags.writeable
         self._copies.append((host, memory, address, label, copies_out and writable, writable))
-        return (address, *host.shape, *host.strides)
+        return (address, *layout)
 
     def add_record(self, record: Any, label: Any, copies_in: bool = True, copies_out: bool = True) -> Any:
         """Copies a structured scalar in and returns the address that the kernel gets for it."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cudasim import errors, types
-from cudasim.type_system.array_compatibility import not_contiguous
+from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.array_layout import array_type_name
 from cudasim.type_system.record_names import NUMBERS
 from cudasim.type_system.registered_types import registered_type
@@ -144,7 +144,10 @@ def array_type(array: Any, layout: str) -> str:
 
 
 def host_array_type(array: np.ndarray) -> str:
-    """Numba's name of the type of an array of NumPy's. :raises ValueError: for strided arrays"""
+    """Numba's name of the type of an array of NumPy's.
+
+    :raises ValueError: for strided arrays; axes along which an array repeats itself (np.broadcast_to) do not count
+    """
     masked = sys.modules.get("numpy.ma")  # not np.ma: that would import it, 10 ms of a first launch
     if masked is not None and isinstance(array, masked.MaskedArray):
         raise errors.NumbaTypeError(
@@ -153,5 +156,6 @@ def host_array_type(array: np.ndarray) -> str:
     flags = array.flags
     layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else None
     if layout is None:
-        raise not_contiguous(array)
+        check_contiguous(array)
+        layout = "A"
     return array_type(array, layout)
