@@ -43,7 +43,7 @@ TypeRef comparison_with_none(TypeTable& types, Operator op, TypeRef left, TypeRe
     return types.literal(types.boolean, (left_none && right_none) == positive);
 }
 
-/// `x in (1, 2)`, of elements of one type, `x in array`, `x in range(n)`. Null: not defined for these types.
+/// `x in (1, 2)`, of elements of one type (of strings it is known while compiling), `x in array`, `x in range(n)`. Null: not defined for these types.
 TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (container->is(TypeKind::array) || container->is(TypeKind::range)) {
         const bool defined = value->is_scalar() && container->element()->is_scalar() &&
@@ -53,6 +53,10 @@ TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (!container->is(TypeKind::tuple)) return nullptr;
     const TypeRef plain = program.types.without_literal(container);
     if (plain->elements.empty()) return program.types.literal(program.types.boolean, 0);
+    const auto is_text = [](TypeRef t) { return t->is(TypeKind::text); };
+    if (is_text(value) && std::ranges::all_of(plain->elements, is_text))
+        return program.types.literal(program.types.boolean,
+                                     std::ranges::find(plain->elements, value) != plain->elements.end());
     const TypeRef element = plain->elements[0];
     const bool uniform = std::ranges::all_of(plain->elements, [&](TypeRef t) { return t == element; });
     const bool constants =
@@ -126,7 +130,8 @@ TypeRef find_binary(Program& program, Operator op, TypeRef left, TypeRef right) 
     right = right->present();
     if (op == Operator::in || op == Operator::not_in) {
         const TypeRef result = membership(program, left, right);
-        return result && result->literal ? types.literal(types.boolean, op == Operator::not_in) : result;
+        if (!result || !result->literal) return result;
+        return types.literal(types.boolean, (*result->literal != 0) == (op == Operator::in));
     }
     if (left->is(TypeKind::tuple) && right->is(TypeKind::tuple))
         return tuple_operation(program, op, left, right);

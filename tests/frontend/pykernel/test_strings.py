@@ -53,3 +53,16 @@ def test_strings_are_conditions():
                 break
 
     assert evaluate(kernel, size=7).tolist() == [2, 1, 1, 0, 0, 1, 1]
+
+
+def test_strings_are_sought_in_tuples_while_compiling():
+    modes = ("sum", "mean")
+
+    def kernel(out):
+        mode = "mean"
+        out[0], out[1], out[2] = "a" in ("a", "b"), "a" in ("ab",), "c" not in ("a", "b")
+        if mode not in modes:
+            out[3] = 1
+        out[4] = (mode in modes) + 2 * (mode not in ())
+
+    assert evaluate(kernel, size=5).tolist() == [1, 0, 1, 0, 3]

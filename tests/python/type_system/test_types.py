@@ -237,11 +237,15 @@ def test_foreign_byte_order_is_refused_with_advice():
 
 
 @pytest.mark.parametrize(
-    "array", [np.zeros(10)[::2], np.zeros((4, 4))[:, 1], np.broadcast_to(np.zeros(3), (2, 3))]
+    "array", [np.zeros(10)[::2], np.zeros((4, 4))[:, 1], np.broadcast_to(np.zeros(6)[::2], (2, 3))]
 )
 def test_strided_host_arrays_are_refused_with_advice(array):
     with pytest.raises(ValueError, match="ascontiguousarray"):
         type_name(array)
+
+
+def test_host_arrays_that_repeat_themselves_have_layout_a():
+    assert type_name(np.broadcast_to(np.zeros(3), (2, 3))) == "array(float64, 2d, A)"
 
 
 def test_device_views_have_layout_a():

@@ -34,7 +34,8 @@ def array_core(ary: Any) -> Any:
     """The array without the axes along which it repeats itself."""
     if not ary.strides or not ary.size:
         return ary
-    return ary[(*(0 if stride == 0 else slice(None) for stride in ary.strides), ...)]
+    index = tuple(0 if stride == 0 else slice(None) for stride in ary.strides)
+    return ary[index + (...,)]  # with the ellipsis an array, also where every axis repeats
 
 
 def is_contiguous_core(ary: Any) -> Any:
