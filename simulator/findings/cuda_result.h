@@ -10,7 +10,7 @@ namespace cudasim::findings {
 
 /// A value has CUDA's number.
 enum class CudaResult : int {
-#define RESULT(identifier, name, number, lasting, text) identifier = number,
+#define RESULT(identifier, name, number, lasting, text) identifier = (number),
 #include "simulator/findings/cuda_results.def"
 #undef RESULT
 };
