@@ -1,6 +1,9 @@
 // The table of launch options.
 #include "simulator/driver/launch_options.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -138,9 +141,9 @@ void set_launch_option(LaunchOptions& options, std::string_view name, const Opti
         row->set(options, name, value);
         return;
     }
-    std::string known;
-    for (const auto& each : table) known += (known.empty() ? "" : ", ") + std::string(each.name);
-    throw OptionError("a launch has no option '" + std::string(name) + "'; it has: " + known);
+    const auto names = llvm::map_range(table, [](const LaunchOption& each) { return each.name; });
+    throw OptionError("a launch has no option '" + std::string(name) +
+                      "'; it has: " + llvm::join(names, ", "));
 }
 
 }  // namespace cudasim::driver

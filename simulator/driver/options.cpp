@@ -1,6 +1,10 @@
 // The table of options, and how their texts are read.
 #include "simulator/driver/options.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringSwitch.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -218,101 +222,68 @@ constexpr Option table[] = {
     },
 };
 
-bool is_space(char letter) {
-    return letter == ' ' || (letter >= '\t' && letter <= '\r');
-}
-bool is_digit(char letter) {
-    return letter >= '0' && letter <= '9';
-}
-
-std::string_view stripped(std::string_view text) {
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    return text;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& letter : result)
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    return result;
-}
-
 /// Python allows an underscore between two digits. Returns nullopt where one stands elsewhere.
-std::optional<std::string> without_underscores(std::string_view text) {
+std::optional<std::string> without_underscores(llvm::StringRef text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] != '_')
             result += text[i];
-        else if (i == 0 || i + 1 == text.size() || !is_digit(text[i - 1]) || !is_digit(text[i + 1]))
+        else if (i == 0 || i + 1 == text.size() || !llvm::isDigit(text[i - 1]) || !llvm::isDigit(text[i + 1]))
             return std::nullopt;
     }
     return result;
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-    auto digits = without_underscores(stripped(text));
-    if (!digits) return std::nullopt;
-    const bool negative = digits->starts_with('-');
-    if (negative || digits->starts_with('+')) digits->erase(0, 1);
-    if (digits->empty() || !std::ranges::all_of(*digits, is_digit)) return std::nullopt;
+std::optional<std::uint64_t> whole_number(llvm::StringRef text) {
+    const auto number = without_underscores(text.trim());
+    if (!number) return std::nullopt;
+    llvm::StringRef digits = *number;
+    const bool negative = digits.consume_front("-");
+    if (!negative) digits.consume_front("+");
     std::uint64_t value = 0;
-    const auto read = std::from_chars(digits->data(), digits->data() + digits->size(), value);
-    if (read.ec != std::errc() || (negative && value != 0)) return std::nullopt;
+    if (!llvm::all_of(digits, llvm::isDigit) || digits.getAsInteger(10, value) || (negative && value != 0))
+        return std::nullopt;
     return value;
 }
 
-std::optional<double> real_number(std::string_view text) {
-    auto number = without_underscores(stripped(text));
-    if (!number) return std::nullopt;
-    if (number->starts_with('+') && !number->starts_with("+-")) number->erase(0, 1);
+std::optional<double> real_number(llvm::StringRef text) {
+    const auto given = without_underscores(text.trim());
+    if (!given) return std::nullopt;
+    llvm::StringRef number = *given;
+    if (!number.starts_with("+-")) number.consume_front("+");
     double value = 0;
-    const auto read = std::from_chars(number->data(), number->data() + number->size(), value);
-    if (read.ptr != number->data() + number->size()) return std::nullopt;
-    if (read.ec == std::errc::result_out_of_range) return std::nullopt;  // too small counts as wrong, too
-    return read.ec == std::errc() ? std::optional(value) : std::nullopt;
+    const auto read = std::from_chars(number.begin(), number.end(), value);
+    // A number that is too small counts as wrong, too.
+    return read.ec == std::errc() && read.ptr == number.end() ? std::optional(value) : std::nullopt;
 }
 
-std::optional<bool> toggle(std::string_view text) {
-    const std::string word = lower(stripped(text));
-    constexpr std::array<std::string_view, 4> on{"1", "true", "yes", "on"};
-    constexpr std::array<std::string_view, 5> off{"0", "false", "no", "off", ""};
-    if (std::ranges::find(on, word) != on.end()) return true;
-    if (std::ranges::find(off, word) != off.end()) return false;
-    return std::nullopt;
+std::optional<bool> toggle(llvm::StringRef text) {
+    return llvm::StringSwitch<std::optional<bool>>(text.trim())
+        .CasesLower("1", "true", "yes", "on", true)
+        .CasesLower("0", "false", "no", "off", "", false)
+        .Default(std::nullopt);
 }
 
 /// Bytes: digits with or without a fraction, blanks, and a unit of k, m, g or t, behind which `b` or `ib` may stand.
-std::optional<std::uint64_t> size_in_bytes(std::string_view text) {
-    const std::string word = lower(stripped(text));
-    const auto end =
-        std::ranges::find_if_not(word, [](char letter) { return is_digit(letter) || letter == '.'; });
-    const std::string number(word.begin(), end);
-    std::string_view unit = std::string_view(word).substr(number.size());
-    while (!unit.empty() && is_space(unit.front())) unit.remove_prefix(1);
-    if (number.empty() || number == "." || std::ranges::count(number, '.') > 1) return std::nullopt;
+std::optional<std::uint64_t> size_in_bytes(llvm::StringRef text) {
+    const std::string word = text.trim().lower();
+    llvm::StringRef unit = word;
+    const llvm::StringRef number =
+        unit.take_while([](char letter) { return llvm::isDigit(letter) || letter == '.'; });
+    unit = unit.drop_front(number.size()).ltrim();
+    if (number.empty() || number == "." || number.count('.') > 1) return std::nullopt;
     int shift = 0;
-    constexpr std::string_view units = "kmgt";
-    if (!unit.empty() && units.find(unit.front()) != std::string_view::npos) {
-        shift = 10 * static_cast<int>(units.find(unit.front()) + 1);
-        unit.remove_prefix(1);
+    if (const auto power = unit.empty() ? llvm::StringRef::npos : llvm::StringRef("kmgt").find(unit.front());
+        power != llvm::StringRef::npos) {
+        shift = 10 * static_cast<int>(power + 1);
+        unit = unit.drop_front();
     }
     if (!unit.empty() && unit != "b" && unit != "ib") return std::nullopt;
     double value = 0;
-    if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc())
-        return std::nullopt;
+    if (std::from_chars(number.begin(), number.end(), value).ec != std::errc()) return std::nullopt;
     value = std::ldexp(value, shift);
     if (!(value < std::ldexp(1.0, 64))) return std::nullopt;
     return static_cast<std::uint64_t>(value);
-}
-
-bool is_among(std::string_view word, std::string_view list) {
-    while (!list.empty()) {
-        const std::size_t end = std::min(list.find(", "), list.size());
-        if (list.substr(0, end) == word) return true;
-        list.remove_prefix(std::min(end + 2, list.size()));
-    }
-    return false;
 }
 
 std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
@@ -322,8 +293,9 @@ std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
     };
     switch (option.kind) {
         case OptionKind::choice:
-            return is_among(text, option.accepts) ? std::optional<OptionValue>(std::string(text))
-                                                  : std::nullopt;
+            if (!llvm::is_contained(llvm::split(option.accepts, ", "), llvm::StringRef(text)))
+                return std::nullopt;
+            return OptionValue(std::string(text));
         case OptionKind::whole_number:
             return in_range(whole_number(text));
         case OptionKind::size:
@@ -363,16 +335,12 @@ std::span<const Option> option_table() {
 const Option& option_named(std::string_view name) {
     const auto* row = std::ranges::find(table, name, &Option::name);
     if (row != std::end(table)) return *row;
-    std::string known;
-    for (const Option& each : table) known += (known.empty() ? "" : ", ") + std::string(each.name);
-    throw OptionError("there is no option " + shown(name) + ". Options are: " + known);
+    const auto names = llvm::map_range(table, [](const Option& each) { return each.name; });
+    throw OptionError("there is no option " + shown(name) + ". Options are: " + llvm::join(names, ", "));
 }
 
 std::string environment_variable(const Option& option) {
-    std::string result = "CUDASIM_";
-    for (const char letter : option.name)
-        result += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
-    return result;
+    return "CUDASIM_" + llvm::StringRef(option.name).upper();
 }
 
 std::string_view kind_name(OptionKind kind) {

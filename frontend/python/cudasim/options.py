@@ -73,11 +73,11 @@ def _parser(kind, lowest, highest, accepts):
     """The kinds of simulator/driver/options.h, for texts and for Python's values."""
     if kind == "choice":
         return choice(*accepts.split(", "))
-    if kind in ("path", "devices", "toggle"):
-        return {"path": path, "devices": entries, "toggle": switch}[kind]
     if kind == "whole_number":
         return whole_number(lowest, highest)
-    return {"seconds": seconds, "size": size}[kind](highest)
+    if kind in ("seconds", "size"):
+        return seconds(highest) if kind == "seconds" else size(highest)
+    return {"path": path, "devices": entries, "toggle": switch}[kind]
 
 
 def _option_of(name, kind, lowest, highest, default, default_from, accepts, explanation, of_the_device):
