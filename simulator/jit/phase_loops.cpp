@@ -27,36 +27,36 @@ class PhaseLoops {
 
     void run() {
         std::size_t budget = largest_growth;
-        SmallVector<ConstantInt*, 16> states;
-        for (const auto& choice : choice_->cases()) states.push_back(choice.getCaseValue());
-        for (ConstantInt* state : states) {
-            const auto blocks = blocks_from(choice_->findCaseValue(state)->getCaseSuccessor());
-            std::size_t size = 0;
-            for (const BasicBlock* block : blocks) size += block->size();
-            if (size > std::min(largest_copy, budget)) continue;
-            budget -= size;
-            copy(state, blocks);
+        for (auto point : choice_->cases()) {
+            const auto blocks = blocks_from(point.getCaseSuccessor(), std::min(largest_copy, budget));
+            if (blocks.empty()) continue;
+            for (const BasicBlock* block : blocks) budget -= block->size();
+            point.setSuccessor(copy(*point.getCaseValue(), *point.getCaseSuccessor(), blocks));
         }
         EliminateUnreachableBlocks(entry_);
     }
 
   private:
     /// The head, and all blocks of the loop on the way from `first` back to it, with those that end in a fault. The
-    /// function's return is not among them.
-    SmallVector<BasicBlock*, 32> blocks_from(BasicBlock* first) const {
+    /// function's return is not among them. Empty where they have more instructions than `most`.
+    SmallVector<BasicBlock*, 32> blocks_from(BasicBlock* first, std::size_t most) const {
         SmallVector<BasicBlock*, 32> found{head_};
         SmallPtrSet<BasicBlock*, 32> seen{head_};
         SmallVector<BasicBlock*, 32> open{first};
+        std::size_t size = head_->size();
         while (!open.empty()) {
             BasicBlock* block = open.pop_back_val();
             if (isa<ReturnInst>(block->getTerminator()) || !seen.insert(block).second) continue;
+            size += block->size();
+            if (size > most) return {};
             found.push_back(block);
             open.append(succ_begin(block), succ_end(block));
         }
         return found;
     }
 
-    void copy(ConstantInt* state, ArrayRef<BasicBlock*> blocks) {
+    /// Returns the head of the copy of `blocks`, of which `first` is where threads in this state go on.
+    BasicBlock* copy(ConstantInt& state, BasicBlock& first, ArrayRef<BasicBlock*> blocks) {
         ValueToValueMapTy copies;
         SmallVector<BasicBlock*, 32> copied;
         for (BasicBlock* block : blocks) {
@@ -64,9 +64,8 @@ class PhaseLoops {
             copies[block] = copied.back();
         }
         remapInstructionsInBlocks(copied, copies);
-        BasicBlock* first = choice_->findCaseValue(state)->getCaseSuccessor();
         BasicBlock* head = copied.front();
-        ask(*head, *state, *cast<BasicBlock>(copies[first]));
+        ask(*head, state, *cast<BasicBlock>(copies[&first]));
         for (std::size_t i = 1; i < copied.size(); ++i) join_exits(*blocks[i], *copied[i], copies);
         for (BasicBlock* block : copied) drop_strangers(*block);
         for (PHINode& phi : head_->phis()) {
@@ -74,8 +73,8 @@ class PhaseLoops {
             twin->addIncoming(&phi, head_);
             phi.addIncoming(twin, head);
         }
-        choice_->findCaseValue(state)->setSuccessor(head);
-        first->removePredecessor(head_, /*KeepOneInputPHIs=*/true);
+        first.removePredecessor(head_, /*KeepOneInputPHIs=*/true);
+        return head;
     }
 
     /// The copied head goes to the code of its own state, or to the common head.
