@@ -2,7 +2,6 @@
 #include "frontend/pyfiber/code_places.h"
 
 #include "frontend/cpython/code_objects.h"
-#include "frontend/pyfiber/reference.h"
 
 namespace cudasim::pyfiber {
 
@@ -24,6 +23,33 @@ findings::SourceLocation source_location(PyCodeObject* code, int instruction) {
     location.line = static_cast<std::uint32_t>(place.line);
     location.column = static_cast<std::uint32_t>(place.column);
     return location;
+}
+
+bool is_own(PyCodeObject* code) {
+    return text_of(code->co_filename).starts_with(findings::own_code);
+}
+
+std::vector<Reference> frames_from(Reference innermost) {
+    std::vector<Reference> frames;
+    for (Reference frame = std::move(innermost); frame;) {
+        auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
+        const Reference code(reinterpret_cast<PyObject*>(PyFrame_GetCode(here)));
+        Reference caller(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
+        if (!is_own(reinterpret_cast<PyCodeObject*>(code.get()))) frames.push_back(std::move(frame));
+        frame = std::move(caller);
+    }
+    return frames;
+}
+
+findings::CallChain chain_of(const std::vector<Reference>& frames) {
+    findings::CallChain chain;
+    for (const Reference& frame : frames) {
+        auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
+        const Reference code(reinterpret_cast<PyObject*>(PyFrame_GetCode(here)));
+        chain.push_back(
+            source_location(reinterpret_cast<PyCodeObject*>(code.get()), cpython::instruction_of(here)));
+    }
+    return chain;
 }
 
 }  // namespace cudasim::pyfiber

@@ -4,7 +4,9 @@
 #include <Python.h>
 
 #include <string>
+#include <vector>
 
+#include "frontend/pyfiber/reference.h"
 #include "simulator/findings/finding.h"
 
 namespace cudasim::pyfiber {
@@ -16,9 +18,13 @@ namespace cudasim::pyfiber {
 /// @param instruction offset in bytes
 [[nodiscard]] findings::SourceLocation source_location(PyCodeObject* code, int instruction);
 
-/// Whether it lies in the package's own device code, which reports leave out.
-[[nodiscard]] inline bool is_own(const findings::SourceLocation& place) {
-    return place.file.starts_with(findings::own_code);
-}
+/// Whether it is the package's own device code, which reports leave out.
+[[nodiscard]] bool is_own(PyCodeObject* code);
+
+/// The frame and its callers, without those of the package's own code. Empty for null.
+[[nodiscard]] std::vector<Reference> frames_from(Reference innermost);
+
+/// Where the code of each frame is.
+[[nodiscard]] findings::CallChain chain_of(const std::vector<Reference>& frames);
 
 }  // namespace cudasim::pyfiber

@@ -23,23 +23,8 @@ findings::CallChain chain_of(PyObject* traceback) {
     for (auto* entry = reinterpret_cast<PyTracebackObject*>(traceback); entry != nullptr;
          entry = entry->tb_next) {
         PyCodeObject* code = PyFrame_GetCode(entry->tb_frame);
-        auto place = source_location(code, entry->tb_lasti);
-        if (!is_own(place)) chain.insert(chain.begin(), std::move(place));
+        if (!is_own(code)) chain.insert(chain.begin(), source_location(code, entry->tb_lasti));
         Py_DECREF(code);
-    }
-    return chain;
-}
-
-findings::CallChain chain_of(PyFrameObject* innermost) {
-    findings::CallChain chain;
-    Reference frame = Reference::borrowed(reinterpret_cast<PyObject*>(innermost));
-    while (frame) {
-        auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
-        PyCodeObject* code = PyFrame_GetCode(here);
-        auto place = source_location(code, cpython::instruction_of(here));
-        if (!is_own(place)) chain.push_back(std::move(place));
-        Py_DECREF(code);
-        frame = Reference(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
     }
     return chain;
 }
@@ -340,14 +325,21 @@ void KernelLaunch::describe_fault(findings::Finding& finding) {
     finding.location = std::move(fault_.location);
 }
 
+std::vector<Reference> KernelLaunch::kernel_frames(Reference innermost) const {
+    std::vector<Reference> frames = frames_from(std::move(innermost));
+    if (each_thread_is_traced_ && frames.size() > 1)
+        frames.pop_back();  // see tracers.py, below_a_threads_frame()
+    return frames;
+}
+
 std::uint32_t KernelLaunch::site_here() {
     const CodePlace place = current_place();
     if (place == last_place_ && !sites_.empty()) return last_site_;
     auto [known, inserted] = site_of_.try_emplace(place, static_cast<std::uint32_t>(sites_.size()));
     if (inserted) {
         codes_.push_back(Reference::borrowed(reinterpret_cast<PyObject*>(place.code)));
-        sites_.push_back(chain_of(PyEval_GetFrame()));
-        if (each_thread_is_traced_ && sites_.back().size() > 1) sites_.back().pop_back();
+        sites_.push_back(
+            chain_of(kernel_frames(Reference::borrowed(reinterpret_cast<PyObject*>(PyEval_GetFrame())))));
     }
     last_place_ = place;
     last_site_ = known->second;

@@ -110,6 +110,8 @@ class KernelLaunch final : public execution::HostKernel {
     void note_fault(const findings::ThreadCoordinate& where, PyObject* exception, PyObject* traceback);
     void watch();
     [[nodiscard]] SimulatedThread* find(const findings::ThreadCoordinate& thread) const;
+    /// A frame and its callers as far as they are the kernel's, as location() numbers them.
+    [[nodiscard]] std::vector<Reference> kernel_frames(Reference innermost) const;
     [[nodiscard]] std::vector<Reference> frames_of(const SimulatedThread& thread) const;
 
     Reference function_, arguments_, settles_, thread_tracer_, after_block_, stop_files_, context_;

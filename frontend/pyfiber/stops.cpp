@@ -80,33 +80,13 @@ SimulatedThread* KernelLaunch::find(const findings::ThreadCoordinate& thread) co
     return known != threads_.end() ? known->second : nullptr;
 }
 
-/// Innermost first, without those of the package's own code, as location() numbers them.
 std::vector<Reference> KernelLaunch::frames_of(const SimulatedThread& thread) const {
-    std::vector<Reference> frames;
-    Reference frame(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(thread.state)));
-    while (frame) {
-        auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
-        const Reference code(reinterpret_cast<PyObject*>(PyFrame_GetCode(here)));
-        const bool own = is_own(source_location(reinterpret_cast<PyCodeObject*>(code.get()), 0));
-        Reference caller(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
-        if (!own) frames.push_back(std::move(frame));
-        frame = std::move(caller);
-    }
-    if (each_thread_is_traced_ && frames.size() > 1) frames.pop_back();  // see tracers.py
-    return frames;
+    return kernel_frames(Reference(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(thread.state))));
 }
 
 std::optional<findings::CallChain> KernelLaunch::location_of(const findings::ThreadCoordinate& thread) const {
     const SimulatedThread* known = find(thread);
-    if (known == nullptr) return std::nullopt;
-    findings::CallChain chain;
-    for (const Reference& frame : frames_of(*known)) {
-        auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
-        const Reference code(reinterpret_cast<PyObject*>(PyFrame_GetCode(here)));
-        chain.push_back(
-            source_location(reinterpret_cast<PyCodeObject*>(code.get()), cpython::instruction_of(here)));
-    }
-    return chain;
+    return known != nullptr ? std::optional(chain_of(frames_of(*known))) : std::nullopt;
 }
 
 namespace {
@@ -126,9 +106,6 @@ bool copy_bytes(PyObject* object, std::vector<std::byte>& target) {
     return true;
 }
 
-/// Of the elements of an array, as in simulator/execution/captured_values.cpp.
-constexpr std::uint64_t most_bytes_on_chip = 1 << 18;
-
 /// @param described of stopped_values.py. @param extent gets the bytes that the variable refers to
 bool read_description(PyObject* described, findings::VariableValue& variable, std::uint64_t& extent) {
     PyObject *type = nullptr, *bytes = nullptr, *text = nullptr;
@@ -146,15 +123,24 @@ bool read_description(PyObject* described, findings::VariableValue& variable, st
     return true;
 }
 
-/// The how manieth argument of the function the variable is, from 1; 0: none.
-std::uint32_t argument_number(PyFrameObject* frame, PyObject* name) {
-    const Reference code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+/// The names of the arguments of a frame's function, in order; null without an exception.
+Reference argument_names(const Reference& frame) {
+    const Reference code(
+        reinterpret_cast<PyObject*>(PyFrame_GetCode(reinterpret_cast<PyFrameObject*>(frame.get()))));
+    const auto* object = reinterpret_cast<const PyCodeObject*>(code.get());
     const Reference names(PyObject_GetAttrString(code.get(), "co_varnames"));
-    const auto* object = reinterpret_cast<PyCodeObject*>(code.get());
-    if (!names) PyErr_Clear();
-    const int count = names ? object->co_argcount + object->co_kwonlyargcount : 0;
-    for (int i = 0; i < count && i < PyTuple_GET_SIZE(names.get()); ++i)
-        if (PyUnicode_Compare(PyTuple_GET_ITEM(names.get(), i), name) == 0)
+    Reference arguments(
+        names ? PySequence_GetSlice(names.get(), 0, object->co_argcount + object->co_kwonlyargcount)
+              : nullptr);
+    if (!arguments) PyErr_Clear();
+    return arguments;
+}
+
+/// The how manieth of the arguments the variable is, from 1; 0: none.
+std::uint32_t argument_number(const Reference& arguments, PyObject* name) {
+    const Py_ssize_t count = arguments ? PyTuple_GET_SIZE(arguments.get()) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i)
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(arguments.get(), i), name) == 0)
             return static_cast<std::uint32_t>(i + 1);
     return 0;
 }
@@ -176,21 +162,21 @@ std::vector<findings::VariableValue> KernelLaunch::variables_of(
     if (known == nullptr || !describe) return variables;
     std::uint32_t number = 0;
     for (const Reference& frame : frames_of(*known)) {
-        const Reference items = variables_in(frame);
+        const Reference items = variables_in(frame), arguments = argument_names(frame);
         for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
             PyObject* item = PyList_GET_ITEM(items.get(), i);
             PyObject* name = PyTuple_GET_ITEM(item, 0);
             findings::VariableValue variable;
             variable.name = text_of(name);
             variable.frame = number;
-            variable.argument = argument_number(reinterpret_cast<PyFrameObject*>(frame.get()), name);
+            variable.argument = argument_number(arguments, name);
             if (variable.name.starts_with('.')) continue;  // a comprehension's own
             const Reference described(PyObject_CallOneArg(describe.get(), PyTuple_GET_ITEM(item, 1)));
             std::uint64_t extent = 0;
             const bool read = read_description(described.get(), variable, extent);
             PyErr_Clear();
             if (!read) continue;
-            if (extent != 0 && extent <= most_bytes_on_chip &&
+            if (extent != 0 && extent <= findings::most_bytes_on_chip &&
                 keeps_memory(thread, variable.contents_address, extent)) {
                 const auto* first = reinterpret_cast<const std::byte*>(variable.contents_address);
                 variable.contents.assign(first, first + extent);

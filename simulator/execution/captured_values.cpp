@@ -18,8 +18,8 @@ using jit::PartSource;
 
 namespace {
 
-/// Copies of elements: enough for what people look at, and soon made.
-constexpr std::uint64_t most_bytes_on_chip = 1 << 18;
+using findings::most_bytes_on_chip;
+/// Copies of elements in global memory, as many as findings::most_bytes_on_chip says for those in shared and local memory.
 constexpr std::uint64_t most_bytes_global = 1 << 26;
 
 std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t offset) {

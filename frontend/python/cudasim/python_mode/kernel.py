@@ -56,19 +56,12 @@ class PythonKernel(Launchable):
         #: what a compiled kernel would have frozen (cudasim.compile.frozen_constants), where it could be compiled
         self.constants = ()
         #: as far as its names tell; the engine sees grid barriers when threads come to them
-        self.cooperative = any("this_grid" in names_in(known.__code__) for known in reachable_functions(py_func)
-                               if hasattr(known, "__code__"))  # fmt: skip
+        codes = [known.__code__ for known in reachable_functions(py_func) if hasattr(known, "__code__")]
+        self.cooperative = any("this_grid" in names_in(code) for code in codes)
+        #: the files that its functions lie in
+        self.files = frozenset(code.co_filename for code in codes)
         self.warned_of_slowness = self.warned_of_refusal = False
         self._sources: Any = None
-        self._files: frozenset[str] | None = None
-
-    @property
-    def files(self) -> frozenset[str]:
-        """The files that its functions lie in."""
-        if self._files is None:
-            self._files = frozenset(function.__code__.co_filename for function in reachable_functions(self.py_func)
-                                    if hasattr(function, "__code__"))  # fmt: skip
-        return self._files
 
     @property
     def sources(self) -> Any:
