@@ -8,6 +8,7 @@
 //   text_caster.h          str and std::string
 //   profile_bindings.cpp   what simulated devices are
 //   host_memory.cpp        the buffer protocol for memory that the host may look at
+//   options_bindings.cpp   the table of options
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
 //   record_bindings.cpp    LaunchRecord: files of records, running one again
 //   stop_bindings.cpp      stops: handlers in Python, and what they see of a launch

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <optional>
 
 #include "frontend/bindings/launches.h"
 #include "simulator/execution/stop.h"
@@ -15,6 +16,10 @@ namespace {
 using execution::StoppedLaunch;
 using execution::ThreadState;
 using Thread = std::pair<std::uint64_t, std::uint32_t>;  ///< linear indices: block, thread in it
+
+execution::ThreadRef ref(Thread thread) {
+    return {thread.first, thread.second};
+}
 
 /// Of all launches of the process; None: no launch has stops. Accessed with the GIL only.
 py::object& current_handler() {
@@ -44,24 +49,23 @@ class StopView {
 
     [[nodiscard]] const char* run(Thread thread) const {
         StoppedLaunch& stopped = launch();
-        if (keeps_gil_) return name_of(stopped.run({thread.first, thread.second}));
-        const ReleasedGil release(false);
-        return name_of(stopped.run({thread.first, thread.second}));
+        std::optional<ReleasedGil> released;
+        if (!keeps_gil_) released.emplace(false);
+        return name_of(stopped.run(ref(thread)));
     }
     [[nodiscard]] py::object read(Thread thread, std::uint64_t address, std::size_t bytes) const {
         std::string data(bytes, '\0');
-        const bool read =
-            launch().read({thread.first, thread.second}, address, std::as_writable_bytes(std::span(data)));
+        const bool read = launch().read(ref(thread), address, std::as_writable_bytes(std::span(data)));
         return read ? py::object(py::bytes(data)) : py::object(py::none());
     }
     [[nodiscard]] py::list variables(Thread thread) const {
         py::list result;
-        for (const auto& variable : launch().variables({thread.first, thread.second}))
+        for (const auto& variable : launch().variables(ref(thread)))
             result.append(variable_to_python(variable));
         return result;
     }
     [[nodiscard]] py::tuple coordinate(Thread thread) const {
-        const auto place = launch().coordinate({thread.first, thread.second});
+        const auto place = launch().coordinate(ref(thread));
         return py::make_tuple(py::make_tuple(place.tid.x, place.tid.y, place.tid.z),
                               py::make_tuple(place.ctaid.x, place.ctaid.y, place.ctaid.z));
     }
@@ -134,7 +138,7 @@ void bind_stops(py::module_& module) {
         .def(
             "stop_thread",
             [](const StopView& self, Thread thread, bool stops) {
-                return self.launch().stop_thread({thread.first, thread.second}, stops);
+                return self.launch().stop_thread(ref(thread), stops);
             },
             py::arg("thread"), py::arg("stops") = true)
         .def_property_readonly("stopped_thread",
@@ -147,15 +151,13 @@ void bind_stops(py::module_& module) {
                                [](const StopView& self) { return self.launch().threads_of_block(); })
         .def(
             "state",
-            [](const StopView& self, Thread thread) {
-                return name_of(self.launch().state({thread.first, thread.second}));
-            },
+            [](const StopView& self, Thread thread) { return name_of(self.launch().state(ref(thread))); },
             py::arg("thread"))
         .def("coordinate", &StopView::coordinate, py::arg("thread"), "((tid), (ctaid))")
         .def(
             "location",
             [](const StopView& self, Thread thread) {
-                return call_chain_to_python(self.launch().location({thread.first, thread.second}));
+                return call_chain_to_python(self.launch().location(ref(thread)));
             },
             py::arg("thread"))
         .def("variables", &StopView::variables, py::arg("thread"))
@@ -163,8 +165,7 @@ void bind_stops(py::module_& module) {
             "set_variable",
             [](const StopView& self, Thread thread, std::uint32_t frame, const std::string& name,
                const py::bytes& value) {
-                return self.launch().set_variable({thread.first, thread.second}, frame, name,
-                                                  bytes_of(value));
+                return self.launch().set_variable(ref(thread), frame, name, bytes_of(value));
             },
             py::arg("thread"), py::arg("frame"), py::arg("name"), py::arg("value"))
         .def("read", &StopView::read, py::arg("thread"), py::arg("address"), py::arg("bytes"),
@@ -172,7 +173,7 @@ void bind_stops(py::module_& module) {
         .def(
             "write",
             [](const StopView& self, Thread thread, std::uint64_t address, const py::bytes& value) {
-                return self.launch().write({thread.first, thread.second}, address, bytes_of(value));
+                return self.launch().write(ref(thread), address, bytes_of(value));
             },
             py::arg("thread"), py::arg("address"), py::arg("value"))
         .def("run", &StopView::run, py::arg("thread"), "The thread goes on; its state afterwards.")

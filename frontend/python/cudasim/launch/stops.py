@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from cudasim import _native
 from cudasim.findings import SourceLocation
 from cudasim.reports.captured_variables import values_in_frame
+from cudasim.type_system.array_layout import extent_in_bytes, lowest_offset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,11 +69,7 @@ def _read_elements(launch, thread, variable):
     (address,) = struct.unpack_from("<Q", variable["value"])
     dimensions = variable["dimensions"]
     words = struct.unpack_from(f"<{2 * dimensions}q", variable["value"], 8)
-    low, high = address, address + variable["element_bytes"]
-    for extent, stride in zip(words[:dimensions], words[dimensions:]):
-        if extent == 0:
-            return
-        low += min(0, (extent - 1) * stride)
-        high += max(0, (extent - 1) * stride)
-    variable["contents"] = launch.read(thread, low, high - low)
-    variable["contents_address"] = low
+    shape, strides = words[:dimensions], words[dimensions:]
+    if size := extent_in_bytes(shape, strides, variable["element_bytes"]):
+        variable["contents_address"] = address + lowest_offset(shape, strides)
+        variable["contents"] = launch.read(thread, variable["contents_address"], size)
