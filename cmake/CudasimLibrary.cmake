@@ -37,13 +37,6 @@ function(cudasim_library name)
   set_property(GLOBAL APPEND PROPERTY CUDASIM_FOREIGN_LIBRARIES ${ARG_DEPENDS})
 endfunction()
 
-function(cudasim_sanitize name)
-  if(CUDASIM_SANITIZE)
-    target_compile_options(${name} PRIVATE -fsanitize=${CUDASIM_SANITIZE} -fno-omit-frame-pointer -g1)
-    target_link_options(${name} PRIVATE -fsanitize=${CUDASIM_SANITIZE})
-  endif()
-endfunction()
-
 set(CUDASIM_LLVM_COMPONENTS core support analysis passes irreader bitreader bitwriter linker orcjit NVPTX
     native instcombine scalaropts ipo vectorize transformutils target mc debuginfodwarf object)
 
