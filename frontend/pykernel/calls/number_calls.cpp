@@ -1,5 +1,5 @@
-// What numbers and their types can be asked: np.finfo and np.iinfo, np.dtype, np.round, and the methods of numbers (view, item,
-// conjugate, bit_count).
+// What numbers and their types can be asked: np.finfo and np.iinfo, np.dtype, np.round, and the methods of
+// numbers (view, item, conjugate, bit_count).
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
