@@ -294,6 +294,39 @@ def test_kernels_without_breakpoints_stay_native_under_debugpy(tmp_path):
         assert "{'native'} 0" in client.finish()[1]
 
 
+STARTS_AS_PYDEVD = """
+import functools, sys, threading, types
+from cudasim import _pyfiber
+seen = []
+
+def trace_dispatch(debugger, frame, event, arg):
+    if _pyfiber.position() is not None:
+        known = debugger.threading_active.get(debugger.threading_get_ident())
+        seen.append((threading.main_thread() in threading.enumerate(), known.name))
+
+trace_dispatch.__module__ = "_pydevd_bundle.as_if"
+debugger = types.SimpleNamespace(
+    breakpoints={k.py_func.__code__.co_filename: {BARRIER: None}}, threading_active=threading._active,
+    threading_get_ident=threading.get_ident,
+)
+start = functools.partial(trace_dispatch, debugger)
+threading.settrace(start)
+sys.settrace(start)
+k[1, 4](x)
+sys.settrace(None)
+print(sorted({*seen}))
+"""
+
+
+def test_the_hosts_thread_stays_listed_while_pydevd_starts_in_a_simulated_thread(script):
+    """pydevd ends its session when one of its threads finds none of the user's."""
+    script.write_text(SCRIPT + STARTS_AS_PYDEVD.replace("BARRIER", str(BARRIER)))
+    done = subprocess.run([sys.executable, "script.py"], cwd=script.parent, env=clean_environment(ENABLE_CUDASIM="1"),
+                          text=True, capture_output=True, timeout=120)  # fmt: skip
+    names = [(True, f"k tid=[{tid}, 0, 0] ctaid=[0, 0, 0]") for tid in range(4)]
+    assert (done.stderr, done.stdout.splitlines()[1:]) == ("", [str(names)])
+
+
 def test_a_tracer_that_starts_on_a_thread_unknown_to_threading_leaves_the_list_of_threads_alone():
     start, _ = tracers.for_simulated_threads(lambda frame, event, argument: None)
     done, listed = _thread.allocate_lock(), []

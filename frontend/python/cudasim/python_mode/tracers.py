@@ -34,11 +34,12 @@ def for_simulated_threads(start: Any) -> tuple[Any, ...]:
     """
     if start is None:
         return None, False
-    if pydevd_of(start) is None:
-        never_ran = threading.Thread(name="simulated CUDA thread")
-        return _starting_as(start, lambda: never_ran), False
-    threading.get_ident = _identity  # threading.current_thread() goes by it
-    return _starting_as(start, _registered_thread), True
+    debugger = pydevd_of(start)
+    if debugger is None:
+        return _starting_as(start, threading.Thread(name="simulated CUDA thread")), False
+    # threading.current_thread() goes by the one, the debugger's first event of a thread by the other.
+    threading.get_ident = debugger.threading_get_ident = _identity
+    return _starting_as_registered(start), True
 
 
 def _registered_thread():
@@ -102,6 +103,20 @@ def lines_of(code: Any) -> Any:
     return lines
 
 
+def _starting_as_registered(start):
+    """A function that calls start() when the simulated thread has a Thread of its own.
+
+    The host's thread stays among threading.enumerate() meanwhile: pydevd's other threads look there every few
+    hundredths of a second, and end the session when no user's thread is left.
+    """
+
+    def start_tracer(frame, event, arg):
+        _registered_thread()
+        return start(frame, event, arg)
+
+    return start_tracer
+
+
 def _starting_as(start, thread):
     """A function that calls start() while another Thread stands for the host's thread. (coverage.py's Python
     tracer takes itself for the host's, and warns when that one is lost.)"""
@@ -109,7 +124,7 @@ def _starting_as(start, thread):
     def start_tracer(frame, event, arg):
         identity = _thread.get_ident()
         host = _threads.get(identity)
-        _threads[identity] = thread()
+        _threads[identity] = thread
         try:
             return start(frame, event, arg)
         finally:
