@@ -35,6 +35,7 @@ from cudasim.type_system.scalar_types import (  # noqa: F401
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 _ARRAY_NAME = re.compile(r"(?:unaligned )?(?:readonly )?array\((.+), (\d+)d, ([CFA])\)")
@@ -71,6 +72,7 @@ class Sequence(Container):
 class Buffer(IterableType, ArrayCompatible):
     """What is indexed like an array."""
 
+    dtype: Any  # the elements' type
     LAYOUTS = frozenset("CFA")
     mutable = aligned = True
     slice_is_copy = False
@@ -238,7 +240,7 @@ class BaseNamedTuple(BaseTuple):
 class Tuple(BaseAnonymousTuple):
     """A tuple of elements of several types; of one type it is a UniTuple."""
 
-    def __new__(cls, types: Any) -> BaseTuple:
+    def __new__(cls, types: Any) -> BaseTuple:  # type: ignore[misc]  # a UniTuple, which is no Tuple in Numba either
         types = tuple(map(_element, types))
         if cls is Tuple and types and all(one == types[0] for one in types):
             return UniTuple(types[0], len(types))
@@ -321,7 +323,9 @@ class EnumMember(Type):
     def __init__(self, cls: Any, dtype: Any = None) -> None:
         name = cls if dtype is None else member_type_name(cls, [name_of(dtype)])
         super().__init__(name)
-        self.dtype = parse_type(_MEMBER_NAME.fullmatch(name)[1])
+        match = _MEMBER_NAME.fullmatch(name)
+        assert match is not None, f"{name} is not the name of an enumeration's type"
+        self.dtype = parse_type(match[1])
         #: The enumeration, as far as a value of it has been seen; else None.
         self.instance_class = _classes.get(name) if dtype is None else cls
 
@@ -383,7 +387,7 @@ def from_dtype(dtype: Any) -> Any:
     return Record(dtype) if dtype.names is not None else parse_type(name_of(dtype))
 
 
-def named_tuple_name(class_name: str, fields: tuple[str, ...], names: list[str]) -> str:
+def named_tuple_name(class_name: str, fields: tuple[str, ...], names: Iterable[str]) -> str:
     """The name of the type of named tuples with elements of types of these names."""
     return f"namedtuple({class_name}; {', '.join(f'{field}={name}' for field, name in zip(fields, names))})"
 
@@ -494,7 +498,8 @@ def dtype_of(value: Any) -> np.dtype:
     if isinstance(value, np.dtype):
         return value
     parsed = parse_type(name_of(value))
-    return parsed.dtype if isinstance(getattr(parsed, "dtype", None), np.dtype) else np.dtype(str(parsed))
+    dtype = getattr(parsed, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) else np.dtype(str(parsed))
 
 
 def evaluate(text: str) -> Any:

@@ -138,7 +138,7 @@ def _type_reference(numba_types, own):
 def _bfloat16(numba_types):
     """numba-cuda's type, which Numba lacks: signatures of Numba's types (`float32(bfloat16)`) take Numba's types only."""
 
-    class Bfloat16(numba_types.Number):
+    class Bfloat16(numba_types.Number):  # type: ignore[name-defined]  # a module that is known when it runs
         bitwidth = 16
 
         def __init__(self):

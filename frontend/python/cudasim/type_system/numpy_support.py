@@ -14,13 +14,11 @@ from cudasim.type_system import value_types
 if TYPE_CHECKING:
     from typing import Any
 
-    from cudasim.type_system.record_type import Record
-
 #: NumPy's version, (major, minor)
 numpy_version = tuple(map(int, _np.__version__.split(".")[:2]))
 
 
-def from_dtype(dtype: Any) -> Record:
+def from_dtype(dtype: Any) -> _types.Type:
     """The kernel type of a NumPy dtype. :raises NumbaNotImplementedError: when there is none"""
     numba_types = _types.real_numba_types()
     if numba_types is not None:

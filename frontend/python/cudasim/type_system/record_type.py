@@ -11,6 +11,7 @@ from cudasim import types
 from cudasim.type_system import record_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 _RecordField = collections.namedtuple("_RecordField", "type offset alignment title")
@@ -21,18 +22,20 @@ class Record(types.Type):
 
     mutable = True
 
-    def __init__(self, fields: np.dtype, size: Any = None, aligned: bool = False) -> None:
+    def __init__(
+        self, fields: np.dtype | Iterable[tuple[str, Any]], size: Any = None, aligned: bool = False
+    ) -> None:
         """
         :param fields: the structured numpy.dtype; or (name, {"type": type, "offset": bytes}) of each field
         :param size: in bytes, where `fields` is no dtype
         """
-        self._alignments = {}
+        self._alignments: dict[str, int] = {}
         if isinstance(fields, np.dtype):
             self.dtype = fields
         else:
-            fields = [(name, field if isinstance(field, dict) else field._asdict()) for name, field in fields]
-            self.dtype = _dtype_of(fields, size, aligned)
-            self._alignments = {name: field["alignment"] for name, field in fields if field.get("alignment")}
+            known = [(name, field if isinstance(field, dict) else field._asdict()) for name, field in fields]
+            self.dtype = _dtype_of(known, size, aligned)
+            self._alignments = {name: field["alignment"] for name, field in known if field.get("alignment")}
         self.size, self.aligned = self.dtype.itemsize, self.dtype.isalignedstruct
         super().__init__(self._numba_name())
 
@@ -68,11 +71,9 @@ class Record(types.Type):
         dtype = np.dtype(
             {"names": list(names), "formats": [_element_dtype(kind) for kind in kinds]}, align=True
         )
+        laid_out = _fields_of(dtype)
         fields = [
-            (
-                name,
-                {"type": kind, "offset": dtype.fields[name][1], "alignment": dtype.fields[name][0].alignment},
-            )
+            (name, {"type": kind, "offset": laid_out[name][1], "alignment": laid_out[name][0].alignment})
             for name, kind in zip(names, kinds)
         ]
         return cls(fields, dtype.itemsize, True)
@@ -85,7 +86,7 @@ class Record(types.Type):
     def fields(self) -> Any:
         """Name → (type, offset, alignment, title)."""
         return {name: _RecordField(_field_type(dtype), offset, self._alignments.get(name), title[0] if title else None)
-                for name, (dtype, offset, *title) in self.dtype.fields.items()}  # fmt: skip
+                for name, (dtype, offset, *title) in _fields_of(self.dtype).items()}  # fmt: skip
 
     @property
     def members(self) -> Any:
@@ -96,7 +97,7 @@ class Record(types.Type):
         return sorted(self.fields.items(), key=lambda known: known[1].offset)
 
     def __len__(self) -> int:
-        return len(self.dtype.fields)
+        return len(_fields_of(self.dtype))
 
     def typeof(self, key: Any) -> Any:
         """The type of a field."""
@@ -119,6 +120,12 @@ class Record(types.Type):
         return self.fields[key].title == key
 
 
+def _fields_of(dtype: np.dtype) -> Mapping[str, Any]:
+    """Name → (dtype, offset in bytes, title if there is one) of a structured dtype."""
+    assert dtype.fields is not None, f"{dtype} is not structured"
+    return dtype.fields
+
+
 def _dtype_of(fields, size, aligned):
     return np.dtype({"names": [name for name, _ in fields],
                      "formats": [_element_dtype(field["type"]) for _, field in fields],
@@ -126,10 +133,10 @@ def _dtype_of(fields, size, aligned):
                      "itemsize": size}, align=aligned)  # fmt: skip
 
 
-def _element_dtype(kind):
-    if isinstance(kind, types.Array):
-        return np.dtype((kind.dtype.dtype, kind.shape))
-    return kind.dtype
+def _element_dtype(kind: Any) -> np.dtype:
+    """The dtype of a field: of a scalar's type, of a record, or of a NestedArray, which has a shape."""
+    shape = getattr(kind, "shape", None)
+    return kind.dtype if shape is None else np.dtype((kind.dtype.dtype, shape))
 
 
 def _field_type(dtype):

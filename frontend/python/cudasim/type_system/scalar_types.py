@@ -112,7 +112,7 @@ class Scalar(Type):
             return self.cast_python_value(args[0])
         return super().__call__(*args)
 
-    def cast_python_value(self, value: float | np.floating | np.integer) -> np.floating | np.integer:
+    def cast_python_value(self, value: Any) -> Any:
         """The NumPy scalar that a value becomes."""
         return self.dtype.type(value)
 
@@ -121,6 +121,7 @@ class Boolean(Hashable, Scalar):
     """bool."""
 
     def cast_python_value(self, value: Any) -> bool:
+        """The bool that a value becomes."""
         return bool(value)
 
 
@@ -198,6 +199,7 @@ class Bfloat16(Type):
 class _Date(Scalar):
     """datetime64 and timedelta64."""
 
+    _prefix: str  # of the name: datetime64 or timedelta64
     _units = {"Y": 0, "M": 1, "W": 2, "D": 4, "h": 5, "m": 6, "s": 7, "ms": 8, "us": 9, "ns": 10, "ps": 11, "fs": 12,
               "as": 13, "": 14}  # fmt: skip
 

@@ -27,6 +27,8 @@ _NESTED_NAME = re.compile(r"nestedarray\((.+), (\(.*\))\)")
 class Literal(Type):
     """The type of one value that is known while compiling. `Literal(3)` is an IntegerLiteral."""
 
+    literal_value: Any
+
     def __new__(cls, value: Any) -> Literal:
         return literal(value) if cls is Literal else super().__new__(cls)
 
@@ -107,7 +109,7 @@ class SliceType(Type):
         super().__init__(name)
 
     @property
-    def key(self) -> int:
+    def key(self) -> Any:
         return self.members
 
     @property
@@ -279,19 +281,23 @@ PUBLIC = frozenset(
 )
 
 
+#: By the class of the value, not of its bases: a member of an IntEnum is no literal.
+_LITERALS: dict[type, Any] = {
+    bool: BooleanLiteral,
+    int: IntegerLiteral,
+    str: StringLiteral,
+    slice: SliceLiteral,
+}
+
+
 def literal(value: Any) -> Literal:
     """The type of one int, bool, str or slice.
 
     :raises LiteralTypingError: for other values
     """
-    for kind, made in (
-        (bool, BooleanLiteral),
-        (int, IntegerLiteral),
-        (str, StringLiteral),
-        (slice, SliceLiteral),
-    ):
-        if type(value) is kind:
-            return made(value)
+    made = _LITERALS.get(type(value))
+    if made is not None:
+        return made(value)
     raise errors.LiteralTypingError(
         f"{type(value)} cannot be used as a literal: {value!r} is no int, bool, str or slice"
     )
