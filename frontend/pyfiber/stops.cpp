@@ -136,7 +136,7 @@ Reference argument_names(const Reference& frame) {
     return arguments;
 }
 
-/// The how manieth of the arguments the variable is, from 1; 0: none.
+/// The ordinal of the variable among the arguments, from 1; 0: it is none.
 std::uint32_t argument_number(const Reference& arguments, PyObject* name) {
     const Py_ssize_t count = arguments ? PyTuple_GET_SIZE(arguments.get()) : 0;
     for (Py_ssize_t i = 0; i < count; ++i)

@@ -4,7 +4,7 @@
 //
 //   LaunchCapture (launch_capture.h)   observes a launch and makes one
 //   RecordWriter, RecordReader (record_file.h)   the file
-//   replay() (replay.h)   runs it again and compares
+//   RestoredLaunch, compare() (replay.h)   run it again and compare
 //
 // Nothing in a record is code of the host: kernels are NVVM IR, or source text of the front end.
 #pragma once
@@ -90,7 +90,7 @@ struct Outcome {
 
 struct LaunchRecord {
     std::string version;       ///< of the cudasim that recorded it
-    std::uint64_t number = 0;  ///< the how manieth launch of its run it was, from 1; 0: unknown
+    std::uint64_t number = 0;  ///< the ordinal of the launch in its run, from 1; 0: unknown
     std::string kernel;        ///< its name in the image; empty for a kernel of the front end's own
     std::string display_name;  ///< its name in the source
     Content image;             ///< KernelImage::serialise(); empty for a kernel of the front end's own

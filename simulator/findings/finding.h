@@ -100,7 +100,7 @@ struct VariableValue {
     std::string name;
     std::string type;            ///< simulator/jit/debug_types.h
     std::uint32_t frame = 0;     ///< of which function: index into Finding::location
-    std::uint32_t argument = 0;  ///< the how manieth argument of its function, from 1; 0: none
+    std::uint32_t argument = 0;  ///< its ordinal among the arguments of its function, from 1; 0: none
     std::vector<std::byte> bytes;
     bool known = false;  ///< else it was optimised out
     std::string text;    ///< of a value of Python mode that has no bytes: its repr()

@@ -124,7 +124,7 @@ struct CapturedVariable {
     std::uint32_t type = 0;  ///< index into Captures::types
     std::uint32_t bytes = 0;
     std::uint32_t frame = 0;          ///< of which function: index into the call chain of the place
-    std::uint32_t argument = 0;       ///< the how manieth argument of its function, from 1; 0: none
+    std::uint32_t argument = 0;       ///< its ordinal among the arguments of its function, from 1; 0: none
     std::uint64_t element_bytes = 0;  ///< refers to memory (debug_types.h): of an element; else 0
     std::uint32_t dimensions = 0;     ///< of an array; 0 for a pointer to one element
     std::vector<CapturedPart> parts;

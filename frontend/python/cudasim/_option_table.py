@@ -1,8 +1,8 @@
 """The table of options. Made from simulator/driver/options.cpp by `python -m cudasim.options --table`; do not edit it by hand."""
 
 #: (name, kind, lowest, highest, default, where the default comes from, accepted values, help, whether a device is made
-#: with it) of each option
-ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
+#: with it, whether it says how a launch runs) of each option
+ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (
     (
         "mode",
         "choice",
@@ -12,6 +12,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "design.md section 7",
         "auto, native, python",
         "How kernels run: compiled where they can be, else in CPython; compiled or not at all; all in CPython.",
+        False,
         False,
     ),
     (
@@ -24,6 +25,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "a number from 0 to 1024; 0 is one per core",
         "Host threads that blocks are spread over; more than four per core (or eight) have no use and are not started. Schedules are repeatable with 1.",
         False,
+        True,
     ),
     (
         "policy",
@@ -35,6 +37,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "forward, reverse, random",
         "The order in which threads and blocks get their turn.",
         False,
+        True,
     ),
     (
         "seed",
@@ -46,6 +49,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "a number from 0 to 2^64 - 1",
         "With policy random: another seed, another order; the same seed and one worker, the same run.",
         False,
+        True,
     ),
     (
         "carrier",
@@ -57,6 +61,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "automatic, fiber",
         "What carries a simulated thread: coroutines or a loop over threads where they can, or always a fiber each.",
         False,
+        True,
     ),
     (
         "time_limit",
@@ -68,6 +73,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "seconds, at most 1000000000; 0 is none",
         "A launch that runs longer is stopped and reported with where its threads were.",
         False,
+        True,
     ),
     (
         "strict",
@@ -79,6 +85,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "1, 0",
         "Threads that end while others of their block wait at a barrier are an error, not a warning.",
         False,
+        True,
     ),
     (
         "progress",
@@ -89,6 +96,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "two seconds are longer than one waits without wondering",
         "1, 0",
         "A launch of more than two seconds shows how far it is: a bar on a terminal and in a notebook, else a line a minute on the standard error output.",
+        False,
         False,
     ),
     (
@@ -101,6 +109,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "a number from 1 to 1000000000",
         "A launch ends when this many threads have faulted.",
         False,
+        True,
     ),
     (
         "raise_float_division",
@@ -112,6 +121,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "1, 0",
         "Float division by zero raises ZeroDivisionError, as debug=True makes a kernel do.",
         False,
+        True,
     ),
     (
         "wrap",
@@ -123,6 +133,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "allow, warn, error",
         "Negative indices of arrays, which count from the end: v[i] = u[i - 1] takes the last element where i is 0. warn reports each line that has them with the threads, error ends the thread. Literals such as x[-1] are meant and never reported. debug=True does not change it.",
         False,
+        True,
     ),
     (
         "deferred",
@@ -133,6 +144,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "rule V7: a fault is raised at the launch line",
         "1, 0",
         "Launches, copies and callbacks in streams wait, as they may on a GPU, until the host synchronises; then their faults are raised, naming the line of the launch.",
+        False,
         False,
     ),
     (
@@ -145,6 +157,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "1, 0",
         "Check every access to memory that an index check has not covered already.",
         False,
+        True,
     ),
     (
         "fma",
@@ -156,6 +169,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "1, 0",
         "Fuse multiplications and additions where the kernel's code allows it. PTX is fused unless this is 0, as the GPU's compiler does.",
         False,
+        True,
     ),
     (
         "device",
@@ -167,6 +181,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "the path of a file; several separated by commas",
         "The devices that are simulated, in order of their numbers: name, limits, compute capability. A file, TOML or JSON, describes another one (docs/devices.md).",
         True,
+        False,
     ),
     (
         "device_memory",
@@ -178,6 +193,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "bytes, or with K, M, G, T, at most 64T; 0 is the profile's",
         "Memory of each simulated device.",
         True,
+        False,
     ),
     (
         "cache",
@@ -188,6 +204,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "compiling takes 10 times as long as loading",
         "1, 0",
         "Keep compiled kernels on disk for the next run of the program.",
+        False,
         False,
     ),
     (
@@ -200,6 +217,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "a folder",
         "Where compiled kernels are kept. It must belong to you and be writable by nobody else.",
         False,
+        False,
     ),
     (
         "cache_size",
@@ -210,6 +228,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "some ten thousand kernels",
         "bytes, or with K, M, G, T, at most 64T",
         "The most that compiled kernels may take on disk; those not used for longest go first.",
+        False,
         False,
     ),
     (
@@ -222,6 +241,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "a folder",
         "Every kernel image that is compiled is also written there: what a report of a bug needs.",
         False,
+        False,
     ),
     (
         "report_as_simulator",
@@ -233,6 +253,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "1, 0",
         "What numba.config.ENABLE_CUDASIM reads while the switch is on. Set it to 0 for test suites that relax their assertions on simulators: what Numba refuses for a GPU is then refused, performance warnings come, and exceptions name their line as on a GPU. A program that sets numba.config.ENABLE_CUDASIM itself says the same.",
         False,
+        False,
     ),
     (
         "full_traceback",
@@ -243,6 +264,7 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (
         "tracebacks end at the kernel's lines (rule C2)",
         "1, 0",
         "Keep cudasim's own frames in tracebacks, to debug cudasim itself.",
+        False,
         False,
     ),
 )

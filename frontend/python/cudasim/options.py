@@ -52,6 +52,7 @@ class Option(NamedTuple):
     #: (text in a file, the file's folder) → text: where paths begin in that folder
     from_folder: Callable[[str, str], str] | None = None
     of_the_device: bool = False  #: a device is made with it
+    of_a_launch: bool = False  #: it says how a launch runs: `cudasim replay` takes it
 
     @property
     def variable(self) -> str:
@@ -80,13 +81,13 @@ def _parser(kind, lowest, highest, accepts):
     return {"path": path, "devices": entries, "toggle": switch}[kind]
 
 
-def _option_of(name, kind, lowest, highest, default, default_from, accepts, explanation, of_the_device):
+def _option_of(name, kind, lowest, highest, default, default_from, accepts, explanation, *of_what):
     parse = _parser(kind, lowest, highest, accepts)
     if kind == "devices":
         accepts = f"{', '.join(DEVICES)}, {accepts}"
     from_folder = {"path": path_from, "devices": entries_from}.get(kind)
     value = default if kind == "devices" else parse(default)
-    return Option(name, parse, value, default_from, accepts, explanation, from_folder, of_the_device)
+    return Option(name, parse, value, default_from, accepts, explanation, from_folder, *of_what)
 
 
 TABLE = tuple(_option_of(*row) for row in ROWS)
@@ -344,8 +345,8 @@ def table_module() -> str:
         'hand."""',
         "",
         "#: (name, kind, lowest, highest, default, where the default comes from, accepted values, help, whether a device is made",
-        "#: with it) of each option",
-        "ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool], ...] = (",
+        "#: with it, whether it says how a launch runs) of each option",
+        "ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (",
     ]
     for row in _native.option_table():
         lines.append("    (")

@@ -10,20 +10,8 @@ from typing import Any
 
 from cudasim import errors, options, script_runner
 
-#: Options of `cudasim replay`: those that say how a launch runs.
-_LAUNCH_OPTIONS = (
-    "policy",
-    "seed",
-    "carrier",
-    "workers",
-    "wrap",
-    "strict",
-    "max_faults",
-    "time_limit",
-    "raise_float_division",
-    "memory_checks",
-    "fma",
-)
+#: Options of `cudasim replay`.
+_LAUNCH_OPTIONS = [option for option in options.TABLE if option.of_a_launch]
 _LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
 
 
@@ -56,7 +44,8 @@ def add_to(commands: Any) -> None:
         "replay",
         help="run recorded launches again and compare",
         description="Runs recorded launches again, each on memory as it was, and says what differs from the record. Options "
-        "change how they run. The exit status is 0 when everything is the same to the bit, 1 when something differs.",
+        "change how they run. The exit status is 0 when everything is the same to the bit, 1 when something differs, 2 when a "
+        "launch could not be run.",
     )
     replay.add_argument("file", help="what `cudasim record` wrote")
     replay.add_argument("--launch", metavar="N", help=_LAUNCHES)
@@ -66,9 +55,8 @@ def add_to(commands: Any) -> None:
     replay.add_argument(
         "--pdb", action="store_true", help="stop in the first line of a kernel of Python mode, in pdb"
     )
-    for name in _LAUNCH_OPTIONS:
-        option = options.BY_NAME[name]
-        replay.add_argument(option.argument, dest=name, metavar="VALUE", default=None, help=f"{option.help} ({option.accepts})".replace("%", "%%"),
+    for option in _LAUNCH_OPTIONS:
+        replay.add_argument(option.argument, dest=option.name, metavar="VALUE", default=None, help=f"{option.help} ({option.accepts})".replace("%", "%%"),
                             **({"nargs": "?", "const": "1"} if option.is_switch else {}))  # fmt: skip
     replay.set_defaults(command=_replay)
 
@@ -199,13 +187,12 @@ def _replay(parsed: argparse.Namespace) -> int:
 
 def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:
     changed = {}
-    for name in _LAUNCH_OPTIONS:
-        text = getattr(parsed, name)
+    for option in _LAUNCH_OPTIONS:
+        text = getattr(parsed, option.name)
         if text is None:
             continue
-        option = options.BY_NAME[name]
         try:
-            changed[name] = option.parse(text)
+            changed[option.name] = option.parse(text)
         except (ValueError, TypeError, OverflowError):
             raise ValueError(f"{option.argument} is {text!r}, but has to be {option.accepts}") from None
     return changed

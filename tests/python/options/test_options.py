@@ -203,6 +203,16 @@ def test_the_copy_of_the_table_is_the_engines():
     ).read_text() == options.table_module()
 
 
+def test_replay_takes_the_options_that_say_how_a_launch_runs(run):
+    names = {option.name for option in options.TABLE if option.of_a_launch}
+    assert {"policy", "seed", "workers", "fma"} <= names and not names & {"mode", "device", "deferred"}
+    shown = run("-m", "cudasim.command_line", "replay", "--help").stdout
+    document = (ROOT / "docs" / "recording.md").read_text()
+    for option in options.TABLE:
+        assert (f" {option.argument} " in shown) == (option.name in names), option.name
+        assert option.name not in names or f"`{option.argument}`" in document, option.name
+
+
 def taken(parse, *arguments):
     """The value and its type, or None where it is refused."""
     try:
