@@ -5,6 +5,7 @@
 //   engine_bindings.cpp    KernelImage, Device, Allocation, LoadedImage
 //   context_bindings.cpp   contexts, which of them is current, which devices a program sees
 //   memory_bindings.cpp    the driver's memory calls
+//   contiguous_buffer.h    the memory of objects with the buffer protocol
 //   text_caster.h          str and std::string
 //   profile_bindings.cpp   what simulated devices are
 //   host_memory.cpp        the buffer protocol for memory that the host may look at

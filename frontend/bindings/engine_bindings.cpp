@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/contiguous_buffer.h"
 #include "frontend/bindings/released_gil.h"
 #include "gpu_backend/ptx.h"
 #include "gpu_backend/toolkit.h"
@@ -20,23 +21,6 @@ namespace cudasim::bindings {
 namespace {
 
 using execution::DevicePointer;
-
-/// A contiguous Python buffer (C or Fortran order), held while it lives.
-class ContiguousBuffer {
-  public:
-    ContiguousBuffer(py::handle object, bool writable) {
-        const int flags = PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
-        if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw py::error_already_set();
-    }
-    ~ContiguousBuffer() { PyBuffer_Release(&view_); }
-    ContiguousBuffer(const ContiguousBuffer&) = delete;
-    ContiguousBuffer& operator=(const ContiguousBuffer&) = delete;
-    [[nodiscard]] void* data() const { return view_.buf; }
-    [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(view_.len); }
-
-  private:
-    Py_buffer view_{};
-};
 
 /// Device memory that is freed when Python lets go of it.
 struct Allocation {

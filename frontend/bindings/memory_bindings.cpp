@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/contiguous_buffer.h"
 #include "frontend/bindings/released_gil.h"
 #include "simulator/driver/ipc.h"
 #include "simulator/driver/memory.h"
@@ -39,6 +40,59 @@ driver::IpcMemHandle handle_from(const py::bytes& content) {
     return handle;
 }
 
+/// A size as calls in Python give it: an integer, as large as it likes.
+/// @throws py::type_error for anything else, driver::Error 1 for what no 64-bit number can be
+std::uint64_t size_from(const char* call, const py::object& size) {
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(size.ptr()));
+    if (!number) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
+        PyErr_Clear();
+        throw py::type_error(std::string(call) + ": a size is a number of bytes, an integer; got " +
+                             py::cast<std::string>(py::repr(size)));
+    }
+    const std::uint64_t bytes = PyLong_AsUnsignedLongLong(number.ptr());
+    if (bytes != UINT64_MAX || PyErr_Occurred() == nullptr) return bytes;
+    PyErr_Clear();
+    const bool negative = number < py::int_(0);
+    throw driver::Error(call, driver::CudaResult::invalid_value,
+                        py::cast<std::string>(py::str(number)) +
+                            " bytes: " + (negative ? "a size is 0 or more" : "no memory is so large"));
+}
+
+void* host_memory(std::uint64_t address) {
+    return reinterpret_cast<void*>(address);
+}
+
+void bind_copies(py::module_& module) {
+    module.def(
+        "memcpy_htod",
+        [](const ContextPtr& current, std::uint64_t target, std::uint64_t source, const py::object& size) {
+            const std::uint64_t bytes = size_from("cuMemcpyHtoD", size);
+            const ReleasedGil release;
+            driver::memcpy_htod(current, target, host_memory(source), bytes);
+        },
+        "Of memory at an address; sizes are integers of any value.");
+    module.def("memcpy_dtoh", [](const ContextPtr& current, std::uint64_t target, std::uint64_t source,
+                                 const py::object& size) {
+        const std::uint64_t bytes = size_from("cuMemcpyDtoH", size);
+        const ReleasedGil release;
+        driver::memcpy_dtoh(current, host_memory(target), source, bytes);
+    });
+    module.def("memcpy_dtod", [](const ContextPtr& current, std::uint64_t target, std::uint64_t source,
+                                 const py::object& size) {
+        const std::uint64_t bytes = size_from("cuMemcpyDtoD", size);
+        const ReleasedGil release;
+        driver::memcpy_dtod(current, target, source, bytes);
+    });
+    module.def("memset_d8", [](const ContextPtr& current, std::uint64_t target, std::uint8_t value,
+                               const py::object& size) {
+        const std::uint64_t bytes = size_from("cuMemsetD8", size);
+        const ReleasedGil release;
+        driver::memset_d8(current, target, value, bytes);
+    });
+    module.def("is_page_locked", &driver::is_page_locked);
+}
+
 void bind_ranges(py::module_& module) {
     py::class_<HostRange>(module, "HostRange", "Host memory that the driver knows.")
         .def_readonly("address", &HostRange::address)
@@ -62,6 +116,7 @@ void bind_ranges(py::module_& module) {
 
 void bind_memory(py::module_& module) {
     bind_ranges(module);
+    bind_copies(module);
     module.def("owner_of", &driver::owner_of, py::arg("current"), py::arg("address"));
     module.def(
         "mem_alloc",

@@ -8,6 +8,7 @@
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/released_gil.h"
+#include "simulator/driver/enqueued_work.h"
 #include "simulator/driver/event.h"
 #include "simulator/streams/page_watch.h"
 #include "simulator/streams/timeline.h"
@@ -149,6 +150,14 @@ OperationPtr enqueue(Timeline& timeline, int device, std::uint64_t handle, const
     return timeline.enqueue({device, handle}, std::move(work));
 }
 
+void wait_for_enqueued_work(const std::shared_ptr<Timeline>& timeline, py::object synchronize) {
+    driver::wait_for_enqueued_work(
+        {.timeline = timeline, .synchronize = [callable = kept(std::move(synchronize))](int device) {
+             const cpython::HeldGil acquire;
+             (void)cpython::parked_at_exit([&] { return (*callable)(device); });
+         }});
+}
+
 void bind_events(py::module_& module) {
     using driver::Event;
     py::class_<Event>(module, "StreamEvent",
@@ -176,7 +185,7 @@ void bind_streams(py::module_& module) {
     py::class_<Operation, OperationPtr>(module, "StreamOperation",
                                         "A point in a stream, and the work that leads there.")
         .def_property_readonly("done", &Operation::done);
-    py::class_<Timeline>(module, "Timeline", "What is enqueued in all streams.")
+    py::class_<Timeline, std::shared_ptr<Timeline>>(module, "Timeline", "What is enqueued in all streams.")
         .def(py::init<>())
         .def("enqueue", &enqueue, py::arg("device"), py::arg("stream"), py::arg("task"), py::kw_only(),
              py::arg("callback_after_seconds") = py::none(), py::arg("after") = std::vector<OperationPtr>{},
@@ -194,11 +203,7 @@ void bind_streams(py::module_& module) {
                 return self.tails(device);
             },
             py::arg("device") = py::none())
-        .def_property_readonly("idle",
-                               [](Timeline& self) {
-                                   const ReleasedGil release;
-                                   return self.idle();
-                               })
+        .def_property_readonly("idle", &Timeline::idle)
         .def(
             "drop",
             [](Timeline& self, std::optional<int> device) {
@@ -227,6 +232,10 @@ void bind_streams(py::module_& module) {
              [](Timeline& self, const OperationPtr& callback, const std::string& policy, std::uint64_t seed) {
                  run_without_gil([&] { self.run_callback(callback, run_options(policy, seed)); });
              });
+    module.def(
+        "wait_for_enqueued_work", &wait_for_enqueued_work, py::arg("timeline"), py::arg("synchronize"),
+        "Synchronous calls wait for this work from now on: they call synchronize(device) while anything "
+        "is enqueued. What it raises leaves the call that waits.");
     bind_events(module);
 }
 

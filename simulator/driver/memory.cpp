@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "simulator/driver/enqueued_work.h"
+
 namespace cudasim::driver {
 
 namespace {
@@ -30,6 +32,26 @@ DevicePointer allocate_for_host(const std::shared_ptr<Context>& current, std::ui
     });
     (void)HostRanges::of_this_process().add({address, bytes, kind, false, current});
     return address;
+}
+
+/// @throws Error 1
+void require_possible_size(const char* call, std::uint64_t bytes) {
+    if (bytes < 1ULL << 63) return;
+    throw Error(call, CudaResult::invalid_value, std::to_string(bytes) + " bytes: no memory is so large");
+}
+
+/// @throws Error 1
+void require_host_memory(const char* call, const void* memory) {
+    if (memory != nullptr) return;
+    throw Error(call, CudaResult::invalid_value, "the host memory is a null pointer");
+}
+
+/// The engine of the device in whose memory the address lies, after the work that is enqueued there.
+std::shared_ptr<SimulatedDevice> engine_after_its_work(const std::shared_ptr<Context>& current,
+                                                       DevicePointer address) {
+    const auto owner = owner_of(current, address);
+    finish_enqueued_work(owner->device());
+    return owner->engine();
 }
 
 }  // namespace
@@ -134,6 +156,54 @@ DevicePointer mem_host_get_device_pointer(std::uint64_t address) {
     if (range && range->kind != HostMemory::pinned) return address;
     throw Error("cuMemHostGetDevicePointer", CudaResult::invalid_value,
                 range ? "this page-locked memory is not mapped" : "this is no page-locked memory");
+}
+
+void memcpy_htod(const std::shared_ptr<Context>& current, DevicePointer target, const void* source,
+                 std::uint64_t bytes) {
+    constexpr auto call = "cuMemcpyHtoD";
+    require_possible_size(call, bytes);
+    if (bytes == 0) return;
+    require_host_memory(call, source);
+    const auto engine = engine_after_its_work(current, target);
+    in_call(call, [&] { engine->device.copy_to_device(target, source, bytes); });
+}
+
+void memcpy_dtoh(const std::shared_ptr<Context>& current, void* target, DevicePointer source,
+                 std::uint64_t bytes) {
+    constexpr auto call = "cuMemcpyDtoH";
+    require_possible_size(call, bytes);
+    if (bytes == 0) return;
+    require_host_memory(call, target);
+    const auto engine = engine_after_its_work(current, source);
+    in_call(call, [&] { engine->device.copy_from_device(target, source, bytes); });
+}
+
+void memcpy_dtod(const std::shared_ptr<Context>& current, DevicePointer target, DevicePointer source,
+                 std::uint64_t bytes) {
+    constexpr auto call = "cuMemcpyDtoD";
+    require_possible_size(call, bytes);
+    if (bytes == 0) return;
+    const auto from = engine_after_its_work(current, source), to = engine_after_its_work(current, target);
+    in_call(call, [&] {
+        if (from == to)
+            to->device.copy_within_device(target, source, bytes);
+        else
+            to->device.copy_from_peer(target, from->device, source, bytes);
+    });
+}
+
+void memset_d8(const std::shared_ptr<Context>& current, DevicePointer target, std::uint8_t value,
+               std::uint64_t bytes) {
+    constexpr auto call = "cuMemsetD8";
+    require_possible_size(call, bytes);
+    if (bytes == 0) return;
+    const auto engine = engine_after_its_work(current, target);
+    in_call(call, [&] { engine->device.fill(target, value, bytes); });
+}
+
+bool is_page_locked(std::uint64_t host_address) {
+    const auto& ranges = HostRanges::of_this_process();
+    return !ranges.empty() && ranges.find(host_address).has_value();
 }
 
 PointerAttributes pointer_attributes(const std::shared_ptr<Context>& current, std::uint64_t address) {

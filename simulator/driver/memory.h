@@ -1,7 +1,7 @@
 // Memory as the CUDA driver gives it out (CUDA Driver API, "Memory Management"): device memory, host memory that is
-// page-locked or mapped, managed memory; whose an address is. A function has the name of the driver's call without
-// "cu"; `current` is the context that is current for it, and it has its engine. Asynchronous work is the caller's
-// business (simulator/streams).
+// page-locked or mapped, managed memory; whose an address is; copies and fills. A function has the name of the driver's
+// call without "cu"; `current` is the context that is current for it, and it has its engine. Asynchronous work is the
+// caller's business (simulator/streams).
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,26 @@ void mem_host_register(const std::shared_ptr<Context>& current, std::uint64_t ad
 void mem_host_unregister(std::uint64_t address);
 /// By which kernels use mapped memory: the same address. @throws Error 1 for memory that they do not see
 [[nodiscard]] DevicePointer mem_host_get_device_pointer(std::uint64_t address);
+
+// Copies and fills of `bytes` bytes. Device memory is found by its address, on whichever device it is. They are done when
+// they return, and they run after everything that was enqueued before on the devices that they concern
+// (enqueued_work.h), whose errors leave them. No bytes: they do and check nothing.
+// @throws Error 1 for device memory that does not lie inside of one allocation, for a null host pointer, and for more
+// bytes than any memory has
+
+void memcpy_htod(const std::shared_ptr<Context>& current, DevicePointer target, const void* source,
+                 std::uint64_t bytes);
+void memcpy_dtoh(const std::shared_ptr<Context>& current, void* target, DevicePointer source,
+                 std::uint64_t bytes);
+/// Inside a device, where the ranges may overlap, or between two.
+void memcpy_dtod(const std::shared_ptr<Context>& current, DevicePointer target, DevicePointer source,
+                 std::uint64_t bytes);
+void memset_d8(const std::shared_ptr<Context>& current, DevicePointer target, std::uint8_t value,
+               std::uint64_t bytes);
+
+/// Whether a copy from or to this host memory may be asynchronous: page-locked, mapped and managed memory. A copy that
+/// names a stream is done when the call returns if the host memory is pageable.
+[[nodiscard]] bool is_page_locked(std::uint64_t host_address);
 
 /// What cuPointerGetAttribute says of an address.
 struct PointerAttributes {

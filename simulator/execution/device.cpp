@@ -181,6 +181,19 @@ void Device::copy_within_device(DevicePointer target, DevicePointer source, std:
     std::memmove(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), bytes);
 }
 
+void Device::copy_from_peer(DevicePointer target, const Device& peer, DevicePointer source,
+                            std::uint64_t bytes) {
+    const auto require = [bytes](const Device& device, DevicePointer address, const char* what) {
+        std::lock_guard lock(device.state_->memory->mutex);
+        require_range(device.state_->memory->arena, address, bytes, what);
+    };
+    require(peer, source, "the source of a copy");
+    require(*this, target, "the target of a copy");
+    peer.state_->memory->tell_copies({CopyKind::from_device, target, source, bytes});
+    state_->memory->tell_copies({CopyKind::to_device, target, source, bytes});
+    std::memmove(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), bytes);
+}
+
 void Device::fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes) {
     {
         std::lock_guard lock(state_->memory->mutex);

@@ -25,6 +25,7 @@ OperationPtr Timeline::enqueue(StreamKey stream, Work work) {
     }
     std::erase_if(operation->predecessors_, [](const auto& each) { return !each || each->done(); });
     tails_[stream] = operation;
+    idle_.store(false, std::memory_order_release);
     if (operation->is_callback_) {
         callbacks_[operation->number_] = operation;
         callbacks_changed_.notify_all();
@@ -44,11 +45,6 @@ std::vector<OperationPtr> Timeline::tails(std::optional<int> device) {
     for (const auto& [key, tail] : tails_)
         if (!device || key.device == *device) result.push_back(tail);
     return result;
-}
-
-bool Timeline::idle() {
-    const std::lock_guard lock(mutex_);
-    return tails_.empty();
 }
 
 std::vector<OperationPtr> Timeline::needed_for(std::vector<OperationPtr> targets) {
@@ -108,6 +104,7 @@ void Timeline::complete(Operation& operation, int status) {
         if (tail != tails_.end() && tail->second.get() == &operation) {
             kept = tail->second;
             tails_.erase(tail);
+            idle_.store(tails_.empty(), std::memory_order_release);
         }
         callbacks_.erase(operation.number_);
     }

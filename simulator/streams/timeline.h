@@ -97,7 +97,8 @@ class Timeline {
     bool run(std::vector<OperationPtr> targets, const RunOptions& options);
     /// Forgets what has not begun: it counts as done.
     void drop(std::optional<int> device = {});
-    [[nodiscard]] bool idle();
+    /// Whether everything is done that was enqueued. Costs next to nothing.
+    [[nodiscard]] bool idle() const noexcept { return idle_.load(std::memory_order_acquire); }
     /// Whether a callback is to be done before the operation, or is the operation.
     [[nodiscard]] bool waits_for_callback(const OperationPtr& operation);
 
@@ -120,6 +121,7 @@ class Timeline {
     std::mutex mutex_;  ///< guards what follows; held for moments
     std::uint64_t last_number_ = 0;
     std::map<StreamKey, OperationPtr> tails_;
+    std::atomic<bool> idle_{true};  ///< whether `tails_` is empty; written with the lock, read without
     std::map<std::uint64_t, OperationPtr> callbacks_;  ///< by number; those not yet taken
     std::condition_variable callbacks_changed_;
 

@@ -255,6 +255,43 @@ def test_peers_of_one_kind_may_be_allowed_to_share(run):
     assert out.splitlines() == ["True False False", "[3.0, 3.0]", "704", "217"]
 
 
+def test_copies_between_devices_wait_for_the_streams_of_both(run):
+    out = several(
+        run,
+        """
+    from cudasim.cuda.cudadrv import driver
+    @cuda.jit
+    def add(x, value):
+        x[0] += value
+    arrays, streams = [], []
+    for gpu in cuda.gpus:
+        with gpu:
+            arrays.append(cuda.to_device(np.zeros(2)))
+            streams.append(cuda.stream())
+            add[1, 1, streams[-1]](arrays[-1], len(arrays))
+    first, second = arrays
+    driver.device_to_device(second, first, 8)
+    print(first.copy_to_host().tolist(), second.copy_to_host().tolist())
+    for target, source in ((first, second), (second, first)):
+        try:
+            driver.device_to_device(target, source, 17)
+        except CudaAPIError as error:
+            print(error.code, str(error).splitlines()[0])
+    """,
+        "h100,h100",
+        CUDASIM_DEFERRED="1",
+    )
+    assert (
+        out.splitlines()
+        == ["[1.0, 0.0] [1.0, 0.0]"]
+        + [
+            "1 [1] Call to cuMemcpyDtoD results in CUDA_ERROR_INVALID_VALUE: the source of a copy of 17 bytes is not inside one "
+            "device allocation: offset 0 of an allocation of 16 bytes"
+        ]
+        * 2
+    )
+
+
 def test_limits_are_those_of_the_device(run):
     out = several(
         run,

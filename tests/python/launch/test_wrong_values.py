@@ -58,6 +58,15 @@ def test_sizes_that_no_memory_has_are_the_drivers_error(device, size, code):
             assert "-1 bytes: a size is 0 or more" in str(caught.value)
 
 
+def test_null_pointers_to_host_memory_are_the_drivers_error(device):
+    address = driver.device_pointer(device)
+    for call, arguments in {"cuMemcpyHtoD": (address, 0, 8), "cuMemcpyDtoH": (0, address, 8)}.items():
+        with pytest.raises(
+            CudaAPIError, match=f"Call to {call} results in CUDA_ERROR_INVALID_VALUE: .* null pointer"
+        ):
+            getattr(driver.driver, call)(*arguments)
+
+
 @pytest.mark.parametrize("size", [1.5, "8", None])
 def test_sizes_are_integers(device, size):
     with pytest.raises(TypeError, match="cuMemsetD8: a size is a number of bytes, an integer; got"):

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "simulator/driver/enqueued_work.h"
 #include "simulator/driver/ipc.h"
 
 namespace cudasim::driver {
@@ -144,6 +145,211 @@ TEST(Memory, device_memory_cannot_be_registered_and_no_range_is_left) {
     EXPECT_EQ(result_of([&] { mem_host_register(context, device, 256, true, ""); }),
               CudaResult::host_memory_already_registered);
     EXPECT_FALSE(HostRanges::of_this_process().overlap(device, 256));
+    mem_free(context, device);
+}
+
+// -- copies and fills ---------------------------------------------------------------------------------------------
+
+/// What an Error says; empty when nothing was thrown.
+template <typename Body>
+std::string message_of(Body&& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+using Words = std::array<std::uint32_t, 4>;
+
+Words read_from(const std::shared_ptr<Context>& current, DevicePointer source) {
+    Words result{};
+    memcpy_dtoh(current, result.data(), source, sizeof result);
+    return result;
+}
+
+TEST(Copies, find_the_device_of_an_address_whichever_is_current) {
+    const auto first = context_on(0), second = context_on(1);
+    const auto here = mem_alloc(*first, sizeof(Words), "here"), there = mem_alloc(*second, 16, "there");
+    constexpr Words words{1, 2, 3, 4}, others{5, 6, 7, 8};
+    for (const auto& current : {first, second}) {
+        memcpy_htod(current, here, words.data(), sizeof words);
+        memcpy_htod(current, there, others.data(), sizeof others);
+        EXPECT_EQ(read_from(current, here), words);
+        EXPECT_EQ(read_from(current, there), others);
+        memcpy_dtod(current, here + 4, there + 8, 8);  // between two devices
+        EXPECT_EQ(read_from(current, here), (Words{1, 7, 8, 4}));
+        memcpy_dtod(current, there, here, 16);
+        EXPECT_EQ(read_from(current, there), (Words{1, 7, 8, 4}));
+        memset_d8(current, there + 5, 0xAB, 2);
+        EXPECT_EQ(read_from(current, there), (Words{1, 0xABAB00 | 7, 8, 4}));
+    }
+    mem_free(first, here);
+    mem_free(first, there);
+}
+
+TEST(Copies, inside_a_device_may_overlap) {
+    const auto context = context_on(0);
+    const auto memory = mem_alloc(*context, 32, "overlapping");
+    constexpr Words words{1, 2, 3, 4};
+    memcpy_htod(context, memory, words.data(), sizeof words);
+    memcpy_dtod(context, memory + 4, memory, sizeof words);
+    EXPECT_EQ(read_from(context, memory + 4), words);
+    memcpy_dtod(context, memory + 2, memory + 4, sizeof words);
+    EXPECT_EQ(read_from(context, memory + 2), words);
+    mem_free(context, memory);
+}
+
+TEST(Copies, of_no_bytes_do_and_check_nothing) {
+    const auto context = context_on(0);
+    memcpy_htod(context, 0, nullptr, 0);
+    memcpy_dtoh(context, nullptr, 0, 0);
+    memcpy_dtod(context, 1, 2, 0);
+    memset_d8(context, UINT64_MAX, 1, 0);
+}
+
+TEST(Copies, refuse_ranges_that_no_allocation_holds) {
+    const auto first = context_on(0), second = context_on(1);
+    const auto here = mem_alloc(*first, 16, "here"), there = mem_alloc(*second, 16, "there");
+    std::array<char, 64> host{};
+    struct Case {
+        const char* call;
+        std::function<void(DevicePointer, std::uint64_t)> run;
+        const char* what;
+    };
+    const std::vector<Case> cases{
+        {"cuMemcpyHtoD", [&](auto at, auto bytes) { memcpy_htod(first, at, host.data(), bytes); },
+         "the target of a copy"},
+        {"cuMemcpyDtoH", [&](auto at, auto bytes) { memcpy_dtoh(first, host.data(), at, bytes); },
+         "the source of a copy"},
+        {"cuMemcpyDtoD", [&](auto at, auto bytes) { memcpy_dtod(first, at, here, bytes); }, "of a copy"},
+        {"cuMemcpyDtoD", [&](auto at, auto bytes) { memcpy_dtod(first, here, at, bytes); }, "of a copy"},
+        {"cuMemsetD8", [&](auto at, auto bytes) { memset_d8(first, at, 1, bytes); }, "the target of a fill"},
+    };
+    for (const auto& [call, run, what] : cases) {
+        const auto refused = [&](DevicePointer at, std::uint64_t bytes) {
+            const std::string message = message_of([&] { run(at, bytes); });
+            EXPECT_TRUE(message.starts_with(std::string("Call to ") + call +
+                                            " results in CUDA_ERROR_INVALID_VALUE: "))
+                << message;
+            return message;
+        };
+        EXPECT_NE(refused(there + 8, 9).find(what), std::string::npos);  // over the end
+        EXPECT_NE(refused(there + 8, 9).find("of 9 bytes"), std::string::npos);
+        (void)refused(there + 16, 1);
+        (void)refused(0, 1);
+        (void)refused(address_of(host.data()), 1);  // the host's
+        (void)refused(UINT64_MAX, 2);
+        EXPECT_NE(refused(there, 1ULL << 63).find(": no memory is so large"), std::string::npos);
+        (void)refused(there, UINT64_MAX);
+        EXPECT_EQ(message_of([&] { run(there, 16); }), "");
+    }
+    EXPECT_EQ(message_of([&] { memcpy_htod(first, here, nullptr, 1); }),
+              "Call to cuMemcpyHtoD results in CUDA_ERROR_INVALID_VALUE: the host memory is a null pointer");
+    EXPECT_EQ(result_of([&] { memcpy_dtoh(first, nullptr, here, 1); }), CudaResult::invalid_value);
+    mem_free(first, there);
+    EXPECT_EQ(result_of([&] { memcpy_dtod(first, here, there, 1); }), CudaResult::invalid_value);
+    EXPECT_EQ(result_of([&] { memcpy_dtod(first, there, here, 1); }), CudaResult::invalid_value);
+    mem_free(first, here);
+}
+
+TEST(Copies, between_devices_are_told_to_the_observers_of_both) {
+    struct Heard final : execution::LaunchObserver {
+        void copies(const execution::ObservedCopy& copy) override { kinds.push_back(copy.kind); }
+        std::vector<execution::CopyKind> kinds;
+    };
+    const auto first = context_on(0), second = context_on(1);
+    const auto here = mem_alloc(*first, 16, "here"), there = mem_alloc(*second, 16, "there");
+    Heard from, to;
+    first->engine()->device.observe(&from);
+    second->engine()->device.observe(&to);
+    memcpy_dtod(first, there, here, 16);
+    EXPECT_EQ(from.kinds, std::vector{execution::CopyKind::from_device});
+    EXPECT_EQ(to.kinds, std::vector{execution::CopyKind::to_device});
+    first->engine()->device.observe(nullptr);
+    second->engine()->device.observe(nullptr);
+    mem_free(first, here);
+    mem_free(first, there);
+}
+
+TEST(Copies, wait_for_what_is_enqueued_on_their_devices) {
+    const auto first = context_on(0), second = context_on(1);
+    const auto here = mem_alloc(*first, 16, "here"), there = mem_alloc(*second, 16, "there");
+    const auto timeline = std::make_shared<streams::Timeline>();
+    std::vector<int> waited;
+    wait_for_enqueued_work({.timeline = timeline, .synchronize = [&](int device) {
+                                waited.push_back(device);
+                                (void)timeline->run(timeline->tails(device), {});
+                            }});
+    char host = 0;
+    const auto enqueue = [&](int device, std::uint64_t stream, DevicePointer target, char value) {
+        (void)timeline->enqueue({device, stream}, {.task = [target, value](int) {
+                                    *reinterpret_cast<char*>(target) = value;
+                                    return streams::Outcome{};
+                                }});
+    };
+    memset_d8(first, here, 1, 16);
+    EXPECT_TRUE(waited.empty());  // nothing is enqueued
+    enqueue(0, 7, here, 2);
+    enqueue(0, 8, here + 1, 3);
+    enqueue(1, 7, there, 4);
+    memcpy_htod(first, there + 8, &host, 0);
+    EXPECT_TRUE(waited.empty());  // no bytes
+    memcpy_dtoh(second, &host, here, 1);
+    EXPECT_EQ(host, 2);
+    EXPECT_EQ(*reinterpret_cast<char*>(here + 1), 3);
+    EXPECT_EQ(waited, std::vector{0});  // of the device that has the memory, not of the current one
+    EXPECT_FALSE(timeline->idle());
+    enqueue(0, 7, here + 2, 5);
+    memcpy_dtod(first, there + 2, here + 2, 1);
+    EXPECT_EQ(waited, (std::vector{0, 0, 1}));  // of both
+    EXPECT_EQ(*reinterpret_cast<char*>(there), 4);
+    EXPECT_EQ(*reinterpret_cast<char*>(there + 2), 5);
+    EXPECT_TRUE(timeline->idle());
+    enqueue(1, 7, there + 3, 6);
+    memset_d8(first, there + 3, 9, 1);  // what was enqueued runs before
+    EXPECT_EQ(*reinterpret_cast<char*>(there + 3), 9);
+    enqueue(0, 7, here + 3, 7);
+    memcpy_htod(first, here + 3, &host, 1);
+    EXPECT_EQ(*reinterpret_cast<char*>(here + 3), 2);
+    EXPECT_EQ(waited, (std::vector{0, 0, 1, 1, 0}));
+    wait_for_enqueued_work({.timeline = std::make_shared<streams::Timeline>(), .synchronize = {}});
+    mem_free(first, here);
+    mem_free(first, there);
+}
+
+TEST(Copies, what_enqueued_work_failed_with_leaves_the_copy_that_waited) {
+    const auto context = context_on(0);
+    const auto memory = mem_alloc(*context, 16, "memory");
+    const auto timeline = std::make_shared<streams::Timeline>();
+    memset_d8(context, memory, 1, 16);
+    wait_for_enqueued_work({.timeline = timeline, .synchronize = [&](int) {
+                                timeline->drop();
+                                throw Error("cuLaunchKernel", CudaResult::launch_failed, "a thread failed");
+                            }});
+    (void)timeline->enqueue({0, 7}, {});
+    EXPECT_EQ(result_of([&] { memset_d8(context, memory, 2, 16); }), CudaResult::launch_failed);
+    EXPECT_EQ(*reinterpret_cast<char*>(memory), 1);
+    memset_d8(context, memory, 2, 16);
+    EXPECT_EQ(*reinterpret_cast<char*>(memory), 2);
+    wait_for_enqueued_work({.timeline = std::make_shared<streams::Timeline>(), .synchronize = {}});
+    mem_free(context, memory);
+}
+
+TEST(Memory, is_page_locked_when_the_driver_knows_it_as_host_memory) {
+    const auto context = context_on(0);
+    const auto pinned = mem_host_alloc(context, 64, false, "pinned");
+    const auto managed = mem_alloc_managed(context, 64, "managed");
+    const auto device = mem_alloc(*context, 64, "device");
+    const char pageable = 0;
+    EXPECT_TRUE(is_page_locked(pinned + 63));
+    EXPECT_TRUE(is_page_locked(managed));
+    EXPECT_FALSE(is_page_locked(device));
+    EXPECT_FALSE(is_page_locked(address_of(&pageable)));
+    mem_free_host(pinned);
+    EXPECT_FALSE(is_page_locked(pinned));
+    mem_free(context, managed);
     mem_free(context, device);
 }
 

@@ -40,4 +40,4 @@ def device_of(memory: HostRange) -> Device:
 
 def is_page_locked(array: np.ndarray) -> bool:
     """Whether a host array lies in memory from which and to which copies may be asynchronous."""
-    return _native.any_host_ranges() and find(array.__array_interface__["data"][0]) is not None
+    return _native.any_host_ranges() and _native.is_page_locked(array.__array_interface__["data"][0])

@@ -11,16 +11,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import operator
 import os
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cudasim import _native
-from cudasim._cuda_errors import driver_error
 from cudasim.device import driver_binding as binding
-from cudasim.device import host_visible
 from cudasim.device.driver_binding import CUdeviceptr, address_of
 from cudasim.reports.tracebacks import calling_frame
 
@@ -29,25 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cudasim.device.device import Device
-
-
-def checked_size(call: str, size: int) -> int:
-    """A number of bytes that a call can be given.
-
-    :raises CudaAPIError: 1 for those that no memory has
-    :raises TypeError: for what is not an integer
-    """
-    try:
-        size = operator.index(size)
-    except TypeError:
-        raise TypeError(f"{call}: a size is a number of bytes, an integer; got {size!r}") from None
-    if not 0 <= size < 1 << 63:
-        raise driver_error(
-            call,
-            "CUDA_ERROR_INVALID_VALUE",
-            f"{size} bytes: {'no memory is so large' if size > 0 else 'a size is 0 or more'}",
-        )
-    return size
 
 
 def _current_device():
@@ -171,32 +147,16 @@ class MemoryCalls:
     # -- copies -------------------------------------------------------------------------------------------
 
     def cuMemcpyHtoD(self, target: int, source: int, size: int) -> None:  # noqa: N802
-        address, size = address_of(target), checked_size("cuMemcpyHtoD", size)
-        if size:
-            _device_of(address).native.copy_to_device(address, _host_bytes(address_of(source), size))
+        _native.memcpy_htod(_current(), address_of(target), address_of(source), size)
 
     def cuMemcpyDtoH(self, target: int, source: int, size: int) -> None:  # noqa: N802
-        address, size = address_of(source), checked_size("cuMemcpyDtoH", size)
-        if size:
-            _device_of(address).native.copy_from_device(_host_bytes(address_of(target), size), address)
+        _native.memcpy_dtoh(_current(), address_of(target), address_of(source), size)
 
     def cuMemcpyDtoD(self, target: int, source: int, size: int) -> None:  # noqa: N802
-        to, start = address_of(target), address_of(source)
-        size = checked_size("cuMemcpyDtoD", size)
-        if not size:
-            return
-        device = _device_of(to)
-        if _device_of(start) is device:
-            device.native.copy_within_device(to, start, size)
-            return
-        staging = np.empty(size, np.uint8)
-        _device_of(start).native.copy_from_device(staging, start)
-        device.native.copy_to_device(to, staging)
+        _native.memcpy_dtod(_current(), address_of(target), address_of(source), size)
 
     def cuMemsetD8(self, target: int, value: int, size: int) -> None:  # noqa: N802
-        address, size = address_of(target), checked_size("cuMemsetD8", size)
-        if size:
-            _device_of(address).native.fill(address, value & 0xFF, size)
+        _native.memset_d8(_current(), address_of(target), value & 0xFF, size)
 
     def cuMemcpyHtoDAsync(self, target: Any, source: Any, size: Any, stream: Any) -> None:  # noqa: N802
         _enqueue(stream, target, lambda: self.cuMemcpyHtoD(target, source, size), host=source)
@@ -230,12 +190,8 @@ def _enqueue(stream, pointer, work, host=None):
 
     if isinstance(stream, int) and stream:
         stream = Stream(stream, external=True)
-    pageable = host is not None and host_visible.find(address_of(host)) is None
+    pageable = host is not None and not _native.is_page_locked(address_of(host))
     stream_work.submit(key_of(checked_stream(stream), _device_of(address_of(pointer))), work, pageable)
-
-
-def _host_bytes(address, size):
-    return (ctypes.c_char * size).from_address(address)
 
 
 calls = MemoryCalls()

@@ -310,6 +310,7 @@ def _after_fork_in_child():
     _thread.in_task = _thread.in_run = False
     early_access.allow()
     _failures.clear()
+    _native.wait_for_enqueued_work(_timeline, lambda device: synchronize(device=device))
 
 
 if hasattr(os, "register_at_fork"):
@@ -322,3 +323,4 @@ def _before_synchronous_call(device):
 
 
 engine_device.before_synchronous_call = _before_synchronous_call
+_native.wait_for_enqueued_work(_timeline, lambda device: synchronize(device=device))
