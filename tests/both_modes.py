@@ -12,7 +12,7 @@ import re
 import warnings
 
 import numpy as np
-from cudasim import errors, options
+from cudasim import _native, errors, options
 from cudasim.launch import arguments, dispatcher
 from cudasim.memory.device_contents import DeviceContents
 
@@ -40,7 +40,7 @@ class _Memory:
     def restore(self):
         for array, before in zip(self.arrays, self.before):
             if isinstance(array, DeviceContents):
-                array.device.native.copy_to_device(_lowest_address(array), before)
+                _native.memcpy_htod_buffer(array.device.driver_context, _lowest_address(array), before)
             elif array.flags.writeable:
                 array[...] = before
 
@@ -68,7 +68,7 @@ def _content(array):
     if not isinstance(array, DeviceContents):
         return array.copy(order="K")
     held = np.empty(array.alloc_size, np.uint8)
-    array.device.native.copy_from_device(held, _lowest_address(array))
+    _native.memcpy_dtoh_buffer(array.device.driver_context, held, _lowest_address(array))
     return held
 
 

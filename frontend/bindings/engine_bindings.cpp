@@ -64,18 +64,28 @@ void free_bare(SimulatedDevice& self, DevicePointer pointer, const std::string& 
     driver::in_call(call.c_str(), [&] { self.free(pointer); });
 }
 
-void copy_to_device(SimulatedDevice& self, DevicePointer target, const py::object& source) {
+void copy_to_new_memory(SimulatedDevice& self, DevicePointer target, const py::object& source) {
     const ContiguousBuffer buffer(source, false);
     const ReleasedGil release;
     driver::in_call("cuMemcpyHtoD",
                     [&] { self.device.copy_to_device(target, buffer.data(), buffer.size()); });
 }
 
-void copy_from_device(SimulatedDevice& self, const py::object& target, DevicePointer source) {
-    const ContiguousBuffer buffer(target, true);
+/// A Python integer; nothing for those that 64 bits cannot have. @throws py::error_already_set TypeError
+std::optional<std::uint64_t> as_64_bits(const py::object& value) {
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!number) throw py::error_already_set();
+    const std::uint64_t result = PyLong_AsUnsignedLongLong(number.ptr());
+    if (result != UINT64_MAX || PyErr_Occurred() == nullptr) return result;
+    PyErr_Clear();
+    return std::nullopt;
+}
+
+bool contains(SimulatedDevice& self, const py::object& address, const py::object& bytes) {
+    const auto first = as_64_bits(address), count = as_64_bits(bytes);
+    if (!first || !count) return false;
     const ReleasedGil release;
-    driver::in_call("cuMemcpyDtoH",
-                    [&] { self.device.copy_from_device(buffer.data(), source, buffer.size()); });
+    return self.device.contains(*first, *count);
 }
 
 std::vector<image::SourceFile> sources_from_python(
@@ -204,11 +214,9 @@ void bind_device(py::module_& module) {
                  const ReleasedGil release;
                  return self.device.owns(address);
              })
-        .def("contains",
-             [](SimulatedDevice& self, DevicePointer address, std::uint64_t bytes) {
-                 const ReleasedGil release;
-                 return self.device.contains(address, bytes);
-             })
+        .def("contains", &contains,
+             "Whether the bytes are those of one live allocation; address and number are integers of any "
+             "size.")
         .def("allocate", &allocate, py::arg("bytes"), py::arg("label") = "", py::arg("poison") = true)
         .def("free", &free_bare, py::arg("pointer"), py::arg("call"))
         .def("adopt",
@@ -217,19 +225,8 @@ void bind_device(py::module_& module) {
                  const ReleasedGil release;
                  driver::in_call(call.c_str(), [&] { self.device.adopt(address, bytes, label); });
              })
-        .def("copy_to_device", &copy_to_device, py::arg("target"), py::arg("source"))
-        .def("copy_from_device", &copy_from_device, py::arg("target"), py::arg("source"))
-        .def("copy_within_device",
-             [](SimulatedDevice& self, DevicePointer target, DevicePointer source, std::uint64_t bytes) {
-                 const ReleasedGil release;
-                 driver::in_call("cuMemcpyDtoD",
-                                 [&] { self.device.copy_within_device(target, source, bytes); });
-             })
-        .def("fill",
-             [](SimulatedDevice& self, DevicePointer target, std::uint8_t value, std::uint64_t bytes) {
-                 const ReleasedGil release;
-                 driver::in_call("cuMemsetD8", [&] { self.device.fill(target, value, bytes); });
-             })
+        .def("copy_to_new_memory", &copy_to_new_memory, py::arg("target"), py::arg("source"),
+             "cuMemcpyHtoD to memory that nothing else knows yet: it waits for no stream.")
         .def("memory_info",
              [](SimulatedDevice& self) {
                  execution::MemoryInfo info;

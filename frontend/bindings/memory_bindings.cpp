@@ -90,6 +90,20 @@ void bind_copies(py::module_& module) {
         const ReleasedGil release;
         driver::memset_d8(current, target, value, bytes);
     });
+    module.def(
+        "memcpy_htod_buffer",
+        [](const ContextPtr& current, std::uint64_t target, const py::object& source) {
+            const ContiguousBuffer buffer(source, false);
+            const ReleasedGil release;
+            driver::memcpy_htod(current, target, buffer.data(), buffer.size());
+        },
+        "Of all bytes of an object with the buffer protocol.");
+    module.def("memcpy_dtoh_buffer",
+               [](const ContextPtr& current, const py::object& target, std::uint64_t source) {
+                   const ContiguousBuffer buffer(target, true);
+                   const ReleasedGil release;
+                   driver::memcpy_dtoh(current, buffer.data(), source, buffer.size());
+               });
     module.def("is_page_locked", &driver::is_page_locked);
 }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cudasim._native import Context as DriverContext
-    from cudasim.device.engine_device import EngineDevice
+    from cudasim._native import Device as NativeDevice
 
 _DISABLED = "CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported on 32-bit systems."
 
@@ -73,7 +73,7 @@ def _visible_devices():
 def only_device(native: Any) -> Iterator[Any]:
     """The program sees one device, a new one, for the length of the block.
 
-    :param native: its EngineDevice
+    :param native: its _native.Device
     :returns: the Device
     """
     global _devices
@@ -128,7 +128,7 @@ class Device:
     id: int
     _key: str
     _position: int
-    _native: EngineDevice | None
+    _native: NativeDevice | None
     PCI_BUS_ID: int
     primary_context: Any
     driver_context: DriverContext
@@ -167,18 +167,15 @@ class Device:
         self.driver_context.set_engine(native)
 
     @property
-    def native(self) -> EngineDevice:
+    def native(self) -> NativeDevice:
         """The engine's device, made now if it was not yet."""
         native = self._native
         if native is None:
             with _lock:
                 native = self._native
                 if native is None:
-                    from cudasim.device.engine_device import EngineDevice
-
-                    native = EngineDevice(
-                        device_profiles.profile(self._key), options.get("device_memory"), self.id
-                    )
+                    profile = _native.DeviceProfile(device_profiles.profile(self._key))
+                    native = _native.Device(profile, options.get("device_memory"))
                     self._set_native(native)
         return native
 

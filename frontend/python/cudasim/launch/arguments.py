@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim import errors, types
+from cudasim import _native, errors, types
 from cudasim.device.current import context_of
 from cudasim.device.host_visible import is_page_locked
 from cudasim.launch.performance_warnings import warn_of_host_copy
@@ -144,22 +144,22 @@ class HostCopies:
 
     def write_back(self) -> None:
         """Copies results to the host arrays."""
-        device = self.device.native
+        context = self.device.driver_context
         for host, _, address, label, copies_out, writable in self._copies:
             if not host.nbytes:
                 continue
             if copies_out:
-                device.copy_from_device(host, address)
+                _native.memcpy_dtoh_buffer(context, host, address)
             elif not writable:
-                self._check_unwritten(device, host, address, label)
+                self._check_unwritten(context, host, address, label)
         for record, host in self._records:
             for name in record.dtype.names:
                 record[name] = host[name]
 
     @staticmethod
-    def _check_unwritten(device, host, address, label):
+    def _check_unwritten(context, host, address, label):
         result = np.empty_like(host)
-        device.copy_from_device(result, address)
+        _native.memcpy_dtoh_buffer(context, result, address)
         if result.tobytes("A") != host.tobytes("A"):
             raise ValueError(
                 f"the kernel wrote to '{label}', but the array passed for it is read-only "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cudasim import _native
 from cudasim._cuda_errors import driver_error
 from cudasim.device.current import context_of, current_context
 from cudasim.device.host_visible import is_page_locked
@@ -280,7 +281,7 @@ class DeviceContents(DeviceNDArrayBase):
         self._check_owner("cuMemcpyDtoH")
         self._in_stream(
             stream,
-            lambda: self.device.native.copy_from_device(host, address),
+            lambda: _native.memcpy_dtoh_buffer(self.device.driver_context, host, address),
             not is_page_locked(host),
             lambda place: early_access.watches_of([host], "a copy to it", place),
         )
@@ -292,14 +293,15 @@ class DeviceContents(DeviceNDArrayBase):
             host = host.copy(order="K")  # pageable memory is read when the copy is enqueued
         self._in_stream(
             stream,
-            lambda: self.device.native.copy_to_device(address, host),
+            lambda: _native.memcpy_htod_buffer(self.device.driver_context, address, host),
             watch=lambda place: early_access.watches_of([host], "a copy from it", place, writes=True),
         )
 
     def _copy_within(self, address, source, size, stream=0):
         """Copies within the device."""
         self._check_owner("cuMemcpyDtoD")
-        self._in_stream(stream, lambda: self.device.native.copy_within_device(address, source, size))
+        context = self.device.driver_context
+        self._in_stream(stream, lambda: _native.memcpy_dtod(context, address, source, size))
 
     def _in_stream(self, stream, copy, synchronous=False, watch=None):
         """Runs copy() when its turn in the stream has come; without a stream now, after everything before it."""

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from cudasim import _native, cache, errors, options
 from cudasim.device.device import only_device
-from cudasim.device.engine_device import EngineDevice
 from cudasim.launch.kernel import launch_progress
 from cudasim.recording.parameters import numbers_of, placeholder
 from cudasim.recording.python_code import Decoder, Unrecordable
@@ -68,7 +67,7 @@ def replay(
     # Recorded options are believed but for this one: unchecked code may write anywhere.
     in_force = {**record.options, "memory_checks": True, **(changed or {})}
     cache.apply()
-    native = EngineDevice(record.device, 0, 0, record.memory_base)
+    native = _native.Device(_native.DeviceProfile(record.device), 0, record.memory_base)
     chosen = _native.LaunchOptions(**in_force)
     progress = launch_progress(record.display_name, "python" if record.runs_in_front_end else "native")
     restored = _native.RestoredLaunch(record, chosen, progress, native)

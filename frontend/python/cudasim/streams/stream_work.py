@@ -20,7 +20,6 @@ import warnings
 from typing import TYPE_CHECKING
 
 from cudasim import _native, options
-from cudasim.device import engine_device
 from cudasim.device.current import calls_forbidden, check_calls_allowed
 from cudasim.reports.tracebacks import calling_frame, without_package_frames
 from cudasim.streams import early_access
@@ -53,6 +52,11 @@ class _ThreadState(threading.local):
 
 
 _thread = _ThreadState()
+
+
+def _tell_the_driver():
+    """Copies and fills without a stream wait for what is enqueued on their devices (simulator/driver/enqueued_work.h)."""
+    _native.wait_for_enqueued_work(_timeline, lambda device: synchronize(device=device))
 
 
 def deferred() -> bool:
@@ -310,17 +314,11 @@ def _after_fork_in_child():
     _thread.in_task = _thread.in_run = False
     early_access.allow()
     _failures.clear()
-    _native.wait_for_enqueued_work(_timeline, lambda device: synchronize(device=device))
+    _tell_the_driver()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
-def _before_synchronous_call(device):
-    if busy:
-        synchronize(device=device)
-
-
-engine_device.before_synchronous_call = _before_synchronous_call
-_native.wait_for_enqueued_work(_timeline, lambda device: synchronize(device=device))
+_tell_the_driver()
