@@ -193,6 +193,20 @@ TEST_P(Stops, let_the_handler_move_another_thread_while_the_stopped_one_holds) {
     EXPECT_EQ(messages(result), "");
 }
 
+TEST_P(Stops, let_the_stopped_thread_go_on_before_all_others) {
+    // In the second round, in which fibers have their turns in a batch.
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 204); };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        if (handler.stops != 1) return;
+        EXPECT_EQ(launch.stopped_thread(), (ThreadRef{0, 0}));
+        launch.stop_at(kernel_file, 204, false);
+        EXPECT_EQ(launch.run({0, 2}), ThreadState::over);
+    };
+    EXPECT_EQ(order(4), rounds({0, 1, 2, 3}, {2, 0, 1, 3})) << messages(result);
+    EXPECT_EQ(handler.stops, 1);
+    EXPECT_EQ(messages(result), "");
+}
+
 TEST_P(Stops, let_the_handler_run_the_whole_launch_in_any_order) {
     handler.begins = [](StoppedLaunch& launch) { launch.stop_everywhere(); };
     handler.at_stop = [&](StoppedLaunch& launch) {
@@ -426,19 +440,59 @@ TEST_P(Stops, end_when_the_host_is_interrupted) {
     EXPECT_EQ(polls, 3);
 }
 
+/// Its threads give up their turns, so that the time limit is looked at, so many times.
+image::KernelImage gives_up_turns(std::int64_t times) {
+    return with_lines(ir_image(R"(
+define void @k(ptr %out) {
+  br label %again
+again:
+  %n = phi i64 [ 0, %0 ], [ %next, %again ]
+  call void @llvm.nvvm.nanosleep(i32 1)
+  %next = add i64 %n, 1
+  %more = icmp slt i64 %next, )" +
+                               std::to_string(times) + R"(
+  br i1 %more, label %again, label %end
+end:
+  ret void
+})"));
+}
+
 TEST_P(Stops, hold_the_time_limit) {
     LaunchOptions chosen = options();
-    chosen.time_limit_seconds = 0.2;
-    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 202); };
-    handler.at_stop = [](StoppedLaunch& launch) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(150));
-        (void)launch.run(launch.stopped_thread());
-        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    chosen.time_limit_seconds = 0.25;
+    const auto look = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
+    handler.begins = [&](StoppedLaunch& launch) {
+        launch.stop_at(kernel_file, 103);
+        look();
     };
-    DeviceArray<std::uint32_t> array(32);
-    result = run(two_rounds(), 1, 2, array.pointer(), chosen);
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        launch.stop_at(kernel_file, 103, false);
+        look();
+        EXPECT_EQ(launch.run(launch.stopped_thread()), ThreadState::spins);
+        look();
+    };
+    DeviceArray<std::uint32_t> array(1);
+    result = run(gives_up_turns(3), 1, 2, array.pointer(), chosen);
     EXPECT_EQ(messages(result), "");
-    EXPECT_GT(handler.stops, 0);
+    EXPECT_EQ(handler.stops, 1);
+}
+
+TEST_P(Stops, let_the_time_limit_end_a_thread_that_the_handler_runs) {
+    LaunchOptions chosen = options();
+    chosen.time_limit_seconds = 0.05;
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_at(kernel_file, 103); };
+    handler.at_stop = [](StoppedLaunch& launch) {
+        launch.stop_at(kernel_file, 103, false);
+        const auto patience = Clock::now() + std::chrono::seconds(20);
+        while (!launch.over() && Clock::now() < patience) (void)launch.run({0, 0});
+        EXPECT_TRUE(launch.over());
+        launch.end();
+    };
+    DeviceArray<std::uint32_t> array(1);
+    result = run(gives_up_turns(std::int64_t{1} << 60), 1, 2, array.pointer(), chosen);
+    ASSERT_NE(result.error(), nullptr);
+    EXPECT_EQ(result.error()->kind, findings::FindingKind::time_limit);
+    EXPECT_EQ(handler.stops, 1);
 }
 
 TEST_P(Stops, cost_launches_without_a_handler_nothing) {
@@ -452,29 +506,53 @@ TEST_P(Stops, cost_launches_without_a_handler_nothing) {
 }
 
 TEST(StopsOfHostCode, see_its_statements_and_move_its_threads) {
-    std::vector<std::uint32_t> order;
+    using Numbers = std::vector<std::uint32_t>;
+    Numbers order, stopped_at, line(4);  // line: by thread, where it is
     Handler handler;
-    handler.begins = [](StoppedLaunch& launch) { launch.stop_at("host.cpp", 2); };
+    handler.begins = [](StoppedLaunch& launch) {
+        launch.stop_at("host.cpp", 2);
+        launch.stop_at("another.cpp", 1);
+    };
     handler.at_stop = [&](StoppedLaunch& launch) {
-        if (handler.stops != 1) return;
-        EXPECT_EQ(launch.stopped_thread(), (ThreadRef{0, 0}));
-        EXPECT_EQ(launch.run({0, 3}), ThreadState::stopped);
-        EXPECT_EQ(launch.run({0, 3}), ThreadState::at_barrier);
-        EXPECT_EQ(launch.run({0, 3}), ThreadState::at_barrier);
+        const std::uint32_t stopped = launch.stopped_thread().thread;
+        stopped_at.push_back(10 * line[stopped] + stopped);
+        if (handler.stops == 1) {
+            EXPECT_EQ(launch.state({0, 3}), ThreadState::not_started);
+            EXPECT_EQ(launch.run({0, 3}), ThreadState::stopped);
+            EXPECT_EQ(line[3], 2U);
+            EXPECT_EQ(order, Numbers{});
+            EXPECT_EQ(launch.run({0, 3}), ThreadState::at_barrier);
+            EXPECT_EQ(launch.run({0, 3}), ThreadState::at_barrier);
+            EXPECT_EQ(order, Numbers{3});
+            EXPECT_EQ(launch.state({0, 0}), ThreadState::stopped);
+            EXPECT_TRUE(launch.stop_thread({0, 1}));
+            launch.stop_at("host.cpp", 3);
+        } else if (line[stopped] == 3 && stopped == 0) {
+            EXPECT_EQ(launch.run({0, 2}), ThreadState::stopped);
+            EXPECT_EQ(launch.run({0, 2}), ThreadState::over);
+            launch.stop_at("host.cpp", 3, false);
+        }
     };
     LaunchOptions options;
     options.stop_handler = &handler;
     const LaunchResult result = launch_function(
         [&](ThreadHandle& thread) {
-            thread.stop({"host.cpp", "kernel", 1, 0});
-            thread.stop({"host.cpp", "kernel", 2, 0});
+            const auto comes_to = [&](std::uint32_t number) {
+                line[thread.thread()] = number;
+                thread.stop({"host.cpp", "kernel", number, 0});
+            };
+            comes_to(1);
+            comes_to(2);
             order.push_back(thread.thread());
             thread.barrier();
+            comes_to(3);
             order.push_back(10 + thread.thread());
         },
         {{1}, {4}, 0}, options);
     EXPECT_EQ(messages(result), "");
-    EXPECT_EQ(order, (std::vector<std::uint32_t>{3, 0, 1, 2, 10, 11, 12, 13}));
+    EXPECT_EQ(order, (Numbers{3, 0, 1, 2, 12, 10, 11, 13}));
+    // Thread 1 was to stop at each of its statements: so it does at line 3, which the others no longer do.
+    EXPECT_EQ(stopped_at, (Numbers{20, 11, 21, 22, 30, 31}));
 }
 
 }  // namespace
