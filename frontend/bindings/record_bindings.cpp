@@ -234,7 +234,7 @@ py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> paramete
             capture.emplace(*plan.device, std::move(described), plan.loaded.get(),
                             std::vector<std::uint64_t>(), capture_options);
             LaunchOptions tee = options;
-            tee.observer = &*capture;
+            tee.observers.add(*capture);
             tee.write_output = [&](std::string_view text) {
                 capture->print(text);
                 return options.write_output(text);
@@ -262,7 +262,7 @@ py::object launch_recorded(BoundHostPlan& bound, execution::HostKernel& kernel) 
             if (wanted) {
                 capture.emplace(*bound.plan.device, std::move(wanted->described), nullptr,
                                 std::move(wanted->roots), wanted->options);
-                observed.observer = &*capture;
+                observed.observers.add(*capture);
             }
             return driver::run(bound.plan, kernel, observed);
         },

@@ -100,6 +100,7 @@ LaunchCapture::LaunchCapture(SimulatedDevice& device, LaunchRecord described,
       options_(options) {
     record_.device = device.device.profile();
     record_.memory_base = device.device.memory_base();
+    record_.options.observers = {};  // the record may live longer
 }
 
 /// The launch goes on without a record.

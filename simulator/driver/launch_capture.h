@@ -1,7 +1,7 @@
 // Takes what a launch is given and what comes of it into a LaunchRecord.
 //
 //   LaunchCapture capture(device, described, image, roots, {});
-//   options.observer = &capture;                          // options.write_output also calls capture.print()
+//   options.observers.add(capture);                       // options.write_output also calls capture.print()
 //   auto result = run(plan, parameters, options);         // memory is taken as the launch begins and ends
 //   LaunchRecord whole = capture.finish(result, true);
 //

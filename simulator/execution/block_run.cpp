@@ -76,14 +76,15 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     if (!coroutines_.lanes_meet()) not_started_ = context_.thread_count;
     over_ = faulted_ = idle_rounds_ = 0;
     at_grid_ = abandoned_ = disordered_ = by_warp_ = false;
-    if (launch.options.observer) [[unlikely]] {
+    if (!launch.options.observers.empty()) [[unlikely]] {
         began_ = true;
         ObservedBlock block_seen = observed();
-        launch.options.observer->block_begins(block_seen);
+        launch.options.observers.block_begins(block_seen);
+        context_.check_state = block_seen.check_state;
     }
 }
 
-ObservedBlock BlockRun::observed() {
+ObservedBlock BlockRun::observed() const {
     return {block_,
             Dim3{context_.ctaid[0], context_.ctaid[1], context_.ctaid[2]},
             context_.thread_count,
@@ -94,8 +95,7 @@ ObservedBlock BlockRun::observed() {
 void BlockRun::tell_end() {
     if (!began_) return;
     began_ = false;
-    ObservedBlock block_seen = observed();
-    launch_->options.observer->block_ends(block_seen, abandoned_ ? BlockEnd::given_up : BlockEnd::finished);
+    launch_->options.observers.block_ends(observed(), abandoned_ ? BlockEnd::given_up : BlockEnd::finished);
 }
 
 void BlockRun::move_to(Worker& worker) {
@@ -260,10 +260,8 @@ void BlockRun::start_phase() {
 
 /// The barrier is complete: its threads go on.
 void BlockRun::release_waiting() {
-    if (began_) [[unlikely]] {
-        ObservedBlock block_seen = observed();
-        launch_->options.observer->barrier(block_seen, barrier_kind_);
-    }
+    if (began_) [[unlikely]]
+        launch_->options.observers.barrier(observed(), barrier_kind_);
     start_phase();
     if (coroutines_.active()) return;
     if (disordered_ || launch_->options.policy == Policy::random) put_in_order(waiting_);

@@ -43,7 +43,7 @@ class BlockRun {
     /// All its threads that have not ended wait at a grid barrier, and all blocks have come: they go on in
     /// advance().
     void pass_grid_barrier();
-    /// Tells the launch's observer that the block is over, if it was told that it began.
+    /// Tells the launch's observers that the block is over, if they were told that it began.
     void tell_end();
     /// Gives the block to another worker, which runs it from now on.
     void move_to(Worker& worker);
@@ -91,7 +91,7 @@ class BlockRun {
   private:
     [[nodiscard]] State run_threads();
     void collect_runners();
-    [[nodiscard]] ObservedBlock observed();
+    [[nodiscard]] ObservedBlock observed() const;
     void start_phase();
     [[nodiscard]] bool has_threads_to_start() const { return not_started_ != 0 || !lanes_to_run_.empty(); }
     void start_threads();
@@ -153,7 +153,7 @@ class BlockRun {
     std::uint32_t idle_rounds_ = 0;
     bool progress_ = false;
     bool at_grid_ = false, abandoned_ = false;
-    bool began_ = false;  ///< the observer knows
+    bool began_ = false;  ///< observers know
     std::uint32_t grid_generation_ = 0;
     bool by_warp_ = false;             ///< ready_ is a phase; else threads that spun
     bool disordered_ = false;          ///< threads may have come to the barrier in another order than order_

@@ -203,8 +203,12 @@ void Device::fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes)
     std::memset(reinterpret_cast<void*>(target), value, bytes);
 }
 
-void Device::observe(LaunchObserver* observer) {
-    state_->memory->observer.store(observer, std::memory_order_release);
+void Device::observe(LaunchObserver& observer) {
+    state_->memory->observe(observer);
+}
+
+void Device::stop_observing(LaunchObserver& observer) {
+    state_->memory->stop_observing(observer);
 }
 
 MemoryInfo Device::memory_info() const {
@@ -317,10 +321,9 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.blocks_per_worker = (launch.block_count + workers - 1) / workers;
     const LaunchTurns::Turn turn(state.turns, launch);
     if (!turn) return {};
-    if (launch.options.observer)
-        launch.options.observer->launch_begins(
-            {launch.kernel_name, launch.configuration.grid, launch.configuration.block,
-             launch.configuration.dynamic_shared_bytes, launch.host_kernel != nullptr});
+    launch.options.observers.launch_begins(
+        {launch.kernel_name, launch.configuration.grid, launch.configuration.block,
+         launch.configuration.dynamic_shared_bytes, launch.host_kernel != nullptr});
     launch.start = Clock::now();
     launch.has_deadline = launch.options.time_limit_seconds > 0;
     if (launch.has_deadline)
@@ -344,7 +347,7 @@ LaunchResult run(Device::State& state, Launch& launch) {
     LaunchResult result;
     result.findings = launch.findings.take();
     keep_global_arrays(launch, result.findings);
-    if (launch.options.observer) launch.options.observer->launch_ends(result.findings);
+    launch.options.observers.launch_ends(result.findings);
     result.blocks_run = launch.blocks_run.load();
     return result;
 }

@@ -101,9 +101,9 @@ struct LaunchOptions {
     Wrap wrap = Wrap::allow;            ///< negative indices that count from the end
     bool cooperative = false;  ///< a host kernel's: it meets at grid barriers. Of compiled ones it is known
     bool strict = false;       ///< C4: early exits at barriers are errors
-    std::uint64_t max_faults = 1000;     ///< threads that may fault before the launch ends
-    jit::CompileOptions compile;         ///< compile_options() are those in force
-    LaunchObserver* observer = nullptr;  ///< is told of blocks and barriers (observer.h)
+    std::uint64_t max_faults = 1000;  ///< threads that may fault before the launch ends
+    jit::CompileOptions compile;      ///< compile_options() are those in force
+    ObserverList observers;           ///< are told of blocks and barriers (observer.h)
     StopHandler* stop_handler =
         nullptr;  ///< is asked where threads stop, and who goes on (stop.h): one worker
     /// Called about every 50 ms on the launching thread, without locks. Returns true to stop the launch
@@ -165,12 +165,14 @@ class Device {
     void copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes);
     void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes);
     void copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes);
-    /// From another device's memory. Its observer is told of a copy from the device, this one's of a copy to it.
+    /// From another device's memory. Its observers are told of a copy from the device, this one's of a copy to it.
     void copy_from_peer(DevicePointer target, const Device& peer, DevicePointer source, std::uint64_t bytes);
     void fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes);
-    /// Tells the observer of allocations and copies from now on (observer.h); null tells nobody. The observer
-    /// must live until another one takes its place.
-    void observe(LaunchObserver* observer);
+    /// Tells the observer of allocations, frees and copies from now on, after those that were added before
+    /// (observer.h). @throws std::invalid_argument when it is being told already
+    void observe(LaunchObserver& observer);
+    /// Nobody is telling the observer anything when this has returned. Nothing happens where nobody did.
+    void stop_observing(LaunchObserver& observer);
     [[nodiscard]] MemoryInfo memory_info() const;
     /// Where its memory begins.
     [[nodiscard]] DevicePointer memory_base() const;

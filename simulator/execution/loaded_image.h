@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,18 +22,38 @@ struct DeviceMemory {
     DeviceMemory(std::uint64_t capacity, DevicePointer base) : arena(capacity, base) {}
     std::mutex mutex;
     memory::Arena arena;
-    std::atomic<LaunchObserver*> observer{nullptr};  ///< told without the lock
 
+    void observe(LaunchObserver& observer) {
+        const std::unique_lock lock(observers_mutex_);
+        observers_.add(observer);
+        observed_.store(true, std::memory_order_release);
+    }
+    void stop_observing(LaunchObserver& observer) {
+        const std::unique_lock lock(observers_mutex_);
+        observers_.remove(observer);
+        observed_.store(!observers_.empty(), std::memory_order_release);
+    }
+    /// Without `mutex`. @param event gets the ObserverList; not called when it is empty
+    template <typename Event>
+    void tell(Event&& event) const {
+        if (!observed_.load(std::memory_order_acquire)) return;
+        const std::shared_lock lock(observers_mutex_);
+        event(observers_);
+    }
     void tell_allocated(DevicePointer address, std::uint64_t bytes, std::string_view label) const {
-        if (LaunchObserver* told = observer.load(std::memory_order_acquire))
-            told->allocated(address, bytes, label);
+        tell([&](const ObserverList& observers) { observers.allocated(address, bytes, label); });
     }
     void tell_freed(DevicePointer address) const {
-        if (LaunchObserver* told = observer.load(std::memory_order_acquire)) told->freed(address);
+        tell([&](const ObserverList& observers) { observers.freed(address); });
     }
     void tell_copies(const ObservedCopy& copy) const {
-        if (LaunchObserver* told = observer.load(std::memory_order_acquire)) told->copies(copy);
+        tell([&](const ObserverList& observers) { observers.copies(copy); });
     }
+
+  private:
+    mutable std::shared_mutex observers_mutex_;  ///< held for reading while they are told
+    ObserverList observers_;
+    std::atomic<bool> observed_{false};  ///< there are some
 };
 
 struct PreparedKernel {

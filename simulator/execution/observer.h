@@ -2,8 +2,11 @@
 // access or thread: what has to see those is compiled into the kernel (simulator/jit/instrumentation.h) and
 // finds its state through the block (BlockContext::check_state).
 //
-//   launch_begins ─► block_begins ─► barrier ... ─► block_ends ─► launch_ends        LaunchOptions::observer
+//   launch_begins ─► block_begins ─► barrier ... ─► block_ends ─► launch_ends        LaunchOptions::observers
 //   allocated, freed, copies                                                         Device::observe()
+//
+// A launch and a device have any number of observers. They are told of each event one after another, in the order
+// in which they were added.
 //
 // Calls of block_begins, barrier and block_ends for one block come one after another, on the host thread of the
 // worker that runs it, for several blocks at the same time where there are several workers. Everything else comes
@@ -15,6 +18,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "simulator/findings/finding.h"
 #include "simulator/jit/abi.h"
@@ -36,7 +40,9 @@ struct ObservedBlock {
     Dim3 ctaid;
     std::uint32_t threads = 0;
     std::span<std::byte> shared;  ///< its shared memory, fresh
-    void*& check_state;           ///< BlockContext::check_state; null until block_begins sets it
+    /// BlockContext::check_state. Null until the block_begins of the observer that sets_check_state() has set it;
+    /// what other observers, or other calls, assign to it is dropped.
+    void* check_state = nullptr;
 };
 
 enum class BlockEnd : std::uint8_t {
@@ -61,11 +67,14 @@ class LaunchObserver {
     virtual void launch_begins(const LaunchBegin& launch) { (void)launch; }
     /// No thread runs any more. @param findings errors first, as LaunchResult has them
     virtual void launch_ends(std::span<const findings::Finding> findings) { (void)findings; }
+    /// Whether block_begins sets ObservedBlock::check_state. A block has one such pointer, so one observer of a launch
+    /// may: ObserverList::add() refuses a second one.
+    [[nodiscard]] virtual bool sets_check_state() const { return false; }
     virtual void block_begins(ObservedBlock& block) { (void)block; }
     /// All threads of the block that have not ended have come to a barrier (E3), and go on when this has returned.
     /// At a grid barrier all blocks have come.
-    virtual void barrier(ObservedBlock& block, jit::BarrierKind kind) { (void)block, (void)kind; }
-    virtual void block_ends(ObservedBlock& block, BlockEnd end) { (void)block, (void)end; }
+    virtual void barrier(const ObservedBlock& block, jit::BarrierKind kind) { (void)block, (void)kind; }
+    virtual void block_ends(const ObservedBlock& block, BlockEnd end) { (void)block, (void)end; }
 
     /// Device memory, also for the variables of an image, and memory of the host that kernels may use from now on.
     virtual void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) {
@@ -74,6 +83,29 @@ class LaunchObserver {
     virtual void freed(std::uint64_t address) { (void)address; }
     /// The host copies or fills device memory: the ranges are good, and no byte has been moved yet.
     virtual void copies(const ObservedCopy& copy) { (void)copy; }
+};
+
+/// Observers in the order in which they are told. It does not own them. Not to be changed while it tells them.
+class ObserverList {
+  public:
+    /// @throws std::invalid_argument when it is in the list, or when it sets_check_state() and another one does
+    void add(LaunchObserver& observer);
+    /// Nothing happens when it is not in the list.
+    void remove(LaunchObserver& observer);
+    [[nodiscard]] bool empty() const { return observers_.empty(); }
+
+    // As in LaunchObserver.
+    void launch_begins(const LaunchBegin& launch) const;
+    void launch_ends(std::span<const findings::Finding> findings) const;
+    void block_begins(ObservedBlock& block) const;
+    void barrier(const ObservedBlock& block, jit::BarrierKind kind) const;
+    void block_ends(const ObservedBlock& block, BlockEnd end) const;
+    void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) const;
+    void freed(std::uint64_t address) const;
+    void copies(const ObservedCopy& copy) const;
+
+  private:
+    std::vector<LaunchObserver*> observers_;
 };
 
 }  // namespace cudasim::execution

@@ -72,7 +72,7 @@ define void @k(ptr %out) {
         const auto word = std::as_bytes(std::span(&out, 1));
         described.parameters.assign(word.begin(), word.end());
         LaunchCapture capture(*device, described, plan.loaded.get(), {}, {});
-        described.options.observer = &capture;
+        described.options.observers.add(capture);
         record = capture.finish(run(plan, described.parameters, described.options), true);
     }
     std::atomic<int> reproduced{0};

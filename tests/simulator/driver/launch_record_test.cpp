@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -101,7 +102,7 @@ define void @k(ptr %out) {
     const auto word = std::as_bytes(std::span(&out, 1));
     described.parameters.assign(word.begin(), word.end());
     LaunchCapture capture(*device, described, plan.loaded.get(), {}, {.keep_after = true});
-    described.options.observer = &capture;
+    described.options.observers.add(capture);
     const LaunchRecord record = capture.finish(run(plan, described.parameters, described.options), true);
     EXPECT_NE(record.outcome.findings.find("\"error\""),
               std::string::npos);  // the fifth thread writes behind the end
@@ -189,7 +190,7 @@ TEST(LaunchRecord, holds_memory_as_it_was_when_the_launch_began) {
                           {.keep_after = true});
     execution::LaunchOptions options = recording.plan.options;
     (void)run(recording.plan, recording.parameters, options);  // another host thread's, say
-    options.observer = &capture;
+    options.observers.add(capture);
     const LaunchRecord record = capture.finish(run(recording.plan, recording.parameters, options), true);
     const auto globals = std::ranges::find(record.memory, true, &RecordedMemory::globals);
     const auto count_of = [&](const std::optional<Content>& content) {
@@ -199,6 +200,29 @@ TEST(LaunchRecord, holds_memory_as_it_was_when_the_launch_began) {
     };
     EXPECT_EQ(count_of(globals->before), 7);
     EXPECT_EQ(count_of(globals->after), 8);
+}
+
+TEST(LaunchRecord, is_made_while_another_observer_looks_on) {
+    struct Counts final : execution::LaunchObserver {
+        void launch_begins(const execution::LaunchBegin&) override { ++begun; }
+        void launch_ends(std::span<const findings::Finding>) override { ++ended; }
+        void block_begins(execution::ObservedBlock&) override { ++blocks; }
+        std::atomic<int> begun = 0, ended = 0, blocks = 0;
+    } looks_on;
+    LaunchRecord record;
+    {
+        Recording recording;
+        recording.plan.options.observers.add(looks_on);
+        record = recording.record();
+    }
+    EXPECT_EQ(looks_on.begun, 1);
+    EXPECT_EQ(looks_on.ended, 1);
+    EXPECT_EQ(looks_on.blocks, static_cast<int>(record.outcome.blocks_run));
+    EXPECT_GT(looks_on.blocks, 0);
+    EXPECT_TRUE(record.options.observers.empty());
+    const auto run = replayed(record);
+    EXPECT_EQ(texts(run.differences), "");
+    EXPECT_EQ(looks_on.begun, 1);
 }
 
 TEST(LaunchRecord, is_captured_in_less_than_three_times_the_time_of_a_copy) {

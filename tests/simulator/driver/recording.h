@@ -105,7 +105,7 @@ class Recording {
             .parameters = parameters};
         LaunchCapture capture(*device, described, plan.loaded.get(), {}, options);
         execution::LaunchOptions in_force = described.options;
-        in_force.observer = &capture;
+        in_force.observers.add(capture);
         in_force.write_output = [&](std::string_view text) {
             capture.print(text);
             if (while_running) while_running();

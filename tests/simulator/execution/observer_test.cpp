@@ -4,6 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <algorithm>
+#include <future>
 #include <map>
 #include <mutex>
 
@@ -25,6 +26,7 @@ class Recorder : public LaunchObserver {
     void launch_ends(std::span<const findings::Finding> findings) override {
         add("launch ends: " + std::to_string(findings.size()));
     }
+    [[nodiscard]] bool sets_check_state() const override { return true; }
     void block_begins(ObservedBlock& block) override {
         EXPECT_EQ(block.check_state, nullptr);
         EXPECT_EQ(block.ctaid.x, block.block);
@@ -34,10 +36,10 @@ class Recorder : public LaunchObserver {
         blocks[block.block].push_back("begins " + std::to_string(block.threads));
         all.push_back("block begins");
     }
-    void barrier(ObservedBlock& block, jit::BarrierKind kind) override {
+    void barrier(const ObservedBlock& block, jit::BarrierKind kind) override {
         add_to(block, kind == jit::BarrierKind::grid ? "grid barrier" : "barrier");
     }
-    void block_ends(ObservedBlock& block, BlockEnd end) override {
+    void block_ends(const ObservedBlock& block, BlockEnd end) override {
         add_to(block, end == BlockEnd::finished ? "finished" : "given up");
     }
     void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) override {
@@ -62,7 +64,7 @@ class Recorder : public LaunchObserver {
         const std::lock_guard lock(mutex);
         all.push_back(std::move(event));
     }
-    void add_to(ObservedBlock& block, const char* event) {
+    void add_to(const ObservedBlock& block, const char* event) {
         const std::lock_guard lock(mutex);
         EXPECT_EQ(block.check_state, &states[block.block]);
         blocks[block.block].push_back(event);
@@ -94,7 +96,7 @@ class Observers : public IrKernelTest {
   protected:
     LaunchResult run_observed(std::string_view body, std::uint32_t blocks, std::uint32_t threads,
                               LaunchOptions chosen) {
-        chosen.observer = &recorder;
+        chosen.observers.add(recorder);
         chosen.compile.instrumentations = {&jit::safepoint_polls(), &counts_threads};
         image_ = device().load(ir_image(body));
         const std::uint64_t parameters[2] = {};
@@ -154,7 +156,7 @@ TEST_P(Observers, see_every_barrier_of_coroutines_and_fibers) {
 
 TEST_P(Observers, see_the_barriers_of_host_code) {
     LaunchOptions chosen = options();
-    chosen.observer = &recorder;
+    chosen.observers.add(recorder);
     EXPECT_EQ(messages(launch_function(
                   [](ThreadHandle& thread) {
                       thread.barrier();
@@ -171,7 +173,7 @@ TEST_P(Observers, see_the_barriers_of_host_code) {
 
 TEST_P(Observers, see_a_grid_barrier_when_all_blocks_have_come) {
     LaunchOptions chosen = options();
-    chosen.observer = &recorder;
+    chosen.observers.add(recorder);
     chosen.cooperative = true;
     (void)launch_function([](ThreadHandle& thread) { thread.barrier(0, jit::BarrierKind::grid); },
                           {{6}, {10}, 0}, chosen);
@@ -220,9 +222,154 @@ again:
     EXPECT_TRUE(recorder.all.back().starts_with("launch ends"));
 }
 
+/// Writes its name and the event into a log that several share.
+class Witness final : public LaunchObserver {
+  public:
+    Witness(std::string name, Events& log) : name_(std::move(name)), log_(log) {}
+    void launch_begins(const LaunchBegin&) override { log_.push_back(name_ + ": launch begins"); }
+    void launch_ends(std::span<const findings::Finding>) override { log_.push_back(name_ + ": launch ends"); }
+    void block_begins(ObservedBlock& block) override {
+        log_.push_back(name_ + ": block begins");
+        states.push_back(block.check_state);
+        block.check_state = this;  // it did not say so: dropped
+    }
+    void barrier(const ObservedBlock& block, jit::BarrierKind) override {
+        log_.push_back(name_ + ": barrier");
+        states.push_back(block.check_state);
+    }
+    void block_ends(const ObservedBlock& block, BlockEnd) override {
+        log_.push_back(name_ + ": block ends");
+        states.push_back(block.check_state);
+    }
+    void allocated(std::uint64_t, std::uint64_t, std::string_view) override {
+        log_.push_back(name_ + ": allocated");
+    }
+    void freed(std::uint64_t) override { log_.push_back(name_ + ": freed"); }
+    void copies(const ObservedCopy&) override { log_.push_back(name_ + ": copies"); }
+
+    std::vector<void*> states;  ///< ObservedBlock::check_state as it was when this was told
+
+  private:
+    std::string name_;
+    Events& log_;
+};
+
+Events told_to_both(std::initializer_list<const char*> events) {
+    Events all;
+    for (const std::string event : events) {
+        all.push_back("first: " + event);
+        all.push_back("second: " + event);
+    }
+    return all;
+}
+
+TEST_P(Observers, of_a_launch_are_told_of_every_event_in_the_order_in_which_they_were_added) {
+    Events log;
+    Witness first("first", log), second("second", log);
+    LaunchOptions chosen = options();
+    chosen.workers = 1;
+    chosen.observers.add(first);
+    chosen.observers.add(second);
+    EXPECT_EQ(messages(run_observed(two_barriers, 1, 40, chosen)), "");
+    EXPECT_EQ(log, told_to_both(
+                       {"launch begins", "block begins", "barrier", "barrier", "block ends", "launch ends"}));
+}
+
+TEST_P(Observers, that_only_look_see_the_check_state_of_the_one_that_sets_it) {
+    Events log;
+    Witness before("before", log), after("after", log);
+    LaunchOptions chosen = options();
+    chosen.workers = 1;
+    chosen.observers.add(before);
+    chosen.observers.add(recorder);
+    chosen.observers.add(after);
+    chosen.compile.instrumentations = {&jit::safepoint_polls(), &counts_threads};
+    image_ = device().load(ir_image(two_barriers));
+    const std::uint64_t parameters[2] = {};
+    EXPECT_EQ(
+        messages(device().launch(*image_, "k", {{1}, {40}, 0}, std::as_bytes(std::span(parameters)), chosen)),
+        "");
+    expect_threads_counted(40);
+    void* const state = &recorder.states[0];
+    EXPECT_EQ(before.states, (std::vector<void*>{nullptr, state, state, state}));
+    EXPECT_EQ(after.states, (std::vector<void*>{state, state, state, state}));
+}
+
+TEST(ObserverList, refuses_a_second_observer_that_sets_the_check_state_and_one_that_is_in_it) {
+    Events log;
+    Recorder setter, second_setter;
+    Witness looks("looks", log);
+    ObserverList observers;
+    observers.add(setter);
+    observers.add(looks);
+    try {
+        observers.add(second_setter);
+        ADD_FAILURE() << "it was taken";
+    } catch (const std::invalid_argument& error) {
+        EXPECT_STREQ(
+            error.what(),
+            "two observers of a launch set ObservedBlock::check_state; a block has one such pointer");
+    }
+    EXPECT_THROW(observers.add(looks), std::invalid_argument);
+    observers.remove(second_setter);  // it is not in the list
+    observers.freed(1);
+    EXPECT_EQ(setter.all.size(), 1U);
+    EXPECT_EQ(log.size(), 1U);
+    EXPECT_TRUE(second_setter.all.empty());
+    observers.remove(setter);
+    observers.add(second_setter);
+    observers.remove(second_setter);
+    observers.remove(looks);
+    EXPECT_TRUE(observers.empty());
+}
+
+TEST(DeviceObservers, come_and_go_one_by_one) {
+    Events log;
+    Witness first("first", log), second("second", log);
+    device().observe(first);
+    device().observe(second);
+    EXPECT_THROW(device().observe(first), std::invalid_argument);
+    const DevicePointer memory = device().allocate(64);
+    device().fill(memory, 1, 64);
+    device().free(memory);
+    EXPECT_EQ(log, told_to_both({"allocated", "copies", "freed"}));
+    log.clear();
+    device().stop_observing(first);
+    device().stop_observing(first);  // nobody tells it anything
+    device().free(device().allocate(16));
+    EXPECT_EQ(log, (Events{"second: allocated", "second: freed"}));
+    log.clear();
+    device().observe(first);
+    device().free(device().allocate(16));
+    EXPECT_EQ(log, (Events{"second: allocated", "first: allocated", "second: freed", "first: freed"}));
+    log.clear();
+    device().stop_observing(second);
+    device().stop_observing(first);
+    device().free(device().allocate(16));
+    EXPECT_EQ(log, Events{});
+}
+
+TEST(DeviceObservers, are_told_nothing_once_they_are_taken_away) {
+    struct Slow final : LaunchObserver {
+        void allocated(std::uint64_t, std::uint64_t, std::string_view) override {
+            told.set_value();
+            go_on.get_future().wait();
+        }
+        std::promise<void> told, go_on;
+    } slow;
+    device().observe(slow);
+    auto allocates = std::async(std::launch::async, [] { return device().allocate(16); });
+    slow.told.get_future().wait();
+    auto goes = std::async(std::launch::async, [&] { device().stop_observing(slow); });
+    EXPECT_EQ(goes.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+    slow.go_on.set_value();
+    goes.get();
+    device().free(allocates.get());
+}
+
 TEST(DeviceObservers, see_allocations_and_what_the_host_copies) {
     Recorder recorder;
-    device().observe(&recorder);
+    device().observe(recorder);
     const DevicePointer memory = device().allocate(64, {.label = "x"});
     std::vector<std::uint64_t> host(8);
     device().copy_to_device(memory, host.data(), 64);
@@ -233,7 +380,7 @@ TEST(DeviceObservers, see_allocations_and_what_the_host_copies) {
     EXPECT_THROW((void)device().allocate(0), CudaError);
     device().free(memory);
     EXPECT_THROW(device().free(memory), CudaError);
-    device().observe(nullptr);
+    device().stop_observing(recorder);
     device().free(device().allocate(16));
     EXPECT_EQ(recorder.all, (Events{"allocated 64 x", "copies", "copies", "copies", "copies", "freed"}));
     const auto address = reinterpret_cast<std::uint64_t>(host.data());
@@ -251,7 +398,7 @@ TEST(DeviceObservers, see_allocations_and_what_the_host_copies) {
 
 TEST(DeviceObservers, see_the_variables_of_images_and_host_memory_that_kernels_may_use) {
     Recorder recorder;
-    device().observe(&recorder);
+    device().observe(recorder);
     {
         const auto image = device().load(ir_image(R"(
 @numbers = addrspace(1) global [10 x i32] zeroinitializer, align 4
@@ -265,7 +412,7 @@ define void @k() {
     const auto address = reinterpret_cast<std::uint64_t>(host.data());
     device().adopt(address, 512, "mapped");
     device().free(address);
-    device().observe(nullptr);
+    device().stop_observing(recorder);
     ASSERT_EQ(recorder.all.size(), 4U);
     EXPECT_TRUE(recorder.all[0].ends_with("global variables of the image"));
     EXPECT_EQ(recorder.all[1], "freed");

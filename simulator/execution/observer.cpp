@@ -1,0 +1,58 @@
+// See observer.h: the list of observers.
+#include "simulator/execution/observer.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace cudasim::execution {
+
+void ObserverList::add(LaunchObserver& observer) {
+    if (std::ranges::find(observers_, &observer) != observers_.end())
+        throw std::invalid_argument("an observer is added twice");
+    if (observer.sets_check_state() && std::ranges::any_of(observers_, &LaunchObserver::sets_check_state))
+        throw std::invalid_argument(
+            "two observers of a launch set ObservedBlock::check_state; a block has one such pointer");
+    observers_.push_back(&observer);
+}
+
+void ObserverList::remove(LaunchObserver& observer) {
+    std::erase(observers_, &observer);
+}
+
+void ObserverList::launch_begins(const LaunchBegin& launch) const {
+    for (LaunchObserver* each : observers_) each->launch_begins(launch);
+}
+
+void ObserverList::launch_ends(std::span<const findings::Finding> findings) const {
+    for (LaunchObserver* each : observers_) each->launch_ends(findings);
+}
+
+void ObserverList::block_begins(ObservedBlock& block) const {
+    for (LaunchObserver* each : observers_) {
+        void* const before = block.check_state;
+        each->block_begins(block);
+        if (!each->sets_check_state()) block.check_state = before;
+    }
+}
+
+void ObserverList::barrier(const ObservedBlock& block, jit::BarrierKind kind) const {
+    for (LaunchObserver* each : observers_) each->barrier(block, kind);
+}
+
+void ObserverList::block_ends(const ObservedBlock& block, BlockEnd end) const {
+    for (LaunchObserver* each : observers_) each->block_ends(block, end);
+}
+
+void ObserverList::allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) const {
+    for (LaunchObserver* each : observers_) each->allocated(address, bytes, label);
+}
+
+void ObserverList::freed(std::uint64_t address) const {
+    for (LaunchObserver* each : observers_) each->freed(address);
+}
+
+void ObserverList::copies(const ObservedCopy& copy) const {
+    for (LaunchObserver* each : observers_) each->copies(copy);
+}
+
+}  // namespace cudasim::execution
