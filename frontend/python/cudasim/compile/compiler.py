@@ -14,6 +14,7 @@ from cudasim.compile import overloads
 from cudasim.compile.frozen_constants import frozen_constants
 from cudasim.compile.kernel_source import SourceNotAvailable, copied, source_of
 from cudasim.compile.linked_code import images_of
+from cudasim.compile.namespace_names import with_namespaces_in_place
 from cudasim.compile.resolve import describe, globals_of
 from cudasim.kernel_library import LibraryFunction, named
 from cudasim.reports import progress
@@ -302,7 +303,7 @@ class _Program:
 
     def _describe(self, function, described):
         try:
-            source = source_of(function)
+            source = with_namespaces_in_place(function, source_of(function))
         except SourceNotAvailable as error:
             raise _without_source(error, function) from None
         file = name_in_debug_info(source.file)
