@@ -165,7 +165,8 @@ class Device {
     void copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes);
     void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes);
     void copy_within_device(DevicePointer target, DevicePointer source, std::uint64_t bytes);
-    /// From another device's memory. Its observers are told of a copy from the device, this one's of a copy to it.
+    /// From another device's memory. Its observers are told of a copy from that device, this one's of a copy
+    /// to this one.
     void copy_from_peer(DevicePointer target, const Device& peer, DevicePointer source, std::uint64_t bytes);
     void fill(DevicePointer target, std::uint8_t value, std::uint64_t bytes);
     /// Tells the observer of allocations, frees and copies from now on, after those that were added before
