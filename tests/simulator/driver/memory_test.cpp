@@ -262,13 +262,13 @@ TEST(Copies, between_devices_are_told_to_the_observers_of_both) {
     const auto first = context_on(0), second = context_on(1);
     const auto here = mem_alloc(*first, 16, "here"), there = mem_alloc(*second, 16, "there");
     Heard from, to;
-    first->engine()->device.observe(&from);
-    second->engine()->device.observe(&to);
+    first->engine()->device.observe(from);
+    second->engine()->device.observe(to);
     memcpy_dtod(first, there, here, 16);
     EXPECT_EQ(from.kinds, std::vector{execution::CopyKind::from_device});
     EXPECT_EQ(to.kinds, std::vector{execution::CopyKind::to_device});
-    first->engine()->device.observe(nullptr);
-    second->engine()->device.observe(nullptr);
+    first->engine()->device.stop_observing(from);
+    second->engine()->device.stop_observing(to);
     mem_free(first, here);
     mem_free(first, there);
 }
