@@ -6,6 +6,7 @@
 //   context_bindings.cpp   contexts, which of them is current, which devices a program sees
 //   memory_bindings.cpp    the driver's memory calls
 //   contiguous_buffer.h    the memory of objects with the buffer protocol
+//   module_bindings.cpp    the driver's modules and functions
 //   text_caster.h          str and std::string
 //   profile_bindings.cpp   what simulated devices are
 //   host_memory.cpp        the buffer protocol for memory that the host may look at
@@ -43,6 +44,7 @@ void bind_profiles(pybind11::module_& module);
 void bind_engine(pybind11::module_& module);
 void bind_contexts(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
+void bind_modules(pybind11::module_& module);
 void bind_host_memory(pybind11::module_& module);
 void bind_options(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);

@@ -236,16 +236,10 @@ void bind_device(py::module_& module) {
                  }
                  return py::make_tuple(info.free, info.total);
              })
-        .def("load",
-             [](const std::shared_ptr<SimulatedDevice>& self, const image::KernelImage& image) {
-                 const ReleasedGil release;
-                 return LoadedImage{
-                     self, driver::in_call("cuModuleLoadData", [&] { return self->device.load(image); })};
-             })
-        .def("global_range", [](SimulatedDevice& self, const LoadedImage& loaded, const std::string& name) {
-            const auto range = driver::in_call("cuModuleGetGlobal",
-                                               [&] { return self.device.global_range(*loaded.image, name); });
-            return py::make_tuple(range.base, range.bytes);
+        .def("load", [](const std::shared_ptr<SimulatedDevice>& self, const image::KernelImage& image) {
+            const ReleasedGil release;
+            return LoadedImage{self,
+                               driver::in_call("cuModuleLoadData", [&] { return self->device.load(image); })};
         });
 }
 

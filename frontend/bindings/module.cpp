@@ -14,6 +14,7 @@ PYBIND11_MODULE(_native, module) {
     cudasim::bindings::bind_engine(module);
     cudasim::bindings::bind_contexts(module);
     cudasim::bindings::bind_memory(module);
+    cudasim::bindings::bind_modules(module);
     cudasim::bindings::bind_host_memory(module);
     cudasim::bindings::bind_options(module);
     cudasim::bindings::bind_launch(module);

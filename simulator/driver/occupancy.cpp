@@ -19,6 +19,21 @@ unsigned best_block_size(const execution::DeviceProfile& profile, unsigned limit
     return best;
 }
 
+std::uint64_t active_blocks(const execution::DeviceProfile& profile, std::uint64_t most_threads,
+                            std::uint64_t threads, std::uint64_t shared_bytes) {
+    if (threads == 0 || threads > most_threads) return 0;
+    return blocks_per_multiprocessor(profile, threads, shared_bytes);
+}
+
+GridAndBlock max_potential_block_size(const execution::DeviceProfile& profile, unsigned most_threads,
+                                      unsigned limit,
+                                      const std::function<std::uint64_t(unsigned)>& shared_bytes) {
+    const unsigned most = limit == 0 ? most_threads : std::min(limit, most_threads);
+    const unsigned threads = best_block_size(profile, most, shared_bytes);
+    const std::uint64_t resident = blocks_per_multiprocessor(profile, threads, shared_bytes(threads));
+    return {.blocks = resident * profile.multiprocessors, .threads = threads};
+}
+
 bool fits(const execution::DeviceProfile& profile, const execution::LaunchConfiguration& configuration) {
     try {
         execution::check_configuration(profile, configuration);

@@ -76,8 +76,9 @@ Restored::Restored(Target& target, const LaunchRecord& record, const execution::
     try {
         if (!record.runs_in_front_end()) {
             const auto globals = std::ranges::find(record.memory, true, &RecordedMemory::globals);
-            module_ = target.load(image::KernelImage::deserialise(record.image.bytes()), record.kernel,
-                                  options, globals != record.memory.end() ? globals->address : 0);
+            module_ = target.load(image::KernelImage::deserialise(record.image.bytes()),
+                                  globals != record.memory.end() ? globals->address : 0);
+            target.compile(*module_, record.kernel, options);
         }
         for (std::size_t i = 0; i < record.memory.size(); ++i) place(i);
         // What was freed takes the places that are left, in the order in which it was freed.

@@ -8,15 +8,6 @@ namespace cudasim::driver {
 
 namespace {
 
-struct SimulatedModule final : Target::Module {
-    SimulatedModule(const execution::Device& owner, std::shared_ptr<execution::LoadedImage> image)
-        : device(owner), loaded(std::move(image)) {}
-    [[nodiscard]] DevicePointer globals_base() const override { return device.globals_base(*loaded); }
-
-    const execution::Device& device;
-    std::shared_ptr<execution::LoadedImage> loaded;
-};
-
 thread_local bool launching = false;
 
 }  // namespace
@@ -31,15 +22,17 @@ bool SimulatedDevice::adopt(DevicePointer address, std::uint64_t bytes, const st
 }
 
 std::unique_ptr<Target::Module> SimulatedDevice::load(const image::KernelImage& image,
-                                                      std::string_view kernel,
-                                                      const execution::LaunchOptions& options,
                                                       DevicePointer globals_at) {
-    auto loaded = device.load(image, globals_at);
+    return std::make_unique<SimulatedModule>(device, device.load(image, globals_at));
+}
+
+void SimulatedDevice::compile(Module& module, std::string_view kernel,
+                              const execution::LaunchOptions& options) {
     image::HostPoll poll;
     if (options.poll_host)
         poll = [&](double seconds) { return options.poll_host({.seconds = seconds, .compiling = true}); };
-    (void)device.compile(*loaded, kernel, options.compile_options(), poll);
-    return std::make_unique<SimulatedModule>(device, std::move(loaded));
+    (void)device.compile(*dynamic_cast<SimulatedModule&>(module).loaded, kernel, options.compile_options(),
+                         poll);
 }
 
 execution::LaunchResult SimulatedDevice::launch(Module& module, std::string_view kernel,

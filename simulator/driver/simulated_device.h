@@ -2,7 +2,10 @@
 // may outlive every other reference, and freeing is safe at any moment, also while a launch runs.
 #pragma once
 
+#include <memory>
 #include <mutex>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simulator/driver/target.h"
@@ -32,9 +35,9 @@ class SimulatedDevice final : public Target {
     void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes) override {
         device.copy_from_device(target, source, bytes);
     }
-    [[nodiscard]] std::unique_ptr<Module> load(const image::KernelImage& image, std::string_view kernel,
-                                               const execution::LaunchOptions& options,
+    [[nodiscard]] std::unique_ptr<Module> load(const image::KernelImage& image,
                                                DevicePointer globals_at) override;
+    void compile(Module& module, std::string_view kernel, const execution::LaunchOptions& options) override;
     [[nodiscard]] execution::LaunchResult launch(Module& module, std::string_view kernel,
                                                  const execution::LaunchConfiguration& configuration,
                                                  std::span<const std::byte> parameters,
@@ -72,6 +75,19 @@ class SimulatedDevice final : public Target {
     std::mutex mutex_;
     int launches_ = 0;
     std::vector<DevicePointer> pending_;  ///< to be freed when no launch runs any more
+};
+
+/// What SimulatedDevice::load() gives.
+struct SimulatedModule final : Target::Module {
+    SimulatedModule(const execution::Device& owner, std::shared_ptr<execution::LoadedImage> image)
+        : device(owner), loaded(std::move(image)) {}
+    [[nodiscard]] DevicePointer globals_base() const override { return device.globals_base(*loaded); }
+    [[nodiscard]] execution::AddressRange global_range(std::string_view name) const override {
+        return device.global_range(*loaded, name);
+    }
+
+    const execution::Device& device;
+    std::shared_ptr<execution::LoadedImage> loaded;
 };
 
 /// A host thread launches one kernel at a time: front ends run code of the user's during a launch (signal

@@ -25,6 +25,8 @@ class Target {
         Module& operator=(const Module&) = delete;
         /// Where its global variables begin; 0 when it has none.
         [[nodiscard]] virtual DevicePointer globals_base() const = 0;
+        /// Where a variable in global or constant memory lies. @throws execution::CudaError 500 for an unknown name
+        [[nodiscard]] virtual execution::AddressRange global_range(std::string_view name) const = 0;
     };
 
     Target() = default;
@@ -50,13 +52,14 @@ class Target {
     virtual void copy_to_device(DevicePointer target, const void* source, std::uint64_t bytes) = 0;
     virtual void copy_from_device(void* target, DevicePointer source, std::uint64_t bytes) = 0;
 
-    /// @param kernel that will be launched, with these options: it is compiled here
     /// @param globals_at where the global variables are to lie if that place is free; 0: anywhere
-    /// @throws execution::CudaError, jit::CompileError, image::Cancelled
+    /// @throws execution::CudaError
     [[nodiscard]] virtual std::unique_ptr<Module> load(const image::KernelImage& image,
-                                                       std::string_view kernel,
-                                                       const execution::LaunchOptions& options,
                                                        DevicePointer globals_at) = 0;
+    /// Compiles a kernel now, for launches with these options; else its first launch does.
+    /// @throws execution::CudaError, jit::CompileError, image::Cancelled
+    virtual void compile(Module& module, std::string_view kernel,
+                         const execution::LaunchOptions& options) = 0;
     /// Runs the kernel to its end. @throws execution::CudaError for what the target forbids
     [[nodiscard]] virtual execution::LaunchResult launch(Module& module, std::string_view kernel,
                                                          const execution::LaunchConfiguration& configuration,

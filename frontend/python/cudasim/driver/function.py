@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cudasim import _native
 from cudasim._cuda_errors import driver_error
 from cudasim.launch.kernel import make_plan
 from cudasim.launch.launch_configuration import (
@@ -31,13 +32,7 @@ if TYPE_CHECKING:
     from cudasim.device.device import Device
     from cudasim.driver.module import Module
 
-_handles = itertools.count(0xC0DA_1000_0000, 0x100)
 _functions: weakref.WeakValueDictionary[int, Function] = weakref.WeakValueDictionary()  # handle → Function
-
-
-def next_handle() -> int:
-    """A number that no other module or function of this process has."""
-    return next(_handles)
 
 
 class FunctionAttributes(NamedTuple):
@@ -55,10 +50,10 @@ class Function:
 
     griddim, blockdim, stream, sharedmem = (1, 1, 1), (1, 1, 1), 0, 0
 
-    def __init__(self, module: Module, kernel: dict[str, Any]) -> None:
-        self.module, self.name = module, kernel["name"]
-        self._kernel = kernel
-        self.handle = self.kernel = _FunctionHandle(next_handle())
+    def __init__(self, module: Module, name: str, native: Any) -> None:
+        """:param native: its _native.Function"""
+        self.module, self.name, self._native = module, name, native
+        self.handle = self.kernel = _FunctionHandle(native.handle)
         _functions[self.handle] = self
         self.handle.__cudasim_function__ = self
 
@@ -91,7 +86,7 @@ class Function:
 
     @property
     def max_threads_per_block(self) -> int:
-        return self.device.MAX_THREADS_PER_BLOCK
+        return self._native.max_threads_per_block
 
     def cache_config(
         self, prefer_equal: bool = False, prefer_cache: bool = False, prefer_shared: bool = False
@@ -107,18 +102,8 @@ class Function:
         )
 
     def _packed(self, args):
-        parameters = self._kernel["parameters"]
-        if len(args) != len(parameters):
-            raise TypeError(f"{self.name} takes {len(parameters)} parameters, got {len(args)}")
-        buffer = bytearray(self._kernel["parameter_bytes"])
-        for value, (name, offset, size, _) in zip(args, parameters):
-            content = _bytes_of(value, size)
-            if len(content) != size:
-                raise TypeError(
-                    f"parameter {name} of {self.name} has {size} bytes, {value!r} has {len(content)}"
-                )
-            buffer[offset : offset + size] = content
-        return bytes(buffer)
+        sizes = itertools.chain(self._native.parameter_sizes, itertools.repeat(8))
+        return self._native.pack([_bytes_of(value, size) for value, size in zip(args, sizes)], args)
 
     def launch(
         self,
@@ -222,9 +207,9 @@ def launch_kernel(
 def active_blocks_per_multiprocessor(device: Any, func: Any, blocksize: Any, memsize: Any) -> Any:
     """Blocks of so many threads, with so many bytes of dynamic shared memory, that a multiprocessor holds at once."""
     kernel = _kernel_of(func)
-    if not 0 < blocksize <= kernel.max_threads_per_block:
-        return 0
-    return device.native.blocks_per_multiprocessor(blocksize, kernel.shared_mem_per_block + memsize)
+    return _native.active_blocks(
+        device.native, kernel.max_threads_per_block, blocksize, kernel.shared_mem_per_block + memsize
+    )
 
 
 def max_potential_block_size(device: Any, func: Any, b2d_func: Any, memsize: Any, blocksizelimit: Any) -> Any:
@@ -234,15 +219,13 @@ def max_potential_block_size(device: Any, func: Any, b2d_func: Any, memsize: Any
     :param blocksizelimit: most threads per block; 0: the device's limit
     """
     kernel = _kernel_of(func)
-    limit = min(blocksizelimit or kernel.max_threads_per_block, kernel.max_threads_per_block)
     static = kernel.shared_mem_per_block
 
     def shared(threads):
         return static + (memsize if b2d_func is None else int(b2d_func(threads)))
 
-    block = device.native.best_block_size(limit, shared)
-    blocks = device.native.blocks_per_multiprocessor(block, shared(block))
-    return blocks * device.profile["multiprocessors"], block
+    most = kernel.max_threads_per_block
+    return _native.max_potential_block_size(device.native, most, blocksizelimit or 0, shared)
 
 
 def _kernel_of(func):

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim import _native
-from cudasim._cuda_errors import CudaAPIError, driver_error
+from cudasim._cuda_errors import driver_error
 from cudasim.compile.linked_code import module_image
-from cudasim.driver.function import Function, next_handle
+from cudasim.driver.function import Function
 from cudasim.memory.memory_pointers import MemoryPointer
 
 if TYPE_CHECKING:
@@ -83,51 +83,43 @@ class Module:
     ) -> None:
         self.context = context
         self.image = image
-        self.handle = next_handle()
         self.setup_callbacks, self.teardown_callbacks = (
             tuple(setup_callbacks or ()),
             tuple(teardown_callbacks or ()),
         )
-        self._loaded: Any = context.device.native.load(image)
+        self.native = _native.Module.load(context.device.with_engine(), image)
+        self.handle = self.native.handle
         for callback in self.setup_callbacks:
             callback(self)
 
     @property
     def loaded(self) -> Any:
         """The engine's part. :raises CudaAPIError: 400 after unload()"""
-        if self._loaded is None:
-            raise CudaAPIError(400, "CUDA_ERROR_INVALID_HANDLE: the module was unloaded")
-        return self._loaded
+        return self.native.loaded
 
     def get_function(self, name: str) -> Function:
         """The kernel of this name. :raises CudaAPIError: 500 when there is none"""
-        for kernel in self.image.kernels:
-            if kernel["name"] == name:
-                return Function(self, kernel)
-        known = ", ".join(kernel["name"] for kernel in self.image.kernels) or "none"
-        raise driver_error(
-            "cuModuleGetFunction", "CUDA_ERROR_NOT_FOUND", f"no kernel {name!r}; it has {known}"
-        )
+        return Function(self, name, self.native.function(name))
 
     def get_global_symbol(self, name: str) -> tuple[MemoryPointer, int]:
         """The memory of a variable in global or constant memory, a MemoryPointer, and its size in bytes.
 
         :raises CudaAPIError: 500 when there is none
         """
-        address, size = self.context.device.native.global_range(self.loaded, name)
+        address, size = self.native.global_range(name)
         return MemoryPointer(self.context, address, size, owner=self), size
 
     def unload(self) -> None:
         """Forgets the code; calls the teardown callbacks."""
-        if self._loaded is not None:
+        if self.native.is_loaded:
             self.context.unload_module(self)
 
     def end(self) -> None:
         """Ends the module. Called by Context.unload_module()."""
-        if self._loaded is not None:
+        if self.native.is_loaded:
             for callback in self.teardown_callbacks:
                 callback(self)
-            self._loaded = None
+            self.native.unload()
 
 
 def load_module_image(

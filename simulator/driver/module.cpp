@@ -1,0 +1,90 @@
+// See module.h.
+#include "simulator/driver/module.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace cudasim::driver {
+
+namespace {
+
+/// Handles look like addresses.
+std::uint64_t next_handle() {
+    constexpr std::uint64_t first = 0xC0DA'1000'0000, step = 0x100;
+    static std::atomic<std::uint64_t> next{first};
+    return next.fetch_add(step);
+}
+
+std::string names_of(std::span<const image::Kernel> kernels) {
+    std::string names;
+    for (const auto& kernel : kernels) names += (names.empty() ? "" : ", ") + kernel.name;
+    return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+Module::Module(std::shared_ptr<Context> context, const image::KernelImage& image)
+    : context_(std::move(context)), image_(image), handle_(next_handle()) {}
+
+std::shared_ptr<Module> Module::load(std::shared_ptr<Context> context, const image::KernelImage& image) {
+    std::shared_ptr<Module> module(new Module(std::move(context), image));
+    module->on_device_ =
+        in_call("cuModuleLoadData", [&] { return module->context_->engine()->load(image, 0); });
+    return module;
+}
+
+Function Module::function(const std::string& name) {
+    if (const image::Kernel* kernel = image_.find(name)) return {shared_from_this(), *kernel};
+    throw Error("cuModuleGetFunction", CudaResult::not_found,
+                "no kernel '" + name + "'; it has " + names_of(image_.kernels()));
+}
+
+execution::AddressRange Module::global(std::string_view name) const {
+    const auto variables = on_device();
+    return in_call("cuModuleGetGlobal", [&] { return variables->global_range(name); });
+}
+
+std::shared_ptr<Target::Module> Module::on_device() const {
+    const std::lock_guard lock(mutex_);
+    if (on_device_) return on_device_;
+    throw Error("", CudaResult::invalid_handle, "the module was unloaded");
+}
+
+bool Module::is_loaded() const {
+    const std::lock_guard lock(mutex_);
+    return on_device_ != nullptr;
+}
+
+bool Module::unload() {
+    std::shared_ptr<Target::Module> last;  // let go of without the lock
+    const std::lock_guard lock(mutex_);
+    last.swap(on_device_);
+    return last != nullptr;
+}
+
+Function::Function(std::shared_ptr<Module> module, const image::Kernel& kernel)
+    : module_(std::move(module)), kernel_(kernel), handle_(next_handle()) {}
+
+std::vector<std::byte> Function::pack(std::span<const std::span<const std::byte>> values) const {
+    const auto& parameters = kernel_.parameters;
+    if (values.size() != parameters.size())
+        throw std::invalid_argument(name() + " takes " + std::to_string(parameters.size()) +
+                                    " parameters, got " + std::to_string(values.size()));
+    std::vector<std::byte> buffer(kernel_.parameter_bytes);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto& parameter = parameters[i];
+        if (values[i].size() != parameter.size)
+            throw ParameterMismatch("parameter " + parameter.name + " of " + name() + " has " +
+                                        std::to_string(parameter.size) + " bytes",
+                                    i, values[i].size());
+        std::ranges::copy(values[i], buffer.begin() + parameter.offset);
+    }
+    return buffer;
+}
+
+unsigned Function::max_threads_per_block() const {
+    return module_->context()->engine()->device.profile().max_threads_per_block;
+}
+
+}  // namespace cudasim::driver
