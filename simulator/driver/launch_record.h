@@ -4,7 +4,7 @@
 //
 //   LaunchCapture (launch_capture.h)   observes a launch and makes one
 //   RecordWriter, RecordReader (record_file.h)   the file
-//   RestoredLaunch, compare() (replay.h)   run it again and compare
+//   Restored, compare() (replay.h)   restore it on a target, and compare
 //
 // Nothing in a record is code of the host: kernels are NVVM IR, or source text of the front end.
 #pragma once

@@ -202,8 +202,7 @@ void memset_d8(const std::shared_ptr<Context>& current, DevicePointer target, st
 }
 
 bool is_page_locked(std::uint64_t host_address) {
-    const auto& ranges = HostRanges::of_this_process();
-    return !ranges.empty() && ranges.find(host_address).has_value();
+    return HostRanges::of_this_process().find(host_address).has_value();
 }
 
 PointerAttributes pointer_attributes(const std::shared_ptr<Context>& current, std::uint64_t address) {

@@ -1,6 +1,9 @@
 // See module.h.
 #include "simulator/driver/module.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -17,9 +20,8 @@ std::uint64_t next_handle() {
 }
 
 std::string names_of(std::span<const image::Kernel> kernels) {
-    std::string names;
-    for (const auto& kernel : kernels) names += (names.empty() ? "" : ", ") + kernel.name;
-    return names.empty() ? "none" : names;
+    if (kernels.empty()) return "none";
+    return llvm::join(llvm::map_range(kernels, [](const auto& kernel) { return kernel.name; }), ", ");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Runs a recorded launch again, and compares what comes of it with what was recorded.
 //
-//   Restored restored(device, record);                     // memory, at the same addresses where they are free
-//   auto result = device.launch(restored.module(), record.kernel, record.configuration,
+//   Restored restored(target, record, options);            // memory, at the same addresses where they are free
+//   auto result = target.launch(restored.module(), record.kernel, record.configuration,
 //                               restored.parameters(), options);
-//   auto differences = compare(record, restored, result, printed);
+//   auto differences = compare(target, record, restored, result, finished, printed);
 #pragma once
 
 #include <memory>
