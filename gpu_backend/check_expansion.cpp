@@ -17,6 +17,7 @@
 
 #include "gpu_backend/ptx.h"
 #include "simulator/image/declared_checks.h"
+#include "simulator/image/variable_reads.h"
 
 namespace cudasim::gpu_backend {
 namespace {
@@ -72,6 +73,12 @@ void expand_dynamic_shared_bytes(llvm::Module& module) {
 }  // namespace
 
 void expand_checks(llvm::Module& module) {
+    if (image::resolve_variable_reads(module, image::VariableReads::stored)) {
+        throw PtxError(PtxError::Code::unsupported_code,
+                       "'" + std::string(image::variable_read_prefix) +
+                           "NAME' is only to be called, with two values of the type that it returns: see "
+                           "simulator/image/variable_reads.h");
+    }
     expand_dynamic_shared_bytes(module);
     for (const Check& check : checks) {
         llvm::Function* declared =

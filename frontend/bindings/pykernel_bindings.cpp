@@ -212,8 +212,8 @@ Result compile_on_large_stack(const PythonRequest& python, Request& request, con
 py::dict compile_python(const py::list& functions, std::vector<std::string> argument_types,
                         const std::vector<std::pair<std::string, std::string>>& sources,
                         const py::dict& extensions, std::vector<image::KernelImage> libraries, bool fastmath,
-                        bool fma, const std::string& entry, std::string entry_name, std::string result_type,
-                        const py::object& progress, double progress_after_seconds) {
+                        bool fma, bool variable_reads, const std::string& entry, std::string entry_name,
+                        std::string result_type, const py::object& progress, double progress_after_seconds) {
     Request request;
     request.entry = entry == "c"       ? Entry::c_function
                     : entry == "numba" ? Entry::numba_function
@@ -223,6 +223,7 @@ py::dict compile_python(const py::list& functions, std::vector<std::string> argu
     request.argument_types = std::move(argument_types);
     request.fastmath = fastmath;
     request.fma = fma;
+    request.variable_reads = variable_reads;
     request.old_messages = PY_VERSION_HEX < 0x030B0000;
     request.libraries = std::move(libraries);
     driver::in_call("cuModuleLoadData", [] { execution::require_memory_to_compile(); });
@@ -336,9 +337,9 @@ void bind_pykernel(py::module_& module) {
                "[(name, types of its parameters, types of its results)]");
     module.def("compile_python", &compile_python, py::arg("functions"), py::arg("argument_types"),
                py::arg("sources"), py::arg("extensions"), py::arg("libraries"), py::kw_only(),
-               py::arg("fastmath") = false, py::arg("fma") = false, py::arg("entry") = "kernel",
-               py::arg("entry_name") = "", py::arg("result_type") = "", py::arg("progress") = py::none(),
-               py::arg("progress_after_seconds") = 0.0,
+               py::arg("fastmath") = false, py::arg("fma") = false, py::arg("variable_reads") = true,
+               py::arg("entry") = "kernel", py::arg("entry_name") = "", py::arg("result_type") = "",
+               py::arg("progress") = py::none(), py::arg("progress_after_seconds") = 0.0,
                "Compiles functions[0] for the argument types, linked with the functions of the libraries, as "
                "a kernel or as a device function with the ABI \"c\" or "
                "\"numba\": {image, kernel_name, typed_ir, cooperative, notes: [(message, file, line)], "

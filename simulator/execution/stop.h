@@ -107,7 +107,8 @@ class StoppedLaunch {
     /// index into location(). Empty where location() is, and for C++ code.
     [[nodiscard]] std::vector<findings::VariableValue> variables(ThreadRef thread) const;
     /// Gives such a variable other bytes, as many as its type has. False when there is no such variable, and for values
-    /// of Python mode that are more than bytes: arrays and objects.
+    /// of Python mode that are more than bytes: arrays and objects. What the thread reads later is the new value, until it
+    /// assigns another; where compiled Python kernels do not see it, docs/development.md says, Open ends.
     bool set_variable(ThreadRef thread, std::uint32_t frame, std::string_view name,
                       std::span<const std::byte> bytes);
     /// The block's shared memory; empty for a block that is not on the device. Of Python mode it has nothing: there

@@ -9,6 +9,7 @@
 
 #include "simulator/image/contraction.h"
 #include "simulator/image/isolated_reading.h"
+#include "simulator/image/variable_reads.h"
 #include "simulator/jit/captured_variables.h"
 #include "simulator/jit/child_compilation.h"
 #include "simulator/jit/claims.h"
@@ -41,10 +42,25 @@ void verify(Module& module, const char* after) {
     }
 }
 
+/// Variables that a stop's handler may set are read from memory; others need not be.
+void resolve_reads(Compilation& compilation) {
+    const bool stops = compilation.options.instrumentations.contains(statement_stops());
+    const auto reads = stops ? image::VariableReads::loaded : image::VariableReads::stored;
+    const User* wrong = image::resolve_variable_reads(*compilation.module, reads);
+    if (!wrong) return;
+    const std::string message =
+        "'" + std::string(image::variable_read_prefix) +
+        "NAME' is only to be called, with two values of the type that it returns: see "
+        "simulator/image/variable_reads.h";
+    if (const auto* instruction = dyn_cast<Instruction>(wrong)) refuse(*instruction, message);
+    throw CompileError(message, {});
+}
+
 /// Runs everything up to the optimiser, which is left out.
 void instrument(Compilation& compilation, const image::KernelImage& image, std::string_view kernel,
                 TargetMachine& machine, const image::Cancellation& cancellation) {
     load_kernel(compilation, image, kernel);
+    resolve_reads(compilation);
     cancellation.check();
     expand_constants(compilation);
     strip_claims(compilation);

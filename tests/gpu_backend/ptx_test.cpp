@@ -268,6 +268,27 @@ TEST(Ptx, a_declared_check_used_in_another_way_is_refused) {
     }
 }
 
+TEST(Ptx, a_read_of_a_variable_is_of_what_was_stored) {
+    const std::string end = "  ret void\n}\n!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
+    const auto ptx =
+        ptx_of(header +
+                   "declare i32 @__cudasim_variable.i32(i32, i32) memory(none) nounwind willreturn\n"
+                   "define void @k(ptr addrspace(1) %p) {\n  %x = load i32, ptr addrspace(1) %p\n"
+                   "  %y = call i32 @__cudasim_variable.i32(i32 77, i32 %x)\n"
+                   "  store i32 %y, ptr addrspace(1) %p\n" +
+                   end,
+               "k");
+    EXPECT_TRUE(contains(ptx, "77")) << ptx;
+    EXPECT_FALSE(contains(ptx, "ld.global")) << ptx;
+    const auto error = refusal(header +
+                                   "declare i32 @__cudasim_variable.i32()\ndefine void @k(ptr %p) {\n"
+                                   "  %x = call i32 @__cudasim_variable.i32()\n" +
+                                   end,
+                               "k");
+    EXPECT_EQ(error.code, PtxError::Code::unsupported_code);
+    EXPECT_TRUE(contains(error.what(), "variable_reads.h")) << error.what();
+}
+
 const std::string k_is_a_kernel = "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
 
 TEST(Ptx, orders_of_atomic_operations_are_fences_around_them) {

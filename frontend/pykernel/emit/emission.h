@@ -24,12 +24,20 @@
 #include <vector>
 
 #include "frontend/pykernel/infer/program.h"
+#include "simulator/image/variable_reads.h"
 
 namespace cudasim::pykernel {
 
 /// Does not fold constants: LLVM would fold what V2 defines (shifts, divisions, conversions) into poison.
 using Builder = llvm::IRBuilder<llvm::NoFolder>;
 using Parts = llvm::SmallVector<llvm::Value*, 4>;
+
+/// The constant, if that is what the compiler knows the value to be; else null. A debugger may set a variable that holds
+/// it: code that is the constant's alone has to take what this returns, not the value (simulator/image/variable_reads.h).
+template <typename Constant = llvm::Constant>
+[[nodiscard]] Constant* known_constant(llvm::Value* value) {
+    return llvm::dyn_cast<Constant>(image::stored_value(value));
+}
 
 struct Emitted {
     TypeRef type = nullptr;
@@ -201,6 +209,19 @@ class FunctionEmitter {
     void describe(VariableId id, TypeRef type, llvm::AllocaInst* storage);
     void store_variable(VariableId id, const Emitted& value);
     [[nodiscard]] Emitted load_variable(VariableId id, TypeRef type);
+    [[nodiscard]] Parts load_parts(VariableId id, TypeRef type, const llvm::Twine& name);
+    // emit_reads.cpp
+    [[nodiscard]] Emitted read(VariableId id, const Emitted& stored);
+    [[nodiscard]] llvm::Value* read(llvm::Value* stored, llvm::Value* loaded);
+    /// What `make` makes of a value. Of a variable that holds a constant it makes two, of the constant and of what the
+    /// variable's memory holds; it must not begin new blocks then, nor call what has effects.
+    template <typename Make>
+    [[nodiscard]] llvm::Value* each_way(llvm::Value* value, Make make) {
+        auto* known = known_constant(value);
+        if (!known || known == value) return make(value);
+        llvm::Value* stored = make(known);
+        return read(stored, make(image::as_variable_read(value)->getArgOperand(1)));
+    }
     // emit_assigned.cpp
     void find_unassigned();
     void note_assigned(VariableId id);
@@ -222,6 +243,7 @@ class FunctionEmitter {
     [[nodiscard]] Emitted convert_to_complex(const Emitted& value, TypeRef from, TypeRef type);
     [[nodiscard]] Emitted make_optional(const Emitted& value, TypeRef type);
     [[nodiscard]] llvm::Value* convert_number(llvm::Value* value, TypeRef from, TypeRef to);
+    [[nodiscard]] llvm::Value* convert_one_number(llvm::Value* value, TypeRef from, TypeRef to);
     [[nodiscard]] llvm::Value* convert_constant(llvm::Value* value, TypeRef from, TypeRef to);
 
     // emit_short_floats.cpp
@@ -237,6 +259,7 @@ class FunctionEmitter {
                                               bool is_signed);
     [[nodiscard]] llvm::Value* float_binary(Operator op, llvm::Value* left, llvm::Value* right);
     [[nodiscard]] llvm::Value* floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder);
+    [[nodiscard]] llvm::Value* floor_quotient_by(llvm::Value* left, llvm::Value* right, bool want_remainder);
 
     // emit_complex.cpp
     [[nodiscard]] Emitted complex_quotient(const Emitted& left, const Emitted& right);

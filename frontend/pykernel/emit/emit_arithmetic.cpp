@@ -116,6 +116,11 @@ llvm::Value* FunctionEmitter::integer_binary(Operator op, llvm::Value* left, llv
 /// Rounds towards minus infinity: where the remainder is not zero and has another sign than the divisor,
 /// the quotient is one less and the remainder one divisor more.
 llvm::Value* FunctionEmitter::floor_quotient(llvm::Value* left, llvm::Value* right, bool want_remainder) {
+    return each_way(right,
+                    [&](llvm::Value* divisor) { return floor_quotient_by(left, divisor, want_remainder); });
+}
+
+llvm::Value* FunctionEmitter::floor_quotient_by(llvm::Value* left, llvm::Value* right, bool want_remainder) {
     llvm::Value* zero = llvm::ConstantInt::get(left->getType(), 0);
     auto* known = llvm::dyn_cast<llvm::ConstantInt>(right);
     if (known && known->getValue().isPowerOf2() && !known->isNegative()) {
@@ -137,7 +142,7 @@ llvm::Value* FunctionEmitter::floor_quotient(llvm::Value* left, llvm::Value* rig
 }
 
 void FunctionEmitter::check_float_divisor(llvm::Value* divisor) {
-    if (auto* known = llvm::dyn_cast<llvm::ConstantFP>(divisor); known && !known->isZero()) return;
+    if (auto* known = known_constant<llvm::ConstantFP>(divisor); known && !known->isZero()) return;
     llvm::Value* zero = llvm::ConstantFP::get(divisor->getType(), 0.0);
     call("__cudasim_check_float_division", builder.getVoidTy(), {builder.CreateFCmpOEQ(divisor, zero)});
 }
@@ -177,10 +182,12 @@ llvm::Value* FunctionEmitter::float_binary(Operator op, llvm::Value* left, llvm:
 
 Emitted FunctionEmitter::unary(Operator op, const Emitted& operand, TypeRef result) {
     if (op == Operator::logical_not) {
-        llvm::Value* value = truth(operand);
-        if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value))
-            return number(builder.getInt1(known->isZero()), result);
-        return number(builder.CreateNot(value), result);
+        const auto negated = [&](llvm::Value* value) -> llvm::Value* {
+            if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value))
+                return builder.getInt1(known->isZero());
+            return builder.CreateNot(value);
+        };
+        return number(each_way(truth(operand), negated), result);
     }
     if (op == Operator::plus) return convert(operand, result);
     if (result->is_date()) return negated_duration(*this, operand);

@@ -111,13 +111,15 @@ Emitted FunctionEmitter::make_array(TypeRef type, llvm::Value* data, std::span<l
     llvm::Value* stride = int64(type->element()->bits / 8);
     for (std::size_t i = shape.size(); i-- > 0;) {
         strides[i] = stride;
-        auto* extent = llvm::dyn_cast<llvm::ConstantInt>(shape[i]);
-        auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(stride);
-        if (extent && bytes) {
-            stride = int64(extent->getSExtValue() * bytes->getSExtValue());
-        } else if (i > 0) {
-            stride = builder.CreateMul(stride, shape[i]);
-        }
+        const auto times = [&](llvm::Value* whole, llvm::Value* count) -> llvm::Value* {
+            auto* extent = llvm::dyn_cast<llvm::ConstantInt>(count);
+            auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(whole);
+            if (extent && bytes) return int64(extent->getSExtValue() * bytes->getSExtValue());
+            return i > 0 ? builder.CreateMul(whole, count) : whole;
+        };
+        stride = each_way(shape[i], [&](llvm::Value* count) {
+            return each_way(stride, [&](llvm::Value* whole) { return times(whole, count); });
+        });
     }
     result.parts.append(strides);
     return result;
@@ -134,7 +136,7 @@ llvm::Value* FunctionEmitter::check_index(const Emitted& index, llvm::Value* siz
     llvm::Value* checked_index =
         call(is_unsigned ? "__cudasim_check_unsigned_index" : "__cudasim_check_index", builder.getInt64Ty(),
              {wide, size, builder.getInt32(axis)});
-    if (llvm::isa<llvm::ConstantInt>(wide))
+    if (known_constant<llvm::ConstantInt>(wide))
         llvm::cast<llvm::Instruction>(checked_index)
             ->setMetadata(image::meant_mark, llvm::MDNode::get(module.context, {}));
     return checked_index;

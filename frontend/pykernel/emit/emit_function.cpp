@@ -120,9 +120,10 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
         }
         case Opcode::load: {
             check_assigned(in);
-            // Only where versions meet does the value come from memory; the stores are for the debugger.
+            // Only where versions meet does the value always come from memory; other stores and loads are for debuggers.
             const ValueId source = stored_[in.version];
-            return source != nothing ? values_[source] : load_variable(in.variable, in.type);
+            return source != nothing ? read(in.variable, values_[source])
+                                     : load_variable(in.variable, in.type);
         }
         case Opcode::store:
             stored_[in.version] = in.operands[0];
@@ -290,7 +291,6 @@ void FunctionEmitter::describe(VariableId id, TypeRef type, llvm::AllocaInst* st
 void FunctionEmitter::store_variable(VariableId id, const Emitted& value) {
     llvm::AllocaInst* storage = variable(id, value.type);
     if (!storage) return;
-    llvm::SmallVector<TypeRef> scalars;
     const bool single = value.parts.size() == 1;
     for (unsigned i = 0; i < value.parts.size(); ++i) {
         llvm::Value* part = value.parts[i];
@@ -301,24 +301,28 @@ void FunctionEmitter::store_variable(VariableId id, const Emitted& value) {
 }
 
 Emitted FunctionEmitter::load_variable(VariableId id, TypeRef type) {
-    if (type->literal)
-        return number(
-            llvm::ConstantInt::get(module.value_type(type), static_cast<std::uint64_t>(*type->literal)),
-            type);
-    Emitted result{type, {}};
+    if (type->literal) {
+        auto* known =
+            llvm::ConstantInt::get(module.value_type(type), static_cast<std::uint64_t>(*type->literal));
+        return read(id, number(known, type));
+    }
+    return {type, load_parts(id, type, graph_.variables[id].name)};
+}
+
+Parts FunctionEmitter::load_parts(VariableId id, TypeRef type, const llvm::Twine& name) {
+    Parts loads;
     llvm::AllocaInst* storage = variable(id, type);
-    if (!storage) return result;
+    if (!storage) return loads;
     llvm::SmallVector<llvm::Type*> parts;
     module.part_types(types().without_literal(type), false, parts);
     for (unsigned i = 0; i < parts.size(); ++i) {
         llvm::Value* place =
             parts.size() == 1 ? storage : builder.CreateStructGEP(storage->getAllocatedType(), storage, i);
         const bool is_bool = parts[i]->isIntegerTy(1);
-        llvm::Value* loaded =
-            builder.CreateLoad(is_bool ? builder.getInt8Ty() : parts[i], place, graph_.variables[id].name);
-        result.parts.push_back(is_bool ? from_memory(loaded, types().boolean) : loaded);
+        llvm::Value* loaded = builder.CreateLoad(is_bool ? builder.getInt8Ty() : parts[i], place, name);
+        loads.push_back(is_bool ? from_memory(loaded, types().boolean) : loaded);
     }
-    return result;
+    return loads;
 }
 
 llvm::Value* FunctionEmitter::call(const std::string& name, llvm::Type* result,

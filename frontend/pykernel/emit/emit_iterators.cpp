@@ -30,7 +30,9 @@ void FunctionEmitter::begin_iteration(TypeRef type, const Emitted& over, bool ma
 }
 
 FunctionEmitter::Held FunctionEmitter::hold(llvm::Value* value, bool in_memory) {
-    if (!in_memory || llvm::isa<llvm::Constant>(value) || llvm::isa<llvm::Argument>(value)) return {value};
+    if (!in_memory) return {value};
+    llvm::Value* stored = image::stored_value(value);
+    if (llvm::isa<llvm::Constant>(stored) || llvm::isa<llvm::Argument>(stored)) return {stored};
     Held held{nullptr, entry_alloca(value->getType(), "loop.over")};
     builder.CreateStore(value, held.slot);
     return held;
@@ -62,9 +64,12 @@ void FunctionEmitter::begin_range(Iterator& iterator, const Emitted& range) {
     iterator.step = iterator.over[2];
     iterator.position = entry_alloca(start->getType(), "range.next");
     builder.CreateStore(start, iterator.position);
-    auto* known = llvm::dyn_cast<llvm::ConstantInt>(range.parts[2]);
+    auto* known = known_constant<llvm::ConstantInt>(range.parts[2]);
     const bool unit = known && (known->isOne() || (known->isMinusOne() && range.type->element()->is_signed));
-    if (unit) return;
+    if (unit) {
+        iterator.step = {known};
+        return;
+    }
     iterator.remaining = entry_alloca(start->getType(), "range.remaining");
     builder.CreateStore(range_length(range), iterator.remaining);
 }

@@ -75,9 +75,11 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
 
 llvm::Value* FunctionEmitter::to_memory(llvm::Value* value, TypeRef type) {
     if (!type->is(TypeKind::boolean)) return value;
-    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(value))
-        return builder.getInt8(static_cast<std::uint8_t>(known->getZExtValue()));
-    return builder.CreateZExt(value, builder.getInt8Ty());
+    return each_way(value, [&](llvm::Value* truth) -> llvm::Value* {
+        if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(truth))
+            return builder.getInt8(static_cast<std::uint8_t>(known->getZExtValue()));
+        return builder.CreateZExt(truth, builder.getInt8Ty());
+    });
 }
 
 llvm::Value* FunctionEmitter::from_memory(llvm::Value* value, TypeRef type) {
@@ -86,7 +88,12 @@ llvm::Value* FunctionEmitter::from_memory(llvm::Value* value, TypeRef type) {
 
 llvm::Value* FunctionEmitter::truth(const Emitted& value) {
     const TypeRef type = value.type;
-    if (type->literal) return builder.getInt1(*type->literal != 0);
+    if (type->literal) {
+        llvm::Value* known = builder.getInt1(*type->literal != 0);
+        const auto* variable = value.parts.empty() ? nullptr : image::as_variable_read(value.value());
+        if (!variable) return known;
+        return read(known, truth(number(variable->getArgOperand(1), types().without_literal(type))));
+    }
     if (type->is(TypeKind::boolean)) return value.value();
     if (type->is(TypeKind::integer))
         return builder.CreateICmpNE(value.value(), llvm::ConstantInt::get(value.value()->getType(), 0));
@@ -187,6 +194,10 @@ Emitted FunctionEmitter::present(const Emitted& value) {
 }
 
 llvm::Value* FunctionEmitter::convert_number(llvm::Value* value, TypeRef from, TypeRef to) {
+    return each_way(value, [&](llvm::Value* one) { return convert_one_number(one, from, to); });
+}
+
+llvm::Value* FunctionEmitter::convert_one_number(llvm::Value* value, TypeRef from, TypeRef to) {
     if (from->is(TypeKind::bfloat)) return convert_number(widen_bfloat(value), types().float32, to);
     if (to->is(TypeKind::bfloat)) return narrow_to_bfloat(value, from);
     if (llvm::Value* folded = convert_constant(value, from, to)) return folded;

@@ -25,7 +25,11 @@ bool is_known(llvm::Value* value, std::int64_t number) {
 
 Emitted FunctionEmitter::make_slice(TypeRef type, std::span<const Emitted> bounds) {
     auto given = [&](std::size_t i) { return i < bounds.size() && !bounds[i].type->is(TypeKind::none); };
-    auto number_of = [&](std::size_t i) { return convert(bounds[i], types().int64).value(); };
+    auto number_of = [&](std::size_t i) -> llvm::Value* {
+        llvm::Value* bound = convert(bounds[i], types().int64).value();
+        llvm::Constant* known = known_constant(bound);  // which code is emitted depends on it
+        return known ? known : bound;
+    };
     llvm::Value* step = given(2) ? number_of(2) : int64(1);
     auto beyond = [&](std::int64_t forward, std::int64_t backward) -> llvm::Value* {
         if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(step))

@@ -313,6 +313,7 @@ def compile_python(
     *,
     fastmath: bool = ...,
     fma: bool = ...,
+    variable_reads: bool = ...,
     entry: str = ...,
     entry_name: str = ...,
     result_type: str = ...,

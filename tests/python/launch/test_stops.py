@@ -1,6 +1,5 @@
 """Stops (cudasim.launch.stops, design.md E13): one client for compiled kernels on every carrier and for Python mode."""
 
-import inspect
 import os
 import signal
 import sys
@@ -12,12 +11,7 @@ import pytest
 from cudasim import cuda, options
 from cudasim.errors import KernelTimeoutError
 from cudasim.launch import stops
-
-RUNS = {
-    "compiled": {"mode": "native"},
-    "fibers": {"mode": "native", "carrier": "fiber"},
-    "python": {"mode": "python"},
-}
+from stop_client import RUNS, Client, line_of, place, stop_at
 
 
 @pytest.fixture(params=RUNS.values(), ids=RUNS, autouse=True)
@@ -31,41 +25,6 @@ def run_as(request):
 def python_mode():
     with options.override(mode="python"):
         yield
-
-
-def line_of(kernel, mark):
-    """The line of the kernel that ends with this comment."""
-    lines, first = inspect.getsourcelines(kernel.py_func)
-    (found,) = [first + index for index, line in enumerate(lines) if line.rstrip().endswith(f"# {mark}")]
-    return found
-
-
-class Client:
-    """A handler made of two functions. What fails in it fails the test, because it ends the launch."""
-
-    def __init__(self, begins=lambda launch: None, at_stop=lambda launch: None):
-        self.begins, self.at_stop = begins, at_stop
-        self.stops = 0
-
-    def launch_begins(self, launch):
-        self.begins(launch)
-
-    def stopped(self, launch):
-        self.stops += 1
-        self.at_stop(launch)
-
-
-def stop_at(kernel, *marks):
-    def begins(launch):
-        for mark in marks:
-            launch.stop_at(__file__, line_of(kernel, mark))
-
-    return begins
-
-
-def place(launch, thread):
-    """In the innermost function."""
-    return stops.location(launch, thread)[0]
 
 
 # Threads of these put their numbers one after another into `order`, whose first element counts them.
@@ -419,9 +378,6 @@ def test_blocks_are_stopped_one_after_another():
     assert list(out) == [1, 1, 1]
 
 
-# Python mode alone --------------------------------------------------------------------------------------------
-
-
 @cuda.jit
 def sums(out, factor):
     total = 0
@@ -435,8 +391,7 @@ def set_value(launch, name, value):
     return launch.set_variable(launch.stopped_thread, 0, name, np.asarray(value).tobytes())
 
 
-@pytest.mark.usefixtures("python_mode")
-def test_variables_of_python_mode_are_set():
+def test_variables_are_set():
     def at_stop(launch):
         if client.stops != 2:
             return
@@ -455,6 +410,9 @@ def test_variables_of_python_mode_are_set():
     with stops.attached(client):
         sums[1, 2](out, 2.0)
     assert list(out) == [(100 + 1 + 2) * 0.5 + 7, 7]
+
+
+# Python mode alone --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("python_mode")

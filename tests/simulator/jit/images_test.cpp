@@ -379,5 +379,20 @@ TEST(DeclaredChecks, used_in_another_way_are_refused) {
     }
 }
 
+TEST(VariableReads, used_in_another_way_are_refused) {
+    const std::string head = "target datalayout = \"" + std::string(image::data_layout) +
+                             "\"\ntarget triple = \"" + std::string(image::target_triple) + "\"\n";
+    try {
+        (void)Machine(head +
+                      "declare i64 @__cudasim_variable.i64(i64)\ndefine void @k() {\n"
+                      "  %x = call i64 @__cudasim_variable.i64(i64 0)\n  ret void\n}\n" +
+                      kernels({"k"}))
+            .compile("k");
+        ADD_FAILURE() << "compiled";
+    } catch (const CompileError& error) {
+        EXPECT_NE(std::string(error.what()).find("variable_reads.h"), std::string::npos) << error.what();
+    }
+}
+
 }  // namespace
 }  // namespace cudasim::jit::testing

@@ -123,6 +123,7 @@ def compile_device_function(
         False,
         fastmath=bool(fastmath),
         fma=True,
+        variable_reads=False,
         entry=abi,
         entry_name=name,
         result_type=result_type or "",
