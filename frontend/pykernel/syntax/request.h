@@ -82,8 +82,8 @@ struct Request {
     std::string entry_name;   ///< of a device function
     std::string result_type;  ///< of a device function; empty: inferred
     bool fastmath = false;
-    bool old_messages = false;  ///< of CPython 3.10, of variables without a value
-    bool fma = false;           ///< mark floating-point operations `contract` (V5)
+    bool old_messages = false;   ///< of CPython 3.10, of variables without a value
+    bool fma = false;            ///< mark floating-point operations `contract` (V5)
     bool variable_reads = true;  ///< debuggers may set variables (simulator/image/variable_reads.h)
     std::vector<image::KernelImage>
         libraries;                           ///< with the functions that were declared (GlobalKind::foreign)
