@@ -1,6 +1,6 @@
 """The rooms of the Python package (docs/architecture.md): a room imports only from rooms to its left, and no more than three files import
 each other in a circle. Imports inside functions count. Imports for annotations (`if TYPE_CHECKING:`) have to be from the left, too; they
-do not run, so they make no circle."""
+do not run, so they make no circle. Types travel between the rooms as objects: their names are read, and made, in few places."""
 
 import ast
 import pathlib
@@ -22,9 +22,6 @@ LOOSE = {
 #: `import cudasim` with ENABLE_CUDASIM set installs the switch.
 EXCEPTIONS = {("cudasim", "cudasim.switch")}
 LONGEST_CIRCLE = 3
-#: One hierarchy of classes over several files: names of types are parsed in types.py into what the others define.
-ONE_HIERARCHY = {"types", "type_system.numba_types", "type_system.record_type", "type_system.scalar_types", "type_system.signatures",
-                 "type_system.value_types"}  # fmt: skip
 
 
 def modules():
@@ -132,9 +129,59 @@ def test_a_room_imports_only_from_its_left():
 
 
 def test_no_more_than_three_files_import_each_other():
-    hierarchy = {f"cudasim.{name}" for name in ONE_HIERARCHY}
-    large = [sorted(circle) for circle in circles() if len(circle) > LONGEST_CIRCLE and circle != hierarchy]
+    large = [sorted(circle) for circle in circles() if len(circle) > LONGEST_CIRCLE]
     assert not large, large
+
+
+#: Where the name of a type comes from outside of Python's rooms, by the function of type_system/type_names.py that reads it.
+READERS = {
+    "evaluate": {"type_system.signatures"},  # text that a user has written
+    "parse_type": set(),
+    "from_compiler": {"compile.compiler"},
+    "type_named": {"kernel_library", "cuda.libdevicefuncs",  # tables
+                   "recording.parameters", "recording.python_code", "recording.replay"},  # files
+}  # fmt: skip
+#: Where the name of a type is made, outside of type_system/: for C++, for files, and to compare types as the compiler does.
+WRITERS = {"compile.compiler", "compile.llvmlite_code", "compile.overloads", "compile.resolve", "launch.arguments", "launch.function_cache",
+           "launch.kernel", "python_mode.stopped_values", "recording.python_code", "recording.recorder"}  # fmt: skip
+
+
+def names_used_in(source):
+    """Names and attributes that a module's code reads; imports and what it defines itself do not count."""
+    nodes = list(ast.walk(ast.parse(source)))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} | {
+        node.attr for node in nodes if isinstance(node, ast.Attribute)
+    }
+
+
+USED = {module.partition(".")[2]: names_used_in(path.read_text()) for module, path in MODULES.items()}
+
+
+def test_names_of_types_are_read_where_they_come_from_outside_only():
+    for reader, places in READERS.items():
+        found = {module for module, names in USED.items() if reader in names} - {"type_system.type_names"}
+        assert found == places, reader
+
+
+def test_names_of_types_are_made_where_they_leave_python_only():
+    found = {module for module, names in USED.items() if names & {"name_of", "compiler_name"}}
+    assert {module for module in found if not module.startswith("type_system.")} == WRITERS
+
+
+def test_types_are_not_passed_as_names():
+    """No function takes types of arguments, or of a result, that are annotated as texts."""
+    wrong = []
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.arg) and node.arg in (
+                "argument_types",
+                "result_type",
+                "return_type",
+                "kinds",
+            ):
+                if "str" in ast.unparse(node.annotation or ast.Name("")):
+                    wrong.append(f"{module}:{node.lineno}: {node.arg}")
+    assert not wrong
 
 
 def test_rooms_hold_nothing_of_numbas_and_numbas_names_hold_nothing_of_ours():

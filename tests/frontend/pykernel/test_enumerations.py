@@ -5,7 +5,7 @@ import enum
 import numpy as np
 import pytest
 from cudasim import cuda, errors
-from cudasim.type_system.typeof import type_name
+from cudasim.type_system.typeof import typeof
 from kernel_checks import evaluate, refusal, types_of
 
 
@@ -97,13 +97,13 @@ def test_integer_enumerations_are_numbers():
 
 
 def test_types_are_numbas():
-    assert type_name(Colour.red) == "Enum<int64>(Colour)"
-    assert type_name(Ratio.half) == "Enum<float64>(Ratio)"
-    assert type_name(Level.low) == "IntEnum<int64>(Level)"
+    assert str(typeof(Colour.red)) == "Enum<int64>(Colour)"
+    assert str(typeof(Ratio.half)) == "Enum<float64>(Ratio)"
+    assert str(typeof(Level.low)) == "IntEnum<int64>(Level)"
     with pytest.raises(ValueError, match="Cannot type heterogeneous enum: got value types float64, int64"):
-        type_name(Mixed.one)
+        typeof(Mixed.one)
     with pytest.raises(NotImplementedError):
-        type_name(Text.a)
+        typeof(Text.a)
 
     def kernel(c, level):
         a = c

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cudasim import cuda, errors, types
 from cudasim.compile import compiler
-from cudasim.type_system.typeof import type_name
+from cudasim.type_system.typeof import typeof
 from kernel_checks import evaluate, refusal, types_of
 
 Point = collections.namedtuple("Point", "x y")
@@ -89,16 +89,16 @@ def test_indexing_with_a_number_known_at_run_time_needs_one_type():
 
     assert evaluate(kernel, Point(5, 6), 1) == 6
     assert "several types" in refusal(
-        errors.TypingError, kernel, "array(float64, 1d, C)", type_name(Point(5, 6.5)), "int64"
+        errors.TypingError, kernel, "array(float64, 1d, C)", typeof(Point(5, 6.5)), "int64"
     )
 
 
 def test_type_names():
-    assert type_name(Point(1, 2)) == "namedtuple(Point; x=int64, y=int64)"
-    assert type_name(Line(Point(1, 2.0), (1, 2), np.zeros(2))) == (
+    assert types.name_of(typeof(Point(1, 2))) == "namedtuple(Point; x=int64, y=int64)"
+    assert types.name_of(typeof(Line(Point(1, 2.0), (1, 2), np.zeros(2)))) == (
         "namedtuple(Line; start=namedtuple(Point; x=int64, y=float64), end=UniTuple(int64 x 2), weight=array(float64, 1d, C))"
     )
-    name = type_name(Line(Point(1, 2.0), (1, 2), np.zeros(2)))
+    name = types.name_of(typeof(Line(Point(1, 2.0), (1, 2), np.zeros(2))))
     parsed = types.parse_type(name)
     assert (parsed.compiler_name, parsed.fields) == (name, ("start", "end", "weight"))
     assert parsed.name == "Line(Point(int64, float64), UniTuple(int64 x 2), array(float64, 1d, C))"
@@ -107,7 +107,7 @@ def test_type_names():
         a = p
         b = Point(q, q)
 
-    found = types_of(kernel, type_name(Point(1, 2.5)), "int64")
+    found = types_of(kernel, typeof(Point(1, 2.5)), "int64")
     assert (found["a"], found["b"]) == ("Point(int64, float64)", "Point(int64 x 2)")
 
 
@@ -208,9 +208,7 @@ def test_refusals(body, message):
     namespace = {"cuda": cuda, "Point": Point}
     exec(compile(source, "<refused tuple>", "exec"), namespace)
     linecache.cache["<refused tuple>"] = (len(source), None, source.splitlines(True), "<refused tuple>")
-    shown = refusal(
-        errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", type_name(Point(1, 2.5))
-    )
+    shown = refusal(errors.TypingError, namespace["kernel"], "array(float64, 1d, C)", typeof(Point(1, 2.5)))
     assert message in shown
 
 
@@ -218,5 +216,5 @@ def test_ptx_of_named_tuples():
     def kernel(out, p):
         out[0] = p.x * p.y
 
-    compiled = compiler.compile_kernel(kernel, ("array(float64, 1d, C)", type_name(Point(1, 2.5))))
+    compiled = compiler.compile_kernel(kernel, ("array(float64, 1d, C)", typeof(Point(1, 2.5))))
     assert "Point" in compiled.kernel_name

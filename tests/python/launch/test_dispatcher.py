@@ -243,6 +243,39 @@ def test_one_overload_per_tuple_of_types():
     assert list(kernel.overloads) == [(types.float32[::1],), (types.float64[::1],)]
 
 
+def test_read_only_arrays_have_an_overload_of_their_own():
+    kernel = cuda.jit(lambda x, out: None)
+    table, out = np.zeros(3), np.zeros(3)
+    kernel[1, 1](table, out)
+    table.flags.writeable = False
+    kernel[1, 1](table, out)
+    kernel[1, 1](cuda.In(table), out)
+    plain, read_only = types.float64[::1], types.Array(types.float64, 1, "C", readonly=True)
+    assert kernel.signatures == [(plain, plain), (read_only, plain)]
+    assert kernel.overloads[read_only, plain] is not kernel.overloads[plain, plain]
+    assert (
+        kernel.overloads["(Array(float64, 1, 'C', True), float64[::1])"] is kernel.overloads[read_only, plain]
+    )
+    assert kernel.overloads[read_only, plain].signature.args == (read_only, plain)
+    assert kernel.inspect_asm((read_only, plain)) == kernel.inspect_asm((plain, plain))
+
+
+@pytest.mark.parametrize("declared", ["void(float64[::1])", "void(float64[:])"])
+def test_signatures_take_read_only_arrays(declared):
+    kernel = cuda.jit(declared)(lambda x: None)
+    kernel[1, 1](np.broadcast_to(np.zeros(3), (3,)))
+    assert len(kernel.signatures) == 1
+
+
+def test_signatures_keep_what_the_compiler_does_not_tell_apart():
+    unaligned = types.Array(types.float64, 1, "C", aligned=False)
+    kernel = cuda.jit(types.void(unaligned))(lambda x: None)
+    kernel[1, 1](np.zeros(3))
+    assert kernel.signatures == [(unaligned,)]
+    again = pickle.loads(pickle.dumps(next(iter(kernel.overloads.values()))))
+    assert again.argument_types == (unaligned,)
+
+
 def test_specialize_has_one_overload():
     kernel = increment.specialize(np.zeros(1, np.int8))
     assert kernel.specialized and list(kernel.overloads) == [(types.int8[::1],)]

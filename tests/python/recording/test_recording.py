@@ -5,6 +5,7 @@ said.
 import json
 import pathlib
 import re
+import types
 
 import pytest
 from cudasim import errors
@@ -565,3 +566,25 @@ def test_without_a_recorder_nothing_is_kept():
     assert not _native.recording()
     with pytest.raises(errors.RecordError, match="cannot read"):
         _native.RecordReader("/nowhere")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "().__class__.__base__",
+        "array(exit(), 1d, C)",
+        "UniTuple(" * 3000 + "int8" + " x 2)" * 3000,
+        "Tuple(int8",
+    ],
+)
+def test_names_of_types_in_a_record_are_not_evaluated(name, monkeypatch):
+    from cudasim.recording.parameters import arguments_of
+    from cudasim.type_system import type_names
+
+    def evaluated(text):
+        raise AssertionError(text)
+
+    monkeypatch.setattr(type_names, "evaluate", evaluated)
+    record = types.SimpleNamespace(arguments=[("x", name)], parameters=bytes(8))
+    with pytest.raises(errors.RecordError, match="malformed"):
+        arguments_of(record)

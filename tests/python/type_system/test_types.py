@@ -9,7 +9,9 @@ import fractions
 import numpy as np
 import pytest
 from cudasim import cuda, errors, options, types
-from cudasim.launch.arguments import converter, convertible, struct_format, type_name
+from cudasim.launch.arguments import converter, convertible, struct_format
+from cudasim.type_system import type_names
+from cudasim.type_system.typeof import typeof
 
 
 class Colour(enum.Enum):
@@ -63,7 +65,9 @@ def test_type_names_are_numbas(given, name):
     ],
 )
 def test_signatures_in_every_form(signature, arguments, returns):
-    assert types.parse_signature(signature) == (arguments, returns)
+    given, result = types.parse_signature(signature)
+    assert all(isinstance(kind, types.Type) for kind in given)
+    assert (tuple(map(str, given)), None if result is None else str(result)) == (arguments, returns)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +90,18 @@ def test_numbas_own_types_convert_by_name(run_with_numba):
         import numba, numpy as np
         from numba import types as n
         from cudasim import types
-        from cudasim.type_system.typeof import type_name
+        from cudasim.type_system import type_names
+from cudasim.type_system.typeof import typeof
         for t in (n.float32[:], n.int8[:, ::1], n.boolean, n.UniTuple(n.int64, 2), n.Tuple((n.int8, n.float64)), n.intp):
             assert types.name_of(t) == str(t), t
-        assert types.parse_signature(n.void(n.float32[:], n.int32)) == (("array(float32, 1d, A)", "int32"), "none")
+        assert types.parse_signature(n.void(n.float32[:], n.int32)) == ((types.float32[:], types.int32), types.none)
+        read_only = n.Array(n.float32, 1, "C", readonly=True, aligned=False)
+        assert types.parse_signature((read_only,))[0] == (types.Array(types.float32, 1, "C", True, aligned=False),)
+        assert types.public(types.as_type(read_only)) is read_only
         for v in (1, -2**63, 2**63, True, 1.5, np.int8(1), np.float32(1), np.zeros((2, 3)), np.zeros((2, 3), "f4").T,
                   (1, 2), (1, 2.0), ((1, 2), 3), np.bool_(1), np.array(1.0), np.zeros((1, 5)), np.zeros((5, 1))):
-            assert type_name(v) == str(numba.typeof(v)), (v, type_name(v), numba.typeof(v))
+            assert str(typeof(v)) == str(numba.typeof(v)), (v, typeof(v), numba.typeof(v))
+            assert types.as_type(numba.typeof(v)) is typeof(v), v
         print("same")
         """,
         ENABLE_CUDASIM="1",
@@ -155,13 +164,13 @@ def test_bfloat16_is_a_type_of_numbas_beside_numba(run_with_numba):
     ],
 )
 def test_argument_types_are_numbas(value, name):
-    assert type_name(value) == name
+    assert types.name_of(typeof(value)) == name
 
 
 @pytest.mark.parametrize("value", [2**64, -(2**63) - 1])
 def test_integers_beyond_64_bits_are_refused(value):
     with pytest.raises(ValueError, match="too large"):
-        type_name(value)
+        typeof(value)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +179,7 @@ def test_integers_beyond_64_bits_are_refused(value):
 )
 def test_values_without_a_numba_type_are_value_errors(value):
     with pytest.raises(ValueError, match="Cannot determine Numba type of <class"):
-        type_name(value)
+        typeof(value)
 
 
 @pytest.mark.parametrize(
@@ -180,13 +189,13 @@ def test_values_without_a_numba_type_are_value_errors(value):
 )  # fmt: skip
 def test_values_with_a_numba_type_that_launches_cannot_pass_are_not_implemented(value):
     with pytest.raises(NotImplementedError, match="cannot be passed to a kernel"):
-        type_name(value)
+        typeof(value)
 
 
 @pytest.mark.parametrize("dtype", [">f8", np.longdouble, object])
 def test_dtypes_that_numba_refuses_are_refused_with_its_class(dtype):
     with pytest.raises(errors.NumbaValueError, match="Unsupported array dtype"):
-        type_name(np.zeros(3, dtype))
+        typeof(np.zeros(3, dtype))
 
 
 @pytest.mark.parametrize("dtype", ["M8[25s]", "U257", "S1025"])
@@ -220,20 +229,77 @@ def test_records_dates_and_members_of_enumerations_are_arguments():
 
 
 def test_tuples_of_arrays_are_typed():
-    assert type_name((np.zeros(3), np.ones(2))) == "UniTuple(array(float64, 1d, C) x 2)"
-    assert type_name((np.zeros(3), (1, True))) == "Tuple(array(float64, 1d, C), Tuple(int64, bool))"
+    assert str(typeof((np.zeros(3), np.ones(2)))) == "UniTuple(array(float64, 1d, C) x 2)"
+    assert str(typeof((np.zeros(3), (1, True)))) == "Tuple(array(float64, 1d, C), Tuple(int64, bool))"
+
+
+def test_arrays_of_equal_dtypes_have_the_types_of_their_own_dtypes():
+    fields = [("a", "i4"), ("b", "f4")]
+    plain, aligned = np.dtype(fields), np.dtype(fields, align=True)
+    assert plain == aligned
+    for dtype in (plain, aligned, plain, aligned):
+        for value in (np.zeros(2, dtype), cuda.to_device(np.zeros(2, dtype))):
+            assert typeof(value).dtype.aligned == typeof(value).aligned == dtype.isalignedstruct
+        assert typeof(np.zeros(2, dtype)[0]).aligned == dtype.isalignedstruct
+
+
+def test_read_only_host_arrays_have_types_of_their_own():
+    table = np.zeros((2, 3), order="F")
+    table.flags.writeable = False
+    assert typeof(table) is types.Array(types.float64, 2, "F", readonly=True)
+    assert typeof((table, 1)) is types.Tuple((typeof(table), types.int64))
+    assert typeof(cuda.to_device(table)) is types.float64[::1, :]
+
+
+def test_a_class_says_what_type_its_values_have():
+    class Own:
+        def __cudasim_typeof__(self):
+            return types.float32
+
+    class Derived(Own):
+        pass
+
+    assert typeof(Own()) is typeof(Derived()) is types.float32
+
+
+def test_types_are_compared_by_identity():
+    """Launches look kernels up by types."""
+    for kind in (
+        types.int64,
+        types.float32[:],
+        types.Tuple((types.int8, types.float32[:])),
+        typeof(np.zeros(2, "i4,f8")),
+    ):
+        assert type(kind).__hash__ is object.__hash__
+        assert type(kind).__eq__ is object.__eq__
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[].append(1)", "float32[:]", "array(exit(), 1d, C)", "Tuple(exit(), int8)", "OptionalType(exit())", "UniTuple(exit() x 2)",
+     "namedtuple(P; x=exit())", "exit()*", "Enum<exit>(E)", "nestedarray(exit(), (1,))", "class(exit())", "dtype(().__class__)"],
+)  # fmt: skip
+def test_names_from_elsewhere_are_not_evaluated(text, monkeypatch):
+    def evaluated(*_):
+        raise AssertionError("evaluated")
+
+    monkeypatch.setattr(type_names, "evaluate", evaluated)
+    with pytest.raises(TypeError, match="is not the name of a type"):
+        types.type_named(text)
+    known = types.from_compiler(text)
+    assert type(known) is types.CompilerType and known is types.from_compiler(text) and str(known) == text
 
 
 def test_masked_arrays_are_refused():
     with pytest.raises(errors.NumbaTypeError, match="MaskedArray"):
-        type_name(np.ma.array([1, 2]))
+        typeof(np.ma.array([1, 2]))
 
 
 def test_foreign_byte_order_is_refused_with_advice():
     with pytest.raises(errors.NumbaValueError, match="newbyteorder"):
-        type_name(np.zeros(3, ">f8"))
+        typeof(np.zeros(3, ">f8"))
     with pytest.raises(errors.NumbaValueError, match="newbyteorder"):
-        type_name(cuda.to_device(np.zeros(3, ">f8")))
+        typeof(cuda.to_device(np.zeros(3, ">f8")))
 
 
 @pytest.mark.parametrize(
@@ -241,29 +307,32 @@ def test_foreign_byte_order_is_refused_with_advice():
 )
 def test_strided_host_arrays_are_refused_with_advice(array):
     with pytest.raises(ValueError, match="ascontiguousarray"):
-        type_name(array)
+        typeof(array)
 
 
 def test_host_arrays_that_repeat_themselves_have_layout_a():
-    assert type_name(np.broadcast_to(np.zeros(3), (2, 3))) == "array(float64, 2d, A)"
+    assert typeof(np.broadcast_to(np.zeros(3), (2, 3))) == types.Array(types.float64, 2, "A", readonly=True)
 
 
 def test_device_views_have_layout_a():
-    assert type_name(cuda.to_device(np.zeros(10))[::2]) == "array(float64, 1d, A)"
+    assert typeof(cuda.to_device(np.zeros(10))[::2]) == types.float64[:]
 
 
 def test_parameter_formats():
+    pair = types.UniTuple(types.int64, 2)
     assert (
-        struct_format(("Tuple()",)) == "" and struct_format(("Tuple(UniTuple(int64 x 2), float64)",)) == "qqd"
+        struct_format([types.Tuple(())]) == ""
+        and struct_format([types.Tuple((pair, types.float64))]) == "qqd"
     )
-    assert struct_format(("array(float32, 2d, C)", "int32", "bool", "UniTuple(int8 x 2)")) == "Qqqqqi?bb"
+    plain = types.float32[:, ::1], types.int32, types.boolean, types.UniTuple(types.int8, 2)
+    assert struct_format(plain) == "Qqqqqi?bb"
 
 
 @pytest.mark.parametrize(
     "name, value, result", [("int8", 200, -56), ("uint8", -1, 255), ("int32", 3.9, 3), ("bool", 2, True)]
 )
 def test_declared_types_convert_arguments(name, value, result):
-    assert converter(name)(value) == result
+    assert converter(types.as_type(name))(value) == result
 
 
 @pytest.mark.parametrize(
@@ -279,7 +348,7 @@ def test_declared_types_convert_arguments(name, value, result):
     ],
 )
 def test_which_arguments_fit_a_declared_type(given, declared, fits):
-    assert (convertible(given, declared) is not None) == fits
+    assert (convertible(types.as_type(given), types.as_type(declared)) is not None) == fits
 
 
 def test_calling_a_type_converts_a_value():

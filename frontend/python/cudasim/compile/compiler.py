@@ -21,16 +21,18 @@ from cudasim.reports import progress
 from cudasim.reports.raised_exceptions import RaisedExceptions
 from cudasim.reports.tracebacks import name_in_debug_info
 from cudasim.reports.user_warnings import warn_at
-from cudasim.types import public_types
+from cudasim.types import as_type, from_compiler, name_of, none, public
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
+
+    from cudasim.types import Type
 
 
 class CompiledPythonKernel:
     """image: _native.KernelImage. kernel_name: its symbol in the image. typed_ir: the typed program as text.
-    argument_types, result_type: Numba's type names. constants: what it keeps of the values around it (_frozen_constants).
+    argument_types, result_type: its types. constants: what it keeps of the values around it (_frozen_constants).
     result_types: (function, argument types) → result type, of all functions that it reaches.
     cooperative: whether its launches are, so that their blocks can meet at grid barriers.
     links: paths and LinkableCode with the foreign functions that it reaches. notes: what compiling it warned of."""
@@ -38,7 +40,7 @@ class CompiledPythonKernel:
     __slots__ = ("image", "kernel_name", "typed_ir", "argument_types", "result_type", "constants", "exceptions", "result_types",
                  "cooperative", "links", "notes")  # fmt: skip
 
-    def __init__(self, result: dict[str, Any], argument_types: tuple[str, ...], program: _Program) -> None:
+    def __init__(self, result: dict[str, Any], argument_types: tuple[Type, ...], program: _Program) -> None:
         self.image, self.kernel_name, self.typed_ir = (
             result[part] for part in ("image", "kernel_name", "typed_ir")
         )
@@ -50,10 +52,10 @@ class CompiledPythonKernel:
         self.cooperative, self.links, self.notes = result["cooperative"], program.links, result["notes"]
         self.result_types = {
             (program.order[number], given): found
-            for number, given, found in result["overloads"]
+            for number, given, found in program.overloads
             if number < len(program.order)
         }  # functions inside functions come after
-        self.result_type = next((found for number, _, found in result["overloads"] if number == 0), "none")
+        self.result_type = next((found for number, _, found in program.overloads if number == 0), none)
 
     def state(self) -> Any:
         """What another process can make it of again, but for the functions around the kernel and their constants."""
@@ -72,7 +74,7 @@ class CompiledPythonKernel:
 
 def compile_kernel(
     pyfunc: Callable[..., Any],
-    argument_types: tuple[str, ...],
+    argument_types: Iterable[Any],
     *,
     debug: bool = False,
     fastmath: bool = False,
@@ -81,7 +83,7 @@ def compile_kernel(
     links: tuple[Any, ...] = (),
     without_debuggers: bool = False,
 ) -> CompiledPythonKernel:
-    """Compiles a plain Python function as a kernel for the given types (Numba's names).
+    """Compiles a plain Python function as a kernel for the given types, in any form that as_type() takes.
 
     Raises errors.TypingError, errors.UnsupportedError and their kind, whose message names file, line, the source
     line with a caret, and the reason.
@@ -92,16 +94,17 @@ def compile_kernel(
     :param fma: mark floating-point operations as contractible; whether they are fused is a launch option
     """
     del debug, device_functions
-    return _compile(pyfunc, argument_types, links, without_debuggers, fastmath=bool(fastmath), fma=fma)
+    kinds = tuple(map(as_type, argument_types))
+    return _compile(pyfunc, kinds, links, without_debuggers, fastmath=bool(fastmath), fma=fma)
 
 
 def compile_device_function(
     pyfunc: Callable[..., Any],
-    argument_types: tuple[str, ...],
+    argument_types: Iterable[Any],
     *,
     abi: str,
     name: str | None = None,
-    result_type: str | None = None,
+    result_type: Type | None = None,
     fastmath: bool = False,
 ) -> CompiledPythonKernel:
     """Compiles a plain Python function as a device function that others can call. Errors as of compile_kernel().
@@ -110,15 +113,16 @@ def compile_device_function(
     :param name: its symbol, if not one made of its own name (and types, with abi "numba")
     :param result_type: what its result is converted to; None: its own type
     """
+    kinds = tuple(map(as_type, argument_types))
     if name is None:
-        name = re.sub(r"\W", "_", pyfunc.__name__) if abi == "c" else _numba_symbol(pyfunc, argument_types)
+        name = re.sub(r"\W", "_", pyfunc.__name__) if abi == "c" else _numba_symbol(pyfunc, kinds)
     elif not re.fullmatch(r"[A-Za-z_$][\w$]*", name, re.ASCII):
         raise ValueError(
             f"abi_name is the name of a function in PTX (letters, digits, _ and $), not {name!r}"
         )
     return _compile(
         pyfunc,
-        argument_types,
+        kinds,
         (),
         False,
         fastmath=bool(fastmath),
@@ -126,7 +130,7 @@ def compile_device_function(
         variable_reads=False,
         entry=abi,
         entry_name=name,
-        result_type=result_type or "",
+        result_type="" if result_type is None else name_of(result_type),
     )
 
 
@@ -134,7 +138,7 @@ def _numba_symbol(pyfunc, argument_types):
     parts = [*pyfunc.__module__.split("."), pyfunc.__name__]
     mangled = "".join(f"{len(part)}{part}" for part in (re.sub(r"\W", "_", part) for part in parts))
     types = "".join(
-        f"{len(part)}{part}" for part in (re.sub(r"\W+", "_", str(part)) for part in argument_types)
+        f"{len(part)}{part}" for part in (re.sub(r"\W+", "_", name_of(kind)) for kind in argument_types)
     )
     return f"_ZN{mangled}E{types or 'v'}"
 
@@ -145,7 +149,7 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         try:
             result = _native.compile_python(
                 program.functions,
-                list(map(str, argument_types)),
+                list(map(name_of, argument_types)),
                 sorted(program.sources.items()),
                 program.extensions,
                 program.libraries(),
@@ -169,14 +173,18 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         raise refusal
     for message, file, line in result["notes"]:
         warn_at("not-gpu-code", message, file, line)
-    for number, given, returned in result["overloads"]:
+    program.overloads = [
+        (number, tuple(map(from_compiler, given)), from_compiler(returned))
+        for number, given, returned in result["overloads"]
+    ]
+    for number, given, returned in program.overloads:
         if hasattr(program.dispatchers.get(number), "note_overload"):
             program.dispatchers[number].note_overload(given, returned)
     if options.get("keep_images") and result["image"].kernels:
         from cudasim.compile.kept_images import keep
 
         keep(result["image"], pyfunc.__name__, options.get("keep_images"))
-    return CompiledPythonKernel(result, tuple(argument_types), program)
+    return CompiledPythonKernel(result, argument_types, program)
 
 
 class _Program:
@@ -184,10 +192,12 @@ class _Program:
 
     functions: that form. order: the functions themselves. sources: file → text. constants: see _frozen_constants.
     dispatchers: of the functions, by number. exceptions: what they raise.
+    overloads: (number, argument types, result type) of each function for each combination of types that it was compiled for.
     """
 
     def __init__(self, pyfunc, links, without_debuggers):
         self.functions, self.order, self.sources, self.constants, self.dispatchers = [], [], {}, [], {}
+        self.overloads = []
         self.extensions = {}  # (type name, attribute) → (number of the function, whether it is a method)
         self._without_debuggers = without_debuggers
         self.exceptions = RaisedExceptions()
@@ -198,7 +208,9 @@ class _Program:
 
     def _add(self, function, signatures, library_name="", exact=False):
         self.order.append(function)
-        self.functions.append({"signatures": [(list(arguments), result or "") for arguments, result in signatures],
+        declared = [(list(map(name_of, arguments)), "" if result is None else name_of(result))
+                    for arguments, result in signatures]  # fmt: skip
+        self.functions.append({"signatures": declared,
                                "library_name": library_name, "exact_signatures": exact})  # fmt: skip
         return len(self.order) - 1
 
@@ -251,7 +263,7 @@ class _Program:
         if not error.wanted_attribute or error.wanted_attribute not in overloads.attribute_names():
             return False
         (type_name,), name = error.wanted_types, error.wanted_attribute
-        found = overloads.of_attribute(public_types([type_name])[0], name)
+        found = overloads.of_attribute(public(from_compiler(type_name)), name)
         if found is None or (type_name, name) in self.extensions:
             return False
         overloaded, is_method = found
@@ -281,9 +293,9 @@ class _Program:
 
     def _generate(self, number, type_names, reasons):
         """Does what _implement() does, for an intrinsic."""
-        given = public_types([name for name in type_names if name != "omitted"])
+        given = [public(from_compiler(name)) for name in type_names if name != "omitted"]
         try:
-            code = self._overloaded[number].code(list(given))
+            code = self._overloaded[number].code(given)
         except errors.TypingError as error:
             reasons.append(str(error))
             return False
@@ -335,9 +347,9 @@ def _as_given(function, type_names):
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     count = type_names.index("omitted") if "omitted" in type_names else len(type_names)
-    given = public_types(["none" if name == "omitted" else name for name in type_names])
+    given = [public(none if name == "omitted" else from_compiler(name)) for name in type_names]
     named = {names[i]: given[i] for i in range(count, len(type_names)) if type_names[i] != "omitted"}
-    return list(given[:count]), named
+    return given[:count], named
 
 
 #: Functions by which code stops in a debugger, and the modules of debuggers.

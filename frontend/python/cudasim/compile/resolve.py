@@ -18,7 +18,10 @@ import numpy as np
 
 from cudasim.compile import overloads
 from cudasim.kernel_library import function_for
-from cudasim.types import Type, member_type_name, name_of, note_class
+from cudasim.type_system.plain_types import boolean
+from cudasim.type_system.typeof import typeof
+from cudasim.type_system.value_types import unicode_type
+from cudasim.types import Type, member_type, name_of, note_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,7 +258,8 @@ def describe(value: Any, name: str, register_function: Callable[..., Any]) -> tu
     foreign = getattr(value, "__cudasim_foreign__", None)
     if foreign is not None:
         register_function(value)
-        return ("foreign", *foreign)
+        symbol, arguments, result, c_convention = foreign
+        return ("foreign", symbol, tuple(map(name_of, arguments)), name_of(result), c_convention)
     if describes_device_array(value):
         return _device_array(value, name)
     intrinsic = getattr(value, "__cudasim_intrinsic__", None)
@@ -305,25 +309,25 @@ def _tuple(value, name, register_function):
     return ("tuple", elements) if fields is None else ("tuple", elements, type(value).__name__, list(fields))
 
 
-_MEMBER_TYPES = {"boolean": "bool", "text": "unicode_type"}
+_MEMBER_TYPES = {"boolean": boolean, "text": unicode_type}
 
 
 def _member(value, name, register_function):
     """Describes a member of an enumeration whose members are not integers."""
-    kinds: list[str] = []
+    kinds: list[Type] = []
     for member in type(value):
         known = describe(member.value, name, register_function)
         if known[0] in ("integer", "real"):
-            kinds.append(known[2])
+            kinds.append(typeof(member.value))
         elif known[0] in _MEMBER_TYPES:
             kinds.append(_MEMBER_TYPES[known[0]])
         else:
             return ("unsupported", f"Cannot determine Numba type of {type(value)}")
     try:
-        type_name = member_type_name(type(value), kinds)
+        kind = member_type(type(value), kinds)
     except ValueError as error:
         return ("unsupported", str(error))
-    return ("member", type_name, describe(value.value, name, register_function))
+    return ("member", name_of(kind), describe(value.value, name, register_function))
 
 
 def _enumeration(value, name, register_function):
@@ -362,14 +366,13 @@ def describes_device_array(value: Any) -> bool:
 def _device_array(value, name):
     """An array in device memory: the kernel keeps its address, as with Numba."""
     from cudasim.memory.array_functions import as_cuda_array
-    from cudasim.type_system.typeof import type_name
 
     array = as_cuda_array(value)
     try:
-        kind = type_name(array)
+        kind = typeof(array)
     except (ValueError, NotImplementedError) as error:
         return ("unsupported", str(error))
-    return ("device_array", name, kind, array.parameters[0], list(array.shape), list(array.strides))
+    return ("device_array", name, name_of(kind), array.parameters[0], list(array.shape), list(array.strides))
 
 
 def _record(value, name):

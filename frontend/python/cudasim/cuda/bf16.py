@@ -17,7 +17,7 @@ __all__ = ["bfloat16", *_intrinsics.members_of("cuda.bf16")]  # noqa: F822 - see
 
 def __getattr__(name: str) -> Any:
     if name == "bfloat16":  # once numba has been imported it is a type of Numba's
-        from cudasim.types import public
+        from cudasim.types import bfloat16, public
 
-        return public(name)
+        return public(bfloat16)
     raise AttributeError(f"module 'numba.cuda.bf16' has no attribute {name!r}")

@@ -8,7 +8,7 @@ from collections import namedtuple
 from typing import TYPE_CHECKING
 
 from cudasim import _native
-from cudasim.types import public
+from cudasim.types import Tuple, none, public, type_named
 
 if TYPE_CHECKING:
     from typing import Any
@@ -18,9 +18,9 @@ arg = namedtuple("arg", ("name", "ty", "is_ptr"))
 
 def _made(parameters, results, returns):
     names = iter("xyz")
-    values = [arg(next(names), public(name), False) for name in parameters]
-    pointers = [arg(next(names), public(name), True) for name in results[returns:]]
-    return public(results[0] if returns else "none"), values + pointers
+    values = [arg(next(names), public(type_named(name)), False) for name in parameters]
+    pointers = [arg(next(names), public(type_named(name)), True) for name in results[returns:]]
+    return public(type_named(results[0]) if returns else none), values + pointers
 
 
 #: "__nv_<name>" → (result's type, [arg])
@@ -31,8 +31,7 @@ functions = {f"__nv_{name}": _made(parameters, results, "sincos" not in name)
 def create_signature(retty: Any, args: Any) -> Any:
     """The signature of the function that kernels call: what comes through pointers is part of its result."""
     results = [each.ty for each in args if each.is_ptr]
-    if retty != public("none"):
+    if retty != public(none):
         results.insert(0, retty)
-    names = ", ".join(str(result) for result in results)
-    result = results[0] if len(results) == 1 else public(f"Tuple({names})")
+    result = results[0] if len(results) == 1 else public(Tuple(results))
     return result(*[each.ty for each in args if not each.is_ptr])

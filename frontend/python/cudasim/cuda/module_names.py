@@ -76,7 +76,7 @@ def find(name: str) -> Any:
         return config()
     if name in types.ALIASES:
         # numba.cuda exports the types as well (cuda.float32): Numba's own, once numba has been imported.
-        return types.public(types.ALIASES[name].name)
+        return types.public(types.ALIASES[name])
     where = LAZY.get(name)
     if where is None:
         return None

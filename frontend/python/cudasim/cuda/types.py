@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
     if name == "bool":
         return _types.boolean
     if name == "bfloat16":
-        return _types.public(name)
+        return _types.public(_types.bfloat16)
     if name in value_types.PUBLIC:
         return getattr(value_types, name)
     if name in _further().PUBLIC:

@@ -11,6 +11,8 @@ import importlib
 
 import numpy as np
 
+from cudasim.types import type_named
+
 CMATH_NAMES = ("acos acosh asin asinh atan atanh cos cosh exp isfinite isinf isnan log log10 phase polar rect sin sinh sqrt "
           "tan tanh").split()  # fmt: skip
 NUMPY_NAMES = "angle average imag real searchsorted sinc trace".split()
@@ -28,7 +30,9 @@ class LibraryFunction:
 
     def __init__(self, py_func, name, signatures, exact):
         self.py_func, self.name, self.exact = py_func, name, exact
-        self.device_signatures = tuple((tuple(arguments), result) for result, *arguments in signatures)
+        self.device_signatures = tuple(
+            (tuple(map(type_named, arguments)), type_named(result)) for result, *arguments in signatures
+        )
 
     def __call__(self, *args):
         """Refuses: kernels only."""
@@ -38,7 +42,7 @@ class LibraryFunction:
 def library_function(name, *signatures, exact=False):
     """Decorates the definition of a function of the library.
 
-    :param signatures: (type of the result, types of the arguments, ...)
+    :param signatures: (name of the type of the result, names of the types of the arguments, ...)
     """
     return lambda py_func: LibraryFunction(py_func, name, signatures, exact)
 

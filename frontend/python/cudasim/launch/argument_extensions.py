@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import types
 from cudasim.type_system.registered_types import registered_type
-from cudasim.type_system.typeof import type_name
+from cudasim.type_system.typeof import typeof
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,6 +37,6 @@ def _type_of(value):
     """Numba's type object where Numba is loaded, else ours; for what kernels do not take what a program has registered
     (typeof_impl), or None: an extension may know it."""
     try:
-        return types.public(type_name(value))
+        return types.public(typeof(value))
     except (TypeError, ValueError, NotImplementedError):
         return registered_type(value)

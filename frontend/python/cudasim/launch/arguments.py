@@ -24,28 +24,30 @@ from cudasim.memory.host_visible_arrays import device_view
 from cudasim.streams import stream_work
 from cudasim.type_system.array_compatibility import array_core
 from cudasim.type_system.array_layout import is_aligned
-from cudasim.type_system.typeof import type_name
+from cudasim.type_system.typeof import typeof
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
-_FORMATS = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint8": "B",
-    "uint16": "H",
-    "uint32": "I",
-    "uint64": "Q",
-    "float16": "e",
-    "float32": "f",
-    "float64": "d",
-    "complex64": "ff",
-    "complex128": "dd",
+    from cudasim.types import Type
+
+_FORMATS: dict[Type, str] = {
+    types.boolean: "?",
+    types.int8: "b",
+    types.int16: "h",
+    types.int32: "i",
+    types.int64: "q",
+    types.uint8: "B",
+    types.uint16: "H",
+    types.uint32: "I",
+    types.uint64: "Q",
+    types.float16: "e",
+    types.float32: "f",
+    types.float64: "d",
+    types.complex64: "ff",
+    types.complex128: "dd",
 }
-_INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for bits in (8, 16, 32, 64) for sign in ("", "u")}
 
 
 class Intent:
@@ -61,10 +63,10 @@ class Intent:
 
     @property
     def _numba_type_(self):
-        return types.public(type_name(self.value))
+        return types.public(typeof(self.value))
 
-    def __cudasim_typeof__(self) -> Any:
-        return type_name(self.value)
+    def __cudasim_typeof__(self) -> Type:
+        return typeof(self.value)
 
     def to_device(self, retr: Any, stream: Any = 0) -> Any:
         """The array on the device, for argument extensions that make it themselves.
@@ -171,28 +173,27 @@ _DATES = (np.datetime64, np.timedelta64)
 _COMPLEX = (complex, np.complex64, np.complex128)
 
 
-def struct_format(names: Any) -> str:
+def struct_format(kinds: Iterable[Type]) -> str:
     """The struct format of a parameter buffer for arguments of these types."""
-    return "".join(map(_format_of, names))
+    return "".join(map(_format_of, kinds))
 
 
-def _format_of(name):
-    if name in _FORMATS:
-        return _FORMATS[name]
-    parsed = types.parse_type(name)
-    if isinstance(parsed, (types.NPDatetime, types.NPTimedelta)):
+def _format_of(kind):
+    if kind in _FORMATS:
+        return _FORMATS[kind]
+    if isinstance(kind, (types.NPDatetime, types.NPTimedelta)):
         return "q"
-    if isinstance(parsed, types.Array):
-        return "Q" + "q" * (2 * parsed.ndim)
-    if isinstance(parsed, types.Record):
+    if isinstance(kind, types.Array):
+        return "Q" + "q" * (2 * kind.ndim)
+    if isinstance(kind, types.Record):
         return "Q"
-    if isinstance(parsed, types.EnumMember):
-        return _FORMATS[parsed.dtype.name]
-    if isinstance(parsed, types.BaseTuple):
-        return struct_format([types.name_of(element) for element in parsed.types])
-    if isinstance(parsed, types.Bfloat16):
+    if isinstance(kind, types.EnumMember):
+        return _FORMATS[kind.dtype]
+    if isinstance(kind, types.BaseTuple):
+        return struct_format(kind.types)
+    if isinstance(kind, types.Bfloat16):
         raise NotImplementedError("a bfloat16 cannot be passed to a kernel; pass its bits, as int16")
-    raise ValueError(f"a kernel cannot take an argument of type {name}")
+    raise ValueError(f"a kernel cannot take an argument of type {kind}")
 
 
 def _rounded_to_float16(value):
@@ -201,10 +202,10 @@ def _rounded_to_float16(value):
         return float(np.float16(value))
 
 
-def converter(name: str) -> Any:
+def converter(kind: Type) -> Any:
     """value → number that struct packs for a declared scalar type, or None when it needs no conversion."""
-    if name in _INTEGER_BITS:
-        bits, signed = _INTEGER_BITS[name]
+    if isinstance(kind, types.Integer):
+        bits, signed = kind.bitwidth, kind.signed
         mask, sign = (1 << bits) - 1, 1 << (bits - 1)
 
         def wrap(value):
@@ -212,41 +213,41 @@ def converter(name: str) -> Any:
             return value - (1 << bits) if signed and value & sign else value
 
         return wrap
-    if name == "float16":
+    if kind is types.float16:
         return _rounded_to_float16
-    if name.startswith("float"):
+    if isinstance(kind, types.Float):
         return float
-    if name.startswith("complex"):
+    if isinstance(kind, types.Complex):
         return complex
-    return bool if name == "bool" else None
+    return bool if kind is types.boolean else None
 
 
-def convertible(given: str, declared: str) -> int | None:
+def convertible(given: Type, declared: Type) -> int | None:
     """Whether an argument of one type may be passed for a parameter declared with another; smaller is better,
     None is no."""
-    if given == declared:
+    if given.compiler_name == declared.compiler_name:
         return 0
-    given_type, declared_type = types.parse_type(given), types.parse_type(declared)
-    if isinstance(given_type, types.Array) and isinstance(declared_type, types.Array):
-        same = (given_type.dtype, given_type.ndim) == (declared_type.dtype, declared_type.ndim)
-        return 1 if same and declared_type.layout == "A" else None
-    if isinstance(given_type, types.Scalar) and isinstance(declared_type, types.Scalar):
-        if given_type.dtype.kind == "c" and declared_type.dtype.kind != "c":
+    if isinstance(given, types.Array) and isinstance(declared, types.Array):
+        same = (given.dtype, given.ndim) == (declared.dtype, declared.ndim)
+        return 1 if same and declared.layout == "A" else None
+    if isinstance(given, types.Scalar) and isinstance(declared, types.Scalar):
+        if given.dtype.kind == "c" and declared.dtype.kind != "c":
             return None
-        return 1 if np.can_cast(given_type.dtype, declared_type.dtype, "safe") else 10
+        return 1 if np.can_cast(given.dtype, declared.dtype, "safe") else 10
     return None
 
 
 class Flattener:
     """Makes numbers of arguments of known types: an array is its address, extents and strides."""
 
-    def __init__(self, names: tuple[str, ...], parameter_names: Any, converts: bool) -> None:
+    def __init__(self, kinds: tuple[Type, ...], parameter_names: Any, converts: bool) -> None:
         """
-        :param converts: whether arguments may have other types than `names` say (explicit signatures)
+        :param kinds: the parameters' types
+        :param converts: whether arguments may have other types (explicit signatures)
         """
         self.converts = converts
         self._labels = parameter_names
-        self._converters = [converter(name) if converts else None for name in names]
+        self._converters = [converter(kind) if converts else None for kind in kinds]
 
     def flatten(self, args: Any, copies: Any) -> Any:
         """The numbers; host arrays are copied to the device on the way."""
@@ -299,7 +300,7 @@ class Flattener:
                 "CUDA_ERROR_ILLEGAL_ADDRESS (700). Make the array's device current (with cuda.gpus[n]:), or copy it",
                 700,
             )
-        if array.type_name is not None:
+        if array.kernel_type is not None:
             return
         check_reachable(array, f"the array passed for '{self._labels[index]}'")
         if not is_aligned(array.parameters[0], array.strides, array.dtype):
@@ -314,8 +315,8 @@ class Flattener:
 class Packer(Flattener):
     """Makes the parameter buffer for arguments of known types."""
 
-    def __init__(self, names: tuple[str, ...], parameter_names: tuple[str, ...], converts: bool) -> None:
-        super().__init__(names, parameter_names, converts)
-        self._struct = struct.Struct("@" + struct_format(names))
+    def __init__(self, kinds: tuple[Type, ...], parameter_names: tuple[str, ...], converts: bool) -> None:
+        super().__init__(kinds, parameter_names, converts)
+        self._struct = struct.Struct("@" + struct_format(kinds))
         self.size = self._struct.size
         self.pack = self._struct.pack

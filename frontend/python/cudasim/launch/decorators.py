@@ -129,9 +129,9 @@ def jit(
 
 def _check_void(signatures):
     for argument_types, returns in signatures:
-        if returns not in (None, "none"):
+        if returns not in (None, types.none):
             raise TypeError(
-                f"CUDA kernel must have void return type. Write void({', '.join(argument_types)}), not {returns}(…)"
+                f"CUDA kernel must have void return type. Write void({', '.join(map(str, argument_types))}), not {returns}(…)"
             )
 
 

@@ -67,15 +67,15 @@ def compile(  # noqa: A001 - Numba's name
             argument_types,
             abi=abi,
             name=(abi_info or {}).get("abi_name") if abi == "c" else None,
-            result_type=None if result_type == "none" else result_type,
+            result_type=None if result_type is types.none else result_type,
             fastmath=fastmath,
         )
-        if result_type == "none" and compiled.result_type != "none":
+        if result_type is types.none and compiled.result_type is not types.none:
             raise errors.TypingError(
                 f"No conversion from {compiled.result_type} to none: the signature says void"
             )
     else:
-        if result_type not in (None, "none"):
+        if result_type not in (None, types.none):
             raise TypeError("CUDA kernel must have void return type.")
         try:
             compiled = compiler.compile_kernel(function, argument_types, fastmath=fastmath)
@@ -85,7 +85,7 @@ def compile(  # noqa: A001 - Numba's name
             raise
     capability = find_closest_arch(cc or _default_capability())
     ptx = ptx_of(compiled.image, compiled.kernel_name, capability, options)
-    return ptx, types.public(compiled.result_type if device else "none")
+    return ptx, types.public(compiled.result_type if device else types.none)
 
 
 def _check_forms(device, abi, output, forceinline):

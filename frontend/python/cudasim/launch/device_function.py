@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cudasim.compile.compiler import CompiledPythonKernel
+    from cudasim.type_system.scalar_types import Type
     from cudasim.type_system.signatures import Signature
 
 
@@ -25,11 +26,11 @@ class DeviceFunction(GpuCode):
     def __init__(
         self,
         py_func: Callable[..., Any],
-        argument_types: tuple[str, ...],
+        argument_types: tuple[Type, ...],
         target_options: dict[str, Any],
-        result_type: str | None = None,
+        result_type: Type | None = None,
     ) -> None:
-        """:param result_type: its name, or None when it has to be inferred"""
+        """:param result_type: None when it has to be inferred"""
         self.py_func, self.argument_types, self.target_options = py_func, argument_types, target_options
         self._result_type = result_type
         self._done: CompiledPythonKernel | None = None
@@ -49,9 +50,9 @@ class DeviceFunction(GpuCode):
         return self._done
 
     @property
-    def result_type(self) -> str:
-        """The name of the type of its result."""
-        return self._result_type or self._compiled.result_type
+    def result_type(self) -> Type:
+        """The type of its result."""
+        return self._compiled.result_type if self._result_type is None else self._result_type
 
     @property
     def signature(self) -> Signature:

@@ -37,14 +37,14 @@ from cudasim.launch.tracing import lines_are_watched
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.streams import early_access, stream_work
 from cudasim.streams.stream import key_of
-from cudasim.type_system.typeof import type_name
+from cudasim.type_system.plain_types import float64, int64
+from cudasim.type_system.typeof import typeof
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
     from cudasim.launch.kernel import Launchable
-    from cudasim.type_system.scalar_types import Integer
 
 _INT64_MIN, _INT64_END = -(1 << 63), 1 << 63
 #: Configurations and array types that one dispatcher remembers; a launch in a loop over sizes must not grow.
@@ -91,22 +91,22 @@ class ConfiguredKernel(_native.FramelessCall):
             raise _by_name(self.dispatcher, keywords)
         # The hot path: device arrays, floats and ints are typed and flattened in one go.
         device = current_device()
-        names, values, plain = [], [], True
+        kinds, values, plain = [], [], True
         for value in args:
             kind = type(value)
-            if kind is DeviceNDArray and value.device is device and value.type_name is not None:
-                names.append(value.type_name)
+            if kind is DeviceNDArray and value.device is device and value.kernel_type is not None:
+                kinds.append(value.kernel_type)
                 values += value.parameters
             elif kind is float:
-                names.append("float64")
+                kinds.append(float64)
                 values.append(value)
             elif kind is int and _INT64_MIN <= value < _INT64_END:
-                names.append("int64")
+                kinds.append(int64)
                 values.append(value)
             else:
-                names.append(type_name(value))
+                kinds.append(typeof(value))
                 plain = False
-        key = tuple(names)
+        key = tuple(kinds)
         entry = self._entries.get((device.id, key))
         if entry is None or entry.generation != options.generation:
             given = len(args)
@@ -209,7 +209,7 @@ class ForAll(_native.FramelessCall):
         threads = self.thread_per_block
         if threads == 0:
             # Chooses the block with which most threads are resident, as for a GPU.
-            _, types_of_arguments = self.dispatcher._with_defaults(args, tuple(map(type_name, args)))
+            _, types_of_arguments = self.dispatcher._with_defaults(args, tuple(map(typeof, args)))
             threads = self.dispatcher._kernel_for(types_of_arguments).best_block_size(self.sharedmem)
         blocks = (self.ntasks + threads - 1) // threads
         self.dispatcher[blocks, threads, self.stream, self.sharedmem](*args)
@@ -231,11 +231,11 @@ class CUDADispatcher(InspectedFunction):
         self.py_func = py_func
         self.targetoptions = dict(target_options)
         self.device = device
-        #: What a device function declares: ((argument type names, result type name or None), ...).
+        #: What a device function declares: ((argument types, result type or None), ...).
         self.device_signatures = tuple(signatures) if device else ()
         self._overloads: dict[
             Any, Any
-        ] = {}  # names of argument types → CompiledKernel or PythonKernel; DeviceFunction
+        ] = {}  # types of arguments → CompiledKernel or PythonKernel; DeviceFunction
         self.specialized = False
         self.specializations: dict[Any, Any] = {}
         self._resolved: dict[Any, Any] = {}  # types of arguments → CompiledKernel
@@ -347,7 +347,7 @@ class CUDADispatcher(InspectedFunction):
         missing = code.co_argcount - len(args)
         if 0 < missing <= len(defaults):
             added = defaults[len(defaults) - missing :]
-            return (*args, *added), (*key, *map(type_name, added))
+            return (*args, *added), (*key, *map(typeof, added))
         self._check_count(len(args))
         return args, key
 
@@ -415,9 +415,9 @@ class CUDADispatcher(InspectedFunction):
             if len(finite) == len(costs):
                 candidates.setdefault(sum(finite), []).append(kernel)
         if not candidates:
-            known = "; ".join(f"({', '.join(declared)})" for declared in self._overloads)
+            known = "; ".join(f"({', '.join(map(str, declared))})" for declared in self._overloads)
             raise TypeError(
-                f"No matching definition for argument type(s) {', '.join(argument_types)}: {self.__name__}() is "
+                f"No matching definition for argument type(s) {', '.join(map(str, argument_types))}: {self.__name__}() is "
                 f"declared for {known}"
             )
         best = candidates[min(candidates)]
@@ -432,7 +432,7 @@ class CUDADispatcher(InspectedFunction):
         argument_types, result_type = types.parse_signature(sig)
         if self.device:
             return self.compile_device(argument_types, result_type)
-        if result_type not in (None, "none"):
+        if result_type not in (None, types.none):
             raise TypeError("CUDA kernel must have void return type.")
         self._check_count(len(argument_types))
         with self._lock:
@@ -444,10 +444,10 @@ class CUDADispatcher(InspectedFunction):
         """A dispatcher with one overload, for arguments of the types of these (values or types)."""
         if self.specialized:
             raise RuntimeError("Dispatcher already specialized")
-        names = tuple(_type_or_value_name(value) for value in args)
-        key = current_device().compute_capability, names
+        kinds = tuple(map(_type_or_type_of, args))
+        key = current_device().compute_capability, kinds
         if key not in self.specializations:
-            made = CUDADispatcher(self.py_func, self.targetoptions, [(names, None)], self.device)
+            made = CUDADispatcher(self.py_func, self.targetoptions, [(kinds, None)], self.device)
             made.specialized = True
             self.specializations[key] = made
         return self.specializations[key]
@@ -459,14 +459,14 @@ class CUDADispatcher(InspectedFunction):
     def recompile(self) -> None:
         """Compiles every overload anew, with what the names around the function mean now."""
         with self._lock:
-            known = [(names, getattr(kernel, "converts", False)) for names, kernel in self._overloads.items()]
+            known = [(kinds, getattr(kernel, "converts", False)) for kinds, kernel in self._overloads.items()]
             for kept in (self._overloads, self._resolved, self._traced, self._configured):
                 kept.clear()
             if self._cache is not None:
                 self._cache.flush()
-            for names, converts in known:
+            for kinds, converts in known:
                 if not self.device:
-                    self._compile(names, converts)
+                    self._compile(kinds, converts)
 
     def enable_caching(self) -> None:
         """Keeps what is compiled for the next process. :raises RuntimeError: for functions without a source file"""
@@ -487,17 +487,17 @@ class CUDADispatcher(InspectedFunction):
 
     # -- device functions ---------------------------------------------------------------------------------
 
-    def compile_device(self, args: tuple[Integer, ...], return_type: Any = None) -> DeviceFunction:
+    def compile_device(self, args: tuple[Any, ...], return_type: Any = None) -> DeviceFunction:
         """The device function for these argument types, with its `signature`; compiled when it is looked at."""
-        names = tuple(map(types.name_of, args))
-        known = self._overloads.get(names)
+        kinds = tuple(map(types.as_type, args))
+        known = self._overloads.get(kinds)
         if known is None:
-            self._check_count(len(names))
-            result = None if return_type is None else types.name_of(return_type)
-            known = self._overloads[names] = DeviceFunction(self.py_func, names, self.targetoptions, result)
+            self._check_count(len(kinds))
+            result = None if return_type is None else types.as_type(return_type)
+            known = self._overloads[kinds] = DeviceFunction(self.py_func, kinds, self.targetoptions, result)
         return known
 
-    def note_overload(self, argument_types: tuple[str, ...], result_type: str | None) -> None:
+    def note_overload(self, argument_types: tuple[types.Type, ...], result_type: types.Type | None) -> None:
         """A kernel that calls this device function was compiled, for these types."""
         if self.device and argument_types not in self._overloads:
             self._overloads[argument_types] = DeviceFunction(
@@ -511,15 +511,15 @@ def _unpickled(state, specialized, *arguments):
     return dispatcher
 
 
-def _type_or_value_name(value):
+def _type_or_type_of(value):
     if isinstance(value, (types.Type, np.dtype)) or (
         isinstance(value, type) and issubclass(value, np.generic)
     ):
-        return types.name_of(value)
+        return types.as_type(value)
     try:
-        return type_name(value)
+        return typeof(value)
     except (ValueError, NotImplementedError):
-        return types.name_of(value)
+        return types.as_type(value)
 
 
 Dispatcher = CUDADispatcher

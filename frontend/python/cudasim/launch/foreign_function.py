@@ -23,15 +23,13 @@ class ForeignFunction:
     def __init__(
         self,
         name: str,
-        argument_types: tuple[str, ...],
-        result: str,
+        argument_types: tuple[types.Type, ...],
+        result: types.Type,
         links: tuple[PTXSource, ...],
         c_convention: bool,
     ) -> None:
         self.name = self.__name__ = name
-        self.sig = types.Signature(
-            types.parse_type(result), [types.parse_type(one) for one in argument_types]
-        )
+        self.sig = types.Signature(result, argument_types)
         self.links = links
         #: What the compiler reads (cudasim.compile.resolve): the symbol, the types of the arguments, the type
         #: of the result, and whether the calling convention is C's.

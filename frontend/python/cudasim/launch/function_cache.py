@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import _native, _numba_config
 from cudasim.compile.compiler import CompiledPythonKernel
+from cudasim.types import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +119,7 @@ class FunctionCache:
             return None
         return (
             _build(),
-            tuple(argument_types),
+            tuple(map(name_of, argument_types)),
             options,
             hashlib.sha256(self._function.__code__.co_code).hexdigest(),
             closure,

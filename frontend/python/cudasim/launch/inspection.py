@@ -18,24 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cudasim.type_system.scalar_types import Type
     from cudasim.type_system.signatures import Signature
 
 
 class BySignature(dict):
-    """A value for each overload. Keys are tuples of types; type objects, their names and signatures find
+    """A value for each overload. Keys are tuples of types, as users see them; type objects, their names and signatures find
     them."""
 
-    def __init__(self, by_names: dict[Any, Any]) -> None:
-        """:param by_names: tuple of type names → value"""
-        self._keys = {names: public_types(names) for names in by_names}
-        super().__init__((key, by_names[names]) for names, key in self._keys.items())
+    def __init__(self, by_types: dict[Any, Any]) -> None:
+        """:param by_types: tuple of types → value"""
+        self._keys = {kinds: public_types(kinds) for kinds in by_types}
+        super().__init__((key, by_types[kinds]) for kinds, key in self._keys.items())
 
     def _key(self, signature):
         try:
-            names = types.parse_signature(signature)[0]
+            kinds = types.parse_signature(signature)[0]
         except (NameError, SyntaxError, TypeError):
             return signature
-        return self._keys.get(names, signature)
+        return self._keys.get(kinds, signature)
 
     def __getitem__(self, signature: Any) -> Any:
         return super().__getitem__(self._key(signature))
@@ -52,7 +53,7 @@ class GpuCode:
 
     image: Any
     target_options: dict[str, Any]
-    argument_types: tuple[str, ...]
+    argument_types: tuple[Type, ...]
     py_func: Callable[..., Any]
 
     if TYPE_CHECKING:  # attributes of kernels, properties of device functions
@@ -140,16 +141,13 @@ class GpuCode:
         return self._resources().local
 
 
-def signature_of(result: str, arguments: tuple[str, ...]) -> Signature:
+def signature_of(result: Type, arguments: tuple[Type, ...]) -> Signature:
     """A signature object: Numba's where numba has been imported."""
-    try:
-        return signature(*public_types((result, *arguments)))
-    except TypeError:
-        return types.Signature(result, ())
+    return signature(*public_types((result, *arguments)))
 
 
 class InspectedFunction:
-    """The overloads of a dispatcher; `_overloads` holds them by their types' names."""
+    """The overloads of a dispatcher; `_overloads` holds them by the types of their arguments."""
 
     _overloads: dict[Any, Any]
     specialized: bool

@@ -12,7 +12,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from cudasim import options
+from cudasim import options, types
 from cudasim.compile.frozen_constants import warn_of_changes
 from cudasim.device.current import current_device
 from cudasim.launch import python_mode
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from cudasim.device.device import Device
     from cudasim.launch.dispatcher import CUDADispatcher
     from cudasim.memory.device_array import DeviceNDArray
+    from cudasim.type_system.scalar_types import Type
     from cudasim.type_system.signatures import Signature
 
 
 def make_kernel(
-    dispatcher: CUDADispatcher, argument_types: tuple[str, ...], converts: bool = False
+    dispatcher: CUDADispatcher, argument_types: tuple[Type, ...], converts: bool = False
 ) -> Launchable:
     """The kernel for these types in the mode in force (option mode): compiled, or a PythonKernel."""
     if options.get("mode") == "native":
@@ -161,7 +162,7 @@ def make_plan(
     :param loaded: the image on its device
     :param name: what reports call the kernel
     :param target_options: @cuda.jit's
-    :param arguments: (name, type) of each, for records
+    :param arguments: (name, name of the type) of each, for records
     """
     from cudasim import _native, cache
 
@@ -180,7 +181,7 @@ class Launchable:
     """What every kernel for given argument types has, compiled or not: limits of its launches."""
 
     py_func: Callable[..., Any]
-    argument_types: tuple[str, ...]
+    argument_types: tuple[Type, ...]
     target_options: dict[str, Any]
 
     @property
@@ -198,7 +199,7 @@ class Launchable:
     @property
     def signature(self) -> Signature:
         """Numba's signature: no result, these arguments."""
-        return signature_of("none", self.argument_types)
+        return signature_of(types.none, self.argument_types)
 
     @property
     def max_threads_per_block(self) -> int:
@@ -259,14 +260,13 @@ class CompiledKernel(GpuCode, Launchable):
     def __init__(
         self,
         py_func: Callable[..., Any],
-        argument_types: tuple[str, ...],
+        argument_types: tuple[Type, ...],
         target_options: dict[str, Any],
         converts: bool = False,
         without_debuggers: bool = False,
         cached: Any = None,
     ) -> None:
         """
-        :param argument_types: Numba's type names
         :param without_debuggers: see compiler.compile_kernel
         :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
         :param cached: what it was compiled to before (function_cache.py)
@@ -334,7 +334,7 @@ class CompiledKernel(GpuCode, Launchable):
             block,
             shared_bytes,
             self.target_options,
-            list(zip(self.py_func.__code__.co_varnames, self.argument_types)),
+            list(zip(self.py_func.__code__.co_varnames, map(types.name_of, self.argument_types))),
         )
 
     @property

@@ -16,7 +16,7 @@ from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import DeviceContents, origin, register_foreign_arrays
 from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.array_layout import contiguous_strides, extent_in_bytes, shape_tuple
-from cudasim.type_system.typeof import register_protocol, type_name
+from cudasim.type_system.typeof import register_protocol, typeof
 
 if TYPE_CHECKING:
     from typing import Any
@@ -111,5 +111,5 @@ def check_reachable(array: Any, what: Any) -> None:
         )
 
 
-register_protocol(is_cuda_array, lambda array: type_name(as_cuda_array(array, sync=False)))
+register_protocol(is_cuda_array, lambda array: typeof(as_cuda_array(array, sync=False)))
 register_foreign_arrays(as_cuda_array)

@@ -15,13 +15,15 @@ from cudasim.type_system.array_layout import (
     expanded_index,
     reshaped_strides,
 )
-from cudasim.type_system.typeof import array_type
+from cudasim.type_system.typeof import type_of_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
     import numpy as np
+
+    from cudasim.type_system.container_types import Array
 
 
 class DeviceNDArray(DeviceContents):
@@ -32,8 +34,8 @@ class DeviceNDArray(DeviceContents):
 
     __slots__ = ()
 
-    def __cudasim_typeof__(self) -> str:
-        return self.type_name or array_type(self, self.layout)
+    def __cudasim_typeof__(self) -> Array:
+        return self.kernel_type or type_of_array(self, self.layout)
 
     def __len__(self) -> int:
         if not self.shape:

@@ -25,7 +25,6 @@ from cudasim.streams import early_access, stream_work
 from cudasim.streams.stream import checked_stream, key_of
 from cudasim.type_system.array_compatibility import check_array_compatibility, check_contiguous
 from cudasim.type_system.array_layout import (
-    array_type_name,
     contiguous_strides,
     element_count,
     extent_in_bytes,
@@ -35,6 +34,7 @@ from cudasim.type_system.array_layout import (
     shape_tuple,
     strides_tuple,
 )
+from cudasim.type_system.typeof import array_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cudasim.device.device import Device
     from cudasim.memory.device_array import DeviceNDArray
     from cudasim.memory.ipc import IpcArrayHandle
+    from cudasim.type_system.container_types import Array
 
 
 class DeviceNDArrayBase:
@@ -109,7 +110,7 @@ class DeviceContents(DeviceNDArrayBase):
         "size",
         "layout",
         "stream",
-        "type_name",
+        "kernel_type",
         "parameters",
         "__weakref__",
         "__dict__",
@@ -117,7 +118,7 @@ class DeviceContents(DeviceNDArrayBase):
 
     __array_priority__ = 1000
     array_class: type[DeviceNDArray]  # what views are; device_array.py sets it
-    type_name: str | None
+    kernel_type: Array | None
 
     def __init__(
         self,
@@ -160,9 +161,9 @@ class DeviceContents(DeviceNDArrayBase):
         self._allocation, self._address, self.foreign = gpu_data, address, foreign
         # None for what a launch has to look at more closely (arguments.py): foreign and misaligned memory,
         # and dtypes that no kernel takes.
-        self.type_name = None
+        self.kernel_type = None
         if not foreign and is_aligned(address, strides, dtype):
-            self.type_name = array_type_name(dtype, self.ndim, self.layout)
+            self.kernel_type = array_type(dtype, self.ndim, self.layout)
         #: what a kernel gets: address, shape, strides in bytes
         self.parameters = (address, *shape, *strides)
 
@@ -215,9 +216,11 @@ class DeviceContents(DeviceNDArrayBase):
     @property
     def _numba_type_(self):
         """What numba.typeof() gives: arrays that repeat themselves are of layout A."""
-        from cudasim.type_system.numpy_support import array_type
+        from cudasim.type_system import numpy_support
 
-        return array_type(self.dtype, self.ndim, "A" if 0 in self.strides and self.size else self.layout)
+        return numpy_support.array_type(
+            self.dtype, self.ndim, "A" if 0 in self.strides and self.size else self.layout
+        )
 
     @property
     def flags(self) -> Any:
@@ -498,7 +501,7 @@ def invalidate_arrays_of(device: Device) -> None:
             each._allocation = MemoryPointer(None, 0, 0)
             each._address = 0
             each.parameters = (0, *each.shape, *each.strides)
-            each.foreign, each.type_name = True, None
+            each.foreign, each.kernel_type = True, None
 
 
 #: NumPy 2 copies "if needed" with copy=None, NumPy 1 with copy=False.

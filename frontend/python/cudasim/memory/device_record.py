@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim import types
 from cudasim.memory.device_contents import DeviceContents
 from cudasim.type_system.array_layout import contiguous_strides
+from cudasim.type_system.scalar_types import as_type
+from cudasim.type_system.typeof import type_of_elements
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,7 +21,7 @@ class DeviceRecord(DeviceContents):
     __slots__ = ()
 
     def __cudasim_typeof__(self) -> Any:
-        return types.name_of(self.dtype)
+        return type_of_elements(self.dtype) or as_type(self.dtype)  # the latter says why there is none
 
     def __init__(self, dtype: Any, stream: Any = 0, gpu_data: Any = None, **where: Any) -> None:
         super().__init__((), (), dtype, stream, gpu_data, **where)

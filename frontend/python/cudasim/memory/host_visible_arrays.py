@@ -16,7 +16,7 @@ from cudasim.device import host_visible
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import DeviceNDArrayBase
 from cudasim.type_system.array_layout import extent_in_bytes
-from cudasim.type_system.typeof import host_array_type
+from cudasim.type_system.typeof import type_of_host_array
 
 if TYPE_CHECKING:
     from typing import Any
@@ -58,7 +58,7 @@ class _HostVisibleArray(DeviceNDArrayBase, np.ndarray):
 
     def __cudasim_typeof__(self):
         mapped = device_view(self)
-        return host_array_type(self) if mapped is None else mapped.__cudasim_typeof__()
+        return type_of_host_array(self) if mapped is None else mapped.__cudasim_typeof__()
 
     def device_setup(self, gpu_data, stream=0):
         """Says which memory the array is over."""

@@ -90,9 +90,9 @@ def guvectorize(*args: Any, **options: Any) -> Any:
 
 def typeof(value: Any) -> Any:
     """The type of a value."""
-    from cudasim.type_system.typeof import type_name
+    from cudasim.type_system.typeof import typeof as type_of
 
-    return _types.parse_type(type_name(value))
+    return type_of(value)
 
 
 from_dtype = _types.from_dtype

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from cudasim.launch.dispatcher import CUDADispatcher
     from cudasim.launch.kernel import Launchable
+    from cudasim.types import Type
 
 
 class Reason:
@@ -91,7 +92,7 @@ def _python_kernel(dispatcher, argument_types, converts, reason=None, refusal=No
 
 
 def choose_kernel(
-    dispatcher: CUDADispatcher, argument_types: tuple[str, ...], converts: bool
+    dispatcher: CUDADispatcher, argument_types: tuple[Type, ...], converts: bool
 ) -> Launchable | None:
     """The kernel for these types in mode auto or python.
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from cudasim.python_mode.choice import Reason
+    from cudasim.types import Type
 
 
 class PythonKernel(Launchable):
@@ -34,14 +35,13 @@ class PythonKernel(Launchable):
     def __init__(
         self,
         py_func: Callable[..., Any],
-        argument_types: tuple[str, ...],
+        argument_types: tuple[Type, ...],
         target_options: dict[str, Any],
         converts: bool = False,
         reason: Reason | None = None,
         refusal: Any = None,
     ) -> None:
         """
-        :param argument_types: Numba's type names
         :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
         :param reason: why it does not run natively (choice.Reason), or None when that was asked for
         :param refusal: the compiler's, when no GPU would run the kernel either

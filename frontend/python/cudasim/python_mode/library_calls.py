@@ -37,22 +37,19 @@ def typed_call(function: Any, find: Any) -> Any:
     return _native.FramelessMethod(call)
 
 
-def _kernel_type(name):
-    """The type of kernels' numbers that a name means, the type of an array, or None for other names."""
-    if name.startswith("array("):
-        return types.parse_type(name)
-    try:
-        dtype = np.dtype(name)
-    except TypeError:
+def _kernel_type(kind):
+    """The class of kernels' numbers of a type, the type itself of an array, or None for other types."""
+    if isinstance(kind, types.Array):
+        return kind
+    if not isinstance(kind, types.Scalar):
         return None
-    return kernel_types.get(dtype, bool if dtype.kind == "b" else None)
+    return kernel_types.get(kind.dtype, bool if kind.dtype.kind == "b" else None)
 
 
-def _result_types(name):
-    if name.startswith("UniTuple("):
-        one, _, count = name[len("UniTuple(") : -1].partition(" x ")
-        return (_kernel_type(one),) * int(count)
-    return _kernel_type(name)
+def _result_types(kind):
+    return (
+        (_kernel_type(kind.dtype),) * kind.count if isinstance(kind, types.UniTuple) else _kernel_type(kind)
+    )
 
 
 def _dtype_of(value):

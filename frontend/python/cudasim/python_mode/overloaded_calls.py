@@ -11,8 +11,9 @@ import numpy as np
 from cudasim import _native, _pyfiber, errors, types
 from cudasim.compile import overloads
 from cudasim.python_mode.values import kernel_types
-from cudasim.type_system.array_layout import array_type_name, layout_of
-from cudasim.type_system.record_names import record_name
+from cudasim.type_system import value_types
+from cudasim.type_system.array_layout import layout_of
+from cudasim.type_system.typeof import array_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +30,10 @@ def call_of(overloaded: overloads.Overloaded, function_of: Callable[..., Any]) -
     known = {}  # types of the arguments → function
 
     def call(*args, **keywords):
-        names = tuple(map(type_name, args)), tuple((key, type_name(value)) for key, value in keywords.items())
-        if names not in known:
-            known[names] = function_of(_implementation(overloaded, *names))
-        return known[names](*args, **keywords)
+        kinds = tuple(map(type_of, args)), tuple((key, type_of(value)) for key, value in keywords.items())
+        if kinds not in known:
+            known[kinds] = function_of(_implementation(overloaded, *kinds))
+        return known[kinds](*args, **keywords)
 
     return _native.FramelessMethod(call)
 
@@ -52,47 +53,43 @@ def refusal_of(name: Any, what: str = "is code for LLVM") -> Any:
 
 
 def _implementation(overloaded, positional, named):
-    given = list(types.public_types(positional)), {key: types.public_types([name])[0] for key, name in named}
+    given = list(types.public_types(positional)), {key: types.public(kind) for key, kind in named}
     found, _ = overloaded.implementation(*given)
     if found is None:
-        shown = ", ".join([*positional, *(f"{key}={name}" for key, name in named)])
+        shown = ", ".join([*map(str, positional), *(f"{key}={kind}" for key, kind in named)])
         name = getattr(overloaded.function, "__name__", overloaded.function)
         raise errors.TypingError(f"No implementation of function {name} found for signature: {name}({shown})")
     return found
 
 
-def type_name(value: Any) -> str:
-    """Numba's name of the type of a value that a kernel has in Python mode."""
+def type_of(value: Any) -> types.Type:
+    """The type of a value that a kernel has in Python mode."""
     kind = type(value)
     if kind in _DTYPES:
-        return types.name_of(_DTYPES[kind])
+        return types.as_type(_DTYPES[kind])
     if value is None:
-        return "none"
+        return types.none
     if kind in (bool, int, str):
-        return f"Literal[{kind.__name__}]({value})"
+        return value_types.literal(value)
     if kind is float or kind is complex:
-        return types.name_of(kind)
+        return types.as_type(kind)
     if isinstance(value, _pyfiber.KernelArray):
         dtype, shape = value.dtype, value.shape
-        return (
-            array_type_name(dtype, len(shape), layout_of(shape, value.strides, dtype.itemsize))
-            or f"array({dtype})"
-        )
+        known = array_type(dtype, len(shape), layout_of(shape, value.strides, dtype.itemsize))
+        return types.CompilerType(f"array({dtype})") if known is None else known
     if isinstance(value, _pyfiber.KernelRecord):
-        return record_name(value.__array__().dtype)
+        return types.as_type(value.__array__().dtype)
     if isinstance(value, tuple):
-        names = list(map(type_name, value))
-        fields = getattr(value, "_fields", None)
-        return types.tuple_name(names) if fields is None else types.name_of_named_tuples(kind, names)
+        return types.BaseTuple.from_types(map(type_of, value), kind if hasattr(value, "_fields") else None)
     if isinstance(value, enum.Enum):
-        return types.member_type_name(kind, [str(types.name_of(type(one.value))) for one in kind])
+        return types.member_type(kind, [types.as_type(type(one.value)) for one in kind])
     if isinstance(value, slice):
-        return "slice<a:b>" if value.step is None else "slice<a:b:c>"
+        return value_types.slice2_type if value.step is None else value_types.slice3_type
     if isinstance(value, np.generic):
-        return types.name_of(value.dtype)
+        return types.as_type(value.dtype)
     if isinstance(value, type):
-        return f"class({types.name_of(value)})"
-    return f"Function({getattr(value, '__name__', kind.__name__)})"
+        return value_types.NumberClass(value)
+    return types.CompilerType(f"Function({getattr(value, '__name__', kind.__name__)})")
 
 
 def add_attributes(names: set[Any] | set[str], function_of: Callable[..., Any]) -> None:
@@ -105,13 +102,13 @@ def add_attributes(names: set[Any] | set[str], function_of: Callable[..., Any]) 
 
 
 def _attribute(name, function_of):
-    # By the name of a type: (the call, whether it is a method), or None where the type has no such attribute.
-    known: dict[str, Any] = {}
+    # Type → (the call, whether it is a method), or None where the type has no such attribute.
+    known: dict[types.Type, Any] = {}
 
     def attribute(value):
-        kind = type_name(value)
+        kind = type_of(value)
         if kind not in known:
-            found = overloads.of_attribute(types.public_types([kind])[0], name)
+            found = overloads.of_attribute(types.public(kind), name)
             known[kind] = None if found is None else (call_of(found[0], function_of), found[1])
         if known[kind] is None:
             raise AttributeError(f"Unknown attribute {name!r} of type {kind}")

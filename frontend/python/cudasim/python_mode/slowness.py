@@ -88,11 +88,12 @@ def _measured(rounds=20):
     from cudasim.launch.kernel import CompiledKernel
     from cudasim.memory.array_functions import device_array
     from cudasim.python_mode.kernel import PythonKernel
+    from cudasim.types import float64, int64
 
     function = python_types.FunctionType(
         _reference.__code__, {"cuda": cuda_module(), "range": range}, "reference"
     )
-    argument_types = ("array(float64, 1d, C)", "array(float64, 1d, C)", "int64")
+    argument_types = (float64[::1], float64[::1], int64)
     seconds = {}
     for kind, blocks in ((CompiledKernel, 512), (PythonKernel, 1)):
         x = device_array(blocks * 128, "float64")

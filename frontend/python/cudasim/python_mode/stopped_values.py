@@ -13,7 +13,8 @@ import numpy as np
 
 from cudasim import _pyfiber
 from cudasim.python_mode.values import kernel_types, scalar
-from cudasim.type_system.array_layout import array_type_name, extent_in_bytes, layout_of, lowest_offset
+from cudasim.type_system.array_layout import extent_in_bytes, layout_of, lowest_offset
+from cudasim.type_system.typeof import array_type
 
 if TYPE_CHECKING:
     from typing import Any
@@ -93,7 +94,8 @@ def _array_type(dtype, dimensions, layout):
         ["shape", 8, extents],
         ["strides", 8 + 8 * dimensions, extents],
     ]
-    name = array_type_name(dtype, dimensions, layout) or f"array({dtype}, {dimensions}d, {layout})"
+    kind = array_type(dtype, dimensions, layout)
+    name = f"array({dtype}, {dimensions}d, {layout})" if kind is None else kind.compiler_name
     return json.dumps({"kind": "struct", "name": name, "bytes": 8 + 16 * dimensions, "members": members})
 
 

@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 class ArgumentBuilder:
     """Makes the values that a kernel gets of a launch's arguments."""
 
-    def __init__(self, names: tuple[str, ...], parameter_names: list[str], converts: bool) -> None:
+    def __init__(self, kinds: tuple[types.Type, ...], parameter_names: list[str], converts: bool) -> None:
         """
-        :param names: Numba's type names
+        :param kinds: the types of the arguments
         """
-        self._flattener = Flattener(names, parameter_names, converts)
-        #: types.Type of each argument; None for those that the compiler does not know
-        self.types = [_parsed(name) for name in names]
+        self._flattener = Flattener(kinds, parameter_names, converts)
+        self.types = kinds
 
     def numbers(self, args: Any, copies: Any) -> Any:
         """The arguments as compiled kernels get them; host arrays are copied to the device on the way."""
@@ -38,30 +37,8 @@ class ArgumentBuilder:
         :param owner: what keeps their memory
         """
         numbers = iter(numbers)
-        return tuple([_uncompiled_value(value, numbers, owner) if kind is None
-                      else _value(kind, numbers, owner, value.value if isinstance(value, Intent) else value)
+        return tuple([_value(kind, numbers, owner, value.value if isinstance(value, Intent) else value)
                       for kind, value in zip(self.types, args)])  # fmt: skip
-
-
-def _parsed(name):
-    """None for types that the compiler does not know: dates."""
-    try:
-        return types.parse_type(name)
-    except (TypeError, ValueError):
-        return None
-
-
-def _uncompiled_value(value, numbers, owner):
-    """A value of a type that only Python mode has."""
-    value = value.value if isinstance(value, Intent) else value
-    if isinstance(value, np.generic):
-        return next(numbers)
-    if not hasattr(value, "strides"):
-        return next(numbers)
-    address, rest = next(numbers), [next(numbers) for _ in range(2 * value.ndim)]
-    return _pyfiber.array(
-        address, tuple(rest[: value.ndim]), tuple(rest[value.ndim :]), value.dtype, True, owner
-    )
 
 
 #: numpy.dtype → the type that a kernel's values of it have
@@ -78,7 +55,7 @@ def _value(kind, numbers, owner, given):
     if isinstance(kind, types.Record):
         return _pyfiber.array(next(numbers), (), (), kind.dtype, True, owner)[()]
     if isinstance(kind, types.BaseTuple):
-        elements = [_value(types.parse_type(types.name_of(element)), numbers, owner, part)
+        elements = [_value(element, numbers, owner, part)
                     for element, part in zip(kind.types, given)]  # fmt: skip
         return type(given)._make(elements) if isinstance(kind, types.BaseNamedTuple) else tuple(elements)
     if isinstance(kind, types.EnumMember):

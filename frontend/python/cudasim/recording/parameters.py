@@ -12,6 +12,7 @@ import numpy as np
 from cudasim import errors, types
 from cudasim.launch.arguments import struct_format
 from cudasim.type_system.array_layout import extent_in_bytes, lowest_offset
+from cudasim.types import type_named
 
 
 class ArrayArgument(NamedTuple):
@@ -28,7 +29,9 @@ def numbers_of(record: Any, parameters: bytes) -> tuple:
 
     :param parameters: the record's, or those of a restored launch
     """
-    return struct.unpack_from("@" + struct_format([name for _, name in record.arguments]), parameters)
+    return struct.unpack_from(
+        "@" + struct_format([type_named(name) for _, name in record.arguments]), parameters
+    )
 
 
 def arguments_of(record: Any) -> list[tuple[str, str, Any]]:
@@ -40,13 +43,21 @@ def arguments_of(record: Any) -> list[tuple[str, str, Any]]:
     """
     try:
         return _arguments(record)
-    except (ValueError, TypeError, AttributeError, StopIteration, struct.error, SyntaxError) as error:
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        StopIteration,
+        RecursionError,
+        struct.error,
+        SyntaxError,
+    ) as error:
         raise errors.RecordError(f"the types of a launch in the record are malformed: {error}") from None
 
 
 def _arguments(record: Any) -> list[tuple[str, str, Any]]:
     numbers = iter(numbers_of(record, record.parameters))
-    return [(name, kind, _value(types.parse_type(kind), numbers)) for name, kind in record.arguments]
+    return [(name, kind, _value(type_named(kind), numbers)) for name, kind in record.arguments]
 
 
 def _value(kind: Any, numbers: Iterator[Any]) -> Any:
@@ -56,7 +67,7 @@ def _value(kind: Any, numbers: Iterator[Any]) -> Any:
             address, tuple(rest[: kind.ndim]), tuple(rest[kind.ndim :]), types.dtype_of(kind.dtype)
         )
     if isinstance(kind, types.BaseTuple):
-        return tuple(_value(types.parse_type(types.name_of(element)), numbers) for element in kind.types)
+        return tuple(_value(element, numbers) for element in kind.types)
     if isinstance(kind, (types.NPDatetime, types.NPTimedelta)):
         return np.int64(next(numbers)).view(kind.dtype)
     dtype = getattr(kind, "dtype", None)
@@ -69,7 +80,7 @@ def _value(kind: Any, numbers: Iterator[Any]) -> Any:
 def placeholder(kind: Any) -> Any:
     """Something of a type's form, where only the form matters: a named tuple's class."""
     if isinstance(kind, types.BaseTuple):
-        elements = [placeholder(types.parse_type(types.name_of(element))) for element in kind.types]
+        elements = [placeholder(element) for element in kind.types]
         if isinstance(kind, types.BaseNamedTuple):
             return collections.namedtuple("Argument", kind.fields)(*elements)
         return tuple(elements)

@@ -47,8 +47,8 @@ def described(kernel: Any) -> tuple[bytes, list[int]]:
     :raises Unrecordable: names the global
     """
     for name, kind in zip(kernel.py_func.__code__.co_varnames, kernel.builder.types):
-        if kind is None or isinstance(kind, kernel_types.EnumMember):
-            raise Unrecordable(f"the argument {name} is an enumeration's member or a date")
+        if isinstance(kind, kernel_types.EnumMember):
+            raise Unrecordable(f"the argument {name} is an enumeration's member")
     encoder = _Encoder()
     function = encoder.function(kernel.py_func, kernel.name)
     document = {
@@ -371,6 +371,6 @@ _FORMS = {
         base64.b64decode(encoded["scalar"]), _dtype(encoded["dtype"])
     )[0],
     "dtype_object": lambda decoder, encoded: _dtype(encoded["dtype_object"]),
-    "type": lambda decoder, encoded: kernel_types.parse_type(encoded["type"]),
+    "type": lambda decoder, encoded: kernel_types.type_named(encoded["type"]),
     "device_array": Decoder._of_device,
 }

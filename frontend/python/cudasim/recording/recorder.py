@@ -23,6 +23,7 @@ from cudasim.launch import recording
 from cudasim.launch.arguments import struct_format
 from cudasim.recording.python_code import Unrecordable, described
 from cudasim.streams import stream_work
+from cudasim.types import name_of
 
 _RANGE = re.compile(r"(\d*)\.\.(\d*)|(\d+)")
 
@@ -115,7 +116,7 @@ class Recorder:
             code, roots = described(kernel)
             parameters = struct.pack("@" + struct_format(kernel.argument_types), *numbers)
             names = kernel.py_func.__code__.co_varnames
-            arguments = list(zip(names, kernel.argument_types))
+            arguments = list(zip(names, map(name_of, kernel.argument_types)))
             plan.record_as(
                 number,
                 kernel.name,

@@ -13,6 +13,7 @@ from cudasim.recording.parameters import numbers_of, placeholder
 from cudasim.recording.python_code import Decoder, Unrecordable
 from cudasim.recording.recorder import printed_text
 from cudasim.reports import reporting
+from cudasim.types import type_named
 
 
 class Replayed(NamedTuple):
@@ -110,12 +111,21 @@ def _in_python_mode(record: Any, restored: Any, native: Any, in_force: dict, deb
             ),
         )
         function, target_options = decoder.kernel(), document["target_options"]
-    except (Unrecordable, KeyError, ValueError, TypeError, IndexError, AttributeError, ImportError) as error:
+        kinds = tuple(type_named(name) for _, name in record.arguments)
+    except (
+        Unrecordable,
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        ImportError,
+        RecursionError,
+    ) as error:
         raise errors.RecordError(f"the record's Python code cannot be restored: {error}") from None
-    names = tuple(name for _, name in record.arguments)
     known = {name: in_force[name] for name in in_force if name in options.BY_NAME}
     with only_device(native) as device, options.override(**known):
-        kernel = PythonKernel(function, names, target_options)
+        kernel = PythonKernel(function, kinds, target_options)
         entry = PythonEntry(kernel, device, record.grid, record.block, record.dynamic_shared_bytes)
         entry.plan.keeps_result = True
         copies = HostCopies(device)

@@ -1,4 +1,4 @@
-"""Shapes, strides and layouts of arrays, as NumPy and Numba name them. Pure arithmetic: no memory is touched."""
+"""Shapes, strides and layouts of arrays, as NumPy and Numba have them. Pure arithmetic: no memory is touched."""
 
 from __future__ import annotations
 
@@ -7,24 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim import types
-
 if TYPE_CHECKING:
     from typing import Any
-
-_type_names: dict[Any, Any] = {}  # (dtype, ndim, layout) → "array(float64, 1d, C)"
-
-
-def array_type_name(dtype: Any, ndim: int, layout: str) -> str:
-    """Numba's name of the array type; None for dtypes that kernels cannot have."""
-    key = (dtype, ndim, layout)
-    if key not in _type_names:
-        try:
-            name = types.array_name(types.name_of(dtype), ndim, layout) if dtype.isnative else None
-        except TypeError:
-            name = None
-        _type_names[key] = name
-    return _type_names[key]
 
 
 def contiguous_strides(shape: tuple[int, ...], itemsize: int, order: str) -> tuple[int, ...]:

@@ -6,12 +6,11 @@ import functools
 import sys
 from typing import TYPE_CHECKING
 
-from cudasim import types
+from cudasim.type_system import container_types, scalar_types, value_types
+from cudasim.type_system.element_types import Record
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from cudasim.type_system.scalar_types import Type
 
 
 def real_numba_types() -> Any:
@@ -21,26 +20,16 @@ def real_numba_types() -> Any:
     return sys.modules.get("numba.core.types")
 
 
-def public(name: str) -> Type:
-    """A type as users see it, by its name: Numba's own object where numba has been imported, else one of ours."""
+def public(kind: Any) -> Any:
+    """A type as users see it: Numba's own object where numba has been imported and has one, else ours."""
     numba_types = real_numba_types()
-    own = types.parse_type(name)
-    if numba_types is None:
-        return own
-    found = numba_type(numba_types, own)
-    return own if found is None else found  # not `or`: the type of () is empty itself
+    found = None if numba_types is None else numba_type(numba_types, kind)
+    return kind if found is None else found  # not `or`: the type of () is empty itself
 
 
-def public_types(names: Any) -> tuple[Any, ...]:
-    """Types as users see them, from their names; a name that no type object has stays a name."""
-    return tuple(map(_public_or_name, names))
-
-
-def _public_or_name(name):
-    try:
-        return public(name)
-    except TypeError:
-        return name
+def public_types(kinds: Any) -> tuple[Any, ...]:
+    """Types as users see them."""
+    return tuple(map(public, kinds))
 
 
 def numba_type(numba_types: Any, own: Any) -> Any:
@@ -64,8 +53,6 @@ def device_types() -> dict[str, Any]:
     numba_types = real_numba_types()
     if numba_types is not None:
         return _device_types(numba_types)
-    from cudasim.type_system import value_types
-
     return {name: getattr(value_types, name) for name in ("Dim3", "GridGroup", "dim3", "grid_group")}
 
 
@@ -81,21 +68,15 @@ def _device_types(numba_types):
     return made
 
 
-def _of(numba_types, own):
-    return numba_type(
-        numba_types, own if isinstance(own, types.Type) else types.parse_type(types.name_of(own))
-    )
-
-
 def _array(numba_types, own):
     element = numba_type(numba_types, own.dtype)
-    return (
-        None if element is None else numba_types.Array(element, own.ndim, own.layout, readonly=own.readonly)
-    )
+    if element is None:
+        return None
+    return numba_types.Array(element, own.ndim, own.layout, readonly=own.readonly, aligned=own.aligned)
 
 
 def _tuple(numba_types, own):
-    elements = [_of(numba_types, each) for each in own.types]
+    elements = [numba_type(numba_types, each) for each in own.types]
     if None in elements:
         return None
     return numba_types.BaseTuple.from_types(elements, getattr(own, "instance_class", None))
@@ -110,27 +91,31 @@ def _record(numba_types, own):
 def _member(numba_types, own):
     if own.instance_class is None:
         return None
-    kind = numba_types.IntEnumMember if isinstance(own, types.IntEnumMember) else numba_types.EnumMember
-    return kind(own.instance_class, _of(numba_types, own.dtype))
+    kind = (
+        numba_types.IntEnumMember
+        if isinstance(own, container_types.IntEnumMember)
+        else numba_types.EnumMember
+    )
+    return kind(own.instance_class, numba_type(numba_types, own.dtype))
 
 
 def _optional(numba_types, own):
-    inner = _of(numba_types, own.type)
+    inner = numba_type(numba_types, own.type)
     return None if inner is None else numba_types.Optional(inner)
 
 
 def _pointer(numba_types, own):
-    pointee = _of(numba_types, own.dtype)
+    pointee = numba_type(numba_types, own.dtype)
     return None if pointee is None else numba_types.CPointer(pointee)
 
 
 def _type_value(numba_types, own):
-    inner = _of(numba_types, own.instance_type)
+    inner = numba_type(numba_types, own.instance_type)
     return None if inner is None else numba_types.NumberClass(inner)
 
 
 def _type_reference(numba_types, own):
-    inner = _of(numba_types, own.instance_type)
+    inner = numba_type(numba_types, own.instance_type)
     return None if inner is None else numba_types.TypeRef(inner)
 
 
@@ -150,8 +135,6 @@ def _bfloat16(numba_types):
 
 @functools.cache
 def _makers():
-    from cudasim.type_system import value_types  # which needs cudasim.types to be complete
-
     return {
         value_types.Literal: lambda numba_types, own: numba_types.literal(own.literal_value),
         value_types.Optional: _optional,
@@ -164,12 +147,12 @@ def _makers():
         value_types.UnicodeCharSeq: lambda numba_types, own: numba_types.UnicodeCharSeq(own.count),
         value_types.NumberClass: _type_value,
         value_types.TypeRef: _type_reference,
-        types.NPTimedelta: lambda numba_types, own: numba_types.NPTimedelta(own.unit),
-        types.NPDatetime: lambda numba_types, own: numba_types.NPDatetime(own.unit),
-        types.Bfloat16: lambda numba_types, own: _bfloat16(numba_types),
-        types.Array: _array,
-        types.BaseTuple: _tuple,
-        types.Record: _record,
-        types.EnumMember: _member,
-        types.CPointer: _pointer,
+        scalar_types.NPTimedelta: lambda numba_types, own: numba_types.NPTimedelta(own.unit),
+        scalar_types.NPDatetime: lambda numba_types, own: numba_types.NPDatetime(own.unit),
+        scalar_types.Bfloat16: lambda numba_types, own: _bfloat16(numba_types),
+        container_types.Array: _array,
+        container_types.BaseTuple: _tuple,
+        Record: _record,
+        container_types.EnumMember: _member,
+        container_types.CPointer: _pointer,
     }

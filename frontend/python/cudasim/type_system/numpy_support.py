@@ -33,7 +33,7 @@ def from_dtype(dtype: Any) -> _types.Type:
     if subarray is not None:
         return value_types.NestedArray(from_dtype(subarray[0]), subarray[1])
     try:
-        return _types.public(_types.name_of(_np.dtype(dtype)))
+        return _types.public(_types.as_type(_np.dtype(dtype)))
     except TypeError as error:
         raise _errors.NumbaNotImplementedError(str(error)) from None
 
@@ -43,7 +43,7 @@ def array_type(dtype: Any, ndim: Any, layout: Any) -> Any:
     element, numba_types = from_dtype(dtype), _types.real_numba_types()
     if numba_types is not None:
         return numba_types.Array(element, ndim, layout)
-    return _types.parse_type(f"array({_types.name_of(element)}, {ndim}d, {layout})")
+    return _types.Array(element, ndim, layout)
 
 
 def as_dtype(nbtype: Any) -> Any:

@@ -10,13 +10,38 @@ import numpy as np
 from cudasim.type_system.interning import InterningMeta, restored
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cudasim.type_system.signatures import Signature
 
+#: Names → types; plain_types.py fills it.
+ALIASES: dict[str, Any] = {}
+#: What the modules above this one make, by what it is called here: "array", "signature", "type".
+_factories: dict[str, Callable[..., Any]] = {}
+
+
+def register_factories(**factories: Callable[..., Any]) -> None:
+    """For modules that import this one, whose classes it needs when a type is used.
+
+    array: (dtype, ndim, layout) → array type. signature: (return type, argument types) → signature. type: what as_type() takes,
+    but for type objects → type.
+    """
+    _factories.update(factories)
+
+
+def as_type(value: Any) -> Type:
+    """The type object for a type in any form: a type object, ours or Numba's, a NumPy dtype or scalar class, Python's int, float, bool,
+    complex and None, or a name.
+
+    :raises TypeError: for what is not a type
+    """
+    return value if isinstance(value, Type) else _factories["type"](value)
+
 
 class Type(metaclass=InterningMeta):
-    """A type with Numba's name. Types of one class with equal keys are equal, and the same object."""
+    """A type with Numba's name. Types of one class with equal keys are the same object (interning.py), so types are compared and
+    hashed by identity, which is fast: launches look kernels up by types."""
 
     mutable = reflected = False
 
@@ -28,12 +53,6 @@ class Type(metaclass=InterningMeta):
 
     def __repr__(self) -> str:
         return self.name
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or type(self) is type(other) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
     def __copy__(self) -> Type:
         return self
@@ -70,9 +89,7 @@ class Type(metaclass=InterningMeta):
 
     def __call__(self, *args: Any) -> Signature:
         """A signature with this return type: `int32(int64, float32[:])`."""
-        from cudasim.type_system.signatures import Signature
-
-        return Signature(self, args)
+        return _factories["signature"](self, args)
 
     def __getitem__(self, dimensions: Any) -> Any:
         """An array type: `float32[:]`, `float32[:, ::1]` (C order), `float32[::1, :]` (Fortran order)."""
@@ -82,14 +99,12 @@ class Type(metaclass=InterningMeta):
             for s in slices
         ):
             raise TypeError(f"an array type is written {self}[:], {self}[:, ::1] or {self}[::1, :]")
-        from cudasim.types import Array
-
         layout = "A"
         if slices[0].step == 1 and len(slices) > 1:
             layout = "F"
         elif slices[-1].step == 1:
             layout = "C"
-        return Array(self, len(slices), layout)
+        return _factories["array"](self, len(slices), layout)
 
 
 class Hashable(Type):
@@ -239,11 +254,5 @@ def is_type_like(value: Any) -> bool:
     return (
         isinstance(value, (Type, np.dtype, type))
         or is_numba_type(value)
-        or (isinstance(value, str) and value in _aliases())
+        or (isinstance(value, str) and value in ALIASES)
     )
-
-
-def _aliases():
-    from cudasim.types import ALIASES
-
-    return ALIASES

@@ -1,34 +1,42 @@
 """Which type a value has as an argument of a kernel: Numba's rules.
 
-Python's and NumPy's values are known here. Classes of this package answer for themselves, by the method `__cudasim_typeof__`.
-For objects that follow some other protocol a room further up registers how to answer.
+A class answers for its values by the method `__cudasim_typeof__`, as classes of this package do. Python's and NumPy's classes have a
+rule each, in the table at the end. For objects that follow some other protocol a room further up registers how to answer.
 """
 
 from __future__ import annotations
 
 import array
 import enum
+import functools
 import numbers
 import sys
-from collections.abc import Callable
-from typing import Any
+import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim import errors, types
+from cudasim import errors
 from cudasim.type_system.array_compatibility import check_contiguous
-from cudasim.type_system.array_layout import array_type_name
+from cudasim.type_system.container_types import Array, BaseTuple, member_type
+from cudasim.type_system.element_types import of_dtype
+from cudasim.type_system.plain_types import boolean, complex128, float64, int64, uint64
 from cudasim.type_system.record_names import NUMBERS
 from cudasim.type_system.registered_types import registered_type
+from cudasim.type_system.scalar_types import ALIASES, Type
 
-_protocols: list[tuple[Callable[[Any], bool], Callable[[Any], str]]] = []
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_protocols: list[tuple[Callable[[Any], bool], Callable[[Any], Type]]] = []
 
 
-def register_protocol(follows: Callable[[Any], bool], type_of: Callable[[Any], str]) -> None:
+def register_protocol(follows: Callable[[Any], bool], type_of: Callable[[Any], Type]) -> None:
     """For values of any class, asked for when nothing else is known of a value.
 
     :param follows: value → whether it follows the protocol
-    :param type_of: such a value → Numba's name of its type
+    :param type_of: such a value → its type
     """
     _protocols.append((follows, type_of))
 
@@ -39,86 +47,91 @@ _NOT_PASSED = (
 )  # fmt: skip
 
 
-def type_name(value: Any) -> str:
-    """Numba's name of the type of a kernel argument.
+def typeof(value: Any) -> Type:
+    """The type of a kernel argument.
 
     :raises ValueError: for values without a Numba type, integers that are too large, strided host arrays
     :raises NotImplementedError: for values that have a Numba type but cannot be passed to a kernel
     """
     kind = type(value)
-    if kind is bool or kind is np.bool_:
-        return "bool"
+    rule = _RULES.get(kind) or _found_rules.get(kind)
+    if rule is None:
+        rule = _found_rules[kind] = _rule_of(kind)
+    return rule(value)
+
+
+#: Class → rule, of classes that are in no table.
+_found_rules: weakref.WeakKeyDictionary[type, Callable[[Any], Type]] = weakref.WeakKeyDictionary()
+
+
+def _rule_of(kind):
     own = getattr(kind, "__cudasim_typeof__", None)
     if own is not None:
-        return own(value)
-    if isinstance(value, np.ndarray):
-        return host_array_type(value)
-    if isinstance(value, np.generic):
-        return _numpy_scalar_type(value)
-    if (
-        isinstance(value, enum.Enum)
-        and not isinstance(value, enum.Flag)
-        and isinstance(value.value, (int, float))
-    ):
-        return _member_type(value)
-    if isinstance(value, numbers.Integral):
-        return _integer_type(int(value))
-    if isinstance(value, float):
-        return "float64"
-    if isinstance(value, complex):
-        return "complex128"
-    if isinstance(value, tuple):
-        names = [type_name(element) for element in value]
-        fields = getattr(value, "_fields", None)
-        return types.tuple_name(names) if fields is None else types.name_of_named_tuples(kind, names)
+        return own
+    return next((rule for base, rule in _RULES_OF_BASES if issubclass(kind, base)), _of_any_class)
+
+
+_PASSED = "a kernel takes numbers, records, NumPy arrays, device arrays and tuples of them"
+
+
+def _of_any_class(value):
+    kind = type(value)
     for follows, type_of in _protocols:
         if follows(value):
             return type_of(value)
     registered = getattr(registered_type(value), "name", None)
     if registered in NUMBERS:
-        return registered
+        return ALIASES[registered]
     what = "None" if value is None else f"a value of {kind}"
     if isinstance(value, _NOT_PASSED):
         raise NotImplementedError(f"{what} cannot be passed to a kernel; {_PASSED}")
     raise ValueError(f"Cannot determine Numba type of {kind}; {_PASSED}")
 
 
-_PASSED = "a kernel takes numbers, records, NumPy arrays, device arrays and tuples of them"
+def _of_member(member):
+    if not isinstance(member.value, (int, float)):
+        return _of_any_class(member)
+    enumeration: Any = type(member)
+    return _type_of_members(enumeration)
 
 
-def _member_type(member):
-    return types.member_type_name(type(member), [type_name(one.value) for one in type(member)])
+@functools.lru_cache(maxsize=256)
+def _type_of_members(enumeration):
+    return member_type(enumeration, [typeof(one.value) for one in enumeration])
 
 
-def _integer_type(value):
+def _of_flag(flag):
+    return _of_integer(flag) if isinstance(flag, int) else _of_any_class(flag)
+
+
+def _of_integer(value):
+    value = int(value)
     if -(1 << 63) <= value < 1 << 63:
-        return "int64"
+        return int64
     if 0 <= value < 1 << 64:
-        return "uint64"
+        return uint64
     raise ValueError(f"Int value is too large: {value} does not fit in 64 bits")
 
 
-def _numpy_scalar_type(value):
-    if value.dtype.names is not None and value.dtype.isnative:
-        return types.name_of(value.dtype)
-    if value.dtype.name not in types.ALIASES:
-        if value.dtype.kind in "Mm" and value.dtype.isnative:
-            return types.name_of(value.dtype)
-        if value.dtype.kind in "SU":
-            raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; {_PASSED}")
-        if _only_in_python_mode(value.dtype):
-            return value.dtype.name
-        raise _unsupported_dtype("scalar", value.dtype)
-    if value.dtype.name == "bfloat16":
-        raise NotImplementedError(
-            f"a value of {type(value)} cannot be passed to a kernel; pass its bits, as int16"
-        )
-    return types.ALIASES[value.dtype.name].name
+def _of_tuple(value):
+    named_class: Any = type(value) if hasattr(value, "_fields") else None
+    return _type_of_tuples(tuple(map(typeof, value)), named_class)
 
 
-def _only_in_python_mode(dtype):
-    """Whether Numba has a type for it, and the compiler does not yet: characters, units such as 25 seconds."""
-    return dtype.isnative and dtype.kind in "MmSU"
+@functools.lru_cache(maxsize=256)
+def _type_of_tuples(elements, named_class):
+    return BaseTuple.from_types(elements, named_class)
+
+
+def _of_numpy_scalar(value):
+    dtype = value.dtype
+    if dtype.kind in "SU" or dtype.name == "bfloat16":
+        instead = "pass its bits, as int16" if dtype.name == "bfloat16" else _PASSED
+        raise NotImplementedError(f"a value of {type(value)} cannot be passed to a kernel; {instead}")
+    kind = type_of_elements(dtype)
+    if kind is None:
+        raise _unsupported_dtype("scalar", dtype)
+    return kind
 
 
 def _unsupported_dtype(what, dtype):
@@ -133,18 +146,49 @@ def _unsupported_dtype(what, dtype):
     return errors.NumbaValueError(f"Unsupported {what} dtype: {dtype}")
 
 
-def array_type(array: Any, layout: str) -> str:
-    """Numba's name of the type of arrays with the dtype and the dimensions of this one."""
-    name = array_type_name(array.dtype, array.ndim, layout)
-    if name is None and _only_in_python_mode(array.dtype):
-        return f"array({array.dtype.name}, {array.ndim}d, {layout})"
-    if name is None:
+def type_of_elements(dtype: np.dtype) -> Type | None:
+    """The type of values of a NumPy dtype; None for dtypes that kernels cannot have."""
+    return _type_of_elements(dtype, dtype.isalignedstruct)
+
+
+@functools.lru_cache(maxsize=1024)
+def _type_of_elements(dtype, aligned):
+    """:param aligned: whether its fields lie as C puts them; dtypes that differ in it are equal"""
+    del aligned
+    try:
+        return of_dtype(dtype) if dtype.isnative else None
+    except TypeError:
+        return None
+
+
+_array_types: dict[Any, Array | None] = {}
+
+
+def array_type(dtype: np.dtype, ndim: int, layout: str, readonly: bool = False) -> Array | None:
+    """The type of arrays; None for dtypes that kernels cannot have."""
+    key = (dtype, ndim, layout, readonly, dtype.isalignedstruct)
+    try:
+        return _array_types[key]
+    except KeyError:
+        element = type_of_elements(dtype)
+        kind = None if element is None else Array(element, ndim, layout, readonly)
+        _array_types[key] = kind
+        return kind
+
+
+def type_of_array(array: Any, layout: str, readonly: bool = False) -> Array:
+    """The type of arrays with the dtype and the dimensions of this one.
+
+    :raises ValueError: for dtypes that kernels cannot have
+    """
+    kind = array_type(array.dtype, array.ndim, layout, readonly)
+    if kind is None:
         raise _unsupported_dtype("array", array.dtype)
-    return name
+    return kind
 
 
-def host_array_type(array: np.ndarray) -> str:
-    """Numba's name of the type of an array of NumPy's.
+def type_of_host_array(array: np.ndarray) -> Array:
+    """The type of an array of NumPy's.
 
     :raises ValueError: for strided arrays; axes along which an array repeats itself (np.broadcast_to) do not count
     """
@@ -158,4 +202,27 @@ def host_array_type(array: np.ndarray) -> str:
     if layout is None:
         check_contiguous(array)
         layout = "A"
-    return array_type(array, layout)
+    return type_of_array(array, layout, not flags.writeable)
+
+
+#: Class → rule, for values of this class and of none that is derived from it.
+_RULES: dict[type, Callable[[Any], Type]] = {
+    bool: lambda value: boolean,
+    np.bool_: lambda value: boolean,
+    int: _of_integer,
+    float: lambda value: float64,
+    complex: lambda value: complex128,
+    np.ndarray: type_of_host_array,
+    tuple: _of_tuple,
+}
+#: (Class, rule) for values of derived classes, too; the first that fits counts.
+_RULES_OF_BASES: tuple[tuple[type, Callable[[Any], Type]], ...] = (
+    (np.ndarray, type_of_host_array),
+    (np.generic, _of_numpy_scalar),
+    (enum.Flag, _of_flag),
+    (enum.Enum, _of_member),
+    (numbers.Integral, _of_integer),
+    (float, lambda value: float64),
+    (complex, lambda value: complex128),
+    (tuple, _of_tuple),
+)

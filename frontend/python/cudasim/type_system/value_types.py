@@ -1,27 +1,22 @@
 """Types of values that arrays do not hold: literals, optional values, strings, slices, what overload() asks about.
 
-Names are Numba's: "Literal[int](3)", "OptionalType(float64)", "omitted(default=None)", "slice<a:b>"; from_name() reads them.
+Names are Numba's: "Literal[int](3)", "OptionalType(float64)", "omitted(default=None)", "slice<a:b>".
 """
 
 from __future__ import annotations
 
-import ast
-import math
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim import errors, types
-from cudasim.types import Boolean, Dummy, Hashable, Integer, IterableType, Opaque, Type, name_of
+from cudasim import errors
+from cudasim.type_system.container_types import BaseTuple, Dummy, IterableType, NoneType, Opaque
+from cudasim.type_system.element_types import CharSeq, NestedArray, UnicodeCharSeq  # noqa: F401
+from cudasim.type_system.plain_types import boolean, int64, uint64
+from cudasim.type_system.scalar_types import Boolean, Hashable, Integer, Type, as_type
 
 if TYPE_CHECKING:
     from typing import Any
-
-_LITERAL_NAME = re.compile(r"Literal\[(int|bool|str)\]\((.*)\)", re.DOTALL)
-_WRAPPED_NAME = re.compile(r"(OptionalType\(|omitted\(default=|class\(|dtype\(|typeref\[)(.*)[])]", re.DOTALL)
-_CHARACTERS_NAME = re.compile(r"\[(unichr|char) x (\d+)\]")
-_NESTED_NAME = re.compile(r"nestedarray\((.+), (\(.*\))\)")
 
 
 class Literal(Type):
@@ -71,14 +66,14 @@ class Optional(Type):
     """A value of a type, or None."""
 
     def __init__(self, typ: Any) -> None:
-        typ = unliteral(_type(typ))
-        assert not isinstance(typ, (Optional, types.NoneType)), f"{typ} is optional already"
+        typ = unliteral(as_type(typ))
+        assert not isinstance(typ, (Optional, NoneType)), f"{typ} is optional already"
         self.type = typ
         super().__init__(f"OptionalType({typ})")
 
     @property
     def compiler_name(self) -> str:
-        return f"OptionalType({name_of(self.type)})"
+        return f"OptionalType({self.type.compiler_name})"
 
     @property
     def key(self) -> Type:
@@ -133,77 +128,6 @@ class EllipsisType(Opaque):
     """`...`"""
 
 
-class CharSeq(Type):
-    """bytes of fixed length, elements of arrays of dtype S."""
-
-    mutable = True
-
-    def __init__(self, count: int) -> None:
-        self.count, self.dtype = count, np.dtype(f"S{count}")
-        super().__init__(f"[char x {count}]")
-
-    @property
-    def key(self) -> int:
-        return self.count
-
-
-class UnicodeCharSeq(Type):
-    """Strings of fixed length, elements of arrays of dtype U."""
-
-    mutable = True
-
-    def __init__(self, count: int) -> None:
-        self.count, self.dtype = count, np.dtype(f"U{count}")
-        super().__init__(f"[unichr x {count}]")
-
-    def __repr__(self) -> str:
-        return f"UnicodeCharSeq({self.count})"
-
-    @property
-    def key(self) -> int:
-        return self.count
-
-
-class NestedArray(types.Array):
-    """An array that is a field of a record."""
-
-    def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
-        self.shape = tuple(shape)
-        dtype = _type(dtype)
-        if isinstance(dtype, NestedArray):
-            dtype, self.shape = dtype.dtype, self.shape + dtype.shape
-        super().__init__(dtype, len(self.shape), "C", name=f"nestedarray({dtype}, {self.shape})")
-
-    def __repr__(self) -> str:
-        return f"NestedArray({self.dtype!r}, {self.shape})"
-
-    def as_elements(self, ndim: int) -> tuple[Type, int]:
-        return self.dtype, ndim + self.ndim
-
-    @property
-    def compiler_name(self) -> str:
-        return self.name
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return self.dtype, self.shape
-
-    @property
-    def nitems(self) -> Any:
-        """How many elements it has."""
-        return math.prod(self.shape)
-
-    @property
-    def size(self) -> Any:
-        """Of an element, in bytes."""
-        return self.dtype.bitwidth // 8
-
-    @property
-    def strides(self) -> Any:
-        """In bytes."""
-        return tuple(self.size * math.prod(self.shape[axis + 1 :]) for axis in range(self.ndim))
-
-
 class Callable(Type):
     """What can be called."""
 
@@ -215,8 +139,8 @@ class DTypeSpec(Opaque):
 class NumberClass(Callable, DTypeSpec):
     """The type of a type in a kernel: of `np.float32`."""
 
-    def __init__(self, instance_type: str) -> None:
-        self.instance_type = _type(instance_type)
+    def __init__(self, instance_type: Any) -> None:
+        self.instance_type = as_type(instance_type)
         super().__init__(f"class({self.instance_type})")
 
     @property
@@ -232,7 +156,7 @@ class DType(DTypeSpec):
     """The type of a NumPy dtype: of `np.dtype("f4")`."""
 
     def __init__(self, dtype: Any) -> None:
-        self.dtype = _type(dtype)
+        self.dtype = as_type(dtype)
         super().__init__(f"dtype({self.dtype})")
 
     @property
@@ -244,12 +168,12 @@ class TypeRef(Dummy):
     """The type of a type's object."""
 
     def __init__(self, instance_type: Any) -> None:
-        self.instance_type = _type(instance_type)
+        self.instance_type = as_type(instance_type)
         super().__init__(f"typeref[{self.instance_type}]")
 
     @property
     def compiler_name(self) -> str:
-        return f"typeref[{name_of(self.instance_type)}]"
+        return f"typeref[{self.instance_type.compiler_name}]"
 
     @property
     def key(self) -> Type:
@@ -271,8 +195,8 @@ ellipsis = EllipsisType("...")
 dim3, grid_group = Dim3("Dim3"), GridGroup("GridGroup")
 optional = Optional
 
-#: What has one object for its type, by name.
-_KNOWN = {one.name: one for one in (unicode_type, slice2_type, slice3_type, ellipsis, dim3, grid_group)}
+#: Those of which there is one, by name.
+SINGLE = {one.name: one for one in (unicode_type, slice2_type, slice3_type, ellipsis, dim3, grid_group)}
 #: What numba.cuda.types has, and not where it comes from.
 PUBLIC = frozenset(
     """Literal IntegerLiteral BooleanLiteral StringLiteral SliceLiteral UnicodeType Optional Omitted SliceType EllipsisType CharSeq
@@ -318,8 +242,8 @@ def is_homogeneous(*kinds: Any) -> bool:
 
 def unliteral(kind: Type) -> Type:
     """The type of values like it, of a literal type, and of tuples of them; any other type as it is."""
-    if isinstance(kind, types.BaseTuple):
-        return types.BaseTuple.from_types(map(unliteral, kind.types), getattr(kind, "instance_class", None))
+    if isinstance(kind, BaseTuple):
+        return BaseTuple.from_types(map(unliteral, kind.types), getattr(kind, "instance_class", None))
     return kind.literal_type if isinstance(kind, Literal) else kind
 
 
@@ -329,28 +253,5 @@ def _plain(value):
     if isinstance(value, slice):
         return slice2_type if value.step is None else slice3_type
     if isinstance(value, bool):
-        return types.boolean
-    return types.int64 if -(1 << 63) <= value < 1 << 63 else types.uint64
-
-
-def _type(value):
-    return value if isinstance(value, Type) else types.parse_type(name_of(value))
-
-
-def from_name(name: str) -> Type | None:
-    """The type of that name, or None when it is no such type's."""
-    if name in _KNOWN:
-        return _KNOWN[name]
-    if match := _LITERAL_NAME.fullmatch(name):
-        kind, value = match.groups()
-        return literal(value if kind == "str" else value == "True" if kind == "bool" else int(value))
-    if match := _CHARACTERS_NAME.fullmatch(name):
-        return (UnicodeCharSeq if match[1] == "unichr" else CharSeq)(int(match[2]))
-    if match := _NESTED_NAME.fullmatch(name):
-        return NestedArray(match[1], ast.literal_eval(match[2]))
-    if not (match := _WRAPPED_NAME.fullmatch(name)):
-        return None
-    kind, inside = match.groups()
-    if kind.startswith("omitted"):
-        return Omitted(ast.literal_eval(inside))
-    return {"O": Optional, "c": NumberClass, "d": DType, "t": TypeRef}[kind[0]](inside)
+        return boolean
+    return int64 if -(1 << 63) <= value < 1 << 63 else uint64

@@ -53,15 +53,14 @@ def _stager(source, core):
     return stager
 
 
-def _number_of(name, function):
-    """The type that a signature names, which has to be one element's."""
-    parsed = types.parse_type(name)
-    if not isinstance(parsed, types.Scalar):
+def _checked_number(kind: Any, function: Any) -> types.Scalar:
+    """A type of a signature, which has to be one element's."""
+    if not isinstance(kind, types.Scalar):
         raise TypeError(
             f"@vectorize: {function.__name__}() is called with the elements of arrays, so its signature has numbers: "
-            f"write float32, not {name}"
+            f"write float32, not {kind}"
         )
-    return parsed
+    return kind
 
 
 class Recipe:
@@ -115,16 +114,16 @@ class CUDAVectorize:
 
     def add(self, sig: Any = None) -> None:
         """Compiles for a signature such as "float32(float32, float32)"."""
-        arguments, returns = types.parse_signature(sig)
-        arguments = tuple(_number_of(name, self.py_func).name for name in arguments)
+        given, returns = types.parse_signature(sig)
+        arguments = tuple(_checked_number(kind, self.py_func) for kind in given)
         core = jit(types.Signature(returns, arguments), device=True)(self.py_func)
         if returns is None:
             returns = self._inferred_result(core, arguments)
-        result = _number_of(returns, self.py_func)
+        result = _checked_number(returns, self.py_func)
         self.signatures.append((arguments, returns))
         kernel = self._kernel(core, len(arguments))
-        kernel._kernel_for(tuple(f"array({name}, 1d, C)" for name in (*arguments, result.name)))
-        self.kernelmap[tuple(types.dtype_of(name) for name in arguments)] = result.dtype, kernel
+        kernel._kernel_for(tuple(types.Array(kind, 1, "C") for kind in (*arguments, result)))
+        self.kernelmap[tuple(kind.dtype for kind in arguments)] = result.dtype, kernel
 
     def _kernel(self, core, count):
         names = [f"a{number}" for number in range(count)]
@@ -186,7 +185,7 @@ class CUDAGUFuncVectorize:
     def add(self, sig: Any = None) -> None:
         """Compiles for a signature such as "void(float32[:], float32[:])": types of the core arrays, outputs last."""
         arguments, returns = types.parse_signature(sig)
-        if returns not in (None, "none"):
+        if returns not in (None, types.none):
             raise TypeError(
                 f"guvectorized functions cannot return values: signature {sig} specifies {returns} return type"
             )
@@ -195,11 +194,10 @@ class CUDAGUFuncVectorize:
             raise TypeError(
                 f"the signature {sig} has {len(arguments)} arguments, the layout {self.signature!r} {len(dimensions)}"
             )
-        self.signatures.append((arguments, "none"))
-        declared = [types.parse_type(name) for name in arguments]
-        outer = [self._outer(*pair) for pair in zip(declared, dimensions)]
+        self.signatures.append((arguments, types.none))
+        outer = [self._outer(*pair) for pair in zip(arguments, dimensions)]
         core = jit(types.Signature(types.none, arguments), device=True)(self.py_func)
-        kernel = self._kernel(core, declared, dimensions, outer)
+        kernel = self._kernel(core, arguments, dimensions, outer)
         dtypes = [array.dtype.dtype for array in outer]
         inputs = self._engine.nin
         self.kernelmap[tuple(dtypes[:inputs])] = tuple(dtypes[inputs:]), kernel

@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name == "Signature":
-        return type(signature(_types.public("none")))
+        return type(signature(_types.public(_types.none)))
     raise AttributeError(f"module 'numba.cuda.typing' has no attribute {name!r}")

@@ -19,16 +19,14 @@ def typeof(val: Any, purpose: Any = Purpose.argument) -> Any:
 
     :raises ValueError: for what has no type
     """
-    from cudasim import types
-    from cudasim.type_system.typeof import type_name
+    from cudasim.type_system.numba_types import public
+    from cudasim.type_system.typeof import typeof as type_of_argument
 
     only_typed = _of_class_or_bytes(val)
     if only_typed is not None:
         return only_typed
-    name = _only_constant(val)
-    found: Any = types.public(type_name(val) if name is None else name)
-    read_only = type(val) is _np.ndarray and not val.flags.writeable
-    return found.copy(readonly=True) if read_only else found
+    constant = _only_constant(val)
+    return public(type_of_argument(val) if constant is None else constant)
 
 
 def _of_class_or_bytes(val):
@@ -75,23 +73,24 @@ def _of_class_or_bytes(val):
 
 
 def _only_constant(val):
-    """The name of the type of what is not an argument; None for all else."""
+    """The type of what is not an argument; None for all else."""
     from cudasim import types
+    from cudasim.type_system import value_types
 
     if val is None:
-        return "none"
+        return types.none
     if val is Ellipsis:
-        return "..."
+        return value_types.ellipsis
     if type(val) is str:
-        return "unicode_type"
+        return value_types.unicode_type
     if type(val) is slice:
-        return "slice<a:b>" if val.step is None else "slice<a:b:c>"
+        return value_types.slice2_type if val.step is None else value_types.slice3_type
     if type(val) is _np.ndarray and not (val.flags.c_contiguous or val.flags.f_contiguous):
-        return types.array_name(types.name_of(val.dtype), val.ndim, "A")
+        return types.Array(types.as_type(val.dtype), val.ndim, "A", readonly=not val.flags.writeable)
     if isinstance(val, type) and issubclass(val, _np.generic):
-        return f"class({types.name_of(val)})"
+        return value_types.NumberClass(val)
     if types.is_numba_type(val) or isinstance(val, types.Type):
-        name = types.name_of(val)
-        is_number = isinstance(types.parse_type(name), (types.Number, types.Boolean))
-        return f"class({name})" if is_number else f"typeref[{name}]"
+        kind = types.as_type(val)
+        is_number = isinstance(kind, (types.Number, types.Boolean))
+        return value_types.NumberClass(kind) if is_number else value_types.TypeRef(kind)
     return None

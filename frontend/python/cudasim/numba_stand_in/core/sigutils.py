@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cudasim.types import is_signature, parse_signature, public_types  # noqa: F401
+from cudasim.types import is_signature, parse_signature, public, public_types  # noqa: F401
 
 if TYPE_CHECKING:
     from typing import Any
@@ -15,5 +15,5 @@ def normalize_signature(sig: Any) -> tuple[Any, ...]:
 
     :raises TypeError: for what is not a signature
     """
-    names, returns = parse_signature(sig)
-    return public_types(names), None if returns is None else public_types([returns])[0]
+    arguments, returns = parse_signature(sig)
+    return public_types(arguments), None if returns is None else public(returns)

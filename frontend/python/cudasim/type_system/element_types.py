@@ -1,14 +1,16 @@
-"""The type of structured scalars, and of elements of structured arrays."""
+"""Types of what NumPy arrays hold besides numbers: records, arrays in them, characters; and the type of any dtype."""
 
 from __future__ import annotations
 
 import collections
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cudasim import types
 from cudasim.type_system import record_names
+from cudasim.type_system.container_types import Array
+from cudasim.type_system.scalar_types import ALIASES, NPDatetime, NPTimedelta, Type, as_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 _RecordField = collections.namedtuple("_RecordField", "type offset alignment title")
 
 
-class Record(types.Type):
+class Record(Type):
     """A structured scalar; its name says what its fields are (cudasim.type_system.record_names)."""
 
     mutable = True
@@ -85,7 +87,7 @@ class Record(types.Type):
     @property
     def fields(self) -> Any:
         """Name → (type, offset, alignment, title)."""
-        return {name: _RecordField(_field_type(dtype), offset, self._alignments.get(name), title[0] if title else None)
+        return {name: _RecordField(of_dtype(dtype), offset, self._alignments.get(name), title[0] if title else None)
                 for name, (dtype, offset, *title) in _fields_of(self.dtype).items()}  # fmt: skip
 
     @property
@@ -139,5 +141,94 @@ def _element_dtype(kind: Any) -> np.dtype:
     return kind.dtype if shape is None else np.dtype((kind.dtype.dtype, shape))
 
 
-def _field_type(dtype):
-    return Record(dtype) if dtype.names is not None else types.parse_type(record_names.dtype_name(dtype))
+class NestedArray(Array):
+    """An array that is a field of a record."""
+
+    def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
+        self.shape = tuple(shape)
+        dtype = as_type(dtype)
+        if isinstance(dtype, NestedArray):
+            dtype, self.shape = dtype.dtype, self.shape + dtype.shape
+        super().__init__(dtype, len(self.shape), "C", name=f"nestedarray({dtype}, {self.shape})")
+
+    def __repr__(self) -> str:
+        return f"NestedArray({self.dtype!r}, {self.shape})"
+
+    def as_elements(self, ndim: int) -> tuple[Type, int]:
+        return self.dtype, ndim + self.ndim
+
+    @property
+    def compiler_name(self) -> str:
+        return self.name
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.dtype, self.shape
+
+    @property
+    def nitems(self) -> Any:
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+    @property
+    def size(self) -> Any:
+        """Of an element, in bytes."""
+        return self.dtype.bitwidth // 8
+
+    @property
+    def strides(self) -> Any:
+        """In bytes."""
+        return tuple(self.size * math.prod(self.shape[axis + 1 :]) for axis in range(self.ndim))
+
+
+class CharSeq(Type):
+    """bytes of fixed length, elements of arrays of dtype S."""
+
+    mutable = True
+
+    def __init__(self, count: int) -> None:
+        self.count, self.dtype = count, np.dtype(f"S{count}")
+        super().__init__(f"[char x {count}]")
+
+    @property
+    def key(self) -> int:
+        return self.count
+
+
+class UnicodeCharSeq(Type):
+    """Strings of fixed length, elements of arrays of dtype U."""
+
+    mutable = True
+
+    def __init__(self, count: int) -> None:
+        self.count, self.dtype = count, np.dtype(f"U{count}")
+        super().__init__(f"[unichr x {count}]")
+
+    def __repr__(self) -> str:
+        return f"UnicodeCharSeq({self.count})"
+
+    @property
+    def key(self) -> int:
+        return self.count
+
+
+def of_dtype(dtype: np.dtype) -> Type:
+    """The type of values of a NumPy dtype; of numbers, whatever their byte order is.
+
+    :raises TypeError: for what Numba has no type for
+    """
+    if dtype.names is not None:
+        return Record(dtype)
+    if dtype.subdtype is not None:
+        element, shape = dtype.subdtype
+        return NestedArray(of_dtype(element), shape)
+    if dtype.kind in "Mm":
+        unit = dtype.name.partition("[")[2].rstrip("]")
+        return (NPDatetime if dtype.kind == "M" else NPTimedelta)(unit)
+    if dtype.name in ALIASES:
+        return ALIASES[dtype.name]
+    if dtype.kind == "S":
+        return CharSeq(dtype.itemsize)
+    if dtype.kind == "U" and dtype.isnative:
+        return UnicodeCharSeq(dtype.itemsize // 4)
+    raise TypeError(f"cudasim has no type for the NumPy dtype {dtype}")
