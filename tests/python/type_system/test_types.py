@@ -90,8 +90,7 @@ def test_numbas_own_types_convert_by_name(run_with_numba):
         import numba, numpy as np
         from numba import types as n
         from cudasim import types
-        from cudasim.type_system import type_names
-from cudasim.type_system.typeof import typeof
+        from cudasim.type_system.typeof import typeof
         for t in (n.float32[:], n.int8[:, ::1], n.boolean, n.UniTuple(n.int64, 2), n.Tuple((n.int8, n.float64)), n.intp):
             assert types.name_of(t) == str(t), t
         assert types.parse_signature(n.void(n.float32[:], n.int32)) == ((types.float32[:], types.int32), types.none)

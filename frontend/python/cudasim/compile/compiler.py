@@ -173,9 +173,14 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         raise refusal
     for message, file, line in result["notes"]:
         warn_at("not-gpu-code", message, file, line)
+    # Most names are those of the kernel's arguments, which need not be read.
+    known = {kind.compiler_name: kind for kind in argument_types if str(kind) == kind.compiler_name}
+
+    def named(name):
+        return known[name] if name in known else from_compiler(name)
+
     program.overloads = [
-        (number, tuple(map(from_compiler, given)), from_compiler(returned))
-        for number, given, returned in result["overloads"]
+        (number, tuple(map(named, given)), named(returned)) for number, given, returned in result["overloads"]
     ]
     for number, given, returned in program.overloads:
         if hasattr(program.dispatchers.get(number), "note_overload"):

@@ -104,6 +104,7 @@ class Array(Buffer):
         name: Any = None,
         aligned: bool = True,
     ) -> None:
+        dtype = as_type(dtype)
         if isinstance(dtype, Array):
             dtype, ndim = dtype.as_elements(ndim)
         if not (aligned and getattr(dtype, "aligned", True)):  # records may be not
@@ -123,7 +124,7 @@ class Array(Buffer):
     @property
     def compiler_name(self) -> str:
         """Arrays that are read-only, or not aligned, are arrays like others to the compiler."""
-        return array_name(as_type(self.dtype).compiler_name, self.ndim, self.layout)
+        return array_name(self.dtype.compiler_name, self.ndim, self.layout)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -331,12 +332,12 @@ class CPointer(Type):
         """
         :param addrspace: number of LLVM's address space; None is the generic one
         """
-        self.dtype, self.addrspace = dtype, addrspace
-        super().__init__(f"{dtype}{'' if addrspace is None else f'_{addrspace}'}*")
+        self.dtype, self.addrspace = as_type(dtype), addrspace
+        super().__init__(f"{self.dtype}{'' if addrspace is None else f'_{addrspace}'}*")
 
     @property
     def compiler_name(self) -> str:
-        pointee = as_type(self.dtype).compiler_name
+        pointee = self.dtype.compiler_name
         return "void*" if pointee == "none" else f"{pointee}*"
 
     @property

@@ -18,9 +18,9 @@ import re
 
 import numpy as np
 
-_DATE = re.compile(r"(datetime64|timedelta64)(?:\[(\w+)\])?")
-_CHARACTERS = re.compile(r"\[(char|unichr) x (\d+)\]")
-_NESTED = re.compile(r"nestedarray\((.+), (\([\d, ]+\))\)")
+_DATE = r"(datetime64|timedelta64)(?:\[(\w+)\])?"
+_CHARACTERS = r"\[(char|unichr) x (\d+)\]"
+_NESTED = r"nestedarray\((.+), (\([\d, ]+\))\)"
 #: The numbers that kernels know: name → numpy.dtype.
 NUMBERS = {
     name: np.dtype(name)
@@ -80,13 +80,13 @@ def dtype_from_name(name: str) -> np.dtype | None:
         return NUMBERS[name]
     if name.startswith("Record("):
         return _record_from_name(name)
-    if match := _NESTED.fullmatch(name):
+    if match := re.fullmatch(_NESTED, name):
         element = dtype_from_name(match[1])
         extents = tuple(int(extent) for extent in match[2].strip("()").split(",") if extent.strip())
         return None if element is None else np.dtype((element, extents))
-    if match := _CHARACTERS.fullmatch(name):
+    if match := re.fullmatch(_CHARACTERS, name):
         return np.dtype(f"{'S' if match[1] == 'char' else 'U'}{match[2]}")
-    return np.dtype(name) if _DATE.fullmatch(name) else None
+    return np.dtype(name) if re.fullmatch(_DATE, name) else None
 
 
 def _record_from_name(name):

@@ -42,15 +42,16 @@ from cudasim.type_system.scalar_types import (
 if TYPE_CHECKING:
     from typing import Any
 
-_ARRAY_NAME = re.compile(r"(unaligned )?(readonly )?array\((.+), (\d+)d, ([CFA])\)")
-_DATE_NAME = re.compile(r"(datetime|timedelta)64\[(\w*)\]")
-_UNIFORM_TUPLE_NAME = re.compile(r"UniTuple\((.+) x (\d+)\)")
-_MEMBER_NAME = re.compile(r"(Int)?Enum<(\w+)>\(\w+\)")
-_TUPLE_NAME = re.compile(r"Tuple\(([^(].*)?\)")
-_LITERAL_NAME = re.compile(r"Literal\[(int|bool|str)\]\((.*)\)", re.DOTALL)
-_WRAPPED_NAME = re.compile(r"(OptionalType\(|omitted\(default=|class\(|dtype\(|typeref\[)(.*)[])]", re.DOTALL)
-_CHARACTERS_NAME = re.compile(r"\[(unichr|char) x (\d+)\]")
-_NESTED_NAME = re.compile(r"nestedarray\((.+), (\(.*\))\)")
+# Patterns as texts: re compiles and keeps them when a name is read, which few programs do before their first launch.
+_ARRAY_NAME = r"(unaligned )?(readonly )?array\((.+), (\d+)d, ([CFA])\)"
+_DATE_NAME = r"(datetime|timedelta)64\[(\w*)\]"
+_UNIFORM_TUPLE_NAME = r"UniTuple\((.+) x (\d+)\)"
+_MEMBER_NAME = r"(Int)?Enum<(\w+)>\(\w+\)"
+_TUPLE_NAME = r"Tuple\(([^(].*)?\)"
+_LITERAL_NAME = r"(?s)Literal\[(int|bool|str)\]\((.*)\)"
+_WRAPPED_NAME = r"(?s)(OptionalType\(|omitted\(default=|class\(|dtype\(|typeref\[)(.*)[])]"
+_CHARACTERS_NAME = r"\[(unichr|char) x (\d+)\]"
+_NESTED_NAME = r"nestedarray\((.+), (\(.*\))\)"
 _WRAPPERS = {
     "O": value_types.Optional,
     "c": value_types.NumberClass,
@@ -182,18 +183,18 @@ def _named(name):
         return ALIASES[name]
     if name.endswith("*"):
         return plain_types.voidptr if name == "void*" else CPointer(type_named(name[:-1]))
-    if match := _ARRAY_NAME.fullmatch(name):
+    if match := re.fullmatch(_ARRAY_NAME, name):
         unaligned, readonly, element, ndim, layout = match.groups()
         return Array(type_named(element), int(ndim), layout, bool(readonly), aligned=not unaligned)
-    if match := _DATE_NAME.fullmatch(name):
+    if match := re.fullmatch(_DATE_NAME, name):
         return (NPDatetime if match[1] == "datetime" else NPTimedelta)(match[2])
-    if match := _UNIFORM_TUPLE_NAME.fullmatch(name):
+    if match := re.fullmatch(_UNIFORM_TUPLE_NAME, name):
         return UniTuple(type_named(match[1]), int(match[2]))
-    if match := _TUPLE_NAME.fullmatch(name):
+    if match := re.fullmatch(_TUPLE_NAME, name):
         return Tuple([type_named(one) for one in _split_names(match[1] or "")])
     if name.startswith("namedtuple("):
         return _named_tuple_of(name)
-    if match := _MEMBER_NAME.fullmatch(name):
+    if match := re.fullmatch(_MEMBER_NAME, name):
         return (IntEnumMember if match[1] else EnumMember)(enumeration_of(name), type_named(match[2]), name)
     if name.startswith("Record("):
         dtype = record_names.dtype_from_name(name)
@@ -205,16 +206,16 @@ def _of_value_name(name):
     """The type of that name, of values that arrays do not hold; None when it is no such type's."""
     if name in value_types.SINGLE:
         return value_types.SINGLE[name]
-    if match := _LITERAL_NAME.fullmatch(name):
+    if match := re.fullmatch(_LITERAL_NAME, name):
         kind, value = match.groups()
         return value_types.literal(
             value if kind == "str" else value == "True" if kind == "bool" else int(value)
         )
-    if match := _CHARACTERS_NAME.fullmatch(name):
+    if match := re.fullmatch(_CHARACTERS_NAME, name):
         return (value_types.UnicodeCharSeq if match[1] == "unichr" else value_types.CharSeq)(int(match[2]))
-    if match := _NESTED_NAME.fullmatch(name):
+    if match := re.fullmatch(_NESTED_NAME, name):
         return value_types.NestedArray(type_named(match[1]), ast.literal_eval(match[2]))
-    if not (match := _WRAPPED_NAME.fullmatch(name)):
+    if not (match := re.fullmatch(_WRAPPED_NAME, name)):
         return None
     kind, inside = match.groups()
     if kind.startswith("omitted"):
