@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 import pytest
-from cudasim import cuda, errors
+from cudasim import cuda, errors, types
 from kernel_checks import refusal
 
 A1 = "array(float64, 1d, C)"
@@ -410,7 +410,7 @@ def test_an_argument_type_that_is_not_known():
     def kernel(x):
         pass
 
-    assert "float80" in refusal(errors.UnsupportedError, kernel, "float80")
+    assert "float80" in refusal(errors.UnsupportedError, kernel, types.CompilerType("float80"))
 
 
 def test_wrong_number_of_arguments():
