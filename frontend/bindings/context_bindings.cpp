@@ -56,7 +56,6 @@ void bind_contexts(py::module_& module) {
     module.def("exchange_contexts", [here](std::vector<std::shared_ptr<Context>> contexts) {
         return here().exchange(std::move(contexts));
     });
-    module.def("forbid_calls", [here](bool forbidden) { return here().forbid_calls(forbidden); });
     module.def("require_calls_allowed", [here] { here().require_calls_allowed(); });
     module.def("used_before_fork", &driver::used_before_fork);
     module.def("allow_use_after_fork", &driver::allow_use_after_fork);

@@ -1,6 +1,5 @@
-// Streams as Python sees them (simulator/streams): tasks are Python callables, and running them lets go of
-// the GIL in between. The package deals with what a task raises (cudasim.streams.stream_work), except for
-// what is to end the program: KeyboardInterrupt and its like stop a run and leave it.
+// Streams as Python sees them: tasks are Python callables, and running them lets go of the GIL in between. When work runs and
+// who is told of its errors is simulator/driver/stream_work.h; cudasim.streams.stream_work is thin over it.
 #include <pybind11/stl.h>
 #include <sys/syscall.h>
 
@@ -8,24 +7,23 @@
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/released_gil.h"
-#include "simulator/driver/enqueued_work.h"
-#include "simulator/driver/event.h"
+#include "simulator/driver/stream_work.h"
 #include "simulator/streams/page_watch.h"
-#include "simulator/streams/timeline.h"
 
 namespace py = pybind11;
 
 namespace cudasim::bindings {
 namespace {
 
+using driver::StreamWork;
+using driver::TaskFailure;
 using streams::Operation;
 using streams::OperationPtr;
-using streams::Outcome;
-using streams::StreamKey;
-using streams::Timeline;
 
 /// A Python object that may be let go of without the GIL.
-std::shared_ptr<py::object> kept(py::object object) {
+using KeptObject = std::shared_ptr<py::object>;
+
+KeptObject kept(py::object object) {
     return {new py::object(std::move(object)), [](py::object* owned) {
                 if (interpreter_is_ending()) return;  // nobody may take the GIL any more
                 const cpython::HeldGil acquire;
@@ -33,59 +31,129 @@ std::shared_ptr<py::object> kept(py::object object) {
             }};
 }
 
-/// What ended a run early; raised when it returns.
-thread_local py::object* raised = nullptr;
+/// A Python exception on its way through C++ that does not hold the GIL; Python gets it as it was.
+struct RaisedInPython : std::exception {
+    explicit RaisedInPython(KeptObject raised) : value(std::move(raised)) {}
+    [[nodiscard]] const char* what() const noexcept override { return "a Python exception"; }
+    KeptObject value;
+};
 
-Outcome call(const py::object& callable, int status) {
-    const cpython::HeldGil acquire;
+void translate(std::exception_ptr thrown) {
     try {
-        return cpython::parked_at_exit([&] { return Outcome{callable(status).cast<int>(), false}; });
-    } catch (const py::error_already_set& error) {
-        if (raised != nullptr) *raised = error.value();
-        return {999, true};
+        if (thrown) std::rethrow_exception(std::move(thrown));
+    } catch (const RaisedInPython& raised) {
+        const py::handle value = *raised.value;
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), value.ptr());
     }
 }
 
-streams::Task task_from(const py::object& callable) {
-    if (callable.is_none()) return {};
-    return [callable = kept(callable)](int status) { return call(*callable, status); };
+/// Calls a Python object from a thread that does not hold the GIL. @throws RaisedInPython
+template <typename... Arguments>
+void call(const KeptObject& callable, Arguments... arguments) {
+    const cpython::HeldGil acquire;
+    try {
+        cpython::parked_at_exit([&] { (*callable)(arguments...); });
+    } catch (const py::error_already_set& error) {
+        throw RaisedInPython(kept(error.value()));
+    }
 }
 
-/// @param most_idle_seconds of waiting for callbacks; 0: no end
-streams::RunOptions run_options(const std::string& policy, std::uint64_t seed, double most_idle_seconds = 0) {
-    streams::RunOptions options;
-    options.seed = seed;
-    if (policy == "reverse") options.order = streams::StreamOrder::reverse;
-    if (policy == "random") options.order = streams::StreamOrder::random;
-    options.poll = [most_idle_seconds, begin = std::optional<streams::Clock::time_point>()]() mutable {
-        const auto now = streams::Clock::now();
-        if (!begin) begin = now;
-        if (most_idle_seconds > 0 && now - *begin > std::chrono::duration<double>(most_idle_seconds))
-            return true;
+class PythonFailure : public TaskFailure {
+  public:
+    PythonFailure(KeptObject error, KeptObject host) : error_(std::move(error)), host_(std::move(host)) {
+        const cpython::HeldGil acquire;
+        ends_run_ = PyErr_GivenExceptionMatches(error_->ptr(), PyExc_Exception) == 0;
+        status_ = asked([&] { return host_->attr("status_of")(*error_).cast<int>(); });
+    }
+
+    [[nodiscard]] int status() const override { return status_; }
+    [[nodiscard]] std::string text() const override {
+        const cpython::HeldGil acquire;
+        return asked([&] { return host_->attr("text_of")(*error_).cast<std::string>(); });
+    }
+    void add_line(const std::string& line) override {
+        const cpython::HeldGil acquire;
+        (void)asked([&] { return host_->attr("add_line")(*error_, line); });
+    }
+    [[noreturn]] void raise() const override { throw RaisedInPython(error_); }
+    [[nodiscard]] bool ends_run() const override { return ends_run_; }
+
+  private:
+    /// Exceptions of classes that raise in their own attributes or __str__ have none.
+    template <typename Question>
+    std::invoke_result_t<Question> asked(Question&& question) const {
+        try {
+            return question();
+        } catch (py::error_already_set& error) {
+            error.discard_as_unraisable(*error_);
+            return {};
+        }
+    }
+
+    KeptObject error_, host_;
+    int status_ = 0;
+    bool ends_run_ = false;
+};
+
+/// @param host cudasim.streams.stream_work.Host
+class PythonHost : public driver::StreamHost {
+  public:
+    explicit PythonHost(py::object host) : host_(kept(std::move(host))) {}
+
+    [[nodiscard]] bool deferred() const override {
+        const cpython::HeldGil acquire;
+        return host_->attr("deferred")().cast<bool>();
+    }
+
+    [[nodiscard]] streams::RunOptions run_options() const override {
+        const cpython::HeldGil acquire;
+        const auto [policy, seed] = host_->attr("order")().cast<std::pair<std::string, std::uint64_t>>();
+        streams::RunOptions options{.seed = seed, .poll = &poll};
+        if (policy == "reverse") options.order = streams::StreamOrder::reverse;
+        if (policy == "random") options.order = streams::StreamOrder::random;
+        return options;
+    }
+
+    [[nodiscard]] std::unique_ptr<TaskFailure> caught() const override {
+        try {
+            throw;
+        } catch (const RaisedInPython& raised) {
+            return std::make_unique<PythonFailure>(raised.value, host_);
+        } catch (...) {
+            return StreamHost::caught();
+        }
+    }
+
+    void while_running(const std::function<void()>& body) const override { without_gil(body, true); }
+    void while_idle(const std::function<void()>& body) const override { without_gil(body, false); }
+
+    void start_callback_thread(std::function<void()> serve) const override {
+        const cpython::HeldGil acquire;
+        try {
+            host_->attr("start_callback_thread")(py::cpp_function(std::move(serve)));
+        } catch (const py::error_already_set& error) {
+            throw RaisedInPython(kept(error.value()));
+        }
+    }
+
+  private:
+    /// Runs handlers of signals, on the main thread. @throws RaisedInPython
+    static bool poll() {
         if (interpreter_is_ending()) return false;
         const cpython::HeldGil acquire;
         if (PyErr_CheckSignals() == 0) return false;
         const py::error_already_set error;
-        if (raised != nullptr) *raised = error.value();
-        return true;
-    };
-    return options;
-}
+        throw RaisedInPython(kept(error.value()));
+    }
 
-/// Runs `body` without the GIL; what a task or a signal handler raised leaves it.
-template <typename Body>
-void run_without_gil(Body&& body) {
-    py::object exception;
-    py::object* const outer = std::exchange(raised, &exception);
-    {
-        const ReleasedGil release;
+    static void without_gil(const std::function<void()>& body, bool in_engine) {
+        std::optional<ReleasedGil> released;
+        if (PyGILState_Check() != 0) released.emplace(in_engine);
         body();
     }
-    raised = outer;
-    if (!exception) return;
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
-    throw py::error_already_set();
-}
+
+    KeptObject host_;
+};
 
 /// What is told of touched memory, once the thread runs Python again: callable(watch). Leaked: signals
 /// outlive modules.
@@ -130,32 +198,59 @@ void bind_page_watch(py::module_& module) {
         py::arg("address"), py::arg("bytes"), py::arg("writes_only"), py::arg("own_pages"),
         "Begins to watch memory; returns a number, -1 when it cannot be watched.");
     module.def("unwatch_pages", &watch::end, "Ends a watch; returns whether the memory was touched.");
-    module.def("open_watched_pages", &watch::open_all);
-    module.def("protect_watched_pages", &watch::protect_all);
     module.def("on_touched_pages", [](py::object listener) {
         touch_listener = new py::object(std::move(listener));
         watch::on_touch(&note_touch);
     });
 }
 
-OperationPtr enqueue(Timeline& timeline, int device, std::uint64_t handle, const py::object& task,
-                     const std::optional<double>& callback_after_seconds, std::vector<OperationPtr> after) {
-    streams::Work work{.task = task_from(task), .after = std::move(after)};
-    if (callback_after_seconds) {
-        work.callback = true;
-        work.due = streams::Clock::now() + std::chrono::duration_cast<streams::Clock::duration>(
-                                               std::chrono::duration<double>(*callback_after_seconds));
-    }
-    const ReleasedGil release;
-    return timeline.enqueue({device, handle}, std::move(work));
+std::function<void()> task_from(py::object callable) {
+    return [callable = kept(std::move(callable))] { call(callable); };
 }
 
-void wait_for_enqueued_work(const std::shared_ptr<Timeline>& timeline, py::object synchronize) {
-    driver::wait_for_enqueued_work(
-        {.timeline = timeline, .synchronize = [callable = kept(std::move(synchronize))](int device) {
-             const cpython::HeldGil acquire;
-             (void)cpython::parked_at_exit([&] { return (*callable)(device); });
-         }});
+bool submit(int device, std::uint64_t stream, py::object task, bool synchronous, std::string place) {
+    auto work = task_from(std::move(task));
+    const ReleasedGil release;
+    return StreamWork::of_this_process().submit({device, stream}, std::move(work),
+                                                {.synchronous = synchronous, .place = std::move(place)});
+}
+
+void add_callback(int device, std::uint64_t stream, py::object callback) {
+    const auto callable = kept(std::move(callback));
+    const ReleasedGil release;
+    StreamWork::of_this_process().add_callback({device, stream}, [callable](int status) {
+        const cpython::HeldGil acquire;
+        try {
+            cpython::parked_at_exit([&] { (*callable)(status); });
+        } catch (py::error_already_set& error) {
+            error.discard_as_unraisable(*callable);
+        }
+    });
+}
+
+/// Plain functions: launches and copies ask them.
+PyObject* streams_are_busy(PyObject*, PyObject*) {
+    return PyBool_FromLong(StreamWork::of_this_process().busy());
+}
+
+PyObject* runs_at_once(PyObject*, PyObject*) {
+    try {
+        return PyBool_FromLong(StreamWork::of_this_process().runs_at_once());
+    } catch (py::error_already_set& error) {  // an option that has no valid value
+        error.restore();
+        return nullptr;
+    }
+}
+
+PyMethodDef streams_are_busy_method{"streams_are_busy", &streams_are_busy, METH_NOARGS,
+                                    "streams_are_busy() -> bool\n\n"
+                                    "Whether anything is enqueued that is not done."};
+PyMethodDef runs_at_once_method{"runs_at_once", &runs_at_once, METH_NOARGS,
+                                "runs_at_once() -> bool\n\n"
+                                "Whether submit_work() would call its task and do nothing else."};
+
+void add_function(py::module_& module, PyMethodDef& method) {
+    module.add_object(method.ml_name, py::reinterpret_steal<py::object>(PyCFunction_New(&method, nullptr)));
 }
 
 void bind_events(py::module_& module) {
@@ -164,15 +259,27 @@ void bind_events(py::module_& module) {
                       "A point in a stream, and the time at which the stream came there.")
         .def(py::init<int, bool>(), py::arg("device"), py::arg("timing"))
         .def("record",
-             [](Event& self, Timeline& timeline, int device, std::uint64_t stream, bool nothing_waits) {
+             [](Event& self, int device, std::uint64_t stream) {
+                 StreamWork& work = StreamWork::of_this_process();
                  std::optional<ReleasedGil> released;
-                 if (!nothing_waits) released.emplace();  // the timeline's lock may take a while
-                 self.record(timeline, {device, stream}, nothing_waits);
+                 if (work.busy()) released.emplace();  // the timeline's lock may take a while
+                 work.record(self, {device, stream});
              })
         .def_property_readonly("pending", &Event::pending)
         .def_static("elapsed_milliseconds", &Event::elapsed_milliseconds);
+    py::class_<Operation, OperationPtr>(module, "StreamOperation",
+                                        "A point in a stream, and the work that leads there.")
+        .def("run",
+             [](const OperationPtr& self) {
+                 const ReleasedGil release;
+                 StreamWork::of_this_process().run(self);
+             })
+        .def("is_complete", [](const OperationPtr& self) {
+            const ReleasedGil release;
+            return StreamWork::of_this_process().is_complete(self);
+        });
     module.def("stream_key", [](int device, std::uint64_t handle) {
-        const StreamKey key = driver::stream_key(device, handle);
+        const streams::StreamKey key = driver::stream_key(device, handle);
         return py::make_tuple(key.device, key.handle);
     });
 }
@@ -180,63 +287,48 @@ void bind_events(py::module_& module) {
 }  // namespace
 
 void bind_streams(py::module_& module) {
+    py::register_exception_translator(&translate);
     module.def("fail_at_exit", &fail_at_exit, "The exit status of the process will not be 0.");
     bind_page_watch(module);
-    py::class_<Operation, OperationPtr>(module, "StreamOperation",
-                                        "A point in a stream, and the work that leads there.")
-        .def_property_readonly("done", &Operation::done);
-    py::class_<Timeline, std::shared_ptr<Timeline>>(module, "Timeline", "What is enqueued in all streams.")
-        .def(py::init<>())
-        .def("enqueue", &enqueue, py::arg("device"), py::arg("stream"), py::arg("task"), py::kw_only(),
-             py::arg("callback_after_seconds") = py::none(), py::arg("after") = std::vector<OperationPtr>{},
-             "Appends a task, which is called with a status and returns one, or None for a point without "
-             "work.")
-        .def("tail",
-             [](Timeline& self, int device, std::uint64_t stream) {
-                 const ReleasedGil release;
-                 return self.tail({device, stream});
-             })
-        .def(
-            "tails",
-            [](Timeline& self, std::optional<int> device) {
-                const ReleasedGil release;
-                return self.tails(device);
-            },
-            py::arg("device") = py::none())
-        .def_property_readonly("idle", &Timeline::idle)
-        .def(
-            "drop",
-            [](Timeline& self, std::optional<int> device) {
-                const ReleasedGil release;
-                self.drop(device);
-            },
-            py::arg("device") = py::none())
-        .def(
-            "run",
-            [](Timeline& self, const std::vector<OperationPtr>& targets, const std::string& policy,
-               std::uint64_t seed, double most_idle_seconds) {
-                run_without_gil([&] { self.run(targets, run_options(policy, seed, most_idle_seconds)); });
-            },
-            py::arg("targets"), py::arg("policy"), py::arg("seed"), py::arg("most_idle_seconds") = 0.0)
-        .def("waits_for_callback",
-             [](Timeline& self, const OperationPtr& operation) {
-                 const ReleasedGil release;
-                 return self.waits_for_callback(operation);
-             })
-        .def("next_callback",
-             [](Timeline& self, double seconds) {
-                 const ReleasedGil release(false);
-                 return self.next_callback(std::chrono::milliseconds(static_cast<long>(1000 * seconds)));
-             })
-        .def("run_callback",
-             [](Timeline& self, const OperationPtr& callback, const std::string& policy, std::uint64_t seed) {
-                 run_without_gil([&] { self.run_callback(callback, run_options(policy, seed)); });
-             });
-    module.def(
-        "wait_for_enqueued_work", &wait_for_enqueued_work, py::arg("timeline"), py::arg("synchronize"),
-        "Synchronous calls wait for this work from now on: they call synchronize(device) while anything "
-        "is enqueued. What it raises leaves the call that waits.");
     bind_events(module);
+    add_function(module, streams_are_busy_method);
+    add_function(module, runs_at_once_method);
+    module.def("set_stream_host",
+               [](py::object host) { StreamWork::set_host(std::make_shared<PythonHost>(std::move(host))); });
+    module.def("submit_work", &submit, py::arg("device"), py::arg("stream"), py::arg("task"),
+               py::arg("synchronous"), py::arg("place"),
+               "Calls task() when its turn has come; returns whether that was now.");
+    module.def(
+        "make_stream_wait",
+        [](int device, std::uint64_t stream, OperationPtr operation) {
+            const ReleasedGil release;
+            StreamWork::of_this_process().wait_for({device, stream}, std::move(operation));
+        },
+        "What is enqueued in the stream from now on runs after the operation as well.");
+    module.def("add_stream_callback", &add_callback, py::arg("device"), py::arg("stream"),
+               py::arg("callback"), "Appends callback(status), for the callback thread.");
+    module.def("synchronize_stream", [](int device, std::uint64_t stream) {
+        const ReleasedGil release;
+        StreamWork::of_this_process().synchronize(streams::StreamKey{device, stream});
+    });
+    module.def(
+        "synchronize_device",
+        [](std::optional<int> device) {
+            const ReleasedGil release;
+            StreamWork::of_this_process().synchronize(device);
+        },
+        py::arg("device"), "All streams of a device, or of all.");
+    module.def(
+        "drop_stream_work",
+        [](std::optional<int> device) {
+            const ReleasedGil release;
+            StreamWork::of_this_process().drop(device);
+        },
+        py::arg("device"), "Forgets the work that waits, of a device or all.");
+    module.def("finish_stream_work", [] {
+        const ReleasedGil release;
+        StreamWork::of_this_process().finish();
+    });
 }
 
 }  // namespace cudasim::bindings

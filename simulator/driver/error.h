@@ -32,6 +32,13 @@ struct Error : std::runtime_error {
           code(result),
           location(std::move(where)) {}
 
+    /// The same error with one more line in its message.
+    Error(const Error& error, const std::string& line)
+        : std::runtime_error(std::string(error.what()) + "\n" + line),
+          call(error.call),
+          code(error.code),
+          location(error.location) {}
+
     std::string call;  ///< e.g. "cuMemAlloc"
     CudaResult code;
     findings::CallChain location;  ///< the place in a kernel that it is about, where there is one

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "simulator/driver/enqueued_work.h"
+#include "simulator/driver/stream_work.h"
 
 namespace cudasim::driver {
 
@@ -50,7 +50,7 @@ void require_host_memory(const char* call, const void* memory) {
 std::shared_ptr<SimulatedDevice> engine_after_its_work(const std::shared_ptr<Context>& current,
                                                        DevicePointer address) {
     const auto owner = owner_of(current, address);
-    finish_enqueued_work(owner->device());
+    StreamWork::of_this_process().synchronize(owner->device());
     return owner->engine();
 }
 

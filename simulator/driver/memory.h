@@ -50,7 +50,7 @@ void mem_host_unregister(std::uint64_t address);
 
 // Copies and fills of `bytes` bytes. Device memory is found by its address, on whichever device it is. They are done when
 // they return, and they run after everything that was enqueued before on the devices that they concern
-// (enqueued_work.h), whose errors leave them. No bytes: they do and check nothing.
+// (stream_work.h), whose errors leave them. No bytes: they do and check nothing.
 // @throws Error 1 for device memory that does not lie inside of one allocation, for a null host pointer, and for more
 // bytes than any memory has
 

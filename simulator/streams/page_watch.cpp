@@ -27,6 +27,7 @@ struct Watch {
 /// it.
 std::array<Watch, 256> watches;
 std::mutex mutex;  ///< of everybody but the signal handler
+std::atomic<int> begun{0};  ///< watches in use; changed with the lock
 struct sigaction previous{};
 std::atomic<void (*)(int)> touch_function{nullptr};
 std::atomic<pid_t> passes_on{0};  ///< the thread whose fault is with the previous handler
@@ -113,6 +114,7 @@ int begin(std::uintptr_t address, std::size_t bytes, Access access, bool own_pag
         watch.to.store(address + bytes);
         watch.protection.store(access == Access::any ? PROT_NONE : PROT_READ);
         watch.state.store(State::open);
+        begun.fetch_add(1);
         return static_cast<int>(i);
     }
     return -1;
@@ -125,10 +127,12 @@ bool end(int watch) {
     const State state = ended.state.exchange(State::open);
     if (state == State::protected_) set_protection(ended, PROT_READ | PROT_WRITE);
     ended.state.store(State::unused);
+    begun.fetch_sub(1);
     return state == State::touched;
 }
 
 void open_all() {
+    if (begun.load() == 0) return;
     const std::lock_guard lock(mutex);
     for (Watch& watch : watches) {
         auto expected = State::protected_;
@@ -140,6 +144,7 @@ void open_all() {
 }
 
 void protect_all() {
+    if (begun.load() == 0) return;
     const std::lock_guard lock(mutex);
     install_handler();
     for (Watch& watch : watches) {

@@ -54,9 +54,9 @@ def test_nothing_runs_before_the_host_synchronises(deferred):
     with contextlib.redirect_stdout(out):
         prints[1, 1, stream]()
         add[1, 2, stream](d, 1)
-        assert out.getvalue() == "" and stream_work.busy
+        assert out.getvalue() == "" and stream_work.busy()
         stream.synchronize()
-    assert out.getvalue() == "ran\n" and not stream_work.busy and ran == []
+    assert out.getvalue() == "ran\n" and not stream_work.busy() and ran == []
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_driver_calls_with_a_stream_take_their_turn(deferred):
     driver.device_memset(a, 0, a.nbytes, stream)
     driver.device_to_host(host, b, b.nbytes, stream)
     driver.driver.cuMemcpyDtoDAsync(a.device_ctypes_pointer, b.device_ctypes_pointer, 8, int(stream))
-    assert stream_work.busy
+    assert stream_work.busy()
     stream.synchronize()
     assert host.tolist() == [1] * 4 and a.copy_to_host().tolist() == [1, 0, 0, 0]
 
@@ -193,9 +193,9 @@ def test_synchronising_one_stream_leaves_the_others(deferred):
     add[1, 1, first](d, 1)
     event.record(second)
     second.synchronize()
-    assert event.query() and stream_work.busy
+    assert event.query() and stream_work.busy()
     first.synchronize()
-    assert not stream_work.busy
+    assert not stream_work.busy()
 
 
 def test_arrays_live_until_the_launch_that_uses_them(deferred):

@@ -137,7 +137,7 @@ def test_auto_synchronize(both):
     with stream.auto_synchronize() as same:
         assert same is stream
         add[1, 2, stream](d, 1)
-    assert stream_work.busy is False
+    assert stream_work.busy() is False
     assert d.copy_to_host().tolist() == [1, 1]
 
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "simulator/driver/enqueued_work.h"
 #include "simulator/driver/ipc.h"
+#include "tests/simulator/driver/stream_host.h"
 
 namespace cudasim::driver {
 namespace {
@@ -274,66 +274,52 @@ TEST(Copies, between_devices_are_told_to_the_observers_of_both) {
 }
 
 TEST(Copies, wait_for_what_is_enqueued_on_their_devices) {
+    const Deferred deferred;
     const auto first = context_on(0), second = context_on(1);
     const auto here = mem_alloc(*first, 16, "here"), there = mem_alloc(*second, 16, "there");
-    const auto timeline = std::make_shared<streams::Timeline>();
-    std::vector<int> waited;
-    wait_for_enqueued_work({.timeline = timeline, .synchronize = [&](int device) {
-                                waited.push_back(device);
-                                (void)timeline->run(timeline->tails(device), {});
-                            }});
+    StreamWork& work = StreamWork::of_this_process();
     char host = 0;
     const auto enqueue = [&](int device, std::uint64_t stream, DevicePointer target, char value) {
-        (void)timeline->enqueue({device, stream}, {.task = [target, value](int) {
-                                    *reinterpret_cast<char*>(target) = value;
-                                    return streams::Outcome{};
-                                }});
+        work.submit({device, stream}, [target, value] { *reinterpret_cast<char*>(target) = value; }, {});
     };
     memset_d8(first, here, 1, 16);
-    EXPECT_TRUE(waited.empty());  // nothing is enqueued
+    memset_d8(second, there, 1, 16);
     enqueue(0, 7, here, 2);
     enqueue(0, 8, here + 1, 3);
     enqueue(1, 7, there, 4);
     memcpy_htod(first, there + 8, &host, 0);
-    EXPECT_TRUE(waited.empty());  // no bytes
+    EXPECT_EQ(*reinterpret_cast<char*>(there), 1);  // no bytes: it waits for nothing
     memcpy_dtoh(second, &host, here, 1);
     EXPECT_EQ(host, 2);
     EXPECT_EQ(*reinterpret_cast<char*>(here + 1), 3);
-    EXPECT_EQ(waited, std::vector{0});  // of the device that has the memory, not of the current one
-    EXPECT_FALSE(timeline->idle());
+    EXPECT_EQ(*reinterpret_cast<char*>(there), 1);  // the device that has the memory counts, not the current one
+    EXPECT_TRUE(work.busy());
     enqueue(0, 7, here + 2, 5);
-    memcpy_dtod(first, there + 2, here + 2, 1);
-    EXPECT_EQ(waited, (std::vector{0, 0, 1}));  // of both
+    memcpy_dtod(first, there + 2, here + 2, 1);  // of both
     EXPECT_EQ(*reinterpret_cast<char*>(there), 4);
     EXPECT_EQ(*reinterpret_cast<char*>(there + 2), 5);
-    EXPECT_TRUE(timeline->idle());
+    EXPECT_FALSE(work.busy());
     enqueue(1, 7, there + 3, 6);
     memset_d8(first, there + 3, 9, 1);  // what was enqueued runs before
     EXPECT_EQ(*reinterpret_cast<char*>(there + 3), 9);
     enqueue(0, 7, here + 3, 7);
     memcpy_htod(first, here + 3, &host, 1);
     EXPECT_EQ(*reinterpret_cast<char*>(here + 3), 2);
-    EXPECT_EQ(waited, (std::vector{0, 0, 1, 1, 0}));
-    wait_for_enqueued_work({.timeline = std::make_shared<streams::Timeline>(), .synchronize = {}});
     mem_free(first, here);
     mem_free(first, there);
 }
 
 TEST(Copies, what_enqueued_work_failed_with_leaves_the_copy_that_waited) {
+    const Deferred deferred;
     const auto context = context_on(0);
     const auto memory = mem_alloc(*context, 16, "memory");
-    const auto timeline = std::make_shared<streams::Timeline>();
     memset_d8(context, memory, 1, 16);
-    wait_for_enqueued_work({.timeline = timeline, .synchronize = [&](int) {
-                                timeline->drop();
-                                throw Error("cuLaunchKernel", CudaResult::launch_failed, "a thread failed");
-                            }});
-    (void)timeline->enqueue({0, 7}, {});
+    StreamWork::of_this_process().submit(
+        {0, 7}, [] { throw Error("cuLaunchKernel", CudaResult::launch_failed, "a thread failed"); }, {});
     EXPECT_EQ(result_of([&] { memset_d8(context, memory, 2, 16); }), CudaResult::launch_failed);
     EXPECT_EQ(*reinterpret_cast<char*>(memory), 1);
     memset_d8(context, memory, 2, 16);
     EXPECT_EQ(*reinterpret_cast<char*>(memory), 2);
-    wait_for_enqueued_work({.timeline = std::make_shared<streams::Timeline>(), .synchronize = {}});
     mem_free(context, memory);
 }
 

@@ -58,16 +58,6 @@ def check_calls_allowed() -> None:
     _native.require_calls_allowed()
 
 
-@contextlib.contextmanager
-def calls_forbidden() -> Iterator[None]:
-    """Calls of CUDA in this host thread raise CudaAPIError 800 for the length of the block."""
-    before = _native.forbid_calls(True)
-    try:
-        yield
-    finally:
-        _native.forbid_calls(before)
-
-
 def current_device() -> Device:
     """The device that is current in this host thread."""
     return by_context.get(current_context_id()) or device_or_none() or activate(devices()[0])

@@ -118,7 +118,7 @@ class ConfiguredKernel(_native.FramelessCall):
             entry = self._traced_entry(entry, device, key)
         if self.pre_launch_callbacks:
             self._call_back(entry.kernel, args)
-        if stream_work.busy or entry.deferred:
+        if stream_work.busy() or entry.deferred:
             self._enqueue(entry, device, args, values if plain and entry.takes_values else None)
         elif plain and entry.takes_values:
             report = entry.launch(entry.pack(*values))

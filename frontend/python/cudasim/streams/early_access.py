@@ -67,6 +67,7 @@ class Watch:
         address, size = _extent(host)
         self._number = _native.watch_pages(address, size, writes, not memory.registered)
         if self._number >= 0:
+            _listen()
             _watches[self._number] = self
 
     def touched(self, place: tuple[str, int, dict[str, Any]]) -> None:
@@ -168,19 +169,6 @@ def watched(function: Callable[..., Any], watches: list[Watch]) -> Callable[...,
             watch.end()
 
     return work
-
-
-def protect() -> None:
-    """Accesses of the host are seen from now on."""
-    if _watches:
-        _listen()
-        _native.protect_watched_pages()
-
-
-def allow() -> None:
-    """Work runs: everything may be accessed."""
-    if _watches:
-        _native.open_watched_pages()
 
 
 def _listen():

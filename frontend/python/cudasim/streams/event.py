@@ -45,7 +45,7 @@ class Event:
         """Waits until the stream has come to the point."""
         operation = self._point.pending
         if operation is not None:
-            stream_work.run([operation])
+            stream_work.run(operation)
 
     def wait(self, stream: Any = 0) -> None:
         """What is enqueued in the stream from now on runs after the point."""
