@@ -248,7 +248,8 @@ void StreamWork::run_all(const Targets& targets) {
     require_calls_allowed();
     if (host_thread.in_run)
         throw std::runtime_error(
-            "a stream cannot be synchronised by a signal handler that interrupts a synchronisation: it would wait for "
+            "a stream cannot be synchronised by a signal handler that interrupts a synchronisation: it would "
+            "wait for "
             "itself");
     run_here([&] { (void)timeline_.run(targets(), options_of_run()); });
     raise_failures();
@@ -280,7 +281,8 @@ void StreamWork::drop(std::optional<int> device) {
 void StreamWork::finish() {
     if (nothing_to_tell() || host_thread.in_run) return;
     auto options = options_of_run();
-    options.poll = [poll = std::move(options.poll), end = std::optional<streams::Clock::time_point>()]() mutable {
+    options.poll = [poll = std::move(options.poll),
+                    end = std::optional<streams::Clock::time_point>()]() mutable {
         const auto now = streams::Clock::now();
         if (!end) end = now + longest_finish;
         return now > *end || (poll && poll());

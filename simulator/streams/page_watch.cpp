@@ -26,7 +26,7 @@ struct Watch {
 /// More than programs have pinned arrays in flight; a table of its own size, because a signal handler reads
 /// it.
 std::array<Watch, 256> watches;
-std::mutex mutex;  ///< of everybody but the signal handler
+std::mutex mutex;           ///< of everybody but the signal handler
 std::atomic<int> begun{0};  ///< watches in use; changed with the lock
 struct sigaction previous{};
 std::atomic<void (*)(int)> touch_function{nullptr};

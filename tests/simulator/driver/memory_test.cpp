@@ -292,7 +292,8 @@ TEST(Copies, wait_for_what_is_enqueued_on_their_devices) {
     memcpy_dtoh(second, &host, here, 1);
     EXPECT_EQ(host, 2);
     EXPECT_EQ(*reinterpret_cast<char*>(here + 1), 3);
-    EXPECT_EQ(*reinterpret_cast<char*>(there), 1);  // the device that has the memory counts, not the current one
+    EXPECT_EQ(*reinterpret_cast<char*>(there),
+              1);  // the device that has the memory counts, not the current one
     EXPECT_TRUE(work.busy());
     enqueue(0, 7, here + 2, 5);
     memcpy_dtod(first, there + 2, here + 2, 1);  // of both

@@ -84,15 +84,14 @@ TEST(StreamWork, deferred_runs_when_its_stream_is_synchronised) {
 TEST(StreamWork, what_a_task_enqueues_or_synchronises_is_done_at_once) {
     const Deferred deferred;
     std::vector<int> ran;
-    work().submit(
-        first,
-        [&] {
-            EXPECT_TRUE(work().runs_at_once());
-            EXPECT_TRUE(work().submit(first, [&] { ran.push_back(1); }, {}));
-            work().synchronize(std::nullopt);  // of what waits nothing
-            ran.push_back(2);
-        },
-        {});
+    work().submit(first,
+                  [&] {
+                      EXPECT_TRUE(work().runs_at_once());
+                      EXPECT_TRUE(work().submit(first, [&] { ran.push_back(1); }, {}));
+                      work().synchronize(std::nullopt);  // of what waits nothing
+                      ran.push_back(2);
+                  },
+                  {});
     work().submit(first, [&] { ran.push_back(3); }, {});
     work().synchronize(first);
     EXPECT_EQ(ran, (std::vector{1, 2, 3}));
@@ -305,14 +304,13 @@ TEST(StreamWork, of_several_threads_runs_once_each_in_the_order_of_the_streams) 
             const StreamKey stream{i % 2, static_cast<std::uint64_t>(100 + i)};
             int last = -1;
             for (int task = 0; task < tasks; ++task) {
-                work().submit(
-                    stream,
-                    [&, task] {
-                        if (last != task - 1) ++disordered;
-                        last = task;
-                        ++ran;
-                    },
-                    {});
+                work().submit(stream,
+                              [&, task] {
+                                  if (last != task - 1) ++disordered;
+                                  last = task;
+                                  ++ran;
+                              },
+                              {});
                 if (task % 50 == 25) work().add_callback(stream, [&](int) { ++told; });
                 if (task % 10 == 9) work().synchronize(stream);
             }
