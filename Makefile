@@ -10,7 +10,7 @@ export PYTHON
 VENV := .venv/bin
 JOBS := $(shell nproc)
 
-.PHONY: help build demo test test-cpp test-python test-pythons test-arm test-sanitize fuzz bench bench-check wheel format tidy clean
+.PHONY: help build demo test test-cpp test-python test-pythons test-arm test-sanitize test-threads fuzz bench bench-check wheel format tidy clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,13 @@ test-sanitize: ## the engine's tests under AddressSanitizer and UndefinedBehavio
 	cmake --preset sanitize >/dev/null
 	cmake --build --preset sanitize --target cudasim_tests
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ctest --preset sanitize -j $(JOBS) --no-tests=error
+
+test-threads: ## the tests of the driver and of streams under ThreadSanitizer
+	@scripts/set_up.sh test
+	cmake --preset threads >/dev/null
+	cmake --build build/threads --target driver_test streams_test
+	build/threads/tests/simulator/driver/driver_test --gtest_brief=1
+	build/threads/tests/simulator/streams/streams_test --gtest_brief=1
 
 FUZZ_SECONDS ?= 600
 

@@ -9,6 +9,19 @@
 
 namespace cudasim::streams {
 
+bool TimedLock::try_lock_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    if (!unlocked_.wait_for(lock, time, [this] { return !locked_; })) return false;
+    locked_ = true;
+    return true;
+}
+
+void TimedLock::unlock() {
+    const std::lock_guard lock(mutex_);
+    locked_ = false;
+    unlocked_.notify_one();
+}
+
 OperationPtr Timeline::enqueue(StreamKey stream, Work work) {
     auto operation = std::make_shared<Operation>();
     operation->stream_ = stream;
@@ -68,17 +81,20 @@ bool Timeline::waits_for_callback(const OperationPtr& operation) {
 bool Timeline::run(std::vector<OperationPtr> targets, const RunOptions& options) {
     std::erase_if(targets, [](const auto& target) { return !target || target->done(); });
     if (targets.empty()) return true;
-    std::unique_lock drain(drain_mutex_, std::defer_lock);
-    while (!drain.try_lock_for(std::chrono::milliseconds(50))) {
+    while (!drain_lock_.try_lock_for(std::chrono::milliseconds(50))) {
         if (options.poll && options.poll()) {
             drop();
             return false;
         }
     }
-    const bool finished = Drain(*this, options).run(targets);
-    drain.unlock();
+    const bool finished = drain(targets, options);
     if (!finished) drop();
     return finished;
+}
+
+bool Timeline::drain(const std::vector<OperationPtr>& targets, const RunOptions& options) {
+    const std::lock_guard locked(drain_lock_, std::adopt_lock);
+    return Drain(*this, options).run(targets);
 }
 
 void Timeline::drop(std::optional<int> device) {
@@ -171,10 +187,9 @@ void Timeline::run_callback(const OperationPtr& callback, const RunOptions& opti
     // run() is not called here: another thread's drain may have come to this callback and wait for it.
     while (callback->state_.load() == Operation::State::pending &&
            !std::ranges::all_of(before, &Operation::done)) {
-        const std::unique_lock drain(drain_mutex_, std::chrono::milliseconds(5));
-        if (!drain) {
+        if (!drain_lock_.try_lock_for(std::chrono::milliseconds(5))) {
             if (gives_way(callback)) return;
-        } else if (!Drain(*this, options).run(before)) {
+        } else if (!drain(before, options)) {
             return drop();
         }
     }

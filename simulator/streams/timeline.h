@@ -84,6 +84,19 @@ struct RunOptions {
     std::function<bool()> poll = {};
 };
 
+/// A mutex that is tried for a time. It is made of a condition variable, because ThreadSanitizer before GCC 13 does not know how
+/// std::timed_mutex waits on a steady clock.
+class TimedLock {
+  public:
+    [[nodiscard]] bool try_lock_for(std::chrono::milliseconds time);
+    void unlock();
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable unlocked_;
+    bool locked_ = false;
+};
+
 class Timeline {
   public:
     [[nodiscard]] OperationPtr enqueue(StreamKey stream, Work work);
@@ -112,6 +125,9 @@ class Timeline {
     friend class Drain;
     void complete(Operation& operation, int status);
     void dispatch(const OperationPtr& callback);
+    /// Runs a Drain. The caller has locked `drain_lock_`, which is unlocked afterwards.
+    /// @return false when a task or the poll stopped it
+    [[nodiscard]] bool drain(const std::vector<OperationPtr>& targets, const RunOptions& options);
     /// Puts a callback back when a drain waits for another one. @return whether it did
     [[nodiscard]] bool gives_way(const OperationPtr& callback);
     /// What is not done and has to be for the targets, them included.
@@ -125,7 +141,7 @@ class Timeline {
     std::map<std::uint64_t, OperationPtr> callbacks_;  ///< by number; those not yet taken
     std::condition_variable callbacks_changed_;
 
-    std::timed_mutex drain_mutex_;  ///< one drain at a time
+    TimedLock drain_lock_;  ///< one drain at a time
     boost::fibers::mutex fiber_mutex_;
     boost::fibers::condition_variable changed_;  ///< an operation is done
 };

@@ -30,6 +30,7 @@ def test_make_help_lists_the_front_door():
         "bench",
         "bench-check",
         "test-sanitize",
+        "test-threads",
         "wheel",
         "format",
         "clean",

@@ -10,6 +10,7 @@
 
 #include "simulator/driver/launch_options.h"
 #include "tests/simulator/driver/recording.h"
+#include "tests/simulator/thread_sanitizer.h"
 
 namespace cudasim::driver {
 namespace {
@@ -80,6 +81,7 @@ TEST(LaunchRecord, memory_of_the_host_that_holds_addresses_is_not_moved) {
 }
 
 TEST(LaunchRecord, runs_at_other_addresses_where_no_memory_holds_one) {
+    CUDASIM_SKIP_UNDER_THREAD_SANITIZER("arenas have no fixed places");
     static const image::KernelImage image = execution::ir_image(R"(
 define void @k(ptr %out) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -112,6 +114,7 @@ define void @k(ptr %out) {
 }
 
 TEST(LaunchRecord, faults_are_reproduced_with_the_object_they_are_about) {
+    CUDASIM_SKIP_UNDER_THREAD_SANITIZER("no memory checks");
     LaunchRecord record;
     {
         Recording recording(8, true);
@@ -123,6 +126,7 @@ TEST(LaunchRecord, faults_are_reproduced_with_the_object_they_are_about) {
 }
 
 TEST(LaunchRecord, uses_after_free_are_reproduced) {
+    CUDASIM_SKIP_UNDER_THREAD_SANITIZER("no memory checks");
     LaunchRecord record;
     {
         Recording recording;
@@ -293,6 +297,7 @@ TEST(LaunchOptionsByName, wrong_values_say_what_is_accepted) {
 }
 
 TEST(Arena, is_where_it_was_in_another_run) {
+    CUDASIM_SKIP_UNDER_THREAD_SANITIZER("arenas have no fixed places");
     const memory::Arena first(64 << 20);
     EXPECT_EQ(first.base() % memory::Arena::slot_bytes, 0U);
     const memory::Arena second(64 << 20);

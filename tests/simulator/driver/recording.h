@@ -127,20 +127,39 @@ struct Run {
     std::string printed;
 };
 
-inline Run replayed(const LaunchRecord& record, execution::LaunchOptions options) {
-    SimulatedDevice device(record.device, record.memory_base);
-    Restored restored(device, record, options);
-    Run run;
-    options.write_output = [&](std::string_view text) {
-        run.printed += text;
-        return true;
-    };
-    auto result =
-        device.launch(restored.module(), record.kernel, record.configuration, restored.parameters(), options);
-    for (auto& finding : result.findings) finding.kernel = record.display_name;
-    run.differences = compare(device, record, restored, result, true, run.printed);
-    run.same_addresses = restored.same_addresses();
-    return run;
+/// A record on a device of its own.
+class Replay {
+  public:
+    Replay(const LaunchRecord& record, const execution::LaunchOptions& options)
+        : record_(record),
+          options_(options),
+          device_(record.device, record.memory_base),
+          restored_(device_, record, options) {}
+
+    Run run() {
+        Run run;
+        execution::LaunchOptions options = options_;
+        options.write_output = [&](std::string_view text) {
+            run.printed += text;
+            return true;
+        };
+        auto result = device_.launch(restored_.module(), record_.kernel, record_.configuration,
+                                     restored_.parameters(), options);
+        for (auto& finding : result.findings) finding.kernel = record_.display_name;
+        run.differences = compare(device_, record_, restored_, result, true, run.printed);
+        run.same_addresses = restored_.same_addresses();
+        return run;
+    }
+
+  private:
+    const LaunchRecord& record_;
+    execution::LaunchOptions options_;
+    SimulatedDevice device_;
+    Restored restored_;
+};
+
+inline Run replayed(const LaunchRecord& record, const execution::LaunchOptions& options) {
+    return Replay(record, options).run();
 }
 inline Run replayed(const LaunchRecord& record) {
     return replayed(record, record.options);

@@ -11,6 +11,7 @@
 
 #include "simulator/driver/context.h"
 #include "tests/simulator/driver/stream_host.h"
+#include "tests/simulator/thread_sanitizer.h"
 
 namespace cudasim::driver {
 namespace {
@@ -216,6 +217,7 @@ class InterruptedHost : public StreamHost {
 };
 
 TEST(StreamWork, an_interruption_ends_the_run_and_drops_what_waits) {
+    CUDASIM_SKIP_UNDER_THREAD_SANITIZER("a forked child must not start threads");
     // In a process of its own: hosts are never taken away.
     ASSERT_EXIT(
         {
@@ -270,6 +272,7 @@ TEST(StreamWork, finish_runs_everything_and_waits_for_callbacks) {
 }
 
 TEST(StreamWork, of_a_forked_process_is_its_own) {
+    CUDASIM_SKIP_UNDER_THREAD_SANITIZER("a forked child must not start threads");
     const Deferred deferred;
     int ran = 0;
     work().submit(first, [&] { ++ran; }, {});
