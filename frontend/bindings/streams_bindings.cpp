@@ -98,11 +98,11 @@ class PythonFailure : public TaskFailure {
 /// @param host cudasim.streams.stream_work.Host
 class PythonHost : public driver::StreamHost {
   public:
-    explicit PythonHost(py::object host) : host_(kept(std::move(host))) {}
+    explicit PythonHost(const py::object& host) : host_(kept(host)), deferred_(kept(host.attr("deferred"))) {}
 
     [[nodiscard]] bool deferred() const override {
         const cpython::HeldGil acquire;
-        return host_->attr("deferred")().cast<bool>();
+        return (*deferred_)().cast<bool>();
     }
 
     [[nodiscard]] streams::RunOptions run_options() const override {
@@ -152,7 +152,7 @@ class PythonHost : public driver::StreamHost {
         body();
     }
 
-    KeptObject host_;
+    KeptObject host_, deferred_;
 };
 
 /// What is told of touched memory, once the thread runs Python again: callable(watch). Leaked: signals
@@ -233,20 +233,15 @@ PyObject* streams_are_busy(PyObject*, PyObject*) {
     return PyBool_FromLong(StreamWork::of_this_process().busy());
 }
 
-PyObject* runs_at_once(PyObject*, PyObject*) {
-    try {
-        return PyBool_FromLong(StreamWork::of_this_process().runs_at_once());
-    } catch (py::error_already_set& error) {  // an option that has no valid value
-        error.restore();
-        return nullptr;
-    }
+PyObject* runs_at_once(PyObject*, PyObject* deferred) {
+    return PyBool_FromLong(StreamWork::of_this_process().runs_at_once(deferred == Py_True));
 }
 
 PyMethodDef streams_are_busy_method{"streams_are_busy", &streams_are_busy, METH_NOARGS,
                                     "streams_are_busy() -> bool\n\n"
                                     "Whether anything is enqueued that is not done."};
-PyMethodDef runs_at_once_method{"runs_at_once", &runs_at_once, METH_NOARGS,
-                                "runs_at_once() -> bool\n\n"
+PyMethodDef runs_at_once_method{"runs_at_once", &runs_at_once, METH_O,
+                                "runs_at_once(deferred) -> bool\n\n"
                                 "Whether submit_work() would call its task and do nothing else."};
 
 void add_function(py::module_& module, PyMethodDef& method) {
@@ -294,7 +289,7 @@ void bind_streams(py::module_& module) {
     add_function(module, streams_are_busy_method);
     add_function(module, runs_at_once_method);
     module.def("set_stream_host",
-               [](py::object host) { StreamWork::set_host(std::make_shared<PythonHost>(std::move(host))); });
+               [](const py::object& host) { StreamWork::set_host(std::make_shared<PythonHost>(host)); });
     module.def("submit_work", &submit, py::arg("device"), py::arg("stream"), py::arg("task"),
                py::arg("synchronous"), py::arg("place"),
                "Calls task() when its turn has come; returns whether that was now.");
@@ -308,14 +303,18 @@ void bind_streams(py::module_& module) {
     module.def("add_stream_callback", &add_callback, py::arg("device"), py::arg("stream"),
                py::arg("callback"), "Appends callback(status), for the callback thread.");
     module.def("synchronize_stream", [](int device, std::uint64_t stream) {
+        StreamWork& work = StreamWork::of_this_process();
+        if (work.nothing_to_tell()) return;
         const ReleasedGil release;
-        StreamWork::of_this_process().synchronize(streams::StreamKey{device, stream});
+        work.synchronize(streams::StreamKey{device, stream});
     });
     module.def(
         "synchronize_device",
         [](std::optional<int> device) {
+            StreamWork& work = StreamWork::of_this_process();
+            if (work.nothing_to_tell()) return;
             const ReleasedGil release;
-            StreamWork::of_this_process().synchronize(device);
+            work.synchronize(device);
         },
         py::arg("device"), "All streams of a device, or of all.");
     module.def(

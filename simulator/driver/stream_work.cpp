@@ -163,7 +163,11 @@ void StreamWork::set_host(std::shared_ptr<const StreamHost> host) {
 // -- enqueueing -----------------------------------------------------------------------------------------------
 
 bool StreamWork::runs_at_once() const {
-    return host_thread.in_task || (!busy() && !host().deferred());
+    return runs_at_once(host().deferred());
+}
+
+bool StreamWork::runs_at_once(bool deferred) const {
+    return host_thread.in_task || (!busy() && !deferred);
 }
 
 streams::Task StreamWork::task_of(std::function<void()> task, std::string place) {

@@ -77,6 +77,10 @@ class StreamWork {
     /// Whether submit() would call its task and do nothing else: nothing is enqueued and work is not deferred, or the caller
     /// is a task itself, whose calls are done at once.
     [[nodiscard]] bool runs_at_once() const;
+    /// The same for a caller that knows what StreamHost::deferred() says. Costs next to nothing.
+    [[nodiscard]] bool runs_at_once(bool deferred) const;
+    /// Whether synchronising would do nothing: nothing is enqueued, and nobody is to be told of an error. Costs next to nothing.
+    [[nodiscard]] bool nothing_to_tell() const noexcept { return !busy() && !failed_.load(); }
 
     struct Submission {
         /// The call waits for the work, deferred or not.
@@ -121,7 +125,6 @@ class StreamWork {
     [[nodiscard]] streams::Task task_of(std::function<void()> task, std::string place);
     void serve_callbacks();
     void raise_failures();
-    [[nodiscard]] bool nothing_to_tell() const noexcept { return !busy() && !failed_.load(); }
 
     /// Never destroyed: other threads of the parent may have had its locks.
     [[maybe_unused]] const StreamWork* const of_parent_;

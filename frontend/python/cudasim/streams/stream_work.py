@@ -46,7 +46,7 @@ def submit(
     :param watch: called with the place of the call when the function is kept: the early_access.Watches of the host memory
         that it has to do with
     """
-    if _native.runs_at_once():
+    if _native.runs_at_once(deferred()):
         function()
         return
     _before_enqueueing()
@@ -66,7 +66,7 @@ def wait_for(key: tuple[int, int], operation: _native.StreamOperation) -> None:
 
 def record(event: _native.StreamEvent, key: tuple[int, int]) -> None:
     """Puts an event at the end of what is in a stream now."""
-    if busy() or deferred():
+    if not _native.runs_at_once(deferred()):
         _before_enqueueing()
     event.record(*key)
 
