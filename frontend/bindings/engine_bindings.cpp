@@ -171,7 +171,8 @@ void bind_device(py::module_& module) {
         },
         "name without CU_DEVICE_ATTRIBUTE_ → number (CUDA Driver API, enum CUdevice_attribute)");
 
-    py::class_<LoadedImage>(module, "LoadedImage", "An image whose globals have their memory on a device.");
+    const py::class_<LoadedImage> loaded_image(module, "LoadedImage",
+                                               "An image whose globals have their memory on a device.");
 
     py::class_<SimulatedDevice, std::shared_ptr<SimulatedDevice>>(module, "Device")
         .def(py::init(&make_device), py::arg("profile"), py::arg("total_memory") = 0,

@@ -241,7 +241,7 @@ PyMethodDef streams_are_busy_method{"streams_are_busy", &streams_are_busy, METH_
                                     "streams_are_busy() -> bool\n\n"
                                     "Whether anything is enqueued that is not done."};
 PyMethodDef runs_at_once_method{"runs_at_once", &runs_at_once, METH_O,
-                                "runs_at_once(deferred) -> bool\n\n"
+                                "runs_at_once(arg0: bool) -> bool\n\n"
                                 "Whether submit_work() would call its task and do nothing else."};
 
 void add_function(py::module_& module, PyMethodDef& method) {

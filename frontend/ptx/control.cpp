@@ -79,7 +79,7 @@ Call parts_of(InstructionContext& at) {
     if (operands.size() > i && operands[i].kind == Operand::list) {
         const Operand& results = operands[i++];
         if (results.elements.size() != 1) at.function.refuse("a call has one result at most");
-        call.result = &results.elements[0];
+        call.result = &results.elements.front();
     }
     if (operands.size() <= i || operands[i].kind != Operand::name) at.refuse();
     call.callee = &operands[i++];

@@ -73,7 +73,8 @@ class ModuleTranslation {
 
 class FunctionTranslation {
   public:
-    FunctionTranslation(ModuleTranslation& module, const Function& source, llvm::Function* target);
+    FunctionTranslation(ModuleTranslation& module_translation, const Function& function,
+                        llvm::Function* target);
     void run();
 
     /// The operand as a value of the type: registers are cut or filled with zeros to its width.

@@ -345,7 +345,7 @@ PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents,
     dimensions.resize(2 * static_cast<std::size_t>(ndim));
     Py_ssize_t bytes = PyLong_AsSsize_t(size.get());
     for (int axis = ndim - 1; axis >= 0; --axis) {
-        dimensions[static_cast<std::size_t>(ndim + axis)] = bytes;
+        dimensions[static_cast<std::size_t>(ndim) + static_cast<std::size_t>(axis)] = bytes;
         bytes *= extents[axis];
     }
     Reference owner(PyByteArray_FromStringAndSize(nullptr, bytes));

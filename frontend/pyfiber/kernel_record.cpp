@@ -190,7 +190,7 @@ bool store_record(char* address, PyObject* dtype, PyObject* value) {
 PyObject* field_array(KernelArray* array, PyObject* name) {
     Field field;
     if (array->element != Element::record || !find_field(array->dtype, name, field)) return nullptr;
-    const auto outer = array->dimensions;
+    const auto* const outer = array->dimensions;
     std::vector<Py_ssize_t> dimensions(outer, outer + array->ndim);
     dimensions.insert(dimensions.end(), field.extents.begin(), field.extents.end());
     dimensions.insert(dimensions.end(), outer + array->ndim, outer + 2 * array->ndim);

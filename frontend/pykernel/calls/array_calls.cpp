@@ -191,7 +191,7 @@ TypeRef type_shape(const CallTyping& call) {
 }
 
 Emitted emit_shape(CallEmission& call) {
-    const auto begin = call[0].parts.begin() + 1;
+    const auto* const begin = call[0].parts.begin() + 1;
     return {call.call.type, Parts(begin, begin + call[0].type->dimensions)};
 }
 

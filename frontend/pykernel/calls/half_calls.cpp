@@ -153,7 +153,7 @@ Emitted emit_from(CallEmission& call, const HalfFunction& function) {
     Builder& b = e.builder;
     const TypeRef half = call.call.type, wide = e.types().float64;
     llvm::Value* x = e.exact_float(e.convert(call[0], type_of(e.types(), function, function.parameter)));
-    const Emitted nearest = e.convert(e.number(x, wide), half);
+    Emitted nearest = e.convert(e.number(x, wide), half);
     if (function.rounding == libdevice::nearest) return nearest;
     llvm::Value* back = e.convert(nearest, wide).value();
     llvm::Value* bits = b.CreateBitCast(nearest.value(), b.getInt16Ty());

@@ -46,7 +46,7 @@ Emitted emit_round(CallEmission& call) {
     Instruction as_float = call.call;
     as_float.type = e.types().float64;
     CallEmission inner{e, *row, as_float, {e.convert(call[0], as_float.type), digits}};
-    const Emitted rounded = row->emit(inner);
+    Emitted rounded = row->emit(inner);
     if (!call[0].type->is(TypeKind::integer)) return rounded;
     const TypeRef type = call.call.type;  // an integer changes with negative digits only
     llvm::Value* to_tens = e.binary(Operator::less, digits, e.number(e.int64(0), e.types().int64)).value();
