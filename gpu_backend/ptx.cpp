@@ -37,6 +37,7 @@
 #include "gpu_backend/function_attributes.h"
 #include "gpu_backend/grid_barrier.h"
 #include "gpu_backend/memory_model.h"
+#include "gpu_backend/named_barriers.h"
 #include "gpu_backend/toolkit.h"
 #include "simulator/image/contraction.h"
 #include "simulator/image/isolated_reading.h"
@@ -330,6 +331,7 @@ std::string to_ptx(const image::KernelImage& image, std::string_view kernel, con
     llvm::Function& function = entry_of(image, module, kernel);
     expand_checks(module);
     lower_cache_hints(module);
+    lower_named_barriers(module);
     expand_fast_math(module);
     strip_simulator_metadata(module);
     keep_debug_info(module, options.debug_info);

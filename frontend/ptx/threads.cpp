@@ -15,24 +15,61 @@ bool is_number(const Operand& operand, std::uint64_t value) {
     return operand.kind == Operand::integer && operand.value == value;
 }
 
-/// Barrier 0 of the whole block, alone or with a vote; other barriers of the whole block.
+/// A barrier as later versions of LLVM name it, which LLVM 19 has no intrinsic for (simulator/jit/intrinsics.def).
+llvm::CallInst* call_named_barrier(InstructionContext& at, const std::string& what, llvm::Type* result,
+                                   llvm::ArrayRef<Value*> arguments) {
+    const bool aligned = at.instruction.opcode.front() == "bar" || at.has("aligned");
+    const std::string counted =
+        arguments.size() > 1 && arguments[1]->getType()->isIntegerTy(32) ? "count" : "all";
+    llvm::SmallVector<llvm::Type*> types;
+    for (Value* argument : arguments) types.push_back(argument->getType());
+    auto function = at.b.GetInsertBlock()->getModule()->getOrInsertFunction(
+        "llvm.nvvm.barrier.cta." + what + (aligned ? ".aligned." : ".") + counted,
+        llvm::FunctionType::get(result, types, false));
+    auto* declared = llvm::cast<llvm::Function>(function.getCallee());
+    declared->setConvergent();
+    declared->setDoesNotThrow();
+    return at.b.CreateCall(function, arguments);
+}
+
+/// bar.red{.popc, .and, .or} d, a{, b}, p
+void translate_vote_at_barrier(InstructionContext& at) {
+    auto& b = at.b;
+    const std::size_t count = at.instruction.operands.size();
+    if (count != 3 && count != 4) at.refuse();
+    Value* holds = at.read(count - 1, predicate);
+    if (count == 3 && is_number(at.operand(1), 0)) {
+        const Intrinsic::ID id = at.has("popc")  ? Intrinsic::nvvm_barrier0_popc
+                                 : at.has("and") ? Intrinsic::nvvm_barrier0_and
+                                                 : Intrinsic::nvvm_barrier0_or;
+        Value* result = b.CreateIntrinsic(id, {}, {b.CreateZExt(holds, b.getInt32Ty())});
+        return at.write(at.has("popc") ? result : b.CreateIsNotNull(result));
+    }
+    llvm::SmallVector<Value*, 3> arguments{at.read(1, u32)};
+    if (count == 4) arguments.push_back(at.read(2, u32));
+    arguments.push_back(holds);
+    const std::string operation = at.has("popc") ? "red.popc" : at.has("and") ? "red.and" : "red.or";
+    llvm::Type* type = at.has("popc") ? static_cast<llvm::Type*>(b.getInt32Ty()) : b.getInt1Ty();
+    at.write(call_named_barrier(at, operation, type, arguments));
+}
+
+/// Barriers of the whole block, or of a number of its threads (operand b).
 void translate_barrier(InstructionContext& at) {
     auto& b = at.b;
-    const bool votes = at.has("red");
-    if (at.has("arrive")) at.refuse();
     if (at.has("warp")) return (void)b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {}, {at.read(0, u32)});
-    const std::size_t number = votes ? 1 : 0;
-    if (at.instruction.operands.size() != (votes ? 3U : 1U)) at.refuse();  // some threads of the block only
-    if (!votes) {
-        if (is_number(at.operand(0), 0)) return (void)b.CreateIntrinsic(Intrinsic::nvvm_barrier0, {}, {});
-        return (void)b.CreateIntrinsic(Intrinsic::nvvm_bar_sync, {}, {at.read(0, u32)});
+    if (at.has("red")) return translate_vote_at_barrier(at);
+    const std::size_t count = at.instruction.operands.size();
+    if (at.has("arrive")) {
+        if (count != 2) at.refuse();
+        return (void)call_named_barrier(at, "arrive", b.getVoidTy(), {at.read(0, u32), at.read(1, u32)});
     }
-    if (!is_number(at.operand(number), 0)) at.refuse();
-    const Intrinsic::ID id = at.has("popc")  ? Intrinsic::nvvm_barrier0_popc
-                             : at.has("and") ? Intrinsic::nvvm_barrier0_and
-                                             : Intrinsic::nvvm_barrier0_or;
-    Value* result = b.CreateIntrinsic(id, {}, {b.CreateZExt(at.read(2, predicate), b.getInt32Ty())});
-    at.write(at.has("popc") ? result : b.CreateIsNotNull(result));
+    if (count == 1 && is_number(at.operand(0), 0))
+        return (void)b.CreateIntrinsic(Intrinsic::nvvm_barrier0, {}, {});
+    if (count == 1) return (void)b.CreateIntrinsic(Intrinsic::nvvm_bar_sync, {}, {at.read(0, u32)});
+    if (count != 2) at.refuse();
+    const bool aligned = at.instruction.opcode.front() == "bar" || at.has("aligned");
+    b.CreateIntrinsic(aligned ? Intrinsic::nvvm_barrier : Intrinsic::nvvm_barrier_sync_cnt, {},
+                      {at.read(0, u32), at.read(1, u32)});
 }
 
 /// The level of a membar is a scope.

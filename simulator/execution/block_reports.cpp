@@ -78,6 +78,7 @@ std::vector<WaitingGroup> BlockRun::places() const {
     add_waiters(running, spinning_);
     add_waiters(running, ready_);
     add_waiters(running, warps_.free());
+    add_waiters(running, named_.free());
     std::vector<Waiter> in_warps;
     add_waiters(in_warps, warps_.waiting());
     if (coroutines_.active()) {
@@ -99,6 +100,7 @@ std::vector<WaitingGroup> BlockRun::places() const {
     });
     add_groups(groups, {at_block, waiting.end()}, "waiting at barrier");
     add_groups(groups, {waiting.begin(), at_block}, "waiting at grid barrier");
+    add_named_groups(groups);
     add_groups(groups, in_warps, "waiting in a warp operation");
     add_groups(groups, running, "running");
     return groups;
@@ -167,26 +169,25 @@ void BlockRun::report_missing_first_thread() {
 }
 
 /// Once per place (C4): for the lowest block, whatever the number of workers.
-void BlockRun::report_early_exit() {
-    const Waiter lowest = waiters().front();
+void BlockRun::report_early_exit(const Waiter& lowest, std::uint32_t missing, std::uint32_t waiting,
+                                 bool grid) {
     const std::uint32_t here = place(lowest.site);
     if (here < launch_->early_exit_block.size()) {
         std::atomic<std::uint64_t>& known = launch_->early_exit_block[here];
-        std::uint64_t lowest = known.load(std::memory_order_relaxed);
-        while (block_ < lowest && !known.compare_exchange_weak(lowest, block_)) {
+        std::uint64_t before = known.load(std::memory_order_relaxed);
+        while (block_ < before && !known.compare_exchange_weak(before, block_)) {
         }
-        if (block_ >= lowest) return;
+        if (block_ >= before) return;
     }
     Finding finding = finding_at(FindingKind::barrier_early_exit, lowest.thread, lowest.site);
     finding.severity = launch_->options.strict ? Severity::error : Severity::warning;
     finding.count = 1;
-    finding.threads = over_;
-    finding.message =
-        std::to_string(over_) + (over_ == 1 ? " thread" : " threads") + " of " +
-        std::to_string(context_.thread_count) +
-        (barrier_kind_ == jit::BarrierKind::grid ? " ended without reaching the grid barrier at which "
-                                                 : " ended without reaching the barrier at which ") +
-        std::to_string(waiting_count_) + (waiting_count_ == 1 ? " thread waits" : " threads wait");
+    finding.threads = missing;
+    finding.message = std::to_string(missing) + (missing == 1 ? " thread" : " threads") + " of " +
+                      std::to_string(context_.thread_count) +
+                      (grid ? " ended without reaching the grid barrier at which "
+                            : " ended without reaching the barrier at which ") +
+                      std::to_string(waiting) + (waiting == 1 ? " thread waits" : " threads wait");
     launch_->findings.add(std::move(finding));
 }
 

@@ -67,6 +67,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
     warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
+    named_.start();
     // No list grows while threads run.
     for (auto* list : {&ready_, &waiting_, &spinning_}) list->reserve(context_.thread_count);
     if (warps_.tracks()) by_thread_.reserve(context_.thread_count);
@@ -167,7 +168,7 @@ void BlockRun::collect_runners() {
             return std::ranges::find(list, runner) != list.end();
         };
         return in(ready_) || in(waiting_) || in(spinning_) || in(held_) || warps_.holds(runner) ||
-               worker_->runners().is_idle(runner);
+               named_.holds(runner) || worker_->runners().is_idle(runner);
     };
     for (Runner* runner : batch) {
         if (is_known(runner)) continue;
@@ -213,6 +214,8 @@ BlockRun::State BlockRun::run_threads() {
             }
             batch.clear();
             std::ranges::sort(lanes_to_run_, std::greater());
+        } else if (!named_.free().empty()) {
+            run_named();
         } else if (!run_before_.empty() && not_started_ != 0 && skip_threads_run_before()) {
             continue;
         } else if (has_threads_to_start()) {
@@ -225,6 +228,11 @@ BlockRun::State BlockRun::run_threads() {
             progress_ = true;
             if (lanes_waiting() != 0) {
                 report_missing_lanes();
+                abandon();
+                return State::over;
+            }
+            if (named_.waiting_count() != 0) {
+                if (faulted_ == 0) report_named_deadlock();  // else that is what there is to say
                 abandon();
                 return State::over;
             }
@@ -354,10 +362,16 @@ bool BlockRun::cut(Runner* runner) {
 
 /// What the runner came back for; `first` is the thread it ran first since it was resumed.
 [[gnu::noinline]] void BlockRun::handle(Runner* runner, std::uint32_t first) {
-    while (runner->event == Event::printing || runner->event == Event::stopped) {
+    while (runner->event == Event::printing || runner->event == Event::stopped ||
+           runner->event == Event::at_named_barrier) {
         progress_ = true;
         if (runner->event == Event::stopped) {
             if (!stop(runner, first)) return;
+        } else if (runner->event == Event::at_named_barrier) {
+            if (!arrive_at_named(runner, first)) {
+                if (runner->event == Event::faulted) break;
+                return;
+            }
         } else if (!print(*runner)) {
             break;
         }
@@ -365,8 +379,9 @@ bool BlockRun::cut(Runner* runner) {
         worker_->switch_to(runner);
     }
     switch (runner->event) {
-        case Event::printing:  // the launch ends while its thread prints or is stopped
+        case Event::printing:  // the launch ends while its thread prints, is stopped or arrives
         case Event::stopped:
+        case Event::at_named_barrier:
             ended(first, runner->thread);
             cut(runner);
             ready_.push_back(runner);
@@ -402,7 +417,7 @@ bool BlockRun::cut(Runner* runner) {
             const bool pass_goes_on = cut(runner);
             progress_ = true;
             ++faulted_;
-            if (warps_.tracks()) warps_.end(runner->thread, runner->thread + 1);
+            lanes_end(runner->thread, runner->thread + 1);
             if (coroutines_.active()) coroutines_.set_over(runner->thread);
             if (coroutines_.lanes_meet() && !pass_goes_on) look_at_warp(runner->thread);
             report_fault(*runner);
@@ -422,7 +437,16 @@ void BlockRun::report_fault(const Runner& runner) {
 /// Threads [first, last) ended by themselves.
 void BlockRun::ended(std::uint32_t first, std::uint32_t last) {
     over_ += last - first;
-    if (warps_.tracks()) warps_.end(first, last);
+    lanes_end(first, last);
+}
+
+void BlockRun::lanes_end(std::uint32_t first, std::uint32_t last) {
+    if (!warps_.tracks()) return;
+    warps_.end(first, last);
+    if (!named_.in_use()) [[likely]]
+        return;
+    named_.threads_ended(first, last, warps_);
+    complete_named();
 }
 
 /// A lane that its own mask does not name has no meaning (PTX ISA: undefined behaviour).
@@ -437,7 +461,7 @@ void BlockRun::refuse_mask(Runner* runner) {
 bool BlockRun::all_wait() {
     if (!coroutines_.active()) {
         waiting_count_ = static_cast<std::uint32_t>(waiting_.size());
-        return waiting_count_ != 0 || warps_.waiting_count() != 0;
+        return waiting_count_ != 0 || warps_.waiting_count() != 0 || named_.waiting_count() != 0;
     }
     const CoroutineThreads::Phase phase = coroutines_.phase();
     over_ = phase.over - faulted_;
@@ -503,7 +527,8 @@ BlockRun::Completion BlockRun::complete_barrier() {
         abandon();
         return Completion::over;
     }
-    if (over_ != 0) report_early_exit();
+    if (over_ != 0)
+        report_early_exit(waiters().front(), over_, waiting_count_, barrier_kind_ == jit::BarrierKind::grid);
     context_.barrier_result = barrier_result();
     if (barrier_kind_ == jit::BarrierKind::grid) {
         at_grid_ = true;
@@ -536,12 +561,15 @@ std::int32_t BlockRun::barrier_result() const {
             return votes_ == waiting_count_;
         case jit::BarrierKind::any:
             return votes_ != 0;
+        case jit::BarrierKind::arrive:  // of named barriers only
+            break;
     }
     return 0;
 }
 
 void BlockRun::abandon() {
     warps_.take_all(waiting_);
+    named_.take_all(waiting_);
     for (auto* list : {&waiting_, &spinning_, &ready_, &held_}) {
         for (Runner* runner : *list) worker_->end(runner);
         list->clear();

@@ -22,6 +22,7 @@
 
 #include "simulator/execution/coroutine_threads.h"
 #include "simulator/execution/launch.h"
+#include "simulator/execution/named_barriers.h"
 #include "simulator/execution/runner.h"
 #include "simulator/execution/stop.h"
 #include "simulator/execution/thread_order.h"
@@ -71,6 +72,7 @@ class BlockRun {
     [[nodiscard]] const std::vector<Runner*>& waiting() const { return waiting_; }
     [[nodiscard]] const CoroutineThreads& coroutines() const { return coroutines_; }
     [[nodiscard]] const WarpOperations& warps() const { return warps_; }
+    [[nodiscard]] const NamedBarriers& named_barriers() const { return named_; }
     [[nodiscard]] findings::ThreadCoordinate coordinate(std::uint32_t thread) const;
 
     // Stops (stop.h, block_stops.cpp), while the handler is at work.
@@ -122,14 +124,21 @@ class BlockRun {
     [[nodiscard]] bool first_thread_is_over() const;
     void report_missing_first_thread();
     void ended(std::uint32_t first, std::uint32_t last);
+    void lanes_end(std::uint32_t first, std::uint32_t last);
     void arrive_in_warp(Runner* runner);
     void refuse_mask(Runner* runner);
+    // Barriers for some of the threads (block_barriers.cpp).
+    [[nodiscard]] bool arrive_at_named(Runner* runner, std::uint32_t& first);
+    void complete_named();
+    void run_named();
+    void report_named_deadlock();
+    void add_named_groups(std::vector<findings::WaitingGroup>& groups) const;
     [[nodiscard]] findings::Finding finding_at(findings::FindingKind kind, std::uint32_t thread,
                                                std::uint32_t site) const;
     [[nodiscard]] findings::Finding finding_of_waiters(findings::FindingKind kind) const;
     void report_missing_lanes();
     void report_divergence();
-    void report_early_exit();
+    void report_early_exit(const Waiter& lowest, std::uint32_t missing, std::uint32_t waiting, bool grid);
     void arrive(Runner* runner);
     bool all_wait();
     [[nodiscard]] std::uint32_t lanes_waiting() const {
@@ -177,6 +186,7 @@ class BlockRun {
     std::vector<std::uint32_t> lanes_to_run_;
     CoroutineThreads coroutines_;
     WarpOperations warps_;
+    NamedBarriers named_;
     RandomNumbers random_{0};
     ThreadOrder order_;  ///< of this phase
 };

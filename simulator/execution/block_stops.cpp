@@ -114,6 +114,10 @@ ThreadState BlockRun::state(std::uint32_t thread) const {
     if (in_list(spinning_, thread, context_) != nullptr) return ThreadState::spins;
     if (coroutines_.active()) return state_of_coroutine(thread);
     if (in_list(waiting_, thread, context_) != nullptr) return ThreadState::at_barrier;
+    if (named_.in_use()) {
+        if (in_list(named_.free(), thread, context_) != nullptr) return ThreadState::can_run;
+        if (in_list(named_.waiting(), thread, context_) != nullptr) return ThreadState::at_barrier;
+    }
     if (warps_.tracks()) {
         if ((warps_.free_lanes(thread / jit::warp_size) >> thread % jit::warp_size & 1) != 0)
             return ThreadState::can_run;
@@ -154,7 +158,8 @@ const Runner* BlockRun::carrier_of(std::uint32_t thread) const {
           std::span<Runner* const>(waiting_)})
         if (const Runner* runner = in_list(list, thread, context_)) return runner;
     if (!warps_.tracks()) return nullptr;
-    for (const std::vector<Runner*>& list : {warps_.free(), warps_.waiting()})
+    for (const std::vector<Runner*>& list :
+         {warps_.free(), warps_.waiting(), named_.free(), named_.waiting()})
         if (const Runner* runner = in_list(list, thread, context_)) return runner;
     return nullptr;
 }
@@ -186,6 +191,10 @@ Runner* BlockRun::take(std::uint32_t thread) {
     }
     const std::uint32_t warp = thread / jit::warp_size, lane = thread % jit::warp_size;
     if (warps_.tracks() && (warps_.free_lanes(warp) >> lane & 1) != 0) return warps_.take(warp, lane);
+    if (Runner* free = in_list(named_.free(), thread, context_)) {
+        named_.take(free);
+        return free;
+    }
     Runner* runner = worker_->runners().acquire(*launch_, &context_);
     runner->thread = thread;
     runner->end = thread + 1;
@@ -203,7 +212,9 @@ void BlockRun::run_chosen(std::uint32_t thread) {
 }
 
 bool BlockRun::any_can_run() {
-    if (!held_.empty() || !ready_.empty() || !spinning_.empty() || warps_.any_free()) return true;
+    if (!held_.empty() || !ready_.empty() || !spinning_.empty() || warps_.any_free() ||
+        !named_.free().empty())
+        return true;
     if (std::ranges::any_of(rest_of_batch(),
                             [&](const Runner* runner) { return runner->block == &context_; }))
         return true;
@@ -219,7 +230,9 @@ bool BlockRun::any_can_run() {
 /// which nobody can run, the scheduler says after the handler.
 void BlockRun::complete_what_all_have_come_to() {
     if (launch_->stopped() || any_can_run() || warps_.answer_active() || !all_wait()) return;
-    if (lanes_waiting() != 0 || barrier_kind_ == jit::BarrierKind::grid || !same_barrier()) return;
+    if (lanes_waiting() != 0 || named_.waiting_count() != 0 || barrier_kind_ == jit::BarrierKind::grid ||
+        !same_barrier())
+        return;
     (void)complete_barrier();
 }
 

@@ -92,6 +92,14 @@ std::string wrapped_index(const WrappedIndex& index) {
            " with size " + std::to_string(index.size);
 }
 
+std::string wrong_barrier(const Runner& runner) {
+    const std::string number = std::to_string(runner.named.number);
+    const std::string threads = std::to_string(runner.named.threads);
+    std::string text = "barrier " + number;
+    if (runner.named.threads != jit::all_threads) text += " for " + threads + " threads";
+    return text + ": " + runner.fault.what;
+}
+
 }  // namespace
 
 Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner& runner) {
@@ -127,6 +135,9 @@ Finding describe_fault(const Launch& launch, const BlockRun& block, const Runner
             break;
         case Fault::Source::host:
             finding.kind = FindingKind::kernel_exception;
+            break;
+        case Fault::Source::barrier:
+            finding.message = wrong_barrier(runner);
             break;
     }
     if (launch.host_kernel &&

@@ -37,6 +37,16 @@ std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std
     return runner.block->barrier_result;
 }
 
+std::int32_t cudasim_hook_named_barrier(ThreadContext* context, std::int32_t kind, std::uint32_t number,
+                                        std::uint32_t threads, std::int32_t value, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    runner.site = site;
+    runner.named = {static_cast<jit::BarrierKind>(kind), value != 0, number, threads, 0};
+    runner.event = Event::at_named_barrier;
+    runner.fiber.suspend();
+    return runner.named.result;
+}
+
 std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask,
                                 std::uint64_t value, std::uint32_t operand, std::uint32_t site) {
     Runner& runner = runner_of(context);

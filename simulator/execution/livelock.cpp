@@ -52,6 +52,7 @@ std::uint64_t Worker::state_hash(const Launch& launch) const {
         hash.add(block->spinning());
         hash.add(block->waiting());
         hash.add(block->warps().waiting());
+        hash.add(block->named_barriers().waiting());
         const CoroutineThreads& coroutines = block->coroutines();
         hash.add(coroutines.states().data(), coroutines.states().size() * sizeof(std::uint32_t));
         hash.add(coroutines.frames().data(), coroutines.frames().size());

@@ -39,6 +39,10 @@ void ObserverList::barrier(const ObservedBlock& block, jit::BarrierKind kind) co
     for (LaunchObserver* each : observers_) each->barrier(block, kind);
 }
 
+void ObserverList::named_barrier(const ObservedBlock& block, const CompletedBarrier& barrier) const {
+    for (LaunchObserver* observer : observers_) observer->named_barrier(block, barrier);
+}
+
 void ObserverList::block_ends(const ObservedBlock& block, BlockEnd end) const {
     for (LaunchObserver* each : observers_) each->block_ends(block, end);
 }

@@ -59,6 +59,14 @@ struct ObservedCopy {
     std::uint64_t bytes = 0;
 };
 
+/// A barrier for some of the block's threads that is complete (named_barriers.h). Good until its threads go on.
+struct CompletedBarrier {
+    std::uint32_t number = 0;
+    std::uint32_t threads = 0;                ///< for how many it is
+    std::span<const std::uint16_t> arrivals;  ///< by thread of the block: how often it has come
+    std::span<const std::uint32_t> waiting;   ///< the threads that go on now, in the order in which they came
+};
+
 class LaunchObserver {
   public:
     virtual ~LaunchObserver() = default;
@@ -74,6 +82,11 @@ class LaunchObserver {
     /// All threads of the block that have not ended have come to a barrier (E3), and go on when this has returned.
     /// At a grid barrier all blocks have come.
     virtual void barrier(const ObservedBlock& block, jit::BarrierKind kind) { (void)block, (void)kind; }
+    /// A barrier for some of the block's threads (PTX's bar.sync a, b and its like) is complete: those that wait there go
+    /// on when this has returned.
+    virtual void named_barrier(const ObservedBlock& block, const CompletedBarrier& barrier) {
+        (void)block, (void)barrier;
+    }
     virtual void block_ends(const ObservedBlock& block, BlockEnd end) { (void)block, (void)end; }
 
     /// Device memory, also for the variables of an image, and memory of the host that kernels may use from now on.
@@ -99,6 +112,7 @@ class ObserverList {
     void launch_ends(std::span<const findings::Finding> findings) const;
     void block_begins(ObservedBlock& block) const;
     void barrier(const ObservedBlock& block, jit::BarrierKind kind) const;
+    void named_barrier(const ObservedBlock& block, const CompletedBarrier& barrier) const;
     void block_ends(const ObservedBlock& block, BlockEnd end) const;
     void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) const;
     void freed(std::uint64_t address) const;

@@ -23,18 +23,19 @@ struct Launch;
 
 /// Why a runner came back to the scheduler.
 enum class Event : std::uint8_t {
-    finished,  ///< ran every thread up to `end`
-    waiting,   ///< its thread waits at a barrier
-    yielded,   ///< its thread used up its turn
-    in_warp,   ///< its thread waits in a warp operation; `warp` says which
-    printing,  ///< its thread printed; `print` says what
-    stopped,   ///< its thread has come to a statement at which it is to stop (stop.h)
-    faulted,   ///< its thread is over; the stack is to be forgotten
+    finished,          ///< ran every thread up to `end`
+    waiting,           ///< its thread waits at a barrier
+    yielded,           ///< its thread used up its turn
+    in_warp,           ///< its thread waits in a warp operation; `warp` says which
+    at_named_barrier,  ///< its thread has come to a barrier for some threads; `named` says which
+    printing,          ///< its thread printed; `print` says what
+    stopped,           ///< its thread has come to a statement at which it is to stop (stop.h)
+    faulted,           ///< its thread is over; the stack is to be forgotten
 };
 
 /// What a fault hook knew. `source` says which fields have a meaning.
 struct Fault {
-    enum class Source : std::uint8_t { kind, index, access, exception, call, signal, host };
+    enum class Source : std::uint8_t { kind, index, access, exception, call, signal, host, barrier };
     Source source = Source::kind;
     findings::FindingKind kind{};
     std::int64_t index = 0, size = 0;
@@ -45,6 +46,7 @@ struct Fault {
     std::uint32_t flags = 0;
     std::uintptr_t program_counter = 0;
     int signal = 0;
+    const char* what = nullptr;  ///< of a barrier: what is wrong with it; a literal
 };
 
 /// A negative index, in range.
@@ -87,6 +89,12 @@ struct alignas(64) Runner : jit::ThreadContext {
         std::uint32_t mask = 0, operand = 0;
         std::uint64_t value = 0, result = 0;
     } warp;
+    struct {
+        jit::BarrierKind kind{};
+        bool value = false;
+        std::uint32_t number = 0, threads = 0;
+        std::int32_t result = 0;
+    } named;
     fiber::Stack stack;
     Launch* launch = nullptr;
     std::uint32_t slices_of =

@@ -52,6 +52,9 @@ class WarpOperations {
     /// Answers activemask. False when nobody asked.
     bool answer_active();
 
+    /// Lanes of the warp that have ended or never existed.
+    [[nodiscard]] std::uint32_t lanes_over(std::uint32_t warp) const { return warps_[warp].over; }
+
     [[nodiscard]] bool any_free() const { return free_count_ != 0; }
     [[nodiscard]] std::uint32_t free_lanes(std::uint32_t warp) const { return warps_[warp].free; }
     /// Gives a free lane to the scheduler.

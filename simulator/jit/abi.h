@@ -116,8 +116,13 @@ inline constexpr std::int32_t fuel_per_spin = 1 << 9;
 /// Function pointers in device memory are handles: function_handle_base + 16 * index (E2b).
 inline constexpr std::uint64_t function_handle_base = 0x0000'00F0'0000'0000ULL;
 
-/// The threads of a block wait for each other; at `grid` those of all blocks do.
-enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3, grid = 4 };
+/// The threads of a block wait for each other; at `grid` those of all blocks do. `arrive` counts without waiting, at barriers
+/// for some of the threads only (hook named_barrier).
+enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3, grid = 4, arrive = 5 };
+/// PTX has barriers 0 to 15 for each block.
+inline constexpr std::uint32_t barriers_per_block = 16;
+/// Hook named_barrier's number of threads: all of the block.
+inline constexpr std::uint32_t all_threads = ~std::uint32_t{0};
 
 /// Operations of the lanes that a mask names (E4; PTX ISA: bar.warp.sync, shfl.sync, vote.sync, match.sync,
 /// activemask).

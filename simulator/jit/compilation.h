@@ -25,7 +25,7 @@ inline constexpr const char* variable = "cudasim.variable";
 inline constexpr const char* in_record = "cudasim.in_record";
 inline constexpr const char* record = "cudasim.record";
 /// Says of a barrier or warp hook which one of the source it is, so that copies made by the optimiser stay one
-/// place. The node is distinct; that of a block's barrier is !{i32 number} (synchronisation.h).
+/// place. The node is distinct; that of hook barrier is !{i32 number} (synchronisation.h).
 inline constexpr const char* barrier = "cudasim.barrier";
 }  // namespace marks
 
@@ -68,6 +68,8 @@ struct Compilation {
     std::vector<std::string> diagnostics;  ///< errors LLVM reported; none is a success
     std::vector<ResumePoint> resume_points;
     std::uint64_t coroutine_frame_bytes = 0;
+    std::uint32_t named_barriers =
+        0;  ///< a bit for each of the block's barriers to which some threads may come alone
     bool waits = false;
     bool cooperative = false;
     bool reads_clock = false;

@@ -389,7 +389,7 @@ bool calls_barrier(const Module& module) {
     return any_of(module, [](const Function& function) {
         return any_of(instructions(function), [](const Instruction& instruction) {
             const auto hook = hook_called_by(instruction);
-            return hook == Hook::barrier || hook == Hook::warp;
+            return hook == Hook::barrier || hook == Hook::named_barrier || hook == Hook::warp;
         });
     });
 }
@@ -410,7 +410,7 @@ bool can_be_coroutine(const Compilation& compilation) {
     for (const Function& function : *compilation.module) {
         for (const Instruction& instruction : instructions(function)) {
             const auto hook = hook_called_by(instruction);
-            if (hook == Hook::local_begin) return false;
+            if (hook == Hook::local_begin || hook == Hook::named_barrier) return false;
             if (hook == Hook::warp && !can_be_left(cast<CallInst>(instruction), compilation)) return false;
             if ((hook == Hook::barrier || hook == Hook::warp) && &function != compilation.kernel)
                 return false;

@@ -43,10 +43,11 @@ Function* declare(Module& module, Hook hook) {
     auto* function = declare_hook(module, row.symbol, row.type(module.getContext()));
     if (!row.returns) function->setDoesNotReturn();
     const bool statement = hook == Hook::stop || hook == Hook::enter || hook == Hook::leave;
-    if (hook != Hook::barrier && !statement) function->addFnAttr(Attribute::Cold);
+    if (hook != Hook::barrier && hook != Hook::named_barrier && !statement)
+        function->addFnAttr(Attribute::Cold);
     // A copy of a wait behind a thread-dependent branch would make threads of one barrier wait at different
     // calls, which the scheduler has to tell from divergence, and would save values at every copy.
-    if (hook == Hook::barrier || hook == Hook::warp) function->setConvergent();
+    if (hook == Hook::barrier || hook == Hook::named_barrier || hook == Hook::warp) function->setConvergent();
     if (only_reads(hook)) {
         function->setMemoryEffects(MemoryEffects(ModRefInfo::Ref) | MemoryEffects::argMemOnly() |
                                    MemoryEffects::inaccessibleMemOnly());

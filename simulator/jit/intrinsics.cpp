@@ -210,45 +210,61 @@ Value* unsigned_high_product(Site& at) {
 
 // Threads and memory ---------------------------------------------------------------------------------------
 
-/// @param vote  i32, 0 or 1
-Value* emit_barrier(Site& at, BarrierKind kind, Value* vote, std::uint32_t number) {
-    Value* kind_value = at.builder.getInt32(static_cast<std::uint32_t>(kind));
-    auto* call = call_hook(at.builder, Hook::barrier, {kind_value, vote});
-    auto* named = ConstantAsMetadata::get(at.builder.getInt32(number));
-    call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {named}));
+Value* barrier_number(Site& at) {
+    const auto* number = dyn_cast<ConstantInt>(at.argument(0));
+    if (number && number->getValue().uge(barriers_per_block)) refuse(at.call, "a block has barriers 0 to 15");
+    return at.argument(0);
+}
+/// A predicate, or a word that is true where it is not 0, as hooks take it.
+Value* as_vote(Site& at, Value* predicate) {
+    if (!predicate->getType()->isIntegerTy(1))
+        predicate = at.builder.CreateICmpNE(predicate, ConstantInt::get(predicate->getType(), 0));
+    return at.builder.CreateZExt(predicate, at.builder.getInt32Ty());
+}
+Value* barrier_answer(Site& at, Value* answer) {
+    if (at.call.getType()->isVoidTy()) return nullptr;
+    return at.call.getType()->isIntegerTy(1) ? at.builder.CreateICmpNE(answer, at.builder.getInt32(0))
+                                             : answer;
+}
+Value* emit_named_barrier(Site& at, BarrierKind kind, Value* number, Value* threads, Value* vote) {
+    IRBuilder<>& b = at.builder;
+    auto* call = call_hook(b, Hook::named_barrier,
+                           {b.getInt32(static_cast<std::uint32_t>(kind)), number, threads, vote});
+    call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {}));
     return call;
 }
-Value* barrier(Site& at, BarrierKind kind) {
-    Value* vote = at.builder.getInt32(0);
-    if (at.call.arg_size() == 1) {
-        Value* holds = at.builder.CreateICmpNE(at.argument(0), at.builder.getInt32(0));
-        vote = at.builder.CreateZExt(holds, at.builder.getInt32Ty());
-    }
-    return emit_barrier(at, kind, vote, 0);
+/// All threads of the block, or of the grid, wait for each other, whichever of the block's barriers it is: unless some
+/// threads of the block may come to that one alone.
+/// @param vote  i32, 0 or 1
+Value* emit_barrier(Site& at, BarrierKind kind, Value* number, Value* vote) {
+    const auto* known = dyn_cast<ConstantInt>(number);
+    const bool named = kind != BarrierKind::grid &&
+                       (!known || (at.compilation.named_barriers >> known->getZExtValue() & 1) != 0);
+    if (named) return emit_named_barrier(at, kind, number, at.builder.getInt32(all_threads), vote);
+    auto* call =
+        call_hook(at.builder, Hook::barrier, {at.builder.getInt32(static_cast<std::uint32_t>(kind)), vote});
+    auto* operand = ConstantAsMetadata::get(cast<ConstantInt>(number));
+    call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {operand}));
+    return call;
 }
-Value* barrier_plain(Site& at) {
-    return barrier(at, BarrierKind::plain), nullptr;
+/// Barrier 0 of the block.
+template <BarrierKind kind>
+Value* barrier(Site& at) {
+    Value* vote = at.call.arg_size() == 1 ? as_vote(at, at.argument(0)) : at.builder.getInt32(0);
+    return barrier_answer(at, emit_barrier(at, kind, at.builder.getInt32(0), vote));
 }
-Value* barrier_count(Site& at) {
-    return barrier(at, BarrierKind::count);
-}
-Value* barrier_all(Site& at) {
-    return barrier(at, BarrierKind::all);
-}
-Value* barrier_any(Site& at) {
-    return barrier(at, BarrierKind::any);
-}
-/// All threads of the block wait for each other, whichever of its barriers it is.
+template <BarrierKind kind>
 Value* barrier_numbered(Site& at) {
-    const auto* number = dyn_cast<ConstantInt>(at.argument(0));
-    if (!number || number->getValue().uge(barriers_per_block))
-        refuse(at.call, "a barrier's number has to be a constant from 0 to 15");
-    return emit_barrier(at, BarrierKind::plain, at.builder.getInt32(0),
-                        static_cast<std::uint32_t>(number->getZExtValue())),
-           nullptr;
+    Value* vote = at.call.arg_size() == 2 ? as_vote(at, at.argument(1)) : at.builder.getInt32(0);
+    return barrier_answer(at, emit_barrier(at, kind, barrier_number(at), vote));
 }
+template <BarrierKind kind>
 Value* barrier_of_some_threads(Site& at) {
-    refuse(at.call, "barriers for some of the block's threads are not supported");
+    const auto* threads = dyn_cast<ConstantInt>(at.argument(1));
+    if (threads && (threads->isZero() || threads->getZExtValue() % warp_size != 0))
+        refuse(at.call, "the number of threads at a barrier has to be a positive multiple of 32");
+    Value* vote = at.call.arg_size() == 3 ? as_vote(at, at.argument(2)) : at.builder.getInt32(0);
+    return barrier_answer(at, emit_named_barrier(at, kind, barrier_number(at), at.argument(1), vote));
 }
 
 /// Scope 1 is the grid (cudaCGScope of CUDA's device runtime), and there are no groups of several devices.
@@ -261,7 +277,7 @@ Value* group_handle(Site& at) {
 /// Gives cudaSuccess.
 Value* barrier_group(Site& at) {
     at.compilation.cooperative = true;
-    barrier(at, BarrierKind::grid);
+    emit_barrier(at, BarrierKind::grid, at.builder.getInt32(0), at.builder.getInt32(0));
     return at.builder.getInt32(0);
 }
 
@@ -456,9 +472,38 @@ void lower_multiply_add(IntrinsicInst& call, bool contract) {
     call.eraseFromParent();
 }
 
+/// Which barriers of the block are, or may be, for some of its threads.
+void find_named_barriers(Compilation& compilation) {
+    for (const Function& function : *compilation.module) {
+        const auto row = table().find(std::string_view(function.getName()));
+        if (!function.isDeclaration() || row == table().end()) continue;
+        const Emitter emitter = row->second.emitter;
+        constexpr Emitter of_some[] = {
+            &barrier_of_some_threads<BarrierKind::plain>, &barrier_of_some_threads<BarrierKind::arrive>,
+            &barrier_of_some_threads<BarrierKind::count>, &barrier_of_some_threads<BarrierKind::all>,
+            &barrier_of_some_threads<BarrierKind::any>};
+        constexpr Emitter of_all[] = {
+            &barrier_numbered<BarrierKind::plain>, &barrier_numbered<BarrierKind::count>,
+            &barrier_numbered<BarrierKind::all>, &barrier_numbered<BarrierKind::any>};
+        const bool some = is_contained(of_some, emitter);
+        const bool numbered = some || is_contained(of_all, emitter);
+        if (!numbered) continue;
+        for (const User* user : function.users()) {
+            const auto* call = dyn_cast<CallInst>(user);
+            if (!call || call->getCalledFunction() != &function || call->arg_empty()) continue;
+            const auto* number = dyn_cast<ConstantInt>(call->getArgOperand(0));
+            if (!number)
+                compilation.named_barriers = ~std::uint32_t{0};
+            else if (some && number->getValue().ult(barriers_per_block))
+                compilation.named_barriers |= std::uint32_t{1} << number->getZExtValue();
+        }
+    }
+}
+
 }  // namespace
 
 void lower_intrinsics(Compilation& compilation) {
+    find_named_barriers(compilation);
     for (Function& function : *compilation.module) {
         if (function.isDeclaration()) continue;
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {

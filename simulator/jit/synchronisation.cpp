@@ -45,14 +45,20 @@ std::optional<Fence> fence_at(const Instruction& instruction) {
 }
 
 std::optional<Barrier> barrier_at(const Instruction& instruction) {
-    if (hook_called_by(instruction) != Hook::barrier) return std::nullopt;
+    const auto hook = hook_called_by(instruction);
+    if (hook != Hook::barrier && hook != Hook::named_barrier) return std::nullopt;
     const auto& call = cast<CallInst>(instruction);
-    Barrier barrier{static_cast<BarrierKind>(constant_argument(call, 1)), 0};
+    const auto kind = static_cast<BarrierKind>(constant_argument(call, 1));
+    if (hook == Hook::named_barrier) {
+        const auto* threads = dyn_cast<ConstantInt>(call.getArgOperand(3));
+        const bool all = threads && threads->getZExtValue() == all_threads;
+        return Barrier{kind, call.getArgOperand(2), all ? nullptr : call.getArgOperand(3)};
+    }
     const MDNode* mark = instruction.getMetadata(marks::barrier);
-    if (mark && mark->getNumOperands() == 1)
-        barrier.number =
-            static_cast<std::uint32_t>(mdconst::extract<ConstantInt>(mark->getOperand(0))->getZExtValue());
-    return barrier;
+    ConstantInt* number = mark && mark->getNumOperands() == 1
+                              ? mdconst::extract<ConstantInt>(mark->getOperand(0))
+                              : ConstantInt::get(Type::getInt32Ty(instruction.getContext()), 0);
+    return Barrier{kind, number, nullptr};
 }
 
 std::optional<WarpOperation> warp_operation_at(const Instruction& instruction) {

@@ -27,14 +27,13 @@ struct Fence {
 
 struct Barrier {
     BarrierKind kind;
-    std::uint32_t number;  ///< of PTX's 16 barriers of a block; 0 for those of the grid
+    llvm::Value*
+        number;  ///< i32, of PTX's 16 barriers of a block, mostly a constant; 0 for those of the grid
+    llvm::Value* threads;  ///< i32, for how many threads it is; null: for all of the block, or of the grid
 };
-/// A call of the barrier hook: all threads of the block, or of the grid, meet there, and their accesses before
-/// it are ordered before those behind it.
+/// A call of the hook barrier or named_barrier. The threads that meet there are ordered: what they accessed before it comes
+/// before what those that wait there (all but BarrierKind::arrive) access behind it.
 [[nodiscard]] std::optional<Barrier> barrier_at(const llvm::Instruction& instruction);
-
-/// PTX has barriers 0 to 15 for each block.
-inline constexpr std::uint32_t barriers_per_block = 16;
 
 struct WarpOperation {
     WarpKind kind;

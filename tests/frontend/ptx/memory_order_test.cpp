@@ -13,7 +13,8 @@ using Lines = std::vector<std::string>;
 image::KernelImage kernel(const std::string& body) {
     return read(
         ".version 8.0\n.target sm_90\n.address_size 64\n"
-        ".visible .entry f(.param .u64 p)\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, "
+        ".visible .entry f(.param .u64 p)\n{\n.reg .b32 %r<9>;\n.reg .pred %p<3>;\n.reg .b64 "
+        "%rd<3>;\nld.param.u64 %rd1, "
         "[p];\nmov.u32 %r1, 1;\n" +
             body + "ret;\n}\n",
         "order.ptx", Entries::kernels);
@@ -75,6 +76,27 @@ fence.proxy.async;
 TEST(PtxOrders, barriers_have_numbers) {
     EXPECT_EQ(lines_of("bar.sync 0;\nbar.sync 5;\nbarrier.sync 7;\nbarrier.cta.sync 1;\nbar.warp.sync -1;\n"),
               (Lines{"barrier 0", "barrier 5", "barrier 7", "barrier 1", "warp 0"}));
+}
+
+TEST(PtxOrders, barriers_for_some_threads_have_numbers_and_say_for_how_many) {
+    EXPECT_EQ(
+        lines_of(R"(
+setp.eq.u32 %p1, %r1, 0;
+bar.sync 1, 64;
+barrier.sync 2, 96;
+barrier.cta.sync.aligned %r1, %r2;
+bar.arrive 3, 64;
+barrier.arrive 4, %r2;
+bar.red.popc.u32 %r2, 5, 32, %p1;
+barrier.red.and.pred %p2, 6, %p1;
+bar.cta.red.or.pred %p2, %r1, 64, !%p1;
+bar.sync 7;
+bar.sync 0;
+)"),
+        (Lines{"barrier 1 of 64", "barrier 2 of 96", "barrier ? of ?", "arrival 3 of 64", "arrival 4 of ?",
+               "barrier 5 of 32", "barrier 6", "barrier ? of 64", "barrier 7", "barrier 0"}));
+    for (const char* wrong : {"bar.arrive 1;\n", "bar.sync 1, 32, 5;\n", "bar.red.popc.u32 %r2, 1;\n"})
+        EXPECT_THROW((void)kernel(wrong), PtxError) << wrong;
 }
 
 TEST(PtxOrders, that_an_instruction_does_not_have_are_refused) {

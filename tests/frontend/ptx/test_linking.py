@@ -354,7 +354,7 @@ def test_code_that_is_not_there_is_a_linker_error():
     ("wgmma.fence;", 0, "'wgmma.fence' is not supported"),
     ("add.u32 %r, %a, %nowhere;", 0, "'%nowhere' is not declared"),
     ("bra $away;", 0, "there is no label '$away'"),
-    ("bar.sync 0, 32;", 0, "'bar.sync' is not supported"),
+    ("bar.arrive 0;", 0, "'bar.arrive' is not supported"),
     ("/* open", 0, "a comment is not closed"),
     ("mov.u32 %r, 0x;", 0, "a number lacks digits"),
     ("call (%r), missing, (%a);", 0, "the function 'missing' is not declared"),

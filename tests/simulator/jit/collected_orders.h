@@ -59,9 +59,15 @@ class CollectsOrders final : public Instrumentation {
         if (const auto fence = fence_at(instruction))
             lines.push_back("fence " + name_of(fence->order) + " " + name_of(fence->scope));
         if (const auto barrier = barrier_at(instruction)) {
-            lines.push_back(barrier->kind == BarrierKind::grid
-                                ? "grid barrier"
-                                : "barrier " + std::to_string(barrier->number));
+            const auto shown = [](llvm::Value* value) {
+                const auto* known = llvm::dyn_cast<llvm::ConstantInt>(value);
+                return known ? std::to_string(known->getZExtValue()) : std::string("?");
+            };
+            std::string line = barrier->kind == BarrierKind::grid     ? "grid barrier"
+                               : barrier->kind == BarrierKind::arrive ? "arrival " + shown(barrier->number)
+                                                                      : "barrier " + shown(barrier->number);
+            if (barrier->threads) line += " of " + shown(barrier->threads);
+            lines.push_back(line);
         }
         if (const auto warp = warp_operation_at(instruction))
             lines.push_back("warp " + std::to_string(static_cast<unsigned>(warp->kind)));

@@ -1,0 +1,112 @@
+// The scheduler's part of barriers for some of a block's threads (named_barriers.h).
+#include <algorithm>
+#include <map>
+
+#include "simulator/execution/block_run.h"
+#include "simulator/execution/fault_report.h"
+#include "simulator/execution/worker.h"
+
+namespace cudasim::execution {
+
+using findings::Finding;
+using findings::FindingKind;
+using findings::WaitingGroup;
+
+namespace {
+
+using Misuse = NamedBarriers::Misuse;
+
+/// What follows "barrier 3 for 48 threads: ".
+const char* explanation(Misuse misuse) {
+    switch (misuse) {
+        case Misuse::number:
+            return "a block has barriers 0 to 15";
+        case Misuse::threads:
+            return "the number of threads has to be a positive multiple of 32";
+        case Misuse::other_threads:
+            return "others have come to it for another number of threads";
+        case Misuse::other_kind:
+            return "others have come to it with another kind of instruction, and bar.red must not be mixed "
+                   "with any";
+        case Misuse::none:
+            break;
+    }
+    return "";
+}
+
+}  // namespace
+
+/// Whether the runner's thread goes on now. If not it waits, or is faulted, which is still to be handled.
+bool BlockRun::arrive_at_named(Runner* runner, std::uint32_t& first) {
+    ended(first, runner->thread);
+    first = runner->thread;
+    const Misuse misuse = named_.arrive(runner, warps_, context_.thread_count);
+    if (misuse != Misuse::none) {
+        runner->fault = {};
+        runner->fault.source = Fault::Source::barrier;
+        runner->fault.kind = FindingKind::invalid_barrier;
+        runner->fault.what = explanation(misuse);
+        runner->event = Event::faulted;
+        return false;
+    }
+    const bool waits = runner->named.kind != jit::BarrierKind::arrive;
+    if (waits) {
+        cut(runner);
+        disordered_ = true;
+    }
+    complete_named();
+    return !waits;
+}
+
+/// Barriers to which enough threads have come: those that wait there go on when the runners that run now have stopped.
+void BlockRun::complete_named() {
+    named_.complete([&](const NamedBarriers::Complete& barrier) {
+        if (barrier.missing != 0 && !barrier.waiting.empty()) {
+            const Runner* lowest = *std::ranges::min_element(barrier.waiting, {}, &Runner::thread);
+            report_early_exit({lowest->thread, lowest->site, lowest->named.kind}, barrier.missing,
+                              static_cast<std::uint32_t>(barrier.waiting.size()), false);
+        }
+        if (!began_) return;
+        std::vector<std::uint32_t> waiting;
+        for (const Runner* runner : barrier.waiting) waiting.push_back(runner->thread);
+        launch_->options.observers.named_barrier(
+            observed(), {barrier.number, barrier.threads, barrier.arrivals, waiting});
+    });
+}
+
+/// Their turn is now, in the order of the phase.
+void BlockRun::run_named() {
+    named_.take_free(ready_);
+    put_in_order(ready_);
+    by_warp_ = true;
+    progress_ = true;
+}
+
+void BlockRun::add_named_groups(std::vector<WaitingGroup>& groups) const {
+    std::map<std::uint32_t, std::vector<Waiter>> by_number;
+    for (const Runner* runner : named_.waiting())
+        by_number[runner->named.number].push_back({runner->thread, runner->site, runner->named.kind});
+    for (const auto& [number, threads] : by_number) {
+        const auto [arrived, wanted] = named_.progress(number);
+        const std::string state = "waiting at barrier " + std::to_string(number) + " (" +
+                                  std::to_string(arrived) + " of " + std::to_string(wanted) +
+                                  " threads have come)";
+        add_groups(groups, threads, state.c_str());
+    }
+}
+
+/// Nobody can go on, and threads wait at barriers to which too few have come.
+void BlockRun::report_named_deadlock() {
+    const Runner& lowest = *named_.waiting().front();
+    Finding finding = finding_at(FindingKind::deadlock, lowest.thread, lowest.site);
+    finding.waiting = places();
+    finding.threads = finding.count = threads_in(finding.waiting);
+    const auto [arrived, wanted] = named_.progress(lowest.named.number);
+    finding.message = "barrier " + std::to_string(lowest.named.number) + " waits for " +
+                      std::to_string(wanted) + " threads, of which only " + std::to_string(arrived) +
+                      (over_ == 0 ? " come: " : " come, as some have ended: ") +
+                      describe_groups(finding.waiting);
+    launch_->findings.add(std::move(finding));
+}
+
+}  // namespace cudasim::execution

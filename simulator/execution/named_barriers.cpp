@@ -1,0 +1,167 @@
+// See named_barriers.h.
+#include "simulator/execution/named_barriers.h"
+
+#include <algorithm>
+
+namespace cudasim::execution {
+
+using jit::BarrierKind;
+
+namespace {
+
+bool votes(BarrierKind kind) {
+    return kind == BarrierKind::count || kind == BarrierKind::all || kind == BarrierKind::any;
+}
+
+}  // namespace
+
+void NamedBarriers::forget() {
+    for (Barrier& barrier : barriers_) barrier = {};
+    arrivals_.clear();
+    by_warp_.clear();
+    free_.clear();
+    waiting_count_ = 0;
+}
+
+void NamedBarriers::use(std::uint32_t block_threads) {
+    const std::uint32_t warps = (block_threads + jit::warp_size - 1) / jit::warp_size;
+    threads_ = block_threads;
+    lanes_ = warps * jit::warp_size;
+    by_warp_.assign(std::size_t{jit::barriers_per_block} * warps, 0);
+    arrivals_.assign(std::size_t{jit::barriers_per_block} * lanes_, 0);
+}
+
+NamedBarriers::Misuse NamedBarriers::arrive(Runner* runner, const WarpOperations& warps,
+                                            std::uint32_t block_threads) {
+    const auto& named = runner->named;
+    if (named.number >= jit::barriers_per_block) return Misuse::number;
+    const bool whole_block = named.threads == jit::all_threads;
+    if (!whole_block && (named.threads == 0 || named.threads % jit::warp_size != 0)) return Misuse::threads;
+    if (!in_use()) use(block_threads);
+    Barrier& barrier = barriers_[named.number];
+    const std::uint32_t threads = whole_block ? lanes_ : named.threads;
+    const BarrierKind kind = votes(named.kind) ? named.kind : BarrierKind::plain;
+    if (barrier.threads != 0 && barrier.threads != threads) return Misuse::other_threads;
+    if (barrier.threads != 0 && barrier.kind != kind) return Misuse::other_kind;
+    if (named.kind != BarrierKind::arrive) {
+        barrier.waiting.push_back(runner);
+        ++waiting_count_;
+    }
+    const bool counts_ended = whole_block && !barrier.whole_block;
+    barrier.threads = threads;
+    barrier.kind = kind;
+    barrier.whole_block |= whole_block;
+    barrier.votes += named.value ? 1 : 0;
+    ++arrivals(named.number)[runner->thread];
+    if (counts_ended) {
+        for (std::uint32_t warp = 0; warp < lanes_ / jit::warp_size; ++warp) count(named.number, warp, warps);
+    } else {
+        count(named.number, runner->thread / jit::warp_size, warps);
+    }
+    return Misuse::none;
+}
+
+/// How many threads the warp counts as: its lanes' arrivals, and those that lanes that are over would have added.
+void NamedBarriers::count(std::uint32_t number, std::uint32_t warp, const WarpOperations& warps) {
+    Barrier& barrier = barriers_[number];
+    const auto lanes = arrivals(number).subspan(std::size_t{warp} * jit::warp_size, jit::warp_size);
+    const std::uint32_t over = warps.lanes_over(warp);
+    std::uint32_t& counted = by_warp(number)[warp];
+    barrier.arrived -= counted;
+    counted = 0;
+    std::uint32_t least = ~std::uint32_t{0}, most = 0;
+    for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
+        counted += lanes[lane];
+        most = std::max<std::uint32_t>(most, lanes[lane]);
+        if ((over >> lane & 1) == 0) least = std::min<std::uint32_t>(least, lanes[lane]);
+    }
+    if (over != 0) {
+        const bool all_over = over == ~std::uint32_t{0};
+        const std::uint32_t rounds = !all_over             ? least
+                                     : barrier.whole_block ? std::max(most, std::uint32_t{1})
+                                                           : most;
+        for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane)
+            if ((over >> lane & 1) != 0 && lanes[lane] < rounds) counted += rounds - lanes[lane];
+    }
+    barrier.arrived += counted;
+}
+
+void NamedBarriers::threads_ended(std::uint32_t first, std::uint32_t last, const WarpOperations& warps) {
+    if (first == last) return;
+    for (std::uint32_t number = 0; number < barriers_.size(); ++number) {
+        if (barriers_[number].threads == 0) continue;
+        for (std::uint32_t warp = first / jit::warp_size; warp <= (last - 1) / jit::warp_size; ++warp)
+            count(number, warp, warps);
+    }
+}
+
+NamedBarriers::Complete NamedBarriers::complete_barrier(std::uint32_t number) const {
+    const Barrier& barrier = barriers_[number];
+    const auto arrivals = std::span(arrivals_).subspan(std::size_t{number} * lanes_, threads_);
+    const auto missing = barrier.whole_block ? std::ranges::count(arrivals, 0) : 0;
+    return {number, barrier.threads, arrivals, barrier.waiting, static_cast<std::uint32_t>(missing)};
+}
+
+void NamedBarriers::release(std::uint32_t number) {
+    Barrier& barrier = barriers_[number];
+    std::uint32_t came = 0;
+    for (const std::uint16_t count : arrivals(number)) came += count;
+    for (Runner* runner : barrier.waiting) {
+        switch (runner->named.kind) {
+            case BarrierKind::count:
+                runner->named.result = static_cast<std::int32_t>(barrier.votes);
+                break;
+            case BarrierKind::all:
+                runner->named.result = barrier.votes == came;
+                break;
+            case BarrierKind::any:
+                runner->named.result = barrier.votes != 0;
+                break;
+            default:
+                runner->named.result = 0;
+        }
+    }
+    free_.insert(free_.end(), barrier.waiting.begin(), barrier.waiting.end());
+    waiting_count_ -= static_cast<std::uint32_t>(barrier.waiting.size());
+    barrier.waiting.clear();
+    barrier.threads = barrier.arrived = barrier.votes = 0;
+    barrier.whole_block = false;
+    std::ranges::fill(arrivals(number), std::uint16_t{0});
+    std::ranges::fill(by_warp(number), 0U);
+}
+
+void NamedBarriers::take_free(std::vector<Runner*>& into) {
+    into.insert(into.end(), free_.begin(), free_.end());
+    free_.clear();
+}
+
+void NamedBarriers::take(Runner* runner) {
+    free_.erase(std::ranges::find(free_, runner));
+}
+
+std::vector<Runner*> NamedBarriers::waiting() const {
+    std::vector<Runner*> result;
+    if (waiting_count_ == 0) return result;
+    for (const Barrier& barrier : barriers_)
+        result.insert(result.end(), barrier.waiting.begin(), barrier.waiting.end());
+    std::ranges::sort(result, {}, [](const Runner* runner) { return runner->thread; });
+    return result;
+}
+
+bool NamedBarriers::holds(const Runner* runner) const {
+    const auto in = [&](const std::vector<Runner*>& list) {
+        return std::ranges::find(list, runner) != list.end();
+    };
+    return in(free_) || std::ranges::any_of(barriers_, [&](const Barrier& each) { return in(each.waiting); });
+}
+
+void NamedBarriers::take_all(std::vector<Runner*>& into) {
+    take_free(into);
+    for (Barrier& barrier : barriers_) {
+        into.insert(into.end(), barrier.waiting.begin(), barrier.waiting.end());
+        barrier.waiting.clear();
+    }
+    waiting_count_ = 0;
+}
+
+}  // namespace cudasim::execution
