@@ -79,22 +79,25 @@ TEST(PtxOrders, barriers_have_numbers) {
 }
 
 TEST(PtxOrders, barriers_for_some_threads_have_numbers_and_say_for_how_many) {
-    EXPECT_EQ(
-        lines_of(R"(
+    Lines lines = lines_of(R"(
+ld.global.u32 %r1, [%rd1];
+ld.global.u32 %r2, [%rd1];
 setp.eq.u32 %p1, %r1, 0;
 bar.sync 1, 64;
 barrier.sync 2, 96;
 barrier.cta.sync.aligned %r1, %r2;
 bar.arrive 3, 64;
 barrier.arrive 4, %r2;
-bar.red.popc.u32 %r2, 5, 32, %p1;
+bar.red.popc.u32 %r3, 5, 32, %p1;
 barrier.red.and.pred %p2, 6, %p1;
 bar.cta.red.or.pred %p2, %r1, 64, !%p1;
 bar.sync 7;
 bar.sync 0;
-)"),
-        (Lines{"barrier 1 of 64", "barrier 2 of 96", "barrier ? of ?", "arrival 3 of 64", "arrival 4 of ?",
-               "barrier 5 of 32", "barrier 6", "barrier ? of 64", "barrier 7", "barrier 0"}));
+)");
+    std::erase_if(lines, [](const std::string& line) { return line.find("plain") != std::string::npos; });
+    EXPECT_EQ(lines, (Lines{"barrier 1 of 64", "barrier 2 of 96", "barrier ? of ?", "arrival 3 of 64",
+                            "arrival 4 of ?", "barrier 5 of 32", "barrier 6", "barrier ? of 64", "barrier 7",
+                            "barrier 0"}));
     for (const char* wrong : {"bar.arrive 1;\n", "bar.sync 1, 32, 5;\n", "bar.red.popc.u32 %r2, 1;\n"})
         EXPECT_THROW((void)kernel(wrong), PtxError) << wrong;
 }

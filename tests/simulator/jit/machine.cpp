@@ -211,6 +211,11 @@ std::int32_t cudasim_hook_barrier(ThreadContext* context, std::int32_t kind, std
     record("barrier", context, {kind, value}, site);
     return kind == 0 ? 0 : 40 + value;
 }
+std::int32_t cudasim_hook_named_barrier(ThreadContext* context, std::int32_t kind, std::uint32_t number,
+                                        std::uint32_t threads, std::int32_t value, std::uint32_t site) {
+    record("named_barrier", context, {kind, number, threads, value}, site);
+    return kind == 0 ? 0 : 40 + value;
+}
 std::uint64_t cudasim_hook_warp(ThreadContext* context, std::int32_t kind, std::uint32_t mask,
                                 std::uint64_t value, std::uint32_t operand, std::uint32_t site) {
     (void)context, (void)kind, (void)mask, (void)operand, (void)site;
