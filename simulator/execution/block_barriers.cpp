@@ -34,6 +34,12 @@ const char* explanation(Misuse misuse) {
     return "";
 }
 
+/// What follows "16 of 32 threads have come".
+std::string in_part(const NamedBarriers::Progress& progress) {
+    if (progress.in_part == 0) return "";
+    return ", besides " + std::to_string(progress.in_part) + " of warps that have not come as a whole";
+}
+
 }  // namespace
 
 /// Whether the runner's thread goes on now. If not it waits, or is faulted, which is still to be handled.
@@ -87,10 +93,10 @@ void BlockRun::add_named_groups(std::vector<WaitingGroup>& groups) const {
     for (const Runner* runner : named_.waiting())
         by_number[runner->named.number].push_back({runner->thread, runner->site, runner->named.kind});
     for (const auto& [number, threads] : by_number) {
-        const auto [arrived, wanted] = named_.progress(number);
-        const std::string state = "waiting at barrier " + std::to_string(number) + " (" +
-                                  std::to_string(arrived) + " of " + std::to_string(wanted) +
-                                  " threads have come)";
+        const auto progress = named_.progress(number);
+        const std::string state =
+            "waiting at barrier " + std::to_string(number) + " (" + std::to_string(progress.arrived) +
+            " of " + std::to_string(progress.threads) + " threads have come" + in_part(progress) + ")";
         add_groups(groups, threads, state.c_str());
     }
 }
@@ -101,11 +107,11 @@ void BlockRun::report_named_deadlock() {
     Finding finding = finding_at(FindingKind::deadlock, lowest.thread, lowest.site);
     finding.waiting = places();
     finding.threads = finding.count = threads_in(finding.waiting);
-    const auto [arrived, wanted] = named_.progress(lowest.named.number);
+    const auto progress = named_.progress(lowest.named.number);
     finding.message = "barrier " + std::to_string(lowest.named.number) + " waits for " +
-                      std::to_string(wanted) + " threads, of which only " + std::to_string(arrived) +
-                      (over_ == 0 ? " come: " : " come, as some have ended: ") +
-                      describe_groups(finding.waiting);
+                      std::to_string(progress.threads) + " threads, of which only " +
+                      std::to_string(progress.arrived) + " come" + in_part(progress) +
+                      (over_ == 0 ? ": " : ", as some have ended: ") + describe_groups(finding.waiting);
     launch_->findings.add(std::move(finding));
 }
 

@@ -51,7 +51,6 @@ NamedBarriers::Misuse NamedBarriers::arrive(Runner* runner, const WarpOperations
     barrier.threads = threads;
     barrier.kind = kind;
     barrier.whole_block |= whole_block;
-    barrier.votes += named.value ? 1 : 0;
     ++arrivals(named.number)[runner->thread];
     if (counts_ended) {
         for (std::uint32_t warp = 0; warp < lanes_ / jit::warp_size; ++warp) count(named.number, warp, warps);
@@ -61,29 +60,23 @@ NamedBarriers::Misuse NamedBarriers::arrive(Runner* runner, const WarpOperations
     return Misuse::none;
 }
 
-/// How many threads the warp counts as: its lanes' arrivals, and those that lanes that are over would have added.
+/// How many threads the warp counts as: all 32 for each time that all its lanes that have not ended have come.
 void NamedBarriers::count(std::uint32_t number, std::uint32_t warp, const WarpOperations& warps) {
     Barrier& barrier = barriers_[number];
     const auto lanes = arrivals(number).subspan(std::size_t{warp} * jit::warp_size, jit::warp_size);
     const std::uint32_t over = warps.lanes_over(warp);
-    std::uint32_t& counted = by_warp(number)[warp];
-    barrier.arrived -= counted;
-    counted = 0;
     std::uint32_t least = ~std::uint32_t{0}, most = 0;
     for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane) {
-        counted += lanes[lane];
         most = std::max<std::uint32_t>(most, lanes[lane]);
         if ((over >> lane & 1) == 0) least = std::min<std::uint32_t>(least, lanes[lane]);
     }
-    if (over != 0) {
-        const bool all_over = over == ~std::uint32_t{0};
-        const std::uint32_t rounds = !all_over             ? least
-                                     : barrier.whole_block ? std::max(most, std::uint32_t{1})
-                                                           : most;
-        for (std::uint32_t lane = 0; lane < jit::warp_size; ++lane)
-            if ((over >> lane & 1) != 0 && lanes[lane] < rounds) counted += rounds - lanes[lane];
-    }
-    barrier.arrived += counted;
+    const bool all_over = over == ~std::uint32_t{0};
+    const std::uint32_t rounds = !all_over             ? least
+                                 : barrier.whole_block ? std::max(most, std::uint32_t{1})
+                                                       : most;
+    std::uint32_t& counted = by_warp(number)[warp];
+    barrier.arrived += rounds * jit::warp_size - counted;
+    counted = rounds * jit::warp_size;
 }
 
 void NamedBarriers::threads_ended(std::uint32_t first, std::uint32_t last, const WarpOperations& warps) {
@@ -95,39 +88,65 @@ void NamedBarriers::threads_ended(std::uint32_t first, std::uint32_t last, const
     }
 }
 
-NamedBarriers::Complete NamedBarriers::complete_barrier(std::uint32_t number) const {
-    const Barrier& barrier = barriers_[number];
-    const auto arrivals = std::span(arrivals_).subspan(std::size_t{number} * lanes_, threads_);
-    const auto missing = barrier.whole_block ? std::ranges::count(arrivals, 0) : 0;
-    return {number, barrier.threads, arrivals, barrier.waiting, static_cast<std::uint32_t>(missing)};
+NamedBarriers::Complete NamedBarriers::complete_barrier(std::uint32_t number) {
+    Barrier& barrier = barriers_[number];
+    const auto came_as_a_whole = [&](std::uint32_t thread) {
+        return by_warp(number)[thread / jit::warp_size] != 0;
+    };
+    const auto stay = std::ranges::stable_partition(barrier.waiting, came_as_a_whole, &Runner::thread);
+    const auto all = arrivals(number);
+    complete_arrivals_.assign(all.begin(), all.begin() + threads_);
+    for (std::uint32_t thread = 0; thread < threads_; ++thread)
+        if (!came_as_a_whole(thread)) complete_arrivals_[thread] = 0;
+    const auto missing = barrier.whole_block ? std::ranges::count(complete_arrivals_, 0) : 0;
+    return {number, barrier.threads, complete_arrivals_,
+            std::span(barrier.waiting).first(barrier.waiting.size() - stay.size()),
+            static_cast<std::uint32_t>(missing)};
 }
 
-void NamedBarriers::release(std::uint32_t number) {
-    Barrier& barrier = barriers_[number];
-    std::uint32_t came = 0;
-    for (const std::uint16_t count : arrivals(number)) came += count;
-    for (Runner* runner : barrier.waiting) {
-        switch (runner->named.kind) {
+void NamedBarriers::release(const Complete& complete) {
+    Barrier& barrier = barriers_[complete.number];
+    std::uint32_t came = 0, votes = 0;
+    for (const std::uint16_t count : complete.arrivals) came += count;
+    for (const Runner* runner : complete.waiting) votes += runner->named.value ? 1 : 0;
+    for (Runner* runner : complete.waiting) {
+        auto& named = runner->named;
+        switch (named.kind) {
             case BarrierKind::count:
-                runner->named.result = static_cast<std::int32_t>(barrier.votes);
+                named.result = static_cast<std::int32_t>(votes);
                 break;
             case BarrierKind::all:
-                runner->named.result = barrier.votes == came;
+                named.result = votes == came;
                 break;
             case BarrierKind::any:
-                runner->named.result = barrier.votes != 0;
+                named.result = votes != 0;
                 break;
             default:
-                runner->named.result = 0;
+                named.result = 0;
         }
+        free_.push_back(runner);
     }
-    free_.insert(free_.end(), barrier.waiting.begin(), barrier.waiting.end());
-    waiting_count_ -= static_cast<std::uint32_t>(barrier.waiting.size());
-    barrier.waiting.clear();
-    barrier.threads = barrier.arrived = barrier.votes = 0;
+    waiting_count_ -= static_cast<std::uint32_t>(complete.waiting.size());
+    barrier.waiting.erase(barrier.waiting.begin(),
+                          barrier.waiting.begin() + static_cast<std::ptrdiff_t>(complete.waiting.size()));
+    const auto lanes = arrivals(complete.number);
+    for (std::uint32_t thread = 0; thread < threads_; ++thread) lanes[thread] -= complete.arrivals[thread];
+    std::ranges::fill(by_warp(complete.number), 0U);
+    barrier.arrived = 0;
+    if (!barrier.waiting.empty() ||
+        std::ranges::any_of(lanes, [](std::uint16_t count) { return count != 0; }))
+        return;
+    barrier.threads = 0;
     barrier.whole_block = false;
-    std::ranges::fill(arrivals(number), std::uint16_t{0});
-    std::ranges::fill(by_warp(number), 0U);
+}
+
+NamedBarriers::Progress NamedBarriers::progress(std::uint32_t number) const {
+    const Barrier& barrier = barriers_[number];
+    Progress progress{.arrived = barrier.arrived, .threads = barrier.threads};
+    for (const Runner* runner : barrier.waiting)
+        if (by_warp_[std::size_t{number} * (lanes_ / jit::warp_size) + runner->thread / jit::warp_size] == 0)
+            ++progress.in_part;
+    return progress;
 }
 
 void NamedBarriers::take_free(std::vector<Runner*>& into) {

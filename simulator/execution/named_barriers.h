@@ -4,9 +4,9 @@
 //   bar.arrive a, b   counts as one of them and goes on
 //   bar.red a, b, p   waits as bar.sync does, and gives all that wait an answer about p of them
 //
-// Threads are counted one by one, as hardware does from Volta on, which is the same as counting warps where all lanes of a
-// warp come. Lanes that ended or never existed come with those of their warp that do. Without a number of threads the barrier
-// is for the whole block, and warps that have ended count as if they had come (E3).
+// A warp counts as 32 threads when all its lanes that have not ended have come, together or one after another: seen on an H100 on
+// 23 November 2026, where lanes of two warps that came without the others of their warps never went on. Without a number of threads the
+// barrier is for the whole block, and warps that have ended count as if they had come (E3).
 //
 // Nothing is kept for a block none of whose threads has come to such a barrier. Runs on the worker's own stack.
 #pragma once
@@ -32,7 +32,7 @@ class NamedBarriers {
         other_kind      ///< bar.red and anything else, or another bar.red
     };
 
-    /// A barrier that is complete.
+    /// A barrier that is complete, and the warps that have come as a whole. Threads of others stay.
     struct Complete {
         std::uint32_t number = 0, threads = 0;
         std::span<const std::uint16_t> arrivals;  ///< by thread of the block
@@ -59,8 +59,9 @@ class NamedBarriers {
         for (std::uint32_t number = 0; number < barriers_.size(); ++number) {
             const Barrier& barrier = barriers_[number];
             if (barrier.threads == 0 || barrier.arrived < barrier.threads) continue;
-            tell(complete_barrier(number));
-            release(number);
+            const Complete complete = complete_barrier(number);
+            tell(complete);
+            release(complete);
         }
     }
 
@@ -73,13 +74,13 @@ class NamedBarriers {
     [[nodiscard]] std::uint32_t waiting_count() const { return waiting_count_; }
     /// Those that are not free.
     [[nodiscard]] std::vector<Runner*> waiting() const;
-    /// For how many threads a barrier is to which some have come, and how many those are.
+    /// For how many threads a barrier is to which some have come, and as how many those count.
     struct Progress {
         std::uint32_t arrived = 0, threads = 0;
+        std::uint32_t in_part =
+            0;  ///< that wait there, of warps of which others have not come; not among `arrived`
     };
-    [[nodiscard]] Progress progress(std::uint32_t number) const {
-        return {barriers_[number].arrived, barriers_[number].threads};
-    }
+    [[nodiscard]] Progress progress(std::uint32_t number) const;
     /// Whether the runner waits or is free.
     [[nodiscard]] bool holds(const Runner* runner) const;
     /// Forgets all that wait or are free and puts them into the list.
@@ -89,15 +90,14 @@ class NamedBarriers {
     struct Barrier {
         std::uint32_t threads = 0;  ///< 0: nobody has come
         std::uint32_t arrived = 0;  ///< the sum of by_warp_
-        std::uint32_t votes = 0;
-        jit::BarrierKind kind{};  ///< plain also for those that only arrive
+        jit::BarrierKind kind{};    ///< plain also for those that only arrive
         bool whole_block = false;
         std::vector<Runner*> waiting;
     };
     void forget();
     void use(std::uint32_t block_threads);
     void count(std::uint32_t number, std::uint32_t warp, const WarpOperations& warps);
-    [[nodiscard]] Complete complete_barrier(std::uint32_t number) const;
+    [[nodiscard]] Complete complete_barrier(std::uint32_t number);
     [[nodiscard]] std::span<std::uint16_t> arrivals(std::uint32_t number) {
         return std::span(arrivals_).subspan(std::size_t{number} * lanes_, lanes_);
     }
@@ -105,11 +105,12 @@ class NamedBarriers {
         return std::span(by_warp_).subspan(std::size_t{number} * (lanes_ / jit::warp_size),
                                            lanes_ / jit::warp_size);
     }
-    void release(std::uint32_t number);
+    void release(const Complete& complete);
 
     std::array<Barrier, jit::barriers_per_block> barriers_;
     std::vector<std::uint16_t> arrivals_;  ///< by barrier and lane
-    std::vector<std::uint32_t> by_warp_;   ///< by barrier and warp
+    std::vector<std::uint32_t> by_warp_;   ///< by barrier and warp: as how many threads it counts
+    std::vector<std::uint16_t> complete_arrivals_;
     std::vector<Runner*> free_;
     std::uint32_t lanes_ = 0;  ///< of all warps of the block
     std::uint32_t threads_ = 0;

@@ -27,6 +27,7 @@ def linked(name, instruction):
 
 
 wait = linked("wait", "bar.sync %r1, %r2;")
+wait_apart = linked("wait_apart", "barrier.sync %r1, %r2;")
 arrive = linked("arrive", "bar.arrive %r1, %r2;")
 odd_lanes = linked(
     "odd_lanes",
@@ -90,6 +91,68 @@ def test_who_waits_for_threads_that_never_come_is_said_with_place_and_coordinate
     assert finding.location[0].file.endswith("wait.ptx")
     assert finding.location[1].function == "kernel"
     assert "threads 0-31 waiting at barrier 1 (32 of 64 threads have come)" in str(caught.value)
+
+
+# What an H100 does, seen on 23 November 2026: a warp comes when all its lanes have.
+
+
+def test_lanes_of_a_warp_may_come_from_several_places():
+    @cuda.jit
+    def kernel(out):
+        t = cuda.threadIdx.x
+        if t % 32 < 16:
+            wait_apart(1, 64)
+            out[t] = 1
+        else:
+            wait_apart(1, 64)
+            out[t] = 2
+
+    out = np.zeros(64, np.int32)
+    kernel[1, 64](out)
+    assert out.tolist() == ([1] * 16 + [2] * 16) * 2
+
+
+def test_halves_of_two_warps_are_not_a_warp():
+    @cuda.jit
+    def kernel():
+        if cuda.threadIdx.x % 32 < 16:
+            wait_apart(1, 32)
+        else:
+            wait_apart(2, 32)
+
+    with pytest.raises(errors.KernelError) as caught:
+        kernel[1, 64]()
+    assert (
+        "barrier 1 waits for 32 threads, of which only 0 come, besides 32 of warps that have not come as a whole: "
+        in str(caught.value)
+    )
+    (finding,) = caught.value.findings
+    assert finding.kind == "deadlock"
+
+
+@pytest.mark.parametrize("policy", ["forward", "reverse", "random"])
+def test_a_warp_that_has_not_come_as_a_whole_stays(policy):
+    @cuda.jit
+    def kernel(out, flags):
+        t = cuda.threadIdx.x
+        if t < 64:
+            wait_apart(1, 64)
+            out[t] = 1
+            cuda.atomic.exch(flags, 0, 1)
+        elif t < 80:
+            wait_apart(1, 64)
+            out[t] = cuda.atomic.add(flags, 1, 0)
+        else:
+            while cuda.atomic.add(flags, 0, 0) == 0:
+                pass
+            cuda.atomic.exch(flags, 1, 1)
+            wait_apart(1, 64)
+            out[t] = 1
+
+    with options.override(policy=policy):
+        out, flags = np.zeros(128, np.int32), np.zeros(2, np.int32)
+        kernel[1, 128](out, flags)
+    assert out.tolist() == [1] * 128
 
 
 @pytest.mark.parametrize("number, threads", [(16, 32), (1, 33), (1, 0)])
