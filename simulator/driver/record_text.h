@@ -15,7 +15,7 @@ namespace cudasim::driver {
 
 /// @param fetch reads a content of the file
 /// @throws RecordError for what is missing, of another type, or out of range
-[[nodiscard]] LaunchRecord from_json(std::string_view text, bool with_memory,
+[[nodiscard]] LaunchRecord from_json(std::string_view given, bool with_memory,
                                      const std::function<Content(const ChunkList&)>& fetch);
 
 }  // namespace cudasim::driver

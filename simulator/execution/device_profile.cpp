@@ -92,7 +92,7 @@ DeviceProfile profile_of(const Board& board) {
 }  // namespace
 
 std::optional<DeviceProfile> profile_of_architecture(int major, int minor) {
-    const auto found = std::ranges::find_if(
+    const auto* const found = std::ranges::find_if(
         architectures, [&](const Architecture& each) { return each.major == major && each.minor == minor; });
     if (found == architectures.end()) return std::nullopt;
     DeviceProfile p;

@@ -78,7 +78,7 @@ Runner* RunnerPool::acquire(Launch& launch, const jit::BlockContext* block) {
     if (!idle.empty()) {
         runner = idle.back();
         idle.pop_back();
-        if (idle.size() < class_->low) class_->low = idle.size();
+        class_->low = std::min(class_->low, idle.size());
     } else {
         runner = make();
     }

@@ -60,7 +60,7 @@ class RunnerPool {
 
   private:
     struct StackClass {
-        explicit StackClass(const StackNeed& need);
+        explicit StackClass(const StackNeed& of_each);
         StackNeed need;
         fiber::StackSlab slab;
         std::vector<Runner*> idle;

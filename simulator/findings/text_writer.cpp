@@ -90,7 +90,7 @@ std::string who(const Finding& finding) {
 
 std::string hexadecimal(std::uint64_t value) {
     char digits[16];
-    const auto end = std::to_chars(std::begin(digits), std::end(digits), value, 16).ptr;
+    auto* const end = std::to_chars(std::begin(digits), std::end(digits), value, 16).ptr;
     return "0x" + std::string(digits, end);
 }
 
