@@ -31,6 +31,8 @@ SECONDS_AT_ONCE = 600  #: for those; a hundred times what they take
 #: Part of the message → why the tests have such a kernel. All else that is refused is an error.
 EXPECTED_REFUSALS = {
     "see simulator/image/checks.def": "declared checks used in a wrong way, which both back ends refuse",
+    "see simulator/image/variable_reads.h": "a read of a variable used in a wrong way, which both back ends refuse",
+    "Barrier number '16' out of range": "a barrier that blocks do not have, which the simulator refuses",
     "State space incorrect for instruction 'st'": "a store to constant memory, which the simulator reports",
     "'__nv_sin_param_0'": "__nv_sin declared with a type of its own, which the simulator refuses",
     "Unresolved extern function '__nv_nonsense'": "no such function, which the simulator refuses",
