@@ -28,7 +28,8 @@ PyObject* call_original(const char* name, PyObject* const* arguments, Py_ssize_t
 // -- min, max
 // ---------------------------------------------------------------------------------------------------
 
-/// PTX's min and max: a NaN loses against a number, -0.0 is less than 0.0 (V2).
+/// PTX's min and max of two floats: a NaN loses against a number, -0.0 is less than 0.0 (V2). A float and an integer are compared
+/// as in Python (frontend/pykernel/calls/sequence_calls.cpp).
 double float_extremum(double a, double b, bool largest) {
     if (a == 0 && b == 0) return std::signbit(a) == largest ? b : a;
     return largest ? std::fmax(a, b) : std::fmin(a, b);
@@ -68,7 +69,16 @@ PyObject* extremum(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     }
     if (is_float(type)) {
         double found = type == Element::float32 ? static_cast<float>(best.as_double()) : best.as_double();
-        for (const Number& next : numbers) found = float_extremum(found, next.as_double(), largest);
+        bool found_float = is_float(best.type);
+        for (std::size_t i = 1; i < numbers.size(); ++i) {
+            const double next = numbers[i].as_double();
+            const bool next_is_float = is_float(numbers[i].type);
+            if (found_float == next_is_float)
+                found = float_extremum(found, next, largest);
+            else if (largest ? next > found : next < found)
+                found = next;
+            found_float |= next_is_float;
+        }
         return make_number(type, {type, 0, found});
     }
     for (std::size_t i = 1; i < numbers.size(); ++i)

@@ -108,14 +108,18 @@ TypeRef type_extremum(const CallTyping& call) {
     return call.types().without_literal(result);
 }
 
+/// The first of two floats unless the second compares as better, as in Python: a NaN stays and does not come.
+llvm::Value* compared_extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type,
+                               bool want_max) {
+    const Emitted first = e.number(a, type), second = e.number(b, type);
+    llvm::Value* better = e.binary(want_max ? Operator::greater : Operator::less, second, first).value();
+    return e.builder.CreateSelect(better, b, a);
+}
+
 /// A NaN loses against a number, as in PTX's min and max (V2); of bfloat16, which Numba compares, as in
 /// Python.
 llvm::Value* extremum(FunctionEmitter& e, llvm::Value* a, llvm::Value* b, TypeRef type, bool want_max) {
-    if (type->is(TypeKind::bfloat)) {
-        const Emitted first = e.number(a, type), second = e.number(b, type);
-        llvm::Value* better = e.binary(want_max ? Operator::greater : Operator::less, second, first).value();
-        return e.builder.CreateSelect(better, b, a);
-    }
+    if (type->is(TypeKind::bfloat)) return compared_extremum(e, a, b, type, want_max);
     if (type == e.types().float16) {
         auto wide = [&](llvm::Value* x) { return e.convert(e.number(x, type), e.types().float32).value(); };
         llvm::Value* chosen = extremum(e, wide(a), wide(b), e.types().float32, want_max);
@@ -149,7 +153,18 @@ Emitted emit_extremum(CallEmission& call) {
             result = date_extremum(e, {type, {result}}, {type, {number(i)}}, want_max).value();
         return {type, {result}};
     }
-    for (std::size_t i = 1; i < count; ++i) result = extremum(e, result, number(i), type, want_max);
+    // Numba has PTX's min and max for two floats and compares a float with an integer (so does an H100: NaN, 0 and -0.0,
+    // seen on 23 November 2026).
+    const auto is_float = [&](std::size_t i) {
+        return (one_tuple ? call[0].type->elements[i] : call[i].type)->is(TypeKind::floating);
+    };
+    bool found_float = is_float(0);
+    for (std::size_t i = 1; i < count; ++i) {
+        const bool mixed = type->is(TypeKind::floating) && found_float != is_float(i);
+        result = mixed ? compared_extremum(e, result, number(i), type, want_max)
+                       : extremum(e, result, number(i), type, want_max);
+        found_float |= is_float(i);
+    }
     return e.number(result, type);
 }
 

@@ -7,7 +7,7 @@ through array elements, so that nothing is known while compiling; the second tes
 
 import numpy as np
 import pytest
-from cudasim import cuda
+from cudasim import cuda, options
 from kernel_checks import evaluate
 
 NAN, INF = float("nan"), float("inf")
@@ -133,6 +133,26 @@ def test_min_and_max(a, b, smaller, larger, dtype):
 
     result = evaluate(kernel, np.array([a, b], dtype), size=4).tolist()
     assert all(same(x, y) for x, y in zip(result, [smaller, larger, smaller, larger])), result
+
+
+@pytest.mark.parametrize("mode", ["native", "python"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_min_and_max_of_a_float_and_an_integer_compare(dtype, mode):
+    """As an H100 computed on 23 November 2026 with numba-cuda 0.30.4."""
+
+    def kernel(out, floats, integers):
+        nan, negative_zero, i, zero = floats[0], floats[1], integers[0], integers[1]
+        out[0], out[1] = max(nan, i), min(nan, i)
+        out[2], out[3] = max(i, nan), min(i, nan)
+        out[4], out[5] = max(negative_zero, zero), min(zero, negative_zero)
+        out[6], out[7] = max((zero, nan)), max(i, nan, floats[2])
+
+    with options.override(mode=mode):
+        result = evaluate(
+            kernel, np.array([NAN, -0.0, 2.5], dtype), np.array([7, 0], np.int8), dtype=np.float64, size=8
+        ).tolist()
+    expected = [NAN, NAN, 7.0, 7.0, -0.0, 0.0, 0.0, 7.0]
+    assert all(same(x, y) for x, y in zip(result, expected)), result
 
 
 def test_integer_division_by_zero_is_an_error():
