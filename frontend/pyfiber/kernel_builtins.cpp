@@ -35,6 +35,11 @@ double float_extremum(double a, double b, bool largest) {
     return largest ? std::fmax(a, b) : std::fmin(a, b);
 }
 
+/// As Python's min and max compare: a NaN is never better.
+bool is_better(double next, double best, bool largest) {
+    return largest ? next > best : next < best;
+}
+
 bool replaces(const Number& best, const Number& next, Element type, bool largest) {
     if (type != Element::uint64) return largest ? !(best.whole > next.whole) : !(best.whole < next.whole);
     const auto a = static_cast<std::uint64_t>(best.whole), b = static_cast<std::uint64_t>(next.whole);
@@ -63,8 +68,7 @@ PyObject* extremum(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     Number best = numbers[0];
     if (type == Element::bfloat16) {  // compared, as Numba does
         for (const Number& next : numbers)
-            if (largest ? next.as_double() > best.as_double() : next.as_double() < best.as_double())
-                best = next;
+            if (is_better(next.as_double(), best.as_double(), largest)) best = next;
         return make_number(type, best);
     }
     if (is_float(type)) {
@@ -75,7 +79,7 @@ PyObject* extremum(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
             const bool next_is_float = is_float(numbers[i].type);
             if (found_float == next_is_float)
                 found = float_extremum(found, next, largest);
-            else if (largest ? next > found : next < found)
+            else if (is_better(next, found, largest))
                 found = next;
             found_float |= next_is_float;
         }

@@ -9,18 +9,12 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/simulator/driver/driver_errors.h"
+
 namespace cudasim::driver {
 namespace {
 
-template <typename Body>
-CudaResult result_of(Body&& body) {
-    try {
-        body();
-    } catch (const Error& error) {
-        return error.code;
-    }
-    return CudaResult::success;
-}
+using testing::result_of;
 
 std::shared_ptr<Context> context_on(const char* key, int ordinal) {
     auto context = Context::make(ordinal);

@@ -6,22 +6,15 @@
 #include <thread>
 #include <vector>
 
+#include "tests/simulator/driver/driver_errors.h"
+
 namespace cudasim::driver {
 namespace {
 
 using streams::Outcome;
 using streams::StreamKey;
 using streams::Timeline;
-
-template <typename Body>
-CudaResult result_of(Body&& body) {
-    try {
-        body();
-    } catch (const Error& error) {
-        return error.code;
-    }
-    return CudaResult::success;
-}
+using testing::result_of;
 
 TEST(StreamKey, of_default_streams) {
     EXPECT_EQ(stream_key(1, 0), stream_key(1, legacy_stream));

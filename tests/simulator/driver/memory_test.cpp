@@ -11,20 +11,13 @@
 #include <vector>
 
 #include "simulator/driver/ipc.h"
+#include "tests/simulator/driver/driver_errors.h"
 #include "tests/simulator/driver/stream_host.h"
 
 namespace cudasim::driver {
 namespace {
 
-template <typename Body>
-CudaResult result_of(Body&& body) {
-    try {
-        body();
-    } catch (const Error& error) {
-        return error.code;
-    }
-    return CudaResult::success;
-}
+using testing::result_of;
 
 std::shared_ptr<Context> context_on(int ordinal) {
     auto context = Context::make(ordinal);

@@ -10,10 +10,13 @@
 
 #include "simulator/driver/memory.h"
 #include "simulator/driver/occupancy.h"
+#include "tests/simulator/driver/driver_errors.h"
 #include "tests/simulator/execution/ir_kernel.h"
 
 namespace cudasim::driver {
 namespace {
+
+using testing::message_of;
 
 std::shared_ptr<Context> context_on(int ordinal) {
     auto context = Context::make(ordinal);
@@ -32,16 +35,6 @@ define void @nothing() {
 })",
                                                                 "k nothing");
     return image;
-}
-
-template <typename Body>
-std::string message_of(Body&& body) {
-    try {
-        body();
-    } catch (const std::exception& error) {
-        return error.what();
-    }
-    return "";
 }
 
 template <typename T>

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "simulator/driver/context.h"
+#include "tests/simulator/driver/driver_errors.h"
 #include "tests/simulator/driver/stream_host.h"
 #include "tests/simulator/thread_sanitizer.h"
 
 namespace cudasim::driver {
 namespace {
 
+using testing::message_of;
 using namespace std::chrono_literals;
 using streams::StreamKey;
 
@@ -23,17 +25,6 @@ const StreamKey first{0, 7}, second{0, 8}, on_other_device{1, 7};
 
 StreamWork& work() {
     return StreamWork::of_this_process();
-}
-
-/// what() of what the body throws; empty for nothing.
-template <typename Body>
-std::string message_of(Body&& body) {
-    try {
-        body();
-    } catch (const std::exception& error) {
-        return error.what();
-    }
-    return "";
 }
 
 void fail(const std::string& reason) {
@@ -252,7 +243,7 @@ TEST(StreamWork, an_interruption_ends_the_run_and_drops_what_waits) {
             may_end.set_value();
             std::exit(0);
         },
-        testing::ExitedWithCode(0), "");
+        ::testing::ExitedWithCode(0), "");
 }
 
 TEST(StreamWork, finish_runs_everything_and_waits_for_callbacks) {
