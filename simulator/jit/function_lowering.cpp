@@ -208,8 +208,9 @@ class FunctionLowering {
     void mark_variable(GetElementPtrInst& address, const llvm::GlobalVariable& variable) {
         auto& context = *compilation_.context;
         const bool dynamic = variable.getAddressSpace() == shared && variable.isDeclaration();
+        const auto& data_layout = compilation_.module->getDataLayout();
         const std::uint64_t bytes =
-            dynamic ? 0 : compilation_.module->getDataLayout().getTypeAllocSize(variable.getValueType());
+            dynamic ? 0 : data_layout.getTypeAllocSize(variable.getValueType()).getFixedValue();
         const unsigned space = variable.isConstant() ? unsigned{constant} : variable.getAddressSpace();
         auto number = [&](std::uint64_t value) {
             return ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(context), value));

@@ -159,8 +159,7 @@ std::string bytes_text(std::uint64_t bytes) {
 
 std::string describe_host_memory() {
     const std::uint64_t available = host_memory_available();
-    const std::string host =
-        "this host can give " + bytes_text(available - std::min(available, host_reserve));
+    std::string host = "this host can give " + bytes_text(available - std::min(available, host_reserve));
     const auto limit = address_limit();
     if (!limit || limit->left > available) return host;
     return std::string(limit->name) + " allows this process " + bytes_text(limit->limit) + ", of which " +

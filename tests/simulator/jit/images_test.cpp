@@ -363,6 +363,25 @@ TEST(InstrumentedIr, shows_checks_and_the_thread_loop_before_optimisation) {
     EXPECT_EQ(text.find("addrspace("), std::string::npos);
 }
 
+TEST(InstrumentedIr, checks_what_lies_beyond_a_variable_of_more_than_2_gib) {
+    const auto check_of_store_at = [](const std::string& offset) {
+        const std::string text = Machine(module_head() + R"(
+@big = internal addrspace(3) global [2147483652 x i8] undef, align 16
+define void @f() {
+  %p = getelementptr i8, ptr addrspace(3) @big, i64 )" +
+                                         offset +
+                                         R"(
+  store i32 1, ptr addrspace(3) %p, align 4
+  ret void
+}
+)" + kernels({"f"}))
+                                     .instrumented("f");
+        return text.find("call void @cudasim_hook_access_check(") != std::string::npos;
+    };
+    EXPECT_FALSE(check_of_store_at("2147483648"));
+    EXPECT_TRUE(check_of_store_at("2147483652"));
+}
+
 TEST(DeclaredChecks, used_in_another_way_are_refused) {
     const std::string head = "target datalayout = \"" + std::string(image::data_layout) +
                              "\"\ntarget triple = \"" + std::string(image::target_triple) + "\"\n";
