@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "simulator/driver/memory_pool.h"
+
 namespace cudasim::driver {
 
 namespace {
@@ -37,7 +39,8 @@ void note_fork() {
 
 // -- contexts ---------------------------------------------------------------------------------------------------
 
-Context::Context(int device) : device_(device), id_(++last_id) {
+Context::Context(int device)
+    : device_(device), id_(++last_id), pools_(std::make_unique<MemoryPools>(device)) {
     static const bool registered = pthread_atfork(nullptr, nullptr, note_fork) == 0;
     (void)registered;
 }
@@ -105,6 +108,7 @@ bool Context::release() {
 }
 
 bool Context::reset() {
+    pools_->reset(engine().get());
     const std::lock_guard lock(mutex_);
     peers_.clear();
     return std::exchange(handle_, 0) != 0;

@@ -19,6 +19,8 @@
 
 namespace cudasim::driver {
 
+class MemoryPools;
+
 /// The primary context of a device. It is active from the first use until nobody retains it or it is reset; then
 /// everything in it is gone, and the next use begins another one with a new handle.
 class Context {
@@ -36,6 +38,8 @@ class Context {
     /// The engine's device: null until set_engine(), which happens once.
     [[nodiscard]] std::shared_ptr<SimulatedDevice> engine() const;
     void set_engine(std::shared_ptr<SimulatedDevice> engine);
+    /// Memory pools (memory_pool.h). The end of the context frees what is allocated from them.
+    [[nodiscard]] MemoryPools& pools() { return *pools_; }
 
     /// Makes it active. @return its handle
     std::uint64_t activate();
@@ -71,6 +75,7 @@ class Context {
 
     const int device_;
     const std::uint64_t id_;
+    const std::unique_ptr<MemoryPools> pools_;
     mutable std::mutex mutex_;  ///< guards what follows
     std::shared_ptr<SimulatedDevice> engine_;
     std::uint64_t handle_ = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "simulator/driver/memory_pool.h"
 #include "simulator/driver/stream_work.h"
 
 namespace cudasim::driver {
@@ -80,7 +81,10 @@ void mem_free(const std::shared_ptr<Context>& current, DevicePointer pointer) {
         throw Error(
             "cuMemFree", CudaResult::invalid_value,
             "this is page-locked host memory, which cuMemFreeHost frees or cuMemHostUnregister unlocks");
-    in_call("cuMemFree", [&] { owner_of(current, pointer)->engine()->free(pointer); });
+    const auto owner = owner_of(current, pointer);
+    const bool of_pool = owner->pools().begin_free(pointer, "cuMemFree");
+    in_call("cuMemFree", [&] { owner->engine()->free(pointer); });
+    if (of_pool) (void)owner->pools().remove(pointer);
 }
 
 execution::AddressRange mem_get_address_range(const std::shared_ptr<Context>& current,

@@ -76,6 +76,11 @@ struct Nearest {
     }
 };
 
+MemoryObject object_of(const memory::Allocation& allocation, std::uint64_t address) {
+    return {allocation.label, "global", allocation.address, allocation.bytes,
+            static_cast<std::int64_t>(address - allocation.address)};
+}
+
 void shared_object(const Launch& launch, const BlockRun& block, std::uint64_t address, Nearest& nearest) {
     const auto base = reinterpret_cast<std::uint64_t>(block.shared());
     if (launch.kernel)
@@ -157,9 +162,17 @@ void describe_access(const Launch& launch, const BlockRun& block, const Runner& 
     } else if (launch.arena->owns(address) || launch.arena->near_adopted(address, near_mapped_memory)) {
         if (const auto* freed = launch.arena->freed_at(address)) {
             finding.kind = FindingKind::use_after_free;
-            finding.object = MemoryObject{freed->label, "global", freed->address, freed->bytes,
-                                          static_cast<std::int64_t>(address - freed->address)};
+            finding.object = object_of(*freed, address);
             finding.message = relation(fault, *finding.object) + ", which was freed before";
+            return;
+        }
+        const auto* pending = launch.arena->containing(address, 1);
+        if (pending && !pending->accessible) {
+            finding.kind = FindingKind::use_before_alloc;
+            finding.object = object_of(*pending, address);
+            finding.message = relation(fault, *finding.object) +
+                              ", which its stream has not allocated yet: nothing orders this access after "
+                              "cuMemAllocAsync";
             return;
         }
         global_object(launch, address, nearest);

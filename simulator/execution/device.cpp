@@ -118,6 +118,12 @@ void Device::free(DevicePointer pointer) {
                               : "free of an address that is not the start of a device allocation");
 }
 
+void Device::set_accessible(DevicePointer pointer, bool accessible) {
+    std::lock_guard lock(state_->memory->mutex);
+    if (!state_->memory->arena.set_accessible(pointer, accessible))
+        throw invalid_value("the address is not the start of a device allocation");
+}
+
 void Device::adopt(DevicePointer address, std::uint64_t bytes, const std::string& label) {
     std::unique_lock lock(state_->memory->mutex);
     if (state_->memory->arena.adopt(address, bytes, label)) {

@@ -153,6 +153,10 @@ class Device {
     /// The same at a given address. False when it is not free, or not in this device's memory.
     [[nodiscard]] bool allocate_at(DevicePointer address, std::uint64_t bytes,
                                    const AllocateOptions& options);
+    /// Whether kernels may use the allocation, as they may from the beginning: an access while they may not is a
+    /// finding (use-before-alloc).
+    /// @throws CudaError 1 for what is not the start of a live allocation
+    void set_accessible(DevicePointer pointer, bool accessible);
     /// Lets kernels use host memory or another process's, until free(). It stays its owner's.
     /// @throws CudaError 712 when part of it is device memory already
     void adopt(DevicePointer address, std::uint64_t bytes, const std::string& label);

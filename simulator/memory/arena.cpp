@@ -213,6 +213,18 @@ bool Arena::free(std::uint64_t address) {
     return true;
 }
 
+bool Arena::set_accessible(std::uint64_t address, bool accessible) {
+    const auto it = live_.find(address);
+    if (it == live_.end()) return false;
+    Allocation& allocation = it->second;
+    allocation.accessible = accessible;
+    set_access(address, allocation.bytes,
+               !accessible            ? Access::none
+               : allocation.read_only ? Access::read_only
+                                      : Access::read_write);
+    return true;
+}
+
 void Arena::release(std::uint64_t address, std::uint64_t footprint) {
     auto next = free_.upper_bound(address);
     if (next != free_.end() && next->first == address + footprint) {

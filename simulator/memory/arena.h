@@ -28,9 +28,10 @@ struct Allocation {
     std::uint64_t bytes = 0;
     std::string label;
     bool read_only = false;
-    bool counted = true;   ///< as memory of the device; page-locked and managed host memory is not
-    bool adopted = false;  ///< somebody else's memory, outside of the arena
-    bool shared = false;   ///< with other processes
+    bool counted = true;     ///< as memory of the device; page-locked and managed host memory is not
+    bool adopted = false;    ///< somebody else's memory, outside of the arena
+    bool shared = false;     ///< with other processes
+    bool accessible = true;  ///< false: kernels may not use it yet (set_accessible())
 };
 
 class Arena {
@@ -71,6 +72,8 @@ class Arena {
     [[nodiscard]] std::optional<SharedPages::Place> share(std::uint64_t address);
     /// False when `address` is not the start of a live allocation.
     [[nodiscard]] bool free(std::uint64_t address);
+    /// Forbids kernels a live allocation, or allows it again. False when none starts at `address`.
+    [[nodiscard]] bool set_accessible(std::uint64_t address, bool accessible);
 
     /// The live allocation that contains or precedes `address`; nullptr when there is none.
     [[nodiscard]] const Allocation* at_or_before(std::uint64_t address) const;

@@ -13,17 +13,13 @@
 #include "simulator/driver/ipc.h"
 #include "tests/simulator/driver/driver_errors.h"
 #include "tests/simulator/driver/stream_host.h"
+#include "tests/simulator/driver/test_context.h"
 
 namespace cudasim::driver {
 namespace {
 
+using testing::context_on;
 using testing::result_of;
-
-std::shared_ptr<Context> context_on(int ordinal) {
-    auto context = Context::make(ordinal);
-    context->set_engine(std::make_shared<SimulatedDevice>(execution::h100()));
-    return context;
-}
 
 std::uint64_t address_of(const void* memory) {
     return reinterpret_cast<std::uint64_t>(memory);

@@ -11,18 +11,14 @@
 #include "simulator/driver/memory.h"
 #include "simulator/driver/occupancy.h"
 #include "tests/simulator/driver/driver_errors.h"
+#include "tests/simulator/driver/test_context.h"
 #include "tests/simulator/execution/ir_kernel.h"
 
 namespace cudasim::driver {
 namespace {
 
+using testing::context_on;
 using testing::message_of;
-
-std::shared_ptr<Context> context_on(int ordinal) {
-    auto context = Context::make(ordinal);
-    context->set_engine(std::make_shared<SimulatedDevice>(execution::h100()));
-    return context;
-}
 
 const image::KernelImage& counting() {
     static const image::KernelImage image = execution::ir_image(R"(
