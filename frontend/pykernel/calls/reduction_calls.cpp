@@ -182,7 +182,7 @@ Emitted emit_variance(CallEmission& call) {
         total.set(e.number(after, real));
         count.set(e.number(e.builder.CreateAdd(count.get().value(), one), whole));
     });
-    const Emitted variance = quotient(e, total.get(), count.get());
+    Emitted variance = quotient(e, total.get(), count.get());
     if (name == "var") return variance;
     llvm::Type* type = variance.value()->getType();
     return e.number(e.call("__nv_pow", type, {variance.value(), llvm::ConstantFP::get(type, 0.5)}), real);

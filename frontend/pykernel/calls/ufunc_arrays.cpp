@@ -106,8 +106,7 @@ TypeRef type_ufunc_call(const CallTyping& call, TypeRule scalar) {
         if (std::ranges::any_of(operands, is_array))
             call.refuse(
                 "of an array gives an array, for which kernels have no memory: pass an output array as the "
-                "last "
-                "argument");
+                "last argument");
         if (std::ranges::find(operands, call.types().float16) != operands.end())
             throw SourceError(ErrorClass::not_implemented,
                               "unsupported type for input operand: float16: convert it with np.float32()",
@@ -129,7 +128,7 @@ TypeRef type_ufunc_call(const CallTyping& call, TypeRule scalar) {
 
 Emitted emit_ufunc_call(CallEmission& call, TypeRule scalar_type, EmitRule scalar) {
     FunctionEmitter& e = call.emitter;
-    const Emitted out = call.arguments.back();
+    Emitted out = call.arguments.back();
     std::vector<Emitted> given(call.arguments.begin(), call.arguments.end() - 1);
     if (!out.type) {
         CallEmission inner{e, call.callable, call.call, std::move(given)};

@@ -137,7 +137,7 @@ class FunctionEmitter {
 
     // Arrays (emit_arrays.cpp).
     [[nodiscard]] Emitted get_item(const Emitted& container, const Emitted& index, TypeRef result);
-    void set_item(const Emitted& array, const Emitted& index, const Emitted& value);
+    void set_item(const Emitted& container, const Emitted& index, const Emitted& value);
     /// Checks every axis (C0) and gives the address of the element.
     [[nodiscard]] llvm::Value* element_address(const Emitted& array, const Emitted& index);
     [[nodiscard]] Emitted make_array(TypeRef type, llvm::Value* data, std::span<llvm::Value* const> shape);
@@ -172,9 +172,9 @@ class FunctionEmitter {
     void begin_counting(TypeRef enumerated, llvm::Value* first);
     /// Makes slots for the elements taken by a zip of iterators that other code may use too.
     void begin_shared_zip(TypeRef zipped);
-    [[nodiscard]] llvm::Value* has_next(TypeRef iterator);
+    [[nodiscard]] llvm::Value* has_next(TypeRef type);
     [[nodiscard]] llvm::Value* range_length(const Emitted& range);
-    [[nodiscard]] Emitted take_next(TypeRef iterator);
+    [[nodiscard]] Emitted take_next(TypeRef type);
 
     /// The value that another function returns for these arguments, converted to its types.
     [[nodiscard]] Emitted call_function(Specialisation& callee, std::span<const Emitted> arguments);

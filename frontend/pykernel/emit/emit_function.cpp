@@ -60,7 +60,7 @@ void FunctionEmitter::run() {
 
 /// Names the LLVM arguments after the Python ones: x.data, x.shape0, x.stride0 for an array, n for a number.
 void FunctionEmitter::bind_parameters() {
-    auto argument = function_->arg_begin();
+    llvm::Argument* argument = function_->arg_begin();
     for (std::size_t i = 0; i < specialisation_.arguments.size(); ++i) {
         const TypeRef type = specialisation_.arguments[i];
         const std::string& name = graph_.source->syntax.parameters[i].name;

@@ -17,8 +17,7 @@ Emitted FunctionEmitter::element_of(const Emitted& tuple, std::size_t index) {
         parts.clear();
         module.part_types(tuple.type->elements[i], false, parts);
     }
-    const auto begin = tuple.parts.begin() + static_cast<std::ptrdiff_t>(first);
-    return {tuple.type->elements[index], Parts(begin, begin + static_cast<std::ptrdiff_t>(parts.size()))};
+    return {tuple.type->elements[index], Parts(llvm::ArrayRef(tuple.parts).slice(first, parts.size()))};
 }
 
 Emitted FunctionEmitter::tuple_item(const Emitted& tuple, const Emitted& index, TypeRef result) {

@@ -100,7 +100,7 @@ std::optional<std::string> FlowGraphBuilder::constant_text(const Expression& syn
     if (value->kind == GlobalKind::boolean) return value->integer ? "True" : "False";
     if (value->kind == GlobalKind::integer) return std::to_string(value->integer);
     char digits[64];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value->real).ptr;
+    char* end = std::to_chars(digits, digits + sizeof digits, value->real).ptr;
     std::string text(digits, end);
     return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }

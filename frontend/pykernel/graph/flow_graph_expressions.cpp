@@ -9,7 +9,7 @@ std::string dotted_name(const Expression& syntax) {
     const Expression* root = &syntax;
     for (int names = 1; root->kind == ExpressionKind::attribute; ++names) {
         if (names == longest) return {};
-        root = &root->operands[0];
+        root = &root->operands.front();
     }
     if (root->kind != ExpressionKind::name) return {};
     if (root == &syntax) return syntax.text;

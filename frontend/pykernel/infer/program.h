@@ -62,7 +62,7 @@ class Program {
     /// The function for arguments of these types, typed once; for functions with declared signatures the one
     /// that fits best, so that `arguments` of the result say what to convert to. In a recursive call its
     /// result may not be known yet. @throws SourceError
-    [[nodiscard]] Specialisation& specialise(std::uint32_t function, const std::vector<TypeRef>& arguments,
+    [[nodiscard]] Specialisation& specialise(std::uint32_t function, const std::vector<TypeRef>& given,
                                              Location call);
     /// Function `function` of Request::functions and, numbered after those, of the functions inside them that are
     /// passed on as values.
@@ -93,7 +93,7 @@ class Program {
   private:
     /// A declared signature of the function. @throws SourceError when none fits
     [[nodiscard]] std::pair<std::vector<TypeRef>, TypeRef> declared(const FunctionSource& source,
-                                                                    const std::vector<TypeRef>& arguments,
+                                                                    const std::vector<TypeRef>& given,
                                                                     Location call);
     /// The function that an overloaded one means for these types. @throws SourceError that asks for it
     [[nodiscard]] const Choice& chosen(std::uint32_t function, const Called& call, Location place) const;
