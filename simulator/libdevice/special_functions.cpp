@@ -53,10 +53,10 @@ constexpr Rational far = {
      1.8463183175100548e-05, 1.421511758316446e-07, 2.0442631033899397e-15}};
 
 /// The quantile whose distance from 1/2 is `distance` and from 0 or 1, whichever is nearer, `tail`: each is
-/// given exactly.
-double normal_quantile(double distance, double tail) {
+/// given exactly: half of the smallest double is a tail, too.
+double normal_quantile(double distance, Wide tail) {
     if (std::fabs(distance) <= 0.425) return distance * central(0.180625 - distance * distance);
-    const double depth = std::sqrt(-std::log(tail));
+    const double depth = std::sqrt(static_cast<double>(-std::log(tail)));
     const double size = depth <= 5 ? middle(depth - 1.6) : far(depth - 5);
     return std::copysign(size, distance);
 }
@@ -194,14 +194,14 @@ BY_WAY_OF_DOUBLE(inverse_normal_distribution)
 double inverse_error_function(double x) {
     if (std::fabs(x) == 1) return std::copysign(infinity, x);
     if (!(std::fabs(x) < 1)) return std::nan("");
-    return normal_quantile(x / 2, (1 - std::fabs(x)) / 2) * (std::numbers::sqrt2 / 2);
+    return normal_quantile(x / 2, Wide{1 - std::fabs(x)} / 2) * (std::numbers::sqrt2 / 2);
 }
 BY_WAY_OF_DOUBLE(inverse_error_function)
 
 double inverse_complementary_error_function(double x) {
     if (std::isnan(x) || x < 0 || x > 2) return std::nan("");
     if (x == 0 || x == 2) return x == 0 ? infinity : -infinity;
-    return normal_quantile((1 - x) / 2, std::min(x, 2 - x) / 2) * (std::numbers::sqrt2 / 2);
+    return normal_quantile((1 - x) / 2, Wide{std::min(x, 2 - x)} / 2) * (std::numbers::sqrt2 / 2);
 }
 BY_WAY_OF_DOUBLE(inverse_complementary_error_function)
 
