@@ -82,9 +82,9 @@ void mem_free(const std::shared_ptr<Context>& current, DevicePointer pointer) {
             "cuMemFree", CudaResult::invalid_value,
             "this is page-locked host memory, which cuMemFreeHost frees or cuMemHostUnregister unlocks");
     const auto owner = owner_of(current, pointer);
-    const bool of_pool = owner->pools().begin_free(pointer, "cuMemFree");
+    // First from the pool: once it is free, another thread may get this address.
+    if (owner->pools().begin_free(pointer, "cuMemFree")) (void)owner->pools().remove(pointer);
     in_call("cuMemFree", [&] { owner->engine()->free(pointer); });
-    if (of_pool) (void)owner->pools().remove(pointer);
 }
 
 execution::AddressRange mem_get_address_range(const std::shared_ptr<Context>& current,

@@ -32,7 +32,7 @@ void MemoryPool::trim(std::uint64_t keep) {
     reserved_ = std::max(used_, std::min(reserved_, keep));
 }
 
-std::uint64_t& MemoryPool::value_of(PoolAttribute attribute) {
+std::uint64_t& MemoryPool::value_of(PoolAttribute attribute, const char* call) {
     switch (attribute) {
         case PoolAttribute::reuse_follow_event_dependencies:
             return follow_events_;
@@ -52,12 +52,16 @@ std::uint64_t& MemoryPool::value_of(PoolAttribute attribute) {
             return used_high_;
     }
     throw Error(
-        "", CudaResult::invalid_value,
+        call, CudaResult::invalid_value,
         "memory pools have no attribute " + std::to_string(static_cast<int>(attribute)) + " (1 to 8)");
 }
 
 MemoryPools::MemoryPools(int device)
     : device_(device), default_(std::make_shared<MemoryPool>(device, 0)), current_(default_) {}
+
+std::shared_ptr<MemoryPool> MemoryPools::create(std::uint64_t most) const {
+    return std::make_shared<MemoryPool>(device_, most);
+}
 
 std::shared_ptr<MemoryPool> MemoryPools::default_pool() const {
     const std::lock_guard lock(mutex_);
@@ -95,13 +99,13 @@ void MemoryPools::destroy(const std::shared_ptr<MemoryPool>& pool) {
 
 std::uint64_t MemoryPools::attribute(MemoryPool& pool, PoolAttribute attribute) const {
     const std::lock_guard lock(mutex_);
-    return pool.value_of(attribute);
+    return pool.value_of(attribute, "cuMemPoolGetAttribute");
 }
 
 void MemoryPools::set_attribute(MemoryPool& pool, PoolAttribute attribute, std::uint64_t value) {
     constexpr auto call = "cuMemPoolSetAttribute";
     const std::lock_guard lock(mutex_);
-    std::uint64_t& kept = pool.value_of(attribute);
+    std::uint64_t& kept = pool.value_of(attribute, call);
     switch (attribute) {
         case PoolAttribute::reserved_mem_current:
         case PoolAttribute::used_mem_current:
@@ -177,14 +181,6 @@ void MemoryPools::reset(SimulatedDevice* engine) {
     for (const auto& [pointer, allocation] : freed) engine->release(pointer);
 }
 
-std::shared_ptr<MemoryPool> mem_pool_create(const Context& owner, std::uint64_t most) {
-    return std::make_shared<MemoryPool>(owner.device(), most);
-}
-
-void mem_pool_destroy(Context& owner, const std::shared_ptr<MemoryPool>& pool) {
-    owner.pools().destroy(pool);
-}
-
 // -- operations in streams ----------------------------------------------------------------------------------------
 
 namespace {
@@ -226,14 +222,15 @@ DevicePointer mem_alloc_from_pool_async(const std::shared_ptr<Context>& owner,
         "cuMemAllocAsync", [&] { return engine->device.allocate(bytes, {.label = label, .poison = true}); });
     try {
         owner->pools().add(pool, pointer, bytes);
-    } catch (...) {
+        engine->device.set_accessible(pointer, false);
+        submit_surely(stream, [owner, engine, pointer] {
+            if (owner->pools().contains(pointer)) engine->device.set_accessible(pointer, true);
+        });
+    } catch (...) {  // also what earlier work threw: the caller gets no address to free
+        (void)owner->pools().remove(pointer);
         engine->release(pointer);
         throw;
     }
-    engine->device.set_accessible(pointer, false);
-    submit_surely(stream, [owner, engine, pointer] {
-        if (owner->pools().contains(pointer)) engine->device.set_accessible(pointer, true);
-    });
     return pointer;
 }
 

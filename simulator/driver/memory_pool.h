@@ -1,4 +1,4 @@
-// Stream-ordered allocation and memory pools (CUDA Driver API, "Stream Ordered Memory Allocator"). A function has the
+// Stream-ordered allocation and memory pools (CUDA Driver API, "Stream Ordered Memory Allocator"). A free function has the
 // name of the driver's call without "cu".
 //
 //   const auto x = mem_alloc_async(current, 4096, stream, "x");   // an address at once
@@ -36,10 +36,9 @@ enum class PoolAttribute {
     used_mem_high = 8,
 };
 
-/// CUmemoryPool. Its functions are those below; made by MemoryPools.
+/// CUmemoryPool. Its functions are those of MemoryPools, which makes it.
 class MemoryPool {
   public:
-    /// @param most how many bytes may be allocated at a time; 0: as many as the device has
     MemoryPool(int device, std::uint64_t most) : device_(device), most_(most) {}
 
     [[nodiscard]] int device() const { return device_; }
@@ -52,7 +51,7 @@ class MemoryPool {
     void add(std::uint64_t bytes);
     void remove(std::uint64_t bytes);
     void trim(std::uint64_t keep);
-    [[nodiscard]] std::uint64_t& value_of(PoolAttribute attribute);
+    [[nodiscard]] std::uint64_t& value_of(PoolAttribute attribute, const char* call);
 
     const int device_;
     const std::uint64_t most_;
@@ -68,6 +67,8 @@ class MemoryPools {
   public:
     explicit MemoryPools(int device);
 
+    /// @param most how many bytes may be allocated from it at a time; 0: as many as the device has
+    [[nodiscard]] std::shared_ptr<MemoryPool> create(std::uint64_t most = 0) const;
     [[nodiscard]] std::shared_ptr<MemoryPool> default_pool() const;
     [[nodiscard]] std::shared_ptr<MemoryPool> current() const;
     /// @throws Error 1 for a pool of another device, and one that was destroyed
@@ -89,7 +90,8 @@ class MemoryPools {
     bool begin_free(DevicePointer pointer, const char* call);
     /// It is freed. @return false for an address that is no allocation, or is none any more
     bool remove(DevicePointer pointer);
-    /// For the end of the context: frees everything, and all pools are gone but a new default pool.
+    /// For the end of the context: frees everything. The default pool and the current one give nothing more; another
+    /// default pool takes their place.
     void reset(SimulatedDevice* engine);
 
   private:
@@ -105,11 +107,6 @@ class MemoryPools {
     std::shared_ptr<MemoryPool> default_, current_;
     std::map<DevicePointer, Allocation> allocations_;
 };
-
-/// @param most how many bytes may be allocated from it at a time; 0: as many as the device has
-[[nodiscard]] std::shared_ptr<MemoryPool> mem_pool_create(const Context& owner, std::uint64_t most = 0);
-/// @throws Error 1 for a device's default pool, and one that was destroyed before
-void mem_pool_destroy(Context& owner, const std::shared_ptr<MemoryPool>& pool);
 
 /// From the device's current pool, for what comes after it in the stream.
 /// @param current the context of the stream

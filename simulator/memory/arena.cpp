@@ -44,6 +44,11 @@ void set_access(std::uint64_t address, std::uint64_t bytes, Access access) {
     Shadow::instance().set(granule, address - granule + bytes, access);
 }
 
+Access access_of(const Allocation& allocation) {
+    if (!allocation.accessible) return Access::none;
+    return allocation.read_only ? Access::read_only : Access::read_write;
+}
+
 /// Whole pages inside [address, address + bytes).
 void give_pages_back(std::uint64_t address, std::uint64_t bytes) {
     constexpr std::uint64_t page = 4096;
@@ -140,8 +145,9 @@ void Arena::open(std::uint64_t address, std::uint64_t bytes, std::string label, 
                  bool counted) {
     if (counted) in_use_ += bytes;
     if (poison) fill_poison(reinterpret_cast<std::byte*>(address), bytes);
-    Shadow::instance().set(address, bytes, read_only ? Access::read_only : Access::read_write);
-    live_.emplace(address, Allocation{address, bytes, std::move(label), read_only, counted});
+    Allocation allocation{address, bytes, std::move(label), read_only, counted};
+    set_access(address, bytes, access_of(allocation));
+    live_.emplace(address, std::move(allocation));
 }
 
 bool Arena::allocate_at(std::uint64_t address, std::uint64_t bytes, std::string label, bool poison,
@@ -218,10 +224,7 @@ bool Arena::set_accessible(std::uint64_t address, bool accessible) {
     if (it == live_.end()) return false;
     Allocation& allocation = it->second;
     allocation.accessible = accessible;
-    set_access(address, allocation.bytes,
-               !accessible            ? Access::none
-               : allocation.read_only ? Access::read_only
-                                      : Access::read_write);
+    set_access(address, allocation.bytes, access_of(allocation));
     return true;
 }
 

@@ -136,6 +136,19 @@ TEST(MemoryPool, an_error_before_them_loses_neither_the_allocation_nor_the_free)
     EXPECT_TRUE(findings_of_store(context, x).empty());
 }
 
+TEST(MemoryPool, an_allocation_that_throws_what_earlier_work_threw_leaves_nothing_behind) {
+    const Deferred deferred;
+    const auto context = context_on(0);
+    const auto fail = [] { throw Error("cuLaunchKernel", CudaResult::illegal_address, "a thread"); };
+    work().submit(first, fail, {});
+    HostOfTest::in_force().is_deferred = false;
+    EXPECT_EQ(result_of([&] { (void)mem_alloc_async(context, 64, first, "x"); }),
+              CudaResult::illegal_address);
+    EXPECT_EQ(used(context, *context->pools().current()), 0U);
+    const auto memory = context->engine()->device.memory_info();
+    EXPECT_EQ(memory.free, memory.total);
+}
+
 TEST(MemoryPool, what_was_allocated_with_either_call_is_freed_with_either) {
     (void)HostOfTest::in_force();
     const auto context = context_on(0);
@@ -157,7 +170,7 @@ TEST(MemoryPool, pools_count_what_is_allocated_from_them) {
     (void)HostOfTest::in_force();
     const auto context = context_on(0);
     auto& pools = context->pools();
-    const auto pool = mem_pool_create(*context, 4096);
+    const auto pool = pools.create(4096);
     EXPECT_NE(pool, pools.default_pool());
     const auto a = mem_alloc_from_pool_async(context, pool, 1000, first, "a");
     const auto b = mem_alloc_from_pool_async(context, pool, 3000, first, "b");
@@ -190,27 +203,29 @@ TEST(MemoryPool, pools_count_what_is_allocated_from_them) {
             << static_cast<int>(attribute);
     EXPECT_EQ(result_of([&] { (void)pools.attribute(*pool, static_cast<PoolAttribute>(0)); }),
               CudaResult::invalid_value);
+    EXPECT_EQ(message_of([&] { (void)pools.attribute(*pool, static_cast<PoolAttribute>(9)); }),
+              error_text("cuMemPoolGetAttribute", CudaResult::invalid_value,
+                         "memory pools have no attribute 9 (1 to 8)"));
 }
 
 TEST(MemoryPool, a_destroyed_pool_keeps_what_is_allocated_and_gives_nothing_more) {
     (void)HostOfTest::in_force();
     const auto context = context_on(0), other = context_on(1);
     auto& pools = context->pools();
-    const auto pool = mem_pool_create(*context);
+    const auto pool = pools.create();
     pools.set_current(pool);
     EXPECT_EQ(pools.current(), pool);
     const auto x = mem_alloc_async(context, 64, first, "x");
     EXPECT_EQ(used(context, *pool), 64U);
     EXPECT_EQ(result_of([&] { other->pools().set_current(pool); }), CudaResult::invalid_value);
-    mem_pool_destroy(*context, pool);
+    pools.destroy(pool);
     EXPECT_EQ(pools.current(), pools.default_pool());
     EXPECT_TRUE(is_live(context, x));
     EXPECT_EQ(result_of([&] { (void)mem_alloc_from_pool_async(context, pool, 64, first, "y"); }),
               CudaResult::invalid_value);
     EXPECT_EQ(result_of([&] { pools.set_current(pool); }), CudaResult::invalid_value);
-    EXPECT_EQ(result_of([&] { mem_pool_destroy(*context, pool); }), CudaResult::invalid_value);
-    EXPECT_EQ(result_of([&] { mem_pool_destroy(*context, pools.default_pool()); }),
-              CudaResult::invalid_value);
+    EXPECT_EQ(result_of([&] { pools.destroy(pool); }), CudaResult::invalid_value);
+    EXPECT_EQ(result_of([&] { pools.destroy(pools.default_pool()); }), CudaResult::invalid_value);
     mem_free_async(context, x, first);
     EXPECT_FALSE(is_live(context, x));
     EXPECT_EQ(used(context, *pool), 0U);
