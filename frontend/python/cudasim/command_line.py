@@ -18,6 +18,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import cudasim
+from cudasim import kernel_stages, recording_commands, script_runner
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,7 +33,14 @@ def main(arguments: Any = None) -> Any:
         at = given.index("--")
         given, after = given[:at], given[at + 1 :]
     if given[:1] in (["run"], ["record"]):
-        given[1:] = _with_switch_values(given[1:])
+        before, rest = _split_at_script(given[1:])
+        if given[0] == "record":
+            try:
+                before, rest = recording_commands.record_options_first(before, rest)
+            except recording_commands.UsageError as error:
+                print(f"cudasim record: {error}", file=sys.stderr)
+                return 2
+        given[1:] = before + rest
     parsed = parser.parse_args(given)
     parsed.script_arguments = after
     if not parsed.runs_script and hasattr(sys.stdout, "reconfigure"):
@@ -59,28 +67,28 @@ def main(arguments: Any = None) -> Any:
         return 128 + signal.SIGPIPE  # what a shell says of a program that `| head` ended
 
 
-def _with_switch_values(arguments):
-    """The arguments of `cudasim run` or `cudasim record` with a value for each switch: ["--strict", "a.py"] is ["--strict=1", "a.py"]."""
+def _split_at_script(arguments):
+    """The arguments of `cudasim run` or `cudasim record`, those before the script and the rest. Switches before it have values:
+    ["--strict", "a.py"] is ["--strict=1"], ["a.py"].
+    """
     from cudasim._option_values import is_switch_value
     from cudasim.options import TABLE
 
     switches = {option.argument for option in TABLE if option.is_switch}
     valued = {option.argument for option in TABLE if not option.is_switch}
-    valued |= {"-o", "--output", "--kernel", "--launch"}
+    valued |= set(recording_commands.RECORD_VALUED)
     result, rest = [], list(arguments)
-    while rest and rest[0].startswith("-") and rest[0] not in ("-", "--", "-m"):
+    while rest and rest[0].startswith("-") and rest[0] not in ("-", "--") and not rest[0].startswith("-m"):
         name = rest.pop(0)
         if name in switches:
             name += "=" + (rest.pop(0) if rest and is_switch_value(rest[0]) else "1")
         result.append(name)
         if name in valued and rest:
             result.append(rest.pop(0))
-    return result + rest
+    return result, rest
 
 
 def _parser():
-    from cudasim import kernel_stages, recording_commands, script_runner
-
     parser = argparse.ArgumentParser(
         prog="cudasim", description="Runs, checks and debugs CUDA kernels on a machine without a GPU."
     )
@@ -131,8 +139,6 @@ def _parser():
 
 
 def _run(parsed):
-    from cudasim import script_runner
-
     script = script_runner.taken_from(parsed)
     if not script:
         print("cudasim run: no script given; write: cudasim run script.py [arguments]", file=sys.stderr)
@@ -160,8 +166,6 @@ def _info(parsed):
 
 
 def _ir(parsed):
-    from cudasim import kernel_stages
-
     try:
         text = kernel_stages.of_script(
             [parsed.script, *parsed.script_arguments], parsed.kernel, parsed.stage, parsed.arch

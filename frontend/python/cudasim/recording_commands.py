@@ -13,6 +13,49 @@ from cudasim import errors, options, script_runner
 #: Options of `cudasim replay`.
 _LAUNCH_OPTIONS = [option for option in options.TABLE if option.of_a_launch]
 _LAUNCHES = "a launch by its number, as 3, or several: 3..5, 3.., ..5"
+#: Options of `cudasim record` itself that have a value, and the one that has none.
+RECORD_VALUED = {"-o": "--output", "--output": "--output", "--kernel": "--kernel", "--launch": "--launch"}
+_RECORD_SWITCHES = {"--after": "--after"}
+
+
+class UsageError(ValueError):
+    """Arguments that cannot be understood. The message says which."""
+
+
+def record_options_first(options: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
+    """The arguments of `cudasim record`, its own options and the rest, where these may stand behind the script.
+
+    Where no -o stands before the script, `-o`, `--kernel`, `--launch` and `--after` directly behind it are the program's. They end at the
+    first other argument or at `--`, which is dropped. Where -o stands before the script, all that is behind it is the script's.
+
+    :param options: the arguments before the script, with their values
+    :param rest: the script, or -m and a module, and what is behind it
+    :raises UsageError: where one option is given twice
+    """
+    before = {name.partition("=")[0] for name in options}
+    if not rest or rest[0] == "--" or any(name.startswith("-o") or name == "--output" for name in before):
+        return options, rest
+    script, behind = (rest[:2], rest[2:]) if rest[0] == "-m" else (rest[:1], rest[1:])
+    known = RECORD_VALUED | _RECORD_SWITCHES
+    given = {known[name] for name in before if name in known}
+    taken: list[str] = []
+    while behind:
+        name, equals, _ = behind[0].partition("=")
+        if name not in known or (equals and not (name in RECORD_VALUED and name.startswith("--"))):
+            break
+        if known[name] in given:
+            raise UsageError(
+                f"{name} is given twice; arguments of the script that look like options of `cudasim record` stand behind --"
+            )
+        count = 2 if name in RECORD_VALUED and not equals else 1
+        if len(behind) < count:
+            raise UsageError(f"{name} has no value")
+        given.add(known[name])
+        taken += behind[:count]
+        behind = behind[count:]
+    if taken and behind[:1] == ["--"]:
+        behind = behind[1:]
+    return options + taken, script + behind
 
 
 def add_to(commands: Any) -> None:
@@ -23,11 +66,16 @@ def add_to(commands: Any) -> None:
     record = commands.add_parser(
         "record",
         help="run a script and keep its kernel launches in a file",
-        usage="cudasim record [options] -o run.cudasim script.py [arguments]",
+        usage="cudasim record [options] -o run.cudasim script.py [arguments]\n"
+        "       cudasim record [options] script.py -o run.cudasim [--kernel NAME] [--launch N] [--after] [[--] arguments]",
         description="Runs a script (or -m module) with numba.cuda simulated and writes its kernel launches to a file: "
-        "code, arguments, memory, options, and what came of them. `cudasim replay` runs them again.",
+        "code, arguments, memory, options, and what came of them. `cudasim replay` runs them again. With -o before the "
+        "script, everything behind the script is the script's. Without, -o, --kernel, --launch and --after may stand directly "
+        "behind it; the script's arguments begin with the first other one, or behind --. Options of the simulator stand before "
+        "the script.",
+        allow_abbrev=False,  # record_options_first() knows whole names
     )
-    record.add_argument("-o", "--output", required=True, metavar="FILE", help="the file, as run.cudasim")
+    record.add_argument("-o", "--output", metavar="FILE", help="the file, as run.cudasim")
     record.add_argument(
         "--kernel", metavar="NAME", help="only launches of this kernel, by its name in the source"
     )
@@ -79,6 +127,8 @@ def _record(parsed: argparse.Namespace) -> int:
     script = script_runner.taken_from(parsed)
     if not script:
         return _fail("record", "no script given; write: cudasim record -o run.cudasim script.py [arguments]")
+    if parsed.output is None:
+        return _fail("record", "no file given; write -o FILE before the script or directly behind it")
     try:
         file = RecordFile(parsed.output, parsed.kernel, parsed.launch, parsed.after)
         file.open()
