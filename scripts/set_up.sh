@@ -68,7 +68,17 @@ tidy_packages=('clang-tidy==19.1.0')
 neighbours=('nbclient>=0.6' 'ipykernel>=6' pudb ipdb debugpy coverage pytest-cov pytest-xdist cffi ml_dtypes
     check-jsonschema)
 
-# environment FOLDER PACKAGE...: a virtual environment that has these; remembered, so that pip runs once.
+# install_in FOLDER STAMP PACKAGE...: pip installs these; remembered in the file STAMP, so that pip runs once.
+install_in() {
+    local folder=$1 stamp=$1/$2; shift 2
+    local wanted="$*"
+    if [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]]; then
+        say "$folder/bin/pip install $wanted"
+        "$folder/bin/python" -m pip install -q --disable-pip-version-check "$@" || return
+        printf '%s\n' "$wanted" >"$stamp"
+    fi
+}
+# environment FOLDER PACKAGE...: a virtual environment that has these.
 environment() {
     local folder=$1; shift
     if [[ ! -x $folder/bin/python ]]; then
@@ -79,12 +89,7 @@ environment() {
         say "$("$python" --version) -m venv $folder"
         "$python" -m venv "$folder"
     fi
-    local stamp=$folder/.installed wanted="$*"
-    if [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]]; then
-        say "$folder/bin/pip install $wanted"
-        "$folder/bin/python" -m pip install -q --disable-pip-version-check "$@"
-        printf '%s\n' "$wanted" >"$stamp"
-    fi
+    install_in "$folder" .installed "$@"
 }
 # optionally FOLDER PACKAGE...: what an environment can do without; tried once.
 optionally() {
@@ -109,14 +114,11 @@ if [[ $purpose == further ]]; then
 fi
 environment .venv "${build_packages[@]}" "${test_packages[@]}"
 if [[ $purpose == test || $purpose == bench ]]; then
-    optionally .venv "${neighbours[@]}" "${format_packages[@]}"
+    optionally .venv "${neighbours[@]}"
     # Without a CUDA toolkit numba-cuda cannot even be imported; the runtime library, 2 MB, is enough for that.
     environment .venv-numba "${build_packages[@]}" 'numba>=0.59' 'numba-cuda>=0.4' nvidia-cuda-runtime 'pytest>=7'
 fi
-if [[ $purpose == format ]]; then
-    "$PWD/.venv/bin/python" -m pip install -q --disable-pip-version-check "${format_packages[@]}"
-fi
-if [[ $purpose == tidy ]]; then
-    "$PWD/.venv/bin/python" -m pip install -q --disable-pip-version-check "${tidy_packages[@]}"
-fi
+# tests/architecture runs them, too, and fails without them.
+if [[ $purpose == test || $purpose == format ]]; then install_in .venv .format "${format_packages[@]}"; fi
+if [[ $purpose == tidy ]]; then install_in .venv .tidy "${tidy_packages[@]}"; fi
 if [[ $purpose == bench ]]; then optionally .venv-numba pyopencl; fi  # PoCL's rows

@@ -13,16 +13,30 @@ PYTHON = ["frontend/python", "tests", "bench", "examples", "scripts"]
 
 
 def tool(package, *arguments):
-    """Runs a program of the version that scripts/set_up.sh names; another one formats otherwise."""
+    """Runs a program of the version that scripts/set_up.sh names; another one formats otherwise.
+
+    Fails without it: a test that is skipped where the tool is missing says nothing about the sources.
+    """
     wanted = re.search(rf"{package}==([\d.]+)", (ROOT / "scripts" / "set_up.sh").read_text()).group(1)
     try:
         found = importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        pytest.skip(f"{package} is not installed (scripts/set_up.sh test installs it)")
-    if found != wanted:
-        pytest.skip(f"{package} {found} is installed, the project is formatted with {wanted}")
+        found = "not installed"
+    assert found == wanted, f"{package} is {found}; scripts/set_up.sh test installs {wanted}"
     program = pathlib.Path(sysconfig.get_path("scripts")) / package
     return subprocess.run([program, *arguments], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("found", [None, "0.0.1"])
+def test_a_missing_tool_and_another_version_fail(monkeypatch, found):
+    def version(package):
+        if found is None:
+            raise importlib.metadata.PackageNotFoundError(package)
+        return found
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    with pytest.raises(AssertionError, match="scripts/set_up.sh test installs"):
+        tool("ruff", "--version")
 
 
 def test_python_is_formatted():
