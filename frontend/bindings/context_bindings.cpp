@@ -3,6 +3,7 @@
 
 #include "frontend/bindings/bindings.h"
 #include "simulator/driver/context.h"
+#include "simulator/driver/devices.h"
 #include "simulator/driver/visible_devices.h"
 
 namespace py = pybind11;
@@ -37,6 +38,11 @@ void bind_contexts(py::module_& module) {
         .def("retain", &Context::retain)
         .def("release", &Context::release)
         .def("reset", &Context::reset)
+        .def(
+            "on_end", [](Context& self, py::object end) { self.on_end([end = std::move(end)] { end(); }); },
+            "Calls end() whenever the context ends, before anything in it is freed.")
+        .def("attribute", &driver::device_get_attribute, py::arg("number"),
+             "cuDeviceGetAttribute, by the number of CUdevice_attribute.")
         .def("can_access_peer", &Context::can_access_peer)
         .def("enable_peer_access", &Context::enable_peer_access)
         .def("may_use_memory_of", &Context::may_use_memory_of)
@@ -63,8 +69,24 @@ void bind_contexts(py::module_& module) {
     module.def("device_uuid", &driver::device_uuid, py::arg("key"), py::arg("position"));
     module.def("visible_devices",
                [](const std::optional<std::string>& value, const std::vector<std::string>& keys) {
-                   return driver::visible_devices(value, keys);
+                   return driver::require_visible_devices(value, keys);
                });
+    module.def(
+        "exchange_devices",
+        [](std::vector<std::shared_ptr<Context>> devices) {
+            return driver::Devices::of_this_process().exchange(std::move(devices));
+        },
+        "The program sees the devices of these contexts from now on; returns those before.");
+    module.def(
+        "device_get",
+        [](const py::int_& ordinal, const std::string& call) {
+            int overflow = 0;
+            const long long number = PyLong_AsLongLongAndOverflow(ordinal.ptr(), &overflow);
+            return driver::Devices::of_this_process()
+                .get(overflow == 0 ? number : -1, call.c_str())
+                ->device();
+        },
+        "cuDeviceGet: the ordinal of a device that there is.");
 }
 
 }  // namespace cudasim::bindings

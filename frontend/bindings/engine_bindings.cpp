@@ -180,13 +180,6 @@ void bind_device(py::module_& module) {
         .def_property_readonly(
             "profile", [](SimulatedDevice& self) { return device_profile_to_python(self.device.profile()); })
         .def(
-            "attribute",
-            [](SimulatedDevice& self, int number) {
-                return driver::device_attribute(self.device.profile(), number);
-            },
-            "cuDeviceGetAttribute: the value for a CUdevice_attribute, None where the table does not have "
-            "it.")
-        .def(
             "blocks_per_multiprocessor",
             [](SimulatedDevice& self, std::uint64_t threads, std::uint64_t shared_bytes) {
                 return threads == 0

@@ -104,6 +104,40 @@ void bind_copies(py::module_& module) {
                    const ReleasedGil release;
                    driver::memcpy_dtoh(current, buffer.data(), source, buffer.size());
                });
+    using Key = std::pair<int, std::uint64_t>;
+    const auto in = [](const Key& stream, std::string place) {
+        return driver::InStream{{stream.first, stream.second}, std::move(place)};
+    };
+    module.def(
+        "memcpy_htod_async",
+        [in](const ContextPtr& current, std::uint64_t target, std::uint64_t source, const py::object& size,
+             const Key& stream, std::string place) {
+            const std::uint64_t bytes = size_from("cuMemcpyHtoD", size);
+            const ReleasedGil release;
+            driver::memcpy_htod_async(current, target, host_memory(source), bytes,
+                                      in(stream, std::move(place)));
+        },
+        "In a stream; `place` is the line that enqueues it, for errors that come later.");
+    module.def("memcpy_dtoh_async", [in](const ContextPtr& current, std::uint64_t target,
+                                         std::uint64_t source, const py::object& size, const Key& stream,
+                                         std::string place) {
+        const std::uint64_t bytes = size_from("cuMemcpyDtoH", size);
+        const ReleasedGil release;
+        driver::memcpy_dtoh_async(current, host_memory(target), source, bytes, in(stream, std::move(place)));
+    });
+    module.def("memcpy_dtod_async",
+               [in](const ContextPtr& current, std::uint64_t target, std::uint64_t source,
+                    const py::object& size, const Key& stream, std::string place) {
+                   const std::uint64_t bytes = size_from("cuMemcpyDtoD", size);
+                   const ReleasedGil release;
+                   driver::memcpy_dtod_async(current, target, source, bytes, in(stream, std::move(place)));
+               });
+    module.def("memset_d8_async", [in](const ContextPtr& current, std::uint64_t target, std::uint8_t value,
+                                       const py::object& size, const Key& stream, std::string place) {
+        const std::uint64_t bytes = size_from("cuMemsetD8", size);
+        const ReleasedGil release;
+        driver::memset_d8_async(current, target, value, bytes, in(stream, std::move(place)));
+    });
     module.def("is_page_locked", &driver::is_page_locked);
 }
 

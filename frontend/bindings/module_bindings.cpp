@@ -4,6 +4,7 @@
 
 #include "frontend/bindings/bindings.h"
 #include "frontend/bindings/released_gil.h"
+#include "simulator/driver/launch.h"
 #include "simulator/driver/module.h"
 #include "simulator/driver/occupancy.h"
 
@@ -49,6 +50,10 @@ void bind_modules(py::module_& module) {
                         const ReleasedGil release;
                         return Module::load(context, image);
                     })
+        .def_static("with_handle",
+                    [](std::uint64_t handle, const std::string& call) {
+                        return Module::with_handle(handle, call.c_str());
+                    })
         .def_property_readonly("handle", &Module::handle)
         .def_property_readonly("is_loaded", &Module::is_loaded)
         .def_property_readonly("loaded", &loaded_image, "What a LaunchPlan takes.")
@@ -62,6 +67,23 @@ void bind_modules(py::module_& module) {
             const ReleasedGil release;  // the device's memory
             return self.unload();
         });
+    module.def(
+        "require_extents",
+        [](const py::sequence& extents, const std::string& name) {
+            driver::GivenExtents given{};
+            for (std::size_t axis = 0; axis < given.size(); ++axis) {
+                int overflow = 0;
+                given[axis] = PyLong_AsLongLongAndOverflow(py::object(extents[axis]).ptr(), &overflow);
+                if (overflow != 0) given[axis] = overflow > 0 ? INT64_MAX : INT64_MIN;
+                if (given[axis] == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+            }
+            driver::require_extents(given, name);
+        },
+        "Refuses extents that no launch may have.");
+    module.def("require_launch_bounds", &driver::require_launch_bounds, py::arg("threads"), py::arg("most"),
+               py::arg("kernel"), py::arg("bounds"));
+    module.def("require_stream_of", &driver::require_stream_of, py::arg("current"), py::arg("owner"),
+               py::arg("stream"), py::arg("advice"));
     module.def("active_blocks", [](const SimulatedDevice& device, std::uint64_t most_threads,
                                    std::int64_t threads, std::uint64_t shared_bytes) {
         return threads < 0 ? 0
@@ -76,7 +98,20 @@ void bind_modules(py::module_& module) {
             return py::make_tuple(blocks, threads);
         });
     py::class_<Function>(module, "Function", "A kernel of a module.")
+        .def_static("with_handle",
+                    [](std::uint64_t handle, const std::string& call) {
+                        return Function::with_handle(handle, call.c_str());
+                    })
         .def_property_readonly("handle", &Function::handle)
+        .def_property_readonly("name", &Function::name)
+        .def_property_readonly("module", &Function::module)
+        .def(
+            "require_cooperative",
+            [](const Function& self, const execution::LaunchConfiguration& configuration) {
+                const ReleasedGil release;  // compiles the kernel
+                driver::require_cooperative(self, configuration);
+            },
+            "Refuses a cooperative launch whose blocks do not fit on the device at once.")
         .def_property_readonly("max_threads_per_block", &Function::max_threads_per_block)
         .def_property_readonly("parameter_sizes",
                                [](const Function& self) {

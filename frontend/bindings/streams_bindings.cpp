@@ -17,8 +17,6 @@ namespace {
 
 using driver::StreamWork;
 using driver::TaskFailure;
-using streams::Operation;
-using streams::OperationPtr;
 
 /// A Python object that may be let go of without the GIL.
 using KeptObject = std::shared_ptr<py::object>;
@@ -260,19 +258,42 @@ void bind_events(py::module_& module) {
                  if (work.busy()) released.emplace();  // the timeline's lock may take a while
                  work.record(self, {device, stream});
              })
-        .def_property_readonly("pending", &Event::pending)
-        .def_static("elapsed_milliseconds", &Event::elapsed_milliseconds);
-    py::class_<Operation, OperationPtr>(module, "StreamOperation",
-                                        "A point in a stream, and the work that leads there.")
-        .def("run",
-             [](const OperationPtr& self) {
+        .def_property_readonly("handle", &Event::handle)
+        .def("is_complete",
+             [](const Event& self) {
                  const ReleasedGil release;
-                 StreamWork::of_this_process().run(self);
+                 return StreamWork::of_this_process().is_complete(self);
              })
-        .def("is_complete", [](const OperationPtr& self) {
+        .def("synchronize",
+             [](const Event& self) {
+                 const ReleasedGil release;
+                 StreamWork::of_this_process().synchronize(self);
+             })
+        .def(
+            "hold_up",
+            [](const Event& self, int device, std::uint64_t stream) {
+                const ReleasedGil release;
+                StreamWork::of_this_process().wait_for(streams::StreamKey{device, stream}, self);
+            },
+            "What is enqueued in the stream from now on runs after the event's point.")
+        .def_property_readonly("is_pending", [](const Event& self) { return self.pending() != nullptr; })
+        .def_static("elapsed_milliseconds", &Event::elapsed_milliseconds);
+    module.def("stream_create", &driver::stream_create, py::arg("device"),
+               "cuStreamCreate: the handle of a new stream.");
+    module.def(
+        "stream_destroy",
+        [](std::uint64_t handle) {
             const ReleasedGil release;
-            return StreamWork::of_this_process().is_complete(self);
-        });
+            StreamWork::of_this_process().destroy_stream(handle);
+        },
+        "cuStreamDestroy: what is in it runs first.");
+    module.def(
+        "stream_is_complete",
+        [](int device, std::uint64_t stream) {
+            const ReleasedGil release;
+            return StreamWork::of_this_process().is_complete(streams::StreamKey{device, stream});
+        },
+        "cuStreamQuery");
     module.def("stream_key", [](int device, std::uint64_t handle) {
         const streams::StreamKey key = driver::stream_key(device, handle);
         return py::make_tuple(key.device, key.handle);
@@ -293,13 +314,6 @@ void bind_streams(py::module_& module) {
     module.def("submit_work", &submit, py::arg("device"), py::arg("stream"), py::arg("task"),
                py::arg("synchronous"), py::arg("place"),
                "Calls task() when its turn has come; returns whether that was now.");
-    module.def(
-        "make_stream_wait",
-        [](int device, std::uint64_t stream, OperationPtr operation) {
-            const ReleasedGil release;
-            StreamWork::of_this_process().wait_for({device, stream}, std::move(operation));
-        },
-        "What is enqueued in the stream from now on runs after the operation as well.");
     module.def("add_stream_callback", &add_callback, py::arg("device"), py::arg("stream"),
                py::arg("callback"), "Appends callback(status), for the callback thread.");
     module.def("synchronize_stream", [](int device, std::uint64_t stream) {

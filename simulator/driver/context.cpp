@@ -9,6 +9,9 @@
 #include <utility>
 
 #include "simulator/driver/memory_pool.h"
+#include "simulator/driver/module.h"
+#include "simulator/driver/stream_work.h"
+#include "simulator/findings/cuda_result.h"
 
 namespace cudasim::driver {
 
@@ -107,11 +110,74 @@ bool Context::release() {
     return reset();
 }
 
-bool Context::reset() {
-    pools_->reset(engine().get());
+void Context::on_end(std::function<void()> end_of_language) {
     const std::lock_guard lock(mutex_);
-    peers_.clear();
+    end_of_language_ = std::move(end_of_language);
+}
+
+bool Context::reset() {
+    StreamWork::of_this_process().drop(device_);
+    std::vector<std::weak_ptr<Module>> modules;
+    std::set<DevicePointer> allocations;
+    std::function<void()> end_of_language;
+    {
+        const std::lock_guard lock(mutex_);
+        end_of_language = end_of_language_;
+    }
+    if (end_of_language) end_of_language();
+    {
+        const std::lock_guard lock(mutex_);
+        modules.swap(modules_);
+        allocations.swap(allocations_);
+        peers_.clear();
+        failure_ = CudaResult::success;
+    }
+    for (const auto& each : modules)
+        if (const auto module = each.lock()) (void)module->unload();
+    const auto its_engine = engine();
+    for (const DevicePointer pointer : allocations) its_engine->release(pointer);
+    pools_->reset(its_engine.get());
+    const std::lock_guard lock(mutex_);
     return std::exchange(handle_, 0) != 0;
+}
+
+void Context::note_module(const std::shared_ptr<Module>& module) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(modules_, [](const auto& each) { return each.expired(); });
+    modules_.push_back(module);
+}
+
+void Context::note_allocation(DevicePointer pointer) const {
+    const std::lock_guard lock(mutex_);
+    allocations_.insert(pointer);
+}
+
+bool Context::has_allocation(DevicePointer pointer) const {
+    const std::lock_guard lock(mutex_);
+    return allocations_.contains(pointer);
+}
+
+bool Context::forget_allocation(DevicePointer pointer) const {
+    const std::lock_guard lock(mutex_);
+    return allocations_.erase(pointer) != 0;
+}
+
+void Context::fail(CudaResult code) {
+    if (findings::info(code).lasting != findings::Lasting::sticky) return;
+    const std::lock_guard lock(mutex_);
+    if (failure_ == CudaResult::success) failure_ = code;
+}
+
+CudaResult Context::failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+}
+
+void Context::require_usable(const char* call) const {
+    const CudaResult code = failure();
+    if (code == CudaResult::success) return;
+    throw Error(call, code,
+                "an earlier launch failed with this error, which lasts until the device is reset");
 }
 
 std::uint64_t Context::handle() const {

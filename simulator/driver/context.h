@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -20,6 +21,7 @@
 namespace cudasim::driver {
 
 class MemoryPools;
+class Module;
 
 /// The primary context of a device. It is active from the first use until nobody retains it or it is reset; then
 /// everything in it is gone, and the next use begins another one with a new handle.
@@ -45,12 +47,31 @@ class Context {
     std::uint64_t activate();
     /// The same for one more user.
     std::uint64_t retain();
-    /// One user less. @return whether it was the last one, and the context was active: the caller gives back what
-    /// is in it
+    /// One user less; without any it ends, as reset() says. @return whether this has ended it
     /// @throws Error 201 when nobody retains it
-    [[nodiscard]] bool release();
-    /// Ends it, whoever retains it; they still do. @return whether it was active
+    bool release();
+    /// Ends it, whoever retains it; they still do: the work that waits in its streams is dropped, its modules are unloaded,
+    /// what mem_alloc() and its pools gave is freed, no peer may be used, and a failure() is forgotten. Page-locked, mapped
+    /// and managed memory stays its owner's, because host code may use it. @return whether it was active
     bool reset();
+    /// What the host's language has of the context ends with it: reset() calls this when work has been dropped, before
+    /// anything is freed.
+    void on_end(std::function<void()> end_of_language);
+
+    /// What is in it, for reset().
+    void note_module(const std::shared_ptr<Module>& module);
+    void note_allocation(DevicePointer pointer) const;
+    [[nodiscard]] bool has_allocation(DevicePointer pointer) const;
+    /// @return whether it was there
+    bool forget_allocation(DevicePointer pointer) const;
+
+    /// An error that lasts (findings/cuda_results.def: sticky) makes the context unusable until reset(); others do not. The
+    /// first stays. Launches that only front ends report, as Python's, do not call it (V9).
+    void fail(CudaResult code);
+    /// success: it is usable.
+    [[nodiscard]] CudaResult failure() const;
+    /// @throws Error with the failure, which names `call`
+    void require_usable(const char* call) const;
     /// What programs know it by (CUcontext); 0 while it is not active.
     [[nodiscard]] std::uint64_t handle() const;
     [[nodiscard]] unsigned users() const;
@@ -81,6 +102,10 @@ class Context {
     std::uint64_t handle_ = 0;
     unsigned users_ = 0;
     std::set<std::uint64_t> peers_;  ///< ids of contexts
+    std::vector<std::weak_ptr<Module>> modules_;
+    mutable std::set<DevicePointer> allocations_;
+    CudaResult failure_ = CudaResult::success;
+    std::function<void()> end_of_language_;
 };
 
 /// Whether this process was forked after its parent had used CUDA, and nobody has said that it may go on: on a GPU every

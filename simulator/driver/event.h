@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "simulator/driver/error.h"
 #include "simulator/streams/timeline.h"
@@ -26,12 +27,31 @@ inline constexpr std::uint64_t legacy_stream = 1, per_thread_stream = 2;
 /// What the timeline knows a device's stream by, for the calling thread.
 [[nodiscard]] streams::StreamKey stream_key(int device, std::uint64_t handle);
 
+/// cuStreamCreate: a stream of the device. @return its handle, which no other stream or event of this process has
+[[nodiscard]] std::uint64_t stream_create(int device);
+/// The device on which a stream was created; nullopt for default streams, which every device has, and for handles that
+/// stream_create() did not give.
+[[nodiscard]] std::optional<int> stream_device(std::uint64_t handle);
+/// What the timeline knows a stream by that belongs to the device `current`, or is a default stream of it.
+/// @throws Error 400, which names `call`, for a stream of another device, and for a handle that is no stream's
+[[nodiscard]] streams::StreamKey require_stream(std::uint64_t handle, int current, const char* call);
+/// The handle is no stream's from now on. What was enqueued in the stream still runs. @throws Error 400
+void stream_forget(std::uint64_t handle);
+/// The error of a call for a stream of another device than the one that is current (CUDA C++ Programming Guide, "Stream
+/// and Event Behavior"). @param stream what messages call it; @param advice what they end in
+[[nodiscard]] Error foreign_stream(const char* call, const std::string& stream, int owner, int current,
+                                   const std::string& advice = "");
+
 /// A point in a stream: the last at which it was recorded. May be used by several threads.
 class Event {
   public:
     /// @param device that was current when it was made
     /// @param timing whether elapsed_milliseconds() can be asked; else it only orders
-    Event(int device, bool timing) : device_(device), timing_(timing) {}
+    Event(int device, bool timing);
+
+    /// CUevent: no other event or stream of this process has it.
+    [[nodiscard]] std::uint64_t handle() const { return handle_; }
+    [[nodiscard]] int device() const { return device_; }
 
     /// Puts the point at the end of what is in the stream now.
     /// @param nothing_waits no stream has work that waits: the stream is there at once
@@ -55,6 +75,7 @@ class Event {
     };
     [[nodiscard]] std::shared_ptr<const Point> point() const;
 
+    const std::uint64_t handle_;
     const int device_;
     const bool timing_;
     mutable std::mutex mutex_;

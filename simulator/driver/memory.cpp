@@ -48,8 +48,11 @@ void require_host_memory(const char* call, const void* memory) {
 }
 
 /// The engine of the device in whose memory the address lies, after the work that is enqueued there.
-std::shared_ptr<SimulatedDevice> engine_after_its_work(const std::shared_ptr<Context>& current,
+/// @throws Error of a context that is not usable
+std::shared_ptr<SimulatedDevice> engine_after_its_work(const char* call,
+                                                       const std::shared_ptr<Context>& current,
                                                        DevicePointer address) {
+    current->require_usable(call);
     const auto owner = owner_of(current, address);
     StreamWork::of_this_process().synchronize(owner->device());
     return owner->engine();
@@ -69,9 +72,12 @@ std::shared_ptr<Context> owner_of(const std::shared_ptr<Context>& current, std::
 }
 
 DevicePointer mem_alloc(const Context& current, std::uint64_t bytes, const std::string& label, bool poison) {
-    return in_call("cuMemAlloc", [&] {
+    current.require_usable("cuMemAlloc");
+    const DevicePointer pointer = in_call("cuMemAlloc", [&] {
         return current.engine()->device.allocate(bytes, {.label = label, .poison = poison});
     });
+    current.note_allocation(pointer);
+    return pointer;
 }
 
 void mem_free(const std::shared_ptr<Context>& current, DevicePointer pointer) {
@@ -82,7 +88,8 @@ void mem_free(const std::shared_ptr<Context>& current, DevicePointer pointer) {
             "cuMemFree", CudaResult::invalid_value,
             "this is page-locked host memory, which cuMemFreeHost frees or cuMemHostUnregister unlocks");
     const auto owner = owner_of(current, pointer);
-    // First from the pool: once it is free, another thread may get this address.
+    // First from the context and its pool: once it is free, another thread may get this address.
+    (void)owner->forget_allocation(pointer);
     if (owner->pools().begin_free(pointer, "cuMemFree")) (void)owner->pools().remove(pointer);
     in_call("cuMemFree", [&] { owner->engine()->free(pointer); });
 }
@@ -168,7 +175,7 @@ void memcpy_htod(const std::shared_ptr<Context>& current, DevicePointer target, 
     require_possible_size(call, bytes);
     if (bytes == 0) return;
     require_host_memory(call, source);
-    const auto engine = engine_after_its_work(current, target);
+    const auto engine = engine_after_its_work(call, current, target);
     in_call(call, [&] { engine->device.copy_to_device(target, source, bytes); });
 }
 
@@ -178,7 +185,7 @@ void memcpy_dtoh(const std::shared_ptr<Context>& current, void* target, DevicePo
     require_possible_size(call, bytes);
     if (bytes == 0) return;
     require_host_memory(call, target);
-    const auto engine = engine_after_its_work(current, source);
+    const auto engine = engine_after_its_work(call, current, source);
     in_call(call, [&] { engine->device.copy_from_device(target, source, bytes); });
 }
 
@@ -187,7 +194,8 @@ void memcpy_dtod(const std::shared_ptr<Context>& current, DevicePointer target, 
     constexpr auto call = "cuMemcpyDtoD";
     require_possible_size(call, bytes);
     if (bytes == 0) return;
-    const auto from = engine_after_its_work(current, source), to = engine_after_its_work(current, target);
+    const auto from = engine_after_its_work(call, current, source),
+               to = engine_after_its_work(call, current, target);
     in_call(call, [&] {
         if (from == to)
             to->device.copy_within_device(target, source, bytes);
@@ -201,8 +209,45 @@ void memset_d8(const std::shared_ptr<Context>& current, DevicePointer target, st
     constexpr auto call = "cuMemsetD8";
     require_possible_size(call, bytes);
     if (bytes == 0) return;
-    const auto engine = engine_after_its_work(current, target);
+    const auto engine = engine_after_its_work(call, current, target);
     in_call(call, [&] { engine->device.fill(target, value, bytes); });
+}
+
+namespace {
+
+void enqueue(InStream in, bool synchronous, std::function<void()> work) {
+    StreamWork::of_this_process().submit(in.stream, std::move(work),
+                                         {.synchronous = synchronous, .place = std::move(in.place)});
+}
+
+bool is_pageable(const void* host_memory) {
+    return !is_page_locked(reinterpret_cast<std::uint64_t>(host_memory));
+}
+
+}  // namespace
+
+void memcpy_htod_async(const std::shared_ptr<Context>& current, DevicePointer target, const void* source,
+                       std::uint64_t bytes, InStream in) {
+    enqueue(std::move(in), is_pageable(source), [=] { memcpy_htod(current, target, source, bytes); });
+}
+
+void memcpy_dtoh_async(const std::shared_ptr<Context>& current, void* target, DevicePointer source,
+                       std::uint64_t bytes, InStream in) {
+    enqueue(std::move(in), is_pageable(target), [=] { memcpy_dtoh(current, target, source, bytes); });
+}
+
+void memcpy_dtod_async(const std::shared_ptr<Context>& current, DevicePointer target, DevicePointer source,
+                       std::uint64_t bytes, InStream in) {
+    enqueue(std::move(in), false, [=] { memcpy_dtod(current, target, source, bytes); });
+}
+
+void memset_d8_async(const std::shared_ptr<Context>& current, DevicePointer target, std::uint8_t value,
+                     std::uint64_t bytes, InStream in) {
+    enqueue(std::move(in), false, [=] { memset_d8(current, target, value, bytes); });
+}
+
+execution::MemoryInfo mem_get_info(const Context& current) {
+    return current.engine()->device.memory_info();
 }
 
 bool is_page_locked(std::uint64_t host_address) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "simulator/driver/host_ranges.h"
+#include "simulator/streams/timeline.h"
 
 namespace cudasim::driver {
 
@@ -67,6 +68,26 @@ void memset_d8(const std::shared_ptr<Context>& current, DevicePointer target, st
 /// Whether a copy from or to this host memory may be asynchronous: page-locked, mapped and managed memory. A copy that
 /// names a stream is done when the call returns if the host memory is pageable.
 [[nodiscard]] bool is_page_locked(std::uint64_t host_address);
+
+/// Where work is enqueued.
+struct InStream {
+    streams::StreamKey stream;  ///< stream_key(), require_stream()
+    std::string place = {};     ///< StreamWork::Submission::place
+};
+
+// The same when their turn in a stream has come (stream_work.h): now, or later. Copies from and to pageable host memory are
+// done when the call returns. What is wrong with the addresses is thrown when they run.
+void memcpy_htod_async(const std::shared_ptr<Context>& current, DevicePointer target, const void* source,
+                       std::uint64_t bytes, InStream in);
+void memcpy_dtoh_async(const std::shared_ptr<Context>& current, void* target, DevicePointer source,
+                       std::uint64_t bytes, InStream in);
+void memcpy_dtod_async(const std::shared_ptr<Context>& current, DevicePointer target, DevicePointer source,
+                       std::uint64_t bytes, InStream in);
+void memset_d8_async(const std::shared_ptr<Context>& current, DevicePointer target, std::uint8_t value,
+                     std::uint64_t bytes, InStream in);
+
+/// cuMemGetInfo
+[[nodiscard]] execution::MemoryInfo mem_get_info(const Context& current);
 
 /// What cuPointerGetAttribute says of an address.
 struct PointerAttributes {

@@ -247,13 +247,15 @@ void mem_free_async(const std::shared_ptr<Context>& current, DevicePointer point
         throw Error(call, CudaResult::invalid_value,
                     "this is managed or page-locked memory, which streams do not free");
     const bool of_pool = owner->pools().begin_free(pointer, call);
+    const bool noted = !of_pool && owner->has_allocation(pointer);
     if (!of_pool) {
         const auto range = in_call(call, [&] { return owner->engine()->device.address_range(pointer); });
         if (range.base != pointer)
             throw Error(call, CudaResult::invalid_value, "the address is not the start of an allocation");
     }
-    submit_surely(stream, [owner, pointer, of_pool] {
+    submit_surely(stream, [owner, pointer, of_pool, noted] {
         if (of_pool && !owner->pools().remove(pointer)) return;  // the device was reset before
+        if (noted && !owner->forget_allocation(pointer)) return;
         in_call(call, [&] { owner->engine()->free(pointer); });
     });
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "simulator/driver/context.h"
+#include "simulator/driver/launch_plan.h"
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::driver {
@@ -31,6 +33,7 @@ class Module : public std::enable_shared_from_this<Module> {
     /// @throws Error with the engine's code, 2 when the variables do not fit
     [[nodiscard]] static std::shared_ptr<Module> load(std::shared_ptr<Context> context,
                                                       const image::KernelImage& image);
+    ~Module();
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
 
@@ -38,6 +41,8 @@ class Module : public std::enable_shared_from_this<Module> {
     [[nodiscard]] const image::KernelImage& image() const { return image_; }
     /// A number that no other Module or Function of this process has.
     [[nodiscard]] std::uint64_t handle() const { return handle_; }
+    /// The module that has this handle and is loaded. @throws Error 400, which names `call`, where none is
+    [[nodiscard]] static std::shared_ptr<Module> with_handle(std::uint64_t handle, const char* call);
 
     /// @throws Error 500, which names the kernels that there are
     [[nodiscard]] Function function(const std::string& name);
@@ -52,13 +57,15 @@ class Module : public std::enable_shared_from_this<Module> {
     bool unload();
 
   private:
+    friend class Function;
     Module(std::shared_ptr<Context> context, const image::KernelImage& image);
 
     const std::shared_ptr<Context> context_;
     const image::KernelImage image_;
     const std::uint64_t handle_;
-    mutable std::mutex mutex_;
-    std::shared_ptr<Target::Module> on_device_;  ///< null after unload(); guarded by `mutex_`
+    mutable std::mutex mutex_;                        ///< guards what follows
+    std::shared_ptr<Target::Module> on_device_;       ///< null after unload()
+    std::map<std::uint64_t, std::string> functions_;  ///< names by the handles that function() has given
 };
 
 /// A value for a kernel's parameter of another size.
@@ -84,12 +91,23 @@ class Function {
     /// @throws std::invalid_argument for another number of them, ParameterMismatch for another size
     [[nodiscard]] std::vector<std::byte> pack(std::span<const std::span<const std::byte>> values) const;
 
+    /// The function that has this handle, of a module that is loaded. @throws Error 400, which names `call`, where none is
+    [[nodiscard]] static Function with_handle(std::uint64_t handle, const char* call);
+
+    /// A launch of the kernel. @throws Error 400 when its module was unloaded
+    [[nodiscard]] LaunchPlan plan(const execution::LaunchConfiguration& configuration,
+                                  const execution::LaunchOptions& options) const;
+
     /// CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: the device's, because registers are not modelled.
     [[nodiscard]] unsigned max_threads_per_block() const;
+    /// CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: its static shared memory. Compiles the kernel.
+    /// @throws Error 400 when its module was unloaded; jit::CompileError
+    [[nodiscard]] std::uint64_t static_shared_bytes() const;
 
   private:
     friend class Module;
     Function(std::shared_ptr<Module> module, const image::Kernel& kernel);
+    Function(std::shared_ptr<Module> module, const image::Kernel& kernel, std::uint64_t handle);
 
     std::shared_ptr<Module> module_;
     image::Kernel kernel_;

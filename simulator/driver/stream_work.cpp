@@ -214,6 +214,10 @@ void StreamWork::wait_for(StreamKey stream, OperationPtr operation) {
     (void)timeline_.enqueue(stream, {.after = {std::move(operation)}});
 }
 
+void StreamWork::wait_for(StreamKey stream, const Event& event) {
+    if (auto operation = event.pending()) wait_for(stream, std::move(operation));
+}
+
 void StreamWork::record(Event& event, StreamKey stream) {
     const bool nothing_waits = !busy() && !host().deferred();
     if (!nothing_waits) require_calls_allowed();
@@ -276,6 +280,31 @@ void StreamWork::run(const OperationPtr& operation) {
 bool StreamWork::is_complete(const OperationPtr& operation) {
     if (!operation->done() && !timeline_.waits_for_callback(operation)) run(operation);
     return operation->done();
+}
+
+void StreamWork::synchronize(const Event& event) {
+    const auto operation = event.pending();
+    if (!operation) return;
+    require_calls_allowed();
+    run(operation);
+}
+
+bool StreamWork::is_complete(const Event& event) {
+    const auto operation = event.pending();
+    if (!operation) return true;
+    require_calls_allowed();
+    return is_complete(operation);
+}
+
+bool StreamWork::is_complete(StreamKey stream) {
+    require_calls_allowed();
+    return nothing_to_tell() || is_complete(timeline_.tail(stream));
+}
+
+void StreamWork::destroy_stream(std::uint64_t handle) {
+    const auto device = stream_device(handle);
+    if (device) synchronize(stream_key(*device, handle));
+    stream_forget(handle);
 }
 
 void StreamWork::drop(std::optional<int> device) {

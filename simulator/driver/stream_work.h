@@ -96,6 +96,8 @@ class StreamWork {
     void wait_for(streams::StreamKey stream, streams::OperationPtr operation);
     /// Puts the event at the end of what is in the stream now. @throws Error 400, as Event::record()
     void record(Event& event, streams::StreamKey stream);
+    /// cuStreamWaitEvent: what is enqueued in the stream from now on runs after the event's point, if it has one.
+    void wait_for(streams::StreamKey stream, const Event& event);
     /// Appends callback(status), which the callback thread calls when what is before it is done, after failures too: then with
     /// their CUresult. It must not throw, and calls of CUDA in it are errors (CallInCallback). What comes after it in the
     /// stream waits for it.
@@ -110,6 +112,15 @@ class StreamWork {
     void run(const streams::OperationPtr& operation);
     /// Whether an operation is done, after running what can be run without waiting for a callback.
     [[nodiscard]] bool is_complete(const streams::OperationPtr& operation);
+    /// cuEventSynchronize: the same as run() for what leads to the event's point; nothing for one that was never recorded.
+    void synchronize(const Event& event);
+    /// cuEventQuery: whether the stream has come to the event's point; true for one that was never recorded.
+    [[nodiscard]] bool is_complete(const Event& event);
+    /// cuStreamQuery: the same for everything that is in a stream now.
+    [[nodiscard]] bool is_complete(streams::StreamKey stream);
+    /// cuStreamDestroy: what is in the stream runs first, and the handle is no stream's from then on.
+    /// @throws Error 400 for a handle that is none; what tasks threw
+    void destroy_stream(std::uint64_t handle);
     /// Forgets the work that waits, of a device or all.
     void drop(std::optional<int> device);
     /// For the end of the program: runs everything, and stops waiting for callbacks that do not end.

@@ -1,10 +1,11 @@
 """The driver's calls for contexts, modules and streams, beside numba.cuda's own objects."""
 
 import ctypes
+import gc
 
 import numpy as np
 import pytest
-from cudasim import cuda
+from cudasim import cuda, options
 from cudasim.cuda.cudadrv import driver as module
 from cudasim.cuda.cudadrv import enums
 from cudasim.cuda.cudadrv.driver import driver
@@ -81,12 +82,72 @@ def test_streams_of_the_driver():
     assert values.copy_to_host().tolist() == [0, 1, 2]
 
 
+def test_a_stream_is_queried_and_destroyed_once():
+    handle = driver.cuStreamCreate(0)
+    driver.cuStreamQuery(handle)
+    with options.override(deferred=True):
+        values = cuda.to_device(np.arange(3))
+        driver.cuMemsetD8Async(values.device_ctypes_pointer, 255, 8, handle)
+        driver.cuStreamQuery(handle)  # runs what can be run
+        assert values.copy_to_host().tolist() == [-1, 1, 2]
+        driver.cuMemsetD8Async(values.device_ctypes_pointer, 0, 8, handle)
+        driver.cuStreamDestroy(handle)
+    assert values.copy_to_host().tolist() == [0, 1, 2]
+    with pytest.raises(module.CudaAPIError, match="there is no stream"):
+        driver.cuStreamDestroy(handle)
+
+
+def test_functions_live_as_long_as_their_module():
+    loaded = driver.cuModuleLoadData(COUNTED_ADD.encode())
+    number = int(driver.cuModuleGetFunction(loaded, b"add"))
+    gc.collect()
+    values = cuda.to_device(np.zeros(2, np.float32))
+    arguments = [values, ctypes.c_float(2), np.zeros(2)]
+    module.launch_kernel(number, 1, 1, 1, 2, 1, 1, 0, 0, arguments)
+    assert values.copy_to_host().tolist() == [2, 2]
+    driver.cuModuleUnload(loaded)
+    with pytest.raises(module.CudaAPIError, match="there is no function") as caught:
+        module.launch_kernel(number, 1, 1, 1, 2, 1, 1, 0, 0, arguments)
+    assert caught.value.code == 400
+
+
+def test_cooperative_launches_have_to_fit():
+    """CUDA Driver API, cuLaunchCooperativeKernel: all blocks are on the device at once."""
+    function = cuda.current_context().create_module_ptx(COUNTED_ADD).get_function("add")
+    device = cuda.get_current_device()
+    blocks = device.MULTIPROCESSOR_COUNT * (device.MAX_THREADS_PER_MULTIPROCESSOR // 1024)
+    values = cuda.to_device(np.zeros(1024, np.float32))
+    arguments = [values, ctypes.c_float(1), np.zeros(2)]
+    with pytest.raises(module.CudaAPIError, match="COOPERATIVE_LAUNCH_TOO_LARGE") as caught:
+        module.launch_kernel(function.handle, blocks + 1, 1, 1, 1024, 1, 1, 0, 0, arguments, cooperative=True)
+    assert caught.value.code == 720
+    module.launch_kernel(function.handle, 1, 1, 1, 1024, 1, 1, 0, 0, arguments, cooperative=True)
+    assert values.copy_to_host().sum() == 1024
+
+
+def test_the_end_of_a_context_frees_memory_that_nobody_has_freed(no_context):
+    cuda.close()
+    before = cuda.current_context().get_memory_info().free
+    pointer = driver.cuMemAlloc(1 << 20)
+    assert cuda.current_context().get_memory_info().free < before
+    cuda.close()
+    assert cuda.current_context().get_memory_info().free == before
+    with pytest.raises(module.CudaAPIError, match="CUDA_ERROR_INVALID_VALUE"):
+        driver.cuMemFree(pointer)
+
+
 @pytest.mark.parametrize(
     ("call", "code"),
     [
         (lambda: driver.cuDeviceGet(9), 101),
         (lambda: driver.cuCtxPushCurrent(1234), 201),
+        (lambda: driver.cuDeviceGet(1 << 70), 101),
+        (lambda: driver.cuDeviceTotalMem(-1), 101),
+        (lambda: driver.cuDeviceGetAttribute(0, 0), 1),
         (lambda: driver.cuModuleUnload(1234), 400),
+        (lambda: module.launch_kernel(1234, 1, 1, 1, 1, 1, 1, 0, 0, []), 400),
+        (lambda: driver.cuStreamDestroy(1234), 400),
+        (lambda: cuda.current_context().can_access_peer(9), 101),
     ],
 )
 def test_unknown_handles(call, code):

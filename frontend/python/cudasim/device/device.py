@@ -10,10 +10,11 @@ import contextlib
 import operator
 import os
 import threading
+import weakref
 from typing import TYPE_CHECKING
 
 from cudasim import _native, _numba_config, device_profiles, options
-from cudasim._cuda_errors import CudaSupportError, driver_error
+from cudasim._cuda_errors import CudaAPIError, CudaSupportError
 from cudasim.device import device_attributes
 
 if TYPE_CHECKING:
@@ -36,14 +37,30 @@ def devices() -> tuple[Device, ...]:
 
     :raises CudaSupportError: when CUDA_VISIBLE_DEVICES hides all of them, or NUMBA_DISABLE_CUDA forbids them
     """
-    global _devices
     if not _devices:
         if _numba_config.setting("DISABLE_CUDA"):
             raise CudaSupportError(f"Error at driver init: \n{_DISABLED}:")
         with _lock:
             if not _devices:
-                _devices = _visible_devices()
+                _show(_visible_devices())
     return _devices
+
+
+def _show(seen):
+    """The program sees these devices from now on. Returns those that it saw before."""
+    global _devices
+    before, _devices = _devices, seen
+    _native.exchange_devices([device.driver_context for device in seen])
+    return before
+
+
+def checked_ordinal(ordinal: Any, call: str) -> int:
+    """The number of a device that there is. :param call: the driver's call that asks
+
+    :raises CudaAPIError: 101 when there is no such device
+    """
+    devices()
+    return _native.device_get(operator.index(ordinal), call)
 
 
 def initialisation_error() -> Any:
@@ -59,13 +76,11 @@ def _visible_devices():
     """The simulated devices that CUDA_VISIBLE_DEVICES names, in its order; all where it is not set."""
     every = options.get("device").split(",")
     text = os.environ.get("CUDA_VISIBLE_DEVICES")
-    chosen = _native.visible_devices(text, every)
-    if not chosen:
-        raise CudaSupportError(
-            "Error at driver init: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100): CUDA_VISIBLE_DEVICES="
-            f"{text!r} shows none of the {len(every)} simulated devices ({', '.join(every)}). Unset "
-            "it, or simulate more devices: CUDASIM_DEVICE=h100,h100"
-        )
+    try:
+        chosen = _native.visible_devices(text, every)
+    except CudaAPIError as error:
+        message = error.msg.replace("CUDA_ERROR_NO_DEVICE", f"CUDA_ERROR_NO_DEVICE ({error.code})", 1)
+        raise CudaSupportError(f"Error at driver init: {message}") from None
     return tuple(Device._made(number, every[position], position) for number, position in enumerate(chosen))
 
 
@@ -76,16 +91,15 @@ def only_device(native: Any) -> Iterator[Any]:
     :param native: its _native.Device
     :returns: the Device
     """
-    global _devices
     device = Device._made(0, native.profile["key"], 0)
     device._set_native(native)
     with _lock:
-        before, _devices = _devices, (device,)
+        before = _show((device,))
     try:
         yield device
     finally:
         with _lock:
-            _devices = before
+            _show(before)
         del by_context[device.driver_context.id]
 
 
@@ -96,20 +110,27 @@ _sets_of_devices: dict[Any, Any] = {}  # (option device, option device_memory) â
 def other_devices() -> Iterator[None]:
     """The program sees new devices for the length of the block: those that the options in force name. Blocks
     with the same options see the same ones."""
-    global _devices
     key = options.get("device"), options.get("device_memory")
     with _lock:
-        before, _devices = _devices, _sets_of_devices.get(key, ())
+        before = _show(_sets_of_devices.get(key, ()))
     try:
         yield
     finally:
         with _lock:
-            _sets_of_devices[key], _devices = _devices, before
+            _sets_of_devices[key] = _show(before)
 
 
 def are_made() -> bool:
     """Whether the devices are there, so that the options that describe them cannot change any more."""
     return bool(_devices)
+
+
+def _end_context_of(device):
+    """What Python has of a device's context ends with it."""
+    from cudasim.device.current import end_context_of  # which needs this module
+
+    if device is not None:
+        end_context_of(device)
 
 
 class _DeviceName(str):
@@ -138,14 +159,7 @@ class Device:
         """
         :raises CudaAPIError: 101 when there is no such device
         """
-        number = operator.index(devnum)
-        if not 0 <= number < len(devices()):
-            raise driver_error(
-                "cuDeviceGet",
-                "CUDA_ERROR_INVALID_DEVICE",
-                f"there is no device {number}; the simulated devices that the program sees are {', '.join(str(known.id) for known in devices())}",
-            )
-        return devices()[number]
+        return devices()[checked_ordinal(devnum, "cuDeviceGet")]
 
     @classmethod
     def _made(cls, number, key, position):
@@ -158,6 +172,8 @@ class Device:
         made.PCI_BUS_ID = position + 1
         made.primary_context = None  # current.py's
         made.driver_context = _native.Context(number)
+        itself = weakref.ref(made)
+        made.driver_context.on_end(lambda: _end_context_of(itself()))
         made._retains_context = False
         by_context[made.driver_context.id] = made
         return made
@@ -231,7 +247,7 @@ class Device:
     def __getattr__(self, name: str) -> Any:
         numbers = device_attributes.numbers()
         if name in numbers:
-            return self.native.attribute(numbers[name])
+            return self.with_engine().attribute(numbers[name])
         raise AttributeError(
             f"the simulated device has no attribute {name!r}; it has: {', '.join(sorted(numbers))}"
         )
@@ -268,18 +284,11 @@ class Device:
 
     def release_context(self) -> None:
         """cuDevicePrimaryCtxRelease. :raises CudaAPIError: 201 when nobody retains the context"""
-        if self.driver_context.release():
-            self._end_context()
+        self.driver_context.release()
 
     def reset(self) -> None:
         """Destroys the context: its memory is freed, and work that waits in its streams is dropped."""
         self.driver_context.reset()
-        self._end_context()
-
-    def _end_context(self):
-        from cudasim.device.current import end_context_of
-
-        end_context_of(self)
 
     @property
     def supports_float16(self) -> bool:

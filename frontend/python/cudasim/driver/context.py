@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim import _native
-from cudasim._cuda_errors import driver_error
 from cudasim.device.current import device_or_none, push, register_contexts
-from cudasim.device.device import devices
+from cudasim.device.device import checked_ordinal, devices
 from cudasim.driver.context_modules import ContextModules
 from cudasim.memory.context_memory import ContextMemory
 from cudasim.streams import stream_work
@@ -80,14 +79,8 @@ class Context(ContextMemory, ContextModules):
 
         :raises CudaAPIError: 101 when there is no such device
         """
-        peer_device = getattr(peer_device, "id", peer_device)
-        if not 0 <= peer_device < len(devices()):
-            raise driver_error(
-                "cuDeviceCanAccessPeer",
-                "CUDA_ERROR_INVALID_DEVICE",
-                f"there is no device {peer_device}; the simulated machine has {len(devices())}",
-            )
-        return self._as_peers(devices()[peer_device], "can_access_peer")
+        number = checked_ordinal(getattr(peer_device, "id", peer_device), "cuDeviceCanAccessPeer")
+        return self._as_peers(devices()[number], "can_access_peer")
 
     def _as_peers(self, peer, question):
         """What the driver's context says to a question about another one: both have their engines then."""

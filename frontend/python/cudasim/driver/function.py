@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import weakref
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from cudasim.device.device import Device
     from cudasim.driver.module import Module
 
-_functions: weakref.WeakValueDictionary[int, Function] = weakref.WeakValueDictionary()  # handle → Function
-
 
 class FunctionAttributes(NamedTuple):
     """What a kernel takes: registers of a thread, bytes of shared, local and constant memory, threads of a block."""
@@ -54,7 +51,6 @@ class Function:
         """:param native: its _native.Function"""
         self.module, self.name, self._native = module, name, native
         self.handle = self.kernel = _FunctionHandle(native.handle)
-        _functions[self.handle] = self
         self.handle.__cudasim_function__ = self
 
     def __repr__(self) -> str:
@@ -112,11 +108,19 @@ class Function:
         shared_bytes: int,
         stream: Any,
         args: list[Any],
+        cooperative: bool = False,
     ) -> Any:
-        """Launches the kernel. :param args: ctypes or NumPy values of the parameters' sizes, or device memory"""
+        """Launches the kernel.
+
+        :param args: ctypes or NumPy values of the parameters' sizes, or device memory
+        :param cooperative: all blocks have to be on the device at once
+        :raises CudaAPIError: 720 where they cannot be
+        """
         check_extents(grid, "griddim")
         check_extents(block, "blockdim")
         check_stream_device(stream, self.device)
+        if cooperative:
+            self._native.require_cooperative(_native.LaunchConfiguration(grid, block, shared_bytes))
         plan, buffer = self._plan(grid, block, shared_bytes), self._packed(args)
 
         def work():
@@ -169,12 +173,15 @@ def function_of(function: Any) -> Function:
     """
     if isinstance(function, Function):
         return function
-    known = getattr(function, "__cudasim_function__", None) or (
-        _functions.get(function) if isinstance(function, int) else None
-    )
-    if known is None:
+    known = getattr(function, "__cudasim_function__", None)
+    if known is not None:
+        return known
+    if not isinstance(function, int):
         raise driver_error("cuLaunchKernel", "CUDA_ERROR_INVALID_HANDLE", f"{function!r} is not a kernel")
-    return known
+    from cudasim.driver.module import module_with_handle  # which needs this module
+
+    native = _native.Function.with_handle(function, "cuLaunchKernel")
+    return Function(module_with_handle(native.module.handle, "cuLaunchKernel"), native.name, native)
 
 
 def launch_kernel(
@@ -195,13 +202,16 @@ def launch_kernel(
     :param cufunc_handle: a Function's handle
     :param hstream: a stream, its handle, or 0
     :param args: ctypes values, one for each parameter, or device memory
+    :param cooperative: as cuLaunchCooperativeKernel
     """
     stream = (
         Stream(int(hstream), external=True)
         if isinstance(hstream, int) and hstream
         else checked_stream(hstream)
     )
-    function_of(cufunc_handle).launch((gx, gy, gz), (bx, by, bz), int(sharedmem or 0), stream, list(args))
+    function_of(cufunc_handle).launch(
+        (gx, gy, gz), (bx, by, bz), int(sharedmem or 0), stream, list(args), cooperative
+    )
 
 
 def active_blocks_per_multiprocessor(device: Any, func: Any, blocksize: Any, memsize: Any) -> Any:

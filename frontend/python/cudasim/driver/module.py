@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cudasim import _native
 from cudasim._cuda_errors import driver_error
 from cudasim.compile.linked_code import module_image
+from cudasim.device.device import devices
 from cudasim.driver.function import Function
 from cudasim.memory.memory_pointers import MemoryPointer
 
@@ -142,6 +143,19 @@ def load_module_image(
     module = Module(context, image_of(object_code), setup, teardown)
     context.modules[module.handle] = module
     return module
+
+
+def module_with_handle(handle: int, call: str) -> Module:
+    """The module that has a handle. :param call: the driver's call that asks
+
+    :raises CudaAPIError: 400 where there is none
+    """
+    _native.Module.with_handle(handle, call)
+    for device in devices():
+        known = getattr(device.primary_context, "modules", {}).get(handle)
+        if known is not None:
+            return known
+    raise driver_error(call, "CUDA_ERROR_INVALID_HANDLE", f"the module {handle} was not loaded by numba.cuda")
 
 
 def _callback(code, name):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim._cuda_errors import driver_error
-from cudasim.device import device_attributes
 from cudasim.device.current import check_fork
-from cudasim.device.device import devices
+from cudasim.device.device import checked_ordinal, devices
 from cudasim.device.driver_binding import CUdeviceptr
 from cudasim.driver import device_selection
+from cudasim.driver.module import module_with_handle
 from cudasim.driver.profiler import profile_start, profile_stop
 from cudasim.memory.memory_calls import returns_or_stores
 from cudasim.streams.stream import Stream, StreamHandle, stream
@@ -32,24 +32,11 @@ def _context(handle, call):
 
 
 def _device(number, call):
-    number = int(getattr(number, "id", number))
-    if not 0 <= number < len(devices()):
-        raise driver_error(
-            call,
-            "CUDA_ERROR_INVALID_DEVICE",
-            f"there is no device {number}; the simulated machine has {len(devices())}",
-        )
-    return devices()[number]
+    return devices()[checked_ordinal(getattr(number, "id", number), call)]
 
 
 def _module(module, call):
-    if hasattr(module, "get_global_symbol"):
-        return module
-    for device in devices():
-        known = getattr(device.primary_context, "modules", {}).get(int(module))
-        if known is not None:
-            return known
-    raise driver_error(call, "CUDA_ERROR_INVALID_HANDLE", f"there is no module {module}")
+    return module if hasattr(module, "get_global_symbol") else module_with_handle(int(module), call)
 
 
 def _name(name):
@@ -86,14 +73,7 @@ class ObjectCalls:
     @returns_or_stores
     def cuDeviceGetAttribute(self, attribute: int, device: int) -> int:  # noqa: N802
         """:param attribute: its number (enum CUdevice_attribute)"""
-        names = {number: name for name, number in device_attributes.numbers().items()}
-        if int(attribute) not in names:
-            raise driver_error(
-                "cuDeviceGetAttribute",
-                "CUDA_ERROR_INVALID_VALUE",
-                f"the simulated devices have no attribute {attribute}",
-            )
-        return getattr(_device(device, "cuDeviceGetAttribute"), names[int(attribute)])
+        return _device(device, "cuDeviceGetAttribute").with_engine().attribute(int(attribute))
 
     @returns_or_stores
     def cuDeviceTotalMem(self, device: int) -> int:  # noqa: N802
@@ -166,6 +146,13 @@ class ObjectCalls:
     def cuStreamSynchronize(self, handle: StreamHandle) -> None:  # noqa: N802
         Stream(int(handle), external=True).synchronize()
 
+    def cuStreamQuery(self, handle: StreamHandle) -> None:  # noqa: N802
+        """:raises CudaAPIError: 600 while something in the stream is not done"""
+        if not _native.stream_is_complete(*Stream(int(handle), external=True).key):
+            raise driver_error(
+                "cuStreamQuery", "CUDA_ERROR_NOT_READY", f"stream {int(handle)} has work to do"
+            )
+
     def cuStreamDestroy(self, handle: StreamHandle) -> None:  # noqa: N802
         """What waits in it is done first."""
-        self.cuStreamSynchronize(handle)
+        _native.stream_destroy(int(handle))

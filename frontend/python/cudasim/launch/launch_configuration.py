@@ -6,15 +6,13 @@ import numbers
 import operator
 from typing import TYPE_CHECKING
 
-from cudasim._cuda_errors import driver_error
+from cudasim import _native
 from cudasim.streams.stream import checked_stream
 
 if TYPE_CHECKING:
     from typing import Any
 
     from cudasim.device.device import Device
-
-_AXES = "xyz"
 
 
 def not_configured(name: str) -> Any:
@@ -57,14 +55,7 @@ def check_extents(extents: tuple[int, ...], name: str) -> None:
 
     :raises CudaAPIError: code 1
     """
-    for axis, extent in zip(_AXES, extents):
-        if not 0 < extent < 1 << 31:
-            limit = "at least 1" if extent <= 0 else "at most 2147483647"
-            raise driver_error(
-                "cuLaunchKernel",
-                "CUDA_ERROR_INVALID_VALUE",
-                f"{name}.{axis} is {extent}; it must be {limit}",
-            )
+    _native.require_extents(extents, name)
 
 
 def check_launch_bounds(block: Any, bounds: Any, name: Any) -> None:
@@ -72,14 +63,9 @@ def check_launch_bounds(block: Any, bounds: Any, name: Any) -> None:
 
     :raises CudaAPIError: code 1
     """
-    threads = block[0] * block[1] * block[2]
+    threads = min(block[0] * block[1] * block[2], (1 << 64) - 1)
     limit = bounds[0] if isinstance(bounds, tuple) else bounds
-    if threads > limit:
-        raise driver_error(
-            "cuLaunchKernel",
-            "CUDA_ERROR_INVALID_VALUE",
-            f"{threads} threads per block, but {name} was compiled with launch_bounds={bounds!r}",
-        )
+    _native.require_launch_bounds(threads, limit, name, repr(bounds))
 
 
 def fits(device: Any, grid: tuple[int, ...], block: tuple[int, ...], shared_bytes: int) -> bool:
@@ -87,8 +73,6 @@ def fits(device: Any, grid: tuple[int, ...], block: tuple[int, ...], shared_byte
 
     :param device: a Device
     """
-    from cudasim import _native
-
     return shared_bytes < 1 << 63 and device.native.fits(
         _native.LaunchConfiguration(grid, block, shared_bytes)
     )
@@ -99,13 +83,9 @@ def check_stream_device(stream: Any, device: Device) -> None:
 
     :raises CudaAPIError: code 400
     """
-    if stream is not None and stream.device not in (None, device):
-        raise driver_error(
-            "cuLaunchKernel",
-            "CUDA_ERROR_INVALID_HANDLE",
-            f"{stream!r} belongs to device {stream.device.id}, and device {device.id} is current; make the stream's device current "
-            f"(with cuda.gpus[{stream.device.id}]:)",
-        )
+    if stream is not None and stream.device is not None:
+        owner = stream.device.id
+        _native.require_stream_of(device.id, owner, repr(stream), f" (with cuda.gpus[{owner}]:)")
 
 
 def parse_brackets(items: Any, kernel_name: Any) -> tuple[Any, ...]:

@@ -159,16 +159,20 @@ class MemoryCalls:
         _native.memset_d8(_current(), address_of(target), value & 0xFF, size)
 
     def cuMemcpyHtoDAsync(self, target: Any, source: Any, size: Any, stream: Any) -> None:  # noqa: N802
-        _enqueue(stream, target, lambda: self.cuMemcpyHtoD(target, source, size), host=source)
+        to, host = address_of(target), address_of(source)
+        _native.memcpy_htod_async(_current(), to, host, size, *_in_stream(stream, to))
 
     def cuMemcpyDtoHAsync(self, target: int, source: int, size: int, stream: Any) -> None:  # noqa: N802
-        _enqueue(stream, source, lambda: self.cuMemcpyDtoH(target, source, size), host=target)
+        host, start = address_of(target), address_of(source)
+        _native.memcpy_dtoh_async(_current(), host, start, size, *_in_stream(stream, start))
 
     def cuMemcpyDtoDAsync(self, target: Any, source: Any, size: int, stream: Any) -> None:  # noqa: N802
-        _enqueue(stream, target, lambda: self.cuMemcpyDtoD(target, source, size))
+        to = address_of(target)
+        _native.memcpy_dtod_async(_current(), to, address_of(source), size, *_in_stream(stream, to))
 
     def cuMemsetD8Async(self, target: int, value: int, size: int, stream: Any) -> None:  # noqa: N802
-        _enqueue(stream, target, lambda: self.cuMemsetD8(target, value, size))
+        to = address_of(target)
+        _native.memset_d8_async(_current(), to, value & 0xFF, size, *_in_stream(stream, to))
 
     # -- between processes --------------------------------------------------------------------------------
 
@@ -182,16 +186,17 @@ class MemoryCalls:
         _native.ipc_close_mem_handle(address_of(pointer))
 
 
-def _enqueue(stream, pointer, work, host=None):
-    """Does the work when its turn in the stream (a Stream or a handle) has come; copies from and to pageable host
-    memory at once."""
+def _in_stream(stream, address):
+    """What the driver's asynchronous calls take of a stream (a Stream or a handle): its key, and the user's line.
+
+    :param address: of the device memory, on whose device the default stream is meant
+    """
     from cudasim.streams import stream_work
     from cudasim.streams.stream import Stream, checked_stream, key_of
 
     if isinstance(stream, int) and stream:
         stream = Stream(stream, external=True)
-    pageable = host is not None and not _native.is_page_locked(address_of(host))
-    stream_work.submit(key_of(checked_stream(stream), _device_of(address_of(pointer))), work, pageable)
+    return key_of(checked_stream(stream), _device_of(address)), stream_work.place_to_enqueue()
 
 
 calls = MemoryCalls()

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 from cudasim import _native
-from cudasim.device.current import current_device
+from cudasim.device.current import check_fork, current_device
 from cudasim.streams import stream_work
 from cudasim.streams.stream import StreamHandle, key_of, stream_or_zero
 
 if TYPE_CHECKING:
     from typing import Any
 
-_handles = itertools.count(0xC0DA_E000_0000, 0x40)
-
 
 class Event:
     """A point in a stream: the last at which it was recorded."""
 
     def __init__(self, handle: Any = None, finalizer: Any = None, timing: bool = True) -> None:
-        self.handle = StreamHandle(next(_handles) if handle is None else handle)
         self.timing = timing
         self.device = current_device()
         self._point = _native.StreamEvent(self.device.id, timing)
+        self.handle = StreamHandle(self._point.handle if handle is None else handle)
 
     def record(self, stream: Any = 0) -> None:
         """Puts the point at the end of what is in the stream now.
@@ -37,23 +34,21 @@ class Event:
     def query(self) -> bool:
         """Whether the stream has come to the point; true for an event that was never recorded. Deferred work before
         the point is run, unless a callback holds it up."""
-        operation = self._point.pending
-        return operation is None or stream_work.is_complete(operation)
+        if self._point.is_pending:
+            check_fork()
+        return self._point.is_complete()
 
     @_native.FramelessMethod
     def synchronize(self) -> None:
         """Waits until the stream has come to the point."""
-        operation = self._point.pending
-        if operation is not None:
-            stream_work.run(operation)
+        if self._point.is_pending:
+            check_fork()
+            self._point.synchronize()
 
     def wait(self, stream: Any = 0) -> None:
         """What is enqueued in the stream from now on runs after the point."""
         stream = stream_or_zero(stream)
-        key = key_of(stream, current_device())
-        operation = self._point.pending
-        if operation is not None:
-            stream_work.wait_for(key, operation)
+        stream_work.wait_for(key_of(stream, current_device()), self._point)
 
     def elapsed_time(self, evtend: Any) -> float:
         """Milliseconds of the host's time from this event to another."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from typing import TYPE_CHECKING
 
 from cudasim import _native
@@ -23,8 +22,6 @@ _DEFAULT_NAMES = {
     _LEGACY: "<Legacy default CUDA stream>",
     _PER_THREAD: "<Per-thread default CUDA stream>",
 }
-#: Handles look like addresses but are none of this process, because external streams have those.
-_handles = itertools.count(0xC0DA_0000_0000, 0x100)
 
 
 class StreamHandle(int):
@@ -148,7 +145,7 @@ def key_of(stream: Any, device: Device) -> tuple[int, int]:
 
 def stream() -> Stream:
     """A new stream on the current device."""
-    return Stream(next(_handles))
+    return Stream(_native.stream_create(current_device().id))
 
 
 def default_stream() -> Stream:

@@ -58,10 +58,19 @@ def submit(
     _native.submit_work(*key, early_access.watched(function, watches), synchronous, place or "")
 
 
-def wait_for(key: tuple[int, int], operation: _native.StreamOperation) -> None:
-    """What is enqueued in a stream from now on runs after the operation as well."""
+def place_to_enqueue() -> str:
+    """The user's line that is about to enqueue something by a call of the driver's own; empty where it runs at once."""
+    if _native.runs_at_once(deferred()):
+        return ""
     _before_enqueueing()
-    _native.make_stream_wait(*key, operation)
+    return _calling_place() or ""
+
+
+def wait_for(key: tuple[int, int], event: _native.StreamEvent) -> None:
+    """What is enqueued in a stream from now on runs after the event's point as well."""
+    if event.is_pending:
+        _before_enqueueing()
+        event.hold_up(*key)
 
 
 def record(event: _native.StreamEvent, key: tuple[int, int]) -> None:
@@ -83,18 +92,6 @@ def synchronize(key: tuple[int, int] | None = None, device: int | None = None) -
         _native.synchronize_device(device)
     else:
         _native.synchronize_stream(*key)
-
-
-def run(operation: _native.StreamOperation) -> None:
-    """Runs an operation and what it waits for."""
-    check_calls_allowed()
-    operation.run()
-
-
-def is_complete(operation: _native.StreamOperation) -> bool:
-    """Whether an operation is done, after running what can be run without waiting for a callback."""
-    check_calls_allowed()
-    return operation.is_complete()
 
 
 def drop(device: int | None = None) -> None:
