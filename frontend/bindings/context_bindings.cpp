@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/kept_object.h"
 #include "simulator/driver/context.h"
 #include "simulator/driver/devices.h"
 #include "simulator/driver/visible_devices.h"
@@ -36,10 +37,24 @@ void bind_contexts(py::module_& module) {
         .def("set_engine", &Context::set_engine)
         .def("activate", &Context::activate)
         .def("retain", &Context::retain)
-        .def("release", &Context::release)
-        .def("reset", &Context::reset)
+        .def("release",
+             [](Context& self) {
+                 const ReleasedGil release;
+                 return self.release();
+             })
+        .def("reset",
+             [](Context& self) {
+                 const ReleasedGil release;
+                 return self.reset();
+             })
         .def(
-            "on_end", [](Context& self, py::object end) { self.on_end([end = std::move(end)] { end(); }); },
+            "on_end",
+            [](Context& self, py::object end) {
+                self.on_end([end = kept(std::move(end))] {
+                    const cpython::HeldGil acquire;
+                    (*end)();
+                });
+            },
             "Calls end() whenever the context ends, before anything in it is freed.")
         .def("attribute", &driver::device_get_attribute, py::arg("number"),
              "cuDeviceGetAttribute, by the number of CUdevice_attribute.")

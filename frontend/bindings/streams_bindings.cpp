@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/kept_object.h"
 #include "frontend/bindings/released_gil.h"
 #include "simulator/driver/stream_work.h"
 #include "simulator/streams/page_watch.h"
@@ -17,17 +18,6 @@ namespace {
 
 using driver::StreamWork;
 using driver::TaskFailure;
-
-/// A Python object that may be let go of without the GIL.
-using KeptObject = std::shared_ptr<py::object>;
-
-KeptObject kept(py::object object) {
-    return {new py::object(std::move(object)), [](py::object* owned) {
-                if (interpreter_is_ending()) return;  // nobody may take the GIL any more
-                const cpython::HeldGil acquire;
-                delete owned;
-            }};
-}
 
 /// A Python exception on its way through C++ that does not hold the GIL; Python gets it as it was.
 struct RaisedInPython : std::exception {

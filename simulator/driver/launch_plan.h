@@ -18,7 +18,8 @@ struct Argument {
     bool operator==(const Argument&) const = default;
 };
 
-/// A kernel of an image with its configuration and options.
+/// A kernel of an image with its configuration and options. The bytes of its parameters differ from launch to launch:
+/// run() takes them.
 struct LaunchPlan {
     std::shared_ptr<SimulatedDevice> device;
     std::shared_ptr<execution::LoadedImage> loaded;
