@@ -4,6 +4,7 @@ do not run, so they make no circle. Types travel between the rooms as objects: t
 
 import ast
 import pathlib
+import re
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"
 
@@ -131,6 +132,52 @@ def test_a_room_imports_only_from_its_left():
 def test_no_more_than_three_files_import_each_other():
     large = [sorted(circle) for circle in circles() if len(circle) > LONGEST_CIRCLE]
     assert not large, large
+
+
+def imports_without_reason(source):
+    """Lines of imports inside functions that have no comment: on the line, on the one above, or at an import before it in the function."""
+    lines = source.splitlines()
+    found = []
+
+    def says_why(node):
+        above, own = lines[node.lineno - 2].strip(), lines[node.end_lineno - 1]
+        return above.startswith("#") or re.sub(r"noqa(: *[A-Z\d, ]+)?", "", own.partition("#")[2]).strip(" -")
+
+    def visit(node, function, explained):
+        for child in ast.iter_child_nodes(node):
+            if is_for_annotations(child):
+                continue
+            if isinstance(child, (ast.Import, ast.ImportFrom)) and function:
+                if says_why(child):
+                    explained.add(function)
+                elif function not in explained:
+                    found.append(child.lineno)
+            inner = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
+            visit(child, child if inner else function, explained)
+
+    visit(ast.parse(source), None, set())
+    return found
+
+
+def test_what_counts_as_a_reason():
+    assert imports_without_reason("import a\ndef f():\n    import b\n") == [3]
+    assert imports_without_reason("def f():\n    import b  # noqa: F401\n    def g():\n        import c") == [
+        2,
+        4,
+    ]
+    assert not imports_without_reason("def f():\n    import b  # noqa: F401 - may be absent\n    import c\n")
+    assert not imports_without_reason("def f():\n    # start-up\n    import b\n    import c\n")
+    assert imports_without_reason("class A:\n    def f(self):\n        if x:\n            import b  # why\n    def g(self):\n        import b") == [6]  # fmt: skip
+
+
+def test_an_import_inside_a_function_has_a_reason():
+    """Imports stand at the top. Those that do not have a comment: start-up time, a package that may be absent, a circle."""
+    wrong = {
+        module: lines
+        for module, path in MODULES.items()
+        if (lines := imports_without_reason(path.read_text()))
+    }
+    assert not wrong, wrong
 
 
 #: Where the name of a type comes from outside of Python's rooms, by the function of type_system/type_names.py that reads it.

@@ -33,7 +33,7 @@ def warn_of_unknown_variables(known: list[str]) -> None:
     unknown = [name for name in unknown if not _NO_OPTIONS.fullmatch(name)]
     if not unknown:
         return
-    from cudasim.reports.user_warnings import warn_at_calling_code
+    from cudasim.reports.user_warnings import warn_at_calling_code  # only for a message
 
     for name in unknown:
         meant = did_you_mean(name.upper(), known) or " docs/options.md has them all."
@@ -77,7 +77,7 @@ def _found():
 
 
 def _read(file, take):
-    from cudasim.options import OptionError
+    from cudasim.options import OptionError  # options imports this module
 
     try:
         with open(file, "rb") as opened:
@@ -114,7 +114,7 @@ def parse_toml(content: bytes) -> dict[Any, Any]:
     :raises ImportError: on CPython 3.10 without tomli, which tomllib was made from
     """
     try:
-        import tomllib
+        import tomllib  # most programs have no such file
     except ModuleNotFoundError:
         import tomli as tomllib
     return tomllib.loads(content.decode())

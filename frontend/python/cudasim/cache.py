@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cudasim import options
+from cudasim import _native, options
+from cudasim.reports.tracebacks import calling_frame
+from cudasim.reports.user_warnings import warn_at
 
 if TYPE_CHECKING:
     from typing import Any
@@ -35,7 +37,6 @@ def apply() -> None:
     global _applied
     if _applied == options.generation:
         return
-    from cudasim import _native
 
     _applied = options.generation
     place, limit = folder(), options.get("cache_size")
@@ -51,8 +52,6 @@ def _warn(unsafe, what):
     """Only where it is news: an unsafe folder, or one that was asked for. No home directory is not a problem."""
     if what in _said or not (unsafe or options.get("cache_dir")):
         return
-    from cudasim.reports.tracebacks import calling_frame
-    from cudasim.reports.user_warnings import warn_at
 
     _said.add(what)
     message, frame = f"the cache of compiled kernels is not used: {what}", calling_frame()
@@ -62,8 +61,6 @@ def _warn(unsafe, what):
 
 def info() -> Any:
     """What `cudasim cache info` shows, as a dictionary."""
-    from cudasim import _native
-
     place = folder()
     problem = _problem(place)
     usage = _native.cache_usage(os.fsencode(place or ""))
@@ -81,8 +78,6 @@ def info() -> Any:
 
 def _problem(place):
     """Why kernels cannot be kept there; None when they can, or could once the folder is made."""
-    from cudasim import _native
-
     if place is None:
         return "there is no home directory"
     if os.path.lexists(place):
@@ -100,8 +95,6 @@ def _problem(place):
 
 def clear() -> Any:
     """Removes all compiled kernels and the counts. Returns info() from before, "removed" (kernels) and "freed" (bytes)."""
-    from cudasim import _native
-
     before = info()
     removed = _native.clear_cache(os.fsencode(before["folder"] or ""))
     if removed["entries"] < before["entries"] and not before["problem"]:

@@ -12,6 +12,7 @@ cudasim cache info|clear                 the compiled kernels that are kept on d
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import cudasim
 from cudasim import kernel_stages, recording_commands, script_runner
+from cudasim._option_values import is_switch_value
+from cudasim.options import TABLE, OptionError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -48,7 +51,6 @@ def main(arguments: Any = None) -> Any:
     if parsed.command is None:
         parser.print_help()
         return 2
-    from cudasim.options import OptionError
 
     try:
         status = parsed.command(parsed)
@@ -71,9 +73,6 @@ def _split_at_script(arguments):
     """The arguments of `cudasim run` or `cudasim record`, those before the script and the rest. Switches before it have values:
     ["--strict", "a.py"] is ["--strict=1"], ["a.py"].
     """
-    from cudasim._option_values import is_switch_value
-    from cudasim.options import TABLE
-
     switches = {option.argument for option in TABLE if option.is_switch}
     valued = {option.argument for option in TABLE if not option.is_switch}
     valued |= set(recording_commands.RECORD_VALUED)
@@ -159,7 +158,7 @@ def _status_of_findings():
 
 
 def _info(parsed):
-    from cudasim import info
+    from cudasim import info  # it loads the engine, which other commands do without
 
     print(info.as_json() if parsed.json else info.as_text(), end="")
     return 0
@@ -178,9 +177,7 @@ def _ir(parsed):
 
 
 def _cache_info(parsed):
-    import json
-
-    from cudasim import cache
+    from cudasim import cache  # it loads the engine, which other commands do without
 
     state = cache.info()
     if parsed.json:
@@ -192,7 +189,7 @@ def _cache_info(parsed):
 
 
 def _cache_clear(parsed):
-    from cudasim import cache
+    from cudasim import cache  # it loads the engine, which other commands do without
 
     before = cache.clear()
     if before["problem"]:

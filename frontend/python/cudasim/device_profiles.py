@@ -11,6 +11,7 @@ A file is TOML, or JSON with the same names:
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -144,7 +145,7 @@ def profile(entry: str) -> dict[str, Any]:
 
 
 def _by_key(key):
-    from cudasim import _native
+    from cudasim import _native  # options are read before the engine is loaded
 
     return next(values for values in _native.device_profiles() if values["key"] == key)
 
@@ -186,8 +187,6 @@ def _content(path):
         raise NotValid(f"{path} cannot be read: {error.strerror}.") from None
     try:
         if path.lower().endswith(".json"):
-            import json
-
             table = json.loads(content)
         else:
             table = parse_toml(content)
@@ -211,7 +210,7 @@ def _parsed(path, key, value):
 
 def _beginning(path, base, values):
     """What holds where the file says nothing."""
-    from cudasim import _native
+    from cudasim import _native  # options are read before the engine is loaded
 
     if base is not None:
         if base not in DEVICES:

@@ -42,7 +42,7 @@ class CudasimWarning(UserWarning):
 @functools.cache
 def _warning_classes():
     """{stable name: class} of all kinds of warnings."""
-    from cudasim import _native
+    from cudasim import _native  # programs that need no engine catch these errors
 
     classes = {}
     for kind, severity in _native.finding_kinds():
@@ -121,7 +121,7 @@ def __getattr__(name: str) -> Any:
     numba_errors = _real_numba_errors()
     if numba_errors is not None and hasattr(numba_errors, name):
         return getattr(numba_errors, name)
-    from cudasim import _numba_error_classes
+    from cudasim import _numba_error_classes  # few programs name Numba's own errors
 
     try:
         return getattr(_numba_error_classes, name)
@@ -130,7 +130,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from cudasim import _numba_error_classes
+    from cudasim import _numba_error_classes  # few programs name Numba's own errors
 
     own = [name for name in globals() if not name.startswith("_")]
     kinds = (known.__name__ for known in _warning_classes().values())
@@ -178,7 +178,7 @@ def _with_place(message, chain):
 
 
 def _quote(file, line, function):
-    import linecache
+    import linecache  # only for a message
 
     text = linecache.getline(file, line).strip()
     place = f'File "{file}", line {line}, in {function}'

@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import cudasim
-from cudasim import cache, options
+from cudasim import _native, cache, options, switch
+from cudasim.device.device import devices
 
 if TYPE_CHECKING:
     from typing import Any
@@ -24,9 +25,6 @@ def _version_of(package):
 
 def collect() -> Any:
     """Everything, as a dictionary that JSON can express."""
-    from cudasim import _native, switch
-    from cudasim.device.device import devices
-
     return {
         "versions": {
             "cudasim": cudasim.__version__,

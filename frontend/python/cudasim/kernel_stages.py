@@ -6,6 +6,9 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING
 
+from cudasim import switch
+from cudasim.script_runner import ScriptError, execute
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -25,7 +28,7 @@ class _KernelCompiledSignal(BaseException):
 
 def text_of(kernel: Any, stage: Any, architecture: Any = None) -> Any:
     """A cudasim.launch.kernel.CompiledKernel at one of STAGES, as text."""
-    from cudasim import _native, options
+    from cudasim import _native, options  # other commands need no engine
 
     if stage == "typed":
         return kernel.typed_ir
@@ -49,9 +52,7 @@ def of_script(arguments: Any, name: Any, stage: Any, architecture: Any = None) -
 
     :raises KernelNotFoundError: naming the kernels that were compiled instead
     """
-    from cudasim import switch
-    from cudasim.launch import kernel as kernel_module
-    from cudasim.script_runner import ScriptError, execute
+    from cudasim.launch import kernel as kernel_module  # other commands need no engine
 
     seen = []
 

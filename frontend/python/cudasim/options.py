@@ -16,6 +16,7 @@ the environment, `[tool.cudasim]` in pyproject.toml, the default.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import threading
@@ -338,7 +339,7 @@ def documentation() -> str:
 
 def table_module() -> str:
     """The file _option_table.py, from the engine's table."""
-    from cudasim import _native
+    from cudasim import _native  # only to print the table
 
     lines = [
         '"""The table of options. Made from simulator/driver/options.cpp by `python -m cudasim.options --table`; do not edit it by '
@@ -356,8 +357,6 @@ def table_module() -> str:
 
 
 def _literal(value):
-    import json
-
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 

@@ -30,7 +30,7 @@ class _Switch(argparse.Action):
     """`--cudasim-strict` alone says on; what follows it is its value only if it can be one, else a file of tests."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        from cudasim._option_values import is_switch_value
+        from cudasim._option_values import is_switch_value  # every run of pytest loads this module
 
         if values is not None and not is_switch_value(values):
             others = getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, [])
@@ -40,7 +40,7 @@ class _Switch(argparse.Action):
 
 
 def pytest_addoption(parser: Any) -> None:
-    from cudasim import options
+    from cudasim import options  # every run of pytest loads this module
 
     group = parser.getgroup("cudasim", "CUDA kernels on simulated threads (cudasim)")
     group.addoption(_PREFIX, action="store_true", default=False, help="numba.cuda is cudasim in this run")
@@ -84,14 +84,14 @@ def pytest_configure(config: Any) -> None:
 
 def _read_project(config):
     """pyproject.toml is that of the root directory, wherever pytest was started."""
-    from cudasim import options
+    from cudasim import options  # every run of pytest loads this module
 
     if getattr(config, "inipath", None) is not None or getattr(config, "rootpath", None) is not None:
         options.use_project_of(str(config.rootpath))
 
 
 def _switch_on(arguments):
-    from cudasim import options, switch
+    from cudasim import options, switch  # every run of pytest loads this module
 
     asked = ((option, getattr(arguments, "cudasim_" + option.name, None)) for option in options.TABLE)
     given = {option: text for option, text in asked if text is not None}
@@ -120,7 +120,7 @@ _wrong_marker: pytest.StashKey[Any] = pytest.StashKey()  # why a test's markers 
 
 def _marked_options(item):
     """The options that the markers of a test name; those next to it win. :raises OptionError: for what is not valid"""
-    from cudasim import options
+    from cudasim import options  # every run of pytest loads this module
 
     values: dict[Any, Any] = {}
     for marker in item.iter_markers("cudasim"):
@@ -142,7 +142,7 @@ class _Launches:
         self.record, self.failed, self.not_recorded = None, False, None
 
     def take(self, record):
-        from cudasim.recording.replay import findings_of
+        from cudasim.recording.replay import findings_of  # every run of pytest loads this module
 
         if not self.failed:
             self.record, self.not_recorded = record, None
@@ -156,7 +156,7 @@ class _Launches:
         """Leaves a file and says so, as (title, text) of a report's section; None where nothing was launched."""
         if self.record is None:
             return self.not_recorded and ("cudasim record", f"not recorded: {self.not_recorded}")
-        from cudasim import _native, errors
+        from cudasim import _native, errors  # every run of pytest loads this module
 
         name = re.sub(r"[^A-Za-z0-9_.-]+", "-", nodeid).strip("-")[-180:]
         path = os.path.join(folder, name + ".cudasim")
@@ -182,7 +182,7 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
     if not marked and folder is None:
         yield
         return
-    from cudasim import options, switch
+    from cudasim import options, switch  # every run of pytest loads this module
 
     with contextlib.ExitStack() as restored:
         if folder is not None and switch.is_on():
@@ -207,7 +207,7 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def _in_environment(values):
     """Sets the variables of options, for processes that the test starts."""
-    from cudasim import options
+    from cudasim import options  # every run of pytest loads this module
 
     variables = [options.BY_NAME[name].variable for name in values]
     before = {variable: os.environ.get(variable) for variable in variables}
@@ -232,7 +232,7 @@ def pytest_runtest_setup(item: Any) -> None:
 
 
 def pytest_report_header(config: Any) -> str | None:
-    from cudasim import __version__, options, switch
+    from cudasim import __version__, options, switch  # every run of pytest loads this module
 
     if not switch.is_on():
         return None

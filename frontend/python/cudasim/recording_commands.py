@@ -122,7 +122,7 @@ def _fail(command: str, message: object) -> int:
 
 
 def _record(parsed: argparse.Namespace) -> int:
-    from cudasim.recording.recorder import RecordFile
+    from cudasim.recording.recorder import RecordFile  # other commands need no engine
 
     script = script_runner.taken_from(parsed)
     if not script:
@@ -170,7 +170,7 @@ def _escaped(pattern: str) -> str:
 
 def _opened(parsed: argparse.Namespace) -> Any:
     """(Reader, positions of the launches that are asked for) :raises ValueError: where there are none"""
-    from cudasim.recording.recorder import Selection
+    from cudasim.recording.recorder import Selection  # other commands need no engine
     from cudasim.recording.replay import Reader
 
     selection = Selection(None, parsed.launch)
@@ -185,7 +185,7 @@ def _opened(parsed: argparse.Namespace) -> Any:
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    from cudasim.recording import show
+    from cudasim.recording import show  # other commands need no engine
 
     try:
         reader, positions = _opened(parsed)
@@ -203,7 +203,7 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _replay(parsed: argparse.Namespace) -> int:
-    from cudasim.recording import replay
+    from cudasim.recording import replay  # other commands need no engine
 
     try:
         reader, positions = _opened(parsed)
@@ -249,7 +249,7 @@ def _changed_options(parsed: argparse.Namespace) -> dict[str, Any]:
 
 
 def _verdict(record: Any, result: Any, changed: dict[str, Any]) -> list[str]:
-    from cudasim.recording.replay import findings_of
+    from cudasim.recording.replay import findings_of  # other commands need no engine
 
     moved = "" if result.same_addresses else ", at other addresses, because those of the record are taken"
     if not result.differences:
@@ -271,7 +271,7 @@ def _verdict(record: Any, result: Any, changed: dict[str, Any]) -> list[str]:
 
 def _in_pdb(function: Any, launch: Any) -> None:
     """Calls the launch in pdb, which stops where the kernel begins."""
-    import dis
+    import dis  # only with --pdb
     import pdb
 
     debugger = pdb.Pdb(nosigint=True)

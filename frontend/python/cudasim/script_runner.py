@@ -22,7 +22,7 @@ class ScriptError(Exception):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds every option, and a script or `-m module` with its arguments."""
-    from argparse import REMAINDER
+    from argparse import REMAINDER  # `python -m cudasim script.py` needs no argparse
 
     options.add_arguments(parser)
     parser.add_argument(

@@ -53,7 +53,7 @@ def install() -> None:
 def _hook():
     """_cudasim_switch with its finder installed; loaded from beside the package when no .pth file did it
     (python -S, or the package on PYTHONPATH)."""
-    import _cudasim_switch
+    import _cudasim_switch  # loaded here where no .pth file did it
 
     if _cudasim_switch.finder not in sys.meta_path:
         _cudasim_switch.finder.come_first()
@@ -81,7 +81,7 @@ def warn_of_options_without_effect(name: Any) -> None:
     :param name: "numba.cuda", or "numba", which counts where there is none
     """
     global _has_warned
-    from cudasim import options
+    from cudasim import options  # the switch is loaded in programs that do not use cudasim
 
     given = [option.variable for option in options.TABLE if os.environ.get(option.variable)]
     if _has_warned or not given or (name == "numba" and _real_numba_exists()):
@@ -219,7 +219,7 @@ def _real_numba_exists():
 
 
 def _report_as_simulator(config):
-    from cudasim import options
+    from cudasim import options  # the switch is loaded in programs that do not use cudasim
 
     if config is not None:
         config.ENABLE_CUDASIM = int(options.get("report_as_simulator"))
@@ -257,7 +257,7 @@ def _warn_where_cupy_cannot_work(cupy):
         usable = False
     if usable:
         return
-    from cudasim.reports.user_warnings import warn_at_calling_code
+    from cudasim.reports.user_warnings import warn_at_calling_code  # only for a message
 
     warn_at_calling_code(
         "cupy-without-gpu",

@@ -327,7 +327,7 @@ def test_a_launch_from_a_signal_handler_that_interrupts_an_import_of_a_launch_is
             except RuntimeError as error:
                 print(error)
         signal.signal(signal.SIGUSR1, handler)
-        spec = importlib.util.find_spec("cudasim.cache")
+        spec = importlib.util.find_spec("cudasim.compile.compiler")
         execute = spec.loader.exec_module
         def interrupted(module):
             signal.raise_signal(signal.SIGUSR1)

@@ -12,6 +12,7 @@ from cudasim import _native, errors, findings, options
 from cudasim._cuda_errors import LinkerError
 from cudasim.compile import overloads
 from cudasim.compile.frozen_constants import frozen_constants
+from cudasim.compile.kept_images import keep
 from cudasim.compile.kernel_source import SourceNotAvailable, copied, source_of
 from cudasim.compile.linked_code import images_of
 from cudasim.compile.namespace_names import with_namespaces_in_place
@@ -186,8 +187,6 @@ def _compile(pyfunc, argument_types, links, without_debuggers, **options_of_comp
         if hasattr(program.dispatchers.get(number), "note_overload"):
             program.dispatchers[number].note_overload(given, returned)
     if options.get("keep_images") and result["image"].kernels:
-        from cudasim.compile.kept_images import keep
-
         keep(result["image"], pyfunc.__name__, options.get("keep_images"))
     return CompiledPythonKernel(result, argument_types, program)
 

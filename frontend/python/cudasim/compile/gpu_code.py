@@ -14,6 +14,7 @@ import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from cudasim import _native, _numba_config, options
+from cudasim.device.current import current_device
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,8 +35,6 @@ def architecture(capability: Any = None) -> str:
     if forced:
         return "sm_{}{}".format(*forced)
     if capability is None:
-        from cudasim.device.current import current_device
-
         capability = current_device().compute_capability
     return "sm_{}{}".format(*capability)
 

@@ -40,7 +40,7 @@ def function_of(given: Any, device: bool) -> tuple[Any, ...]:
             f"@cuda.jit takes a plain Python function; {name}() is a generator: a kernel writes its results to arrays "
             "and yields nothing"
         )
-    from cudasim.compile.source_lines import remember_lines
+    from cudasim.compile.source_lines import remember_lines  # start-up: the first kernel loads it
 
     remember_lines(given)
     return given, {}
@@ -90,7 +90,7 @@ def _function_of_partial(partial, device):
         "all arguments at the launch",
     )
     if constants:
-        from cudasim.compile.bound_function import bind
+        from cudasim.compile.bound_function import bind  # only for functools.partial objects
 
         function = bind(function, constants)
     return function, arrays

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim._cuda_errors import LinkerError
+from cudasim.device.current import current_device
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,7 +28,7 @@ def checked_links(links: Any) -> tuple[Any, ...]:
 
     :raises TypeError: for what is neither a path nor linkable code
     """
-    from cudasim.compile.linkable_code import LinkableCode
+    from cudasim.compile.linkable_code import LinkableCode  # most programs link nothing
 
     if links is None:
         return ()
@@ -89,6 +90,7 @@ def _read(text, name, kernels):
 
 def _ptx_of(link, read):
     """PTX text that `read` takes, and the name that reports give it."""
+    # most programs link nothing
     from cudasim.compile.linkable_code import CUSource, LinkableCode, PTXSource, kind_of_file
 
     if not isinstance(link, LinkableCode):
@@ -113,8 +115,6 @@ def _ptx_of(link, read):
 def _readable_ptx(source, name, read):
     """CUDA C++ as PTX for the current device. Where that has instructions that are not known here: for the oldest device, for
     which nvcc writes out what newer ones do in one."""
-    from cudasim.device.current import current_device
-
     major, minor = max(current_device().compute_capability, _OLDEST)
     text = compiled_cu(source, name, f"sm_{major}{minor}")
     try:

@@ -11,6 +11,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from llvmlite import ir
+from numba.core import types as numba_types
+from numba.core.registry import cpu_target
+from numba.np import arrayobj
+
 from cudasim import _native, errors, types
 from cudasim._cuda_errors import LinkerError
 
@@ -36,8 +41,6 @@ def code_for(intrinsic: Any, arguments: Any) -> IntrinsicCode | None:
 
     :raises errors.LoweringError: when its code cannot be generated, or not be used here
     """
-    from numba.core.registry import cpu_target
-
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
     typed = intrinsic._defn(cpu_target.typing_context, *arguments)
@@ -64,8 +67,6 @@ def code_for(intrinsic: Any, arguments: Any) -> IntrinsicCode | None:
 
 
 def _name_of(kind):
-    from numba.core import types as numba_types
-
     kind = numba_types.unliteral(kind)
     if isinstance(kind, (numba_types.Dummy, numba_types.UnicodeType)) and not isinstance(
         kind, numba_types.CPointer
@@ -76,8 +77,6 @@ def _name_of(kind):
 
 def _module_text(name, context, signature, generate):
     """(Symbol, text) of the module with the function."""
-    from llvmlite import ir
-
     values = _Values(context)
     parameters = [part for kind in signature.args for part in values.part_types(kind)]
     results = values.part_types(signature.return_type)
@@ -106,8 +105,6 @@ def _module_text(name, context, signature, generate):
 
 
 def _struct_of(builder, kind, values):
-    from llvmlite import ir
-
     struct = ir.Constant(kind, ir.Undefined)
     for index, value in enumerate(values):
         struct = builder.insert_value(struct, value, index)
@@ -122,9 +119,6 @@ class _Values:
 
     def part_types(self, kind):
         """llvmlite's types of the parts."""
-        from llvmlite import ir
-        from numba.core import types as numba_types
-
         if isinstance(kind, numba_types.Array):
             return [ir.IntType(8).as_pointer(), *[ir.IntType(64)] * (2 * kind.ndim)]
         if isinstance(kind, numba_types.BaseTuple):
@@ -154,8 +148,6 @@ class _Values:
 
     def assembled(self, builder, kind, parts):
         """The value whose parts come next, as Numba's context has it."""
-        from numba.core import types as numba_types
-
         context = self._context
         if isinstance(kind, numba_types.Array):
             return self._array(builder, kind, parts)
@@ -183,9 +175,6 @@ class _Values:
         return made._getvalue()
 
     def _array(self, builder, kind, parts):
-        from llvmlite import ir
-        from numba.np import arrayobj
-
         context = self._context
         data = next(parts)
         extents = [next(parts) for _ in range(2 * kind.ndim)]
@@ -198,8 +187,6 @@ class _Values:
 
     def taken_apart(self, builder, kind, value):
         """The parts of a value."""
-        from numba.core import types as numba_types
-
         if isinstance(kind, numba_types.Array):
             raise errors.LoweringError("intrinsics cannot give arrays")
         if isinstance(kind, numba_types.BaseTuple):

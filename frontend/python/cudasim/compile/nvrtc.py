@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim._cuda_errors import CCSupportError, LinkerError, NvrtcCompilationError, NvrtcSupportError
+from cudasim.compile import linked_code
+from cudasim.compile.linkable_code import PTXSource
 
 if TYPE_CHECKING:
     from typing import Any
@@ -41,9 +43,6 @@ def compile(
     :raises NvrtcSupportError: without an nvcc
     :raises NvrtcCompilationError: with what the compiler says
     """
-    from cudasim.compile import linked_code
-    from cudasim.compile.linkable_code import PTXSource
-
     if not isinstance(cc, tuple) or len(cc) != 2:
         raise TypeError(
             f"`cc` must be a list or tuple of length 2: a compute capability such as (8, 0), got {cc!r}"

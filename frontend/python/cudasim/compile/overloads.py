@@ -144,7 +144,7 @@ class Intrinsic:
 
     def code(self, arguments: Any) -> Any:
         """A cudasim.compile.llvmlite_code.IntrinsicCode for arguments of these types, or None."""
-        from cudasim.compile.llvmlite_code import code_for
+        from cudasim.compile.llvmlite_code import code_for  # it needs numba and llvmlite
 
         plain = list(map(_unliteral, arguments))
         tries = [arguments, plain] if getattr(self.function, "_prefer_literal", False) else [plain, arguments]

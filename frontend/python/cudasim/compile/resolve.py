@@ -18,6 +18,7 @@ import numpy as np
 
 from cudasim.compile import overloads
 from cudasim.kernel_library import function_for
+from cudasim.memory.array_functions import as_cuda_array
 from cudasim.type_system.plain_types import boolean
 from cudasim.type_system.typeof import typeof
 from cudasim.type_system.value_types import unicode_type
@@ -365,8 +366,6 @@ def describes_device_array(value: Any) -> bool:
 
 def _device_array(value, name):
     """An array in device memory: the kernel keeps its address, as with Numba."""
-    from cudasim.memory.array_functions import as_cuda_array
-
     array = as_cuda_array(value)
     try:
         kind = typeof(array)

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 
 def _python_mode():
-    from cudasim import python_mode
+    from cudasim import python_mode  # most programs run compiled kernels only
 
     return python_mode
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cudasim import types as _types
 from cudasim.compile import intrinsics as _intrinsics
 
 if TYPE_CHECKING:
@@ -17,7 +18,5 @@ __all__ = ["bfloat16", *_intrinsics.members_of("cuda.bf16")]  # noqa: F822 - see
 
 def __getattr__(name: str) -> Any:
     if name == "bfloat16":  # once numba has been imported it is a type of Numba's
-        from cudasim.types import bfloat16, public
-
-        return public(bfloat16)
+        return _types.public(_types.bfloat16)
     raise AttributeError(f"module 'numba.cuda.bf16' has no attribute {name!r}")

@@ -10,6 +10,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 from cudasim.compile import overloads
+from cudasim.launch.dispatcher import CUDADispatcher
+from cudasim.type_system import registered_types
+from cudasim.types import real_numba_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +92,7 @@ def intrinsic(*args: Any, **kwargs: Any) -> Any:
     :raises ImportError: where numba is not installed
     """
     try:
-        from numba.extending import intrinsic as numbas
+        from numba.extending import intrinsic as numbas  # numba may be absent
     except ImportError as error:
         raise ImportError(
             "intrinsic() needs numba, with whose types and context its code is generated: install numba"
@@ -99,8 +102,6 @@ def intrinsic(*args: Any, **kwargs: Any) -> Any:
 
 def is_jitted(function: Any) -> bool:
     """Whether @cuda.jit, or numba's @jit, has made it."""
-    from cudasim.launch.dispatcher import CUDADispatcher
-
     return isinstance(function, CUDADispatcher) or (
         type(function).__module__.partition(".")[0] == "numba" and hasattr(function, "py_func")
     )
@@ -120,11 +121,7 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> Any:
     if name == "typeof_impl":
-        from cudasim.types import real_numba_types
-
         if real_numba_types() is None:
-            from cudasim.type_system import registered_types
-
             return registered_types.typeof_impl
         return importlib.import_module("numba.extending").typeof_impl
     if name not in _NUMBAS:

@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from cudasim import types
+from cudasim._numba_config import config
 
 if TYPE_CHECKING:
     from typing import Any
@@ -71,8 +72,6 @@ LAZY = {
 def find(name: str) -> Any:
     """The value of a name that cudasim.cuda does not hold itself, or None."""
     if name == "config":
-        from cudasim._numba_config import config
-
         return config()
     if name in types.ALIASES:
         # numba.cuda exports the types as well (cuda.float32): Numba's own, once numba has been imported.

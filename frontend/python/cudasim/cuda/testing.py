@@ -20,6 +20,7 @@ import numpy as np
 
 from cudasim import cuda
 from cudasim._numba_config import config as _config
+from cudasim.cuda.cudadrv import libs
 from cudasim.cuda.precise_equality import assert_precisely_equal
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class CUDATestCase(TestCase):
     ) -> None:  # noqa: N802
         """Compares a text with FileCheck lines; the package `filecheck` does it, without it the test is skipped."""
         try:
-            from filecheck.finput import FInput
+            from filecheck.finput import FInput  # filecheck may be absent
             from filecheck.matcher import Matcher
             from filecheck.options import Options
             from filecheck.parser import Parser, pattern_for_opts
@@ -242,8 +243,6 @@ def _missing_file(find):
 
 
 def _in_include_folder(header):
-    from cudasim.cuda.cudadrv import libs
-
     return lambda: os.path.join(libs.get_cuda_include_dir(), header)
 
 

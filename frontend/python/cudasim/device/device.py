@@ -262,7 +262,7 @@ class Device:
         return context_of(self)
 
     def __enter__(self) -> None:
-        from cudasim.device.current import activate
+        from cudasim.device.current import activate  # current imports this module
 
         activate(self)
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import functools
 
+from cudasim import _native
+
 
 @functools.cache
 def numbers() -> dict[str, int]:
     """Name without CU_DEVICE_ATTRIBUTE_ → the driver's number; _native.Context.attribute() has the values."""
-    from cudasim import _native  # here: `import numba.cuda` is to be quick
-
     return _native.device_attribute_numbers()

@@ -37,7 +37,7 @@ class ContextModules:
         :param setup_callbacks: called with the module when it has been loaded
         :param teardown_callbacks: called with it when it is unloaded
         """
-        from cudasim.driver.module import load_module_image
+        from cudasim.driver.module import load_module_image  # most programs load no modules
 
         return load_module_image(self, image, setup_callbacks, teardown_callbacks)
 
@@ -60,6 +60,7 @@ class ContextModules:
         :param blocksize: threads of a block
         :param memsize: bytes of dynamic shared memory of a block
         """
+        # most programs ask for no occupancy
         from cudasim.driver.function import active_blocks_per_multiprocessor
 
         return active_blocks_per_multiprocessor(self.device, func, blocksize, memsize)
@@ -77,6 +78,6 @@ class ContextModules:
         :param b2d_func: threads of a block → bytes of its dynamic shared memory; None: always `memsize`
         :param blocksizelimit: threads that a block has at most; 0: the device's limit
         """
-        from cudasim.driver.function import max_potential_block_size
+        from cudasim.driver.function import max_potential_block_size  # most programs ask for no occupancy
 
         return max_potential_block_size(self.device, func, b2d_func, memsize, blocksizelimit)

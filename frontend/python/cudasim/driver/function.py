@@ -14,6 +14,7 @@ import numpy as np
 
 from cudasim import _native
 from cudasim._cuda_errors import driver_error
+from cudasim.compile.gpu_code import architecture, ptx_of, resources_of
 from cudasim.launch.kernel import make_plan
 from cudasim.launch.launch_configuration import (
     check_extents,
@@ -63,8 +64,6 @@ class Function:
     @property
     def attrs(self) -> FunctionAttributes:
         """FunctionAttributes."""
-        from cudasim.compile.gpu_code import architecture, ptx_of, resources_of
-
         sm = architecture(self.device.compute_capability)
         found = resources_of(ptx_of(self.module.image, self.name, sm, {}), sm)
         return FunctionAttributes(

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim._cuda_errors import LinkerError
+from cudasim.compile.gpu_code import ptx_of
 from cudasim.compile.linkable_code import BY_ENDING, CUSource, LinkableCode, PTXSource, kind_of_file
 from cudasim.compile.linked_code import image_with_kernels
+from cudasim.device.current import current_device
 from cudasim.driver.module import LinkedCode
 
 if TYPE_CHECKING:
@@ -41,8 +43,6 @@ class Linker:
         additional_flags: Any = None,
     ) -> None:
         if cc is None:
-            from cudasim.device.current import current_device
-
             cc = current_device().compute_capability
         major, minor = cc
         self.arch, self.cc = f"sm_{major}{minor}", tuple(cc)
@@ -146,8 +146,6 @@ class Linker:
 
     def get_linked_ptx(self) -> bytes:
         """The PTX of what was linked."""
-        from cudasim.compile.gpu_code import ptx_of
-
         image = self.complete().image
         if not image.kernels:
             raise LinkerError("there is no kernel in the linked code")

@@ -17,6 +17,7 @@ from cudasim import _native, errors, types
 from cudasim.device.current import context_of
 from cudasim.device.host_visible import is_page_locked
 from cudasim.launch.performance_warnings import warn_of_host_copy
+from cudasim.memory.array_functions import auto_device
 from cudasim.memory.array_interface import as_cuda_array, check_reachable, is_cuda_array
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_record import DeviceRecord
@@ -73,8 +74,6 @@ class Intent:
 
         :param retr: gets what copies the array back when the kernel has run, where that is wanted
         """
-        from cudasim.memory.array_functions import auto_device
-
         on_device, is_copy = auto_device(self.value, stream, copy=self.copies_in)
         if is_copy and self.copies_out:
             retr.append(lambda: on_device.copy_to_host(self.value, stream))

@@ -12,6 +12,7 @@ from cudasim import errors, types
 from cudasim._numba_config import config, setting
 from cudasim.compile import compiler
 from cudasim.compile.gpu_code import ptx_of
+from cudasim.compile.kernel_function import function_of
 from cudasim.compile.nvrtc import find_closest_arch, get_lowest_supported_cc
 from cudasim.device.current import current_device
 from cudasim.launch.decorators import warn_of_combinations
@@ -118,7 +119,6 @@ def _target_options(debug, lineinfo, fastmath, opt, launch_bounds):
 def _plain_function(pyfunc):
     if not callable(pyfunc):
         raise TypeError(f"{pyfunc!r} is not a callable object")
-    from cudasim.compile.kernel_function import function_of
 
     function, arrays = function_of(pyfunc, device=True)
     assert not arrays

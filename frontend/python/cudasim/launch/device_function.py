@@ -38,7 +38,7 @@ class DeviceFunction(GpuCode):
     @property
     def _compiled(self):
         if self._done is None:
-            from cudasim.compile import compiler
+            from cudasim.compile import compiler  # start-up: the compiler is loaded by the first kernel
 
             self._done = compiler.compile_device_function(
                 self.py_func,

@@ -163,7 +163,7 @@ class ConfiguredKernel(_native.FramelessCall):
 
     def _run_prepared(self, *args, **keywords):
         """As numba.cuda documents argument extensions: each may change an argument, and asks for work afterwards."""
-        from cudasim.launch.argument_extensions import prepared
+        from cudasim.launch.argument_extensions import prepared  # most kernels have no extensions
 
         changed, afterwards = prepared(self.dispatcher.extensions, args, self.stream)
         self._run(*changed, **keywords)
@@ -470,7 +470,7 @@ class CUDADispatcher(InspectedFunction):
 
     def enable_caching(self) -> None:
         """Keeps what is compiled for the next process. :raises RuntimeError: for functions without a source file"""
-        from cudasim.launch.function_cache import FunctionCache
+        from cudasim.launch.function_cache import FunctionCache  # only for cache=True
 
         self._cache = None if self.device else FunctionCache(self.py_func)
 

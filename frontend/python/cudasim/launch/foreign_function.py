@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cudasim import types
+from cudasim.compile.linked_code import checked_links
 
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -59,8 +60,6 @@ def declare_device(
     :raises TypeError: without a type of the result
     :raises NotImplementedError: for another `abi`
     """
-    from cudasim.compile.linked_code import checked_links
-
     del use_cooperative
     if abi not in ("numba", "c"):
         raise NotImplementedError(f"Unsupported ABI: {abi!r}; there are 'numba' and 'c'")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def state_of(function: Callable[..., Any]) -> tuple[Any, ...]:
     """What function_from() makes an equal function of."""
-    from cudasim.compile.bound_function import bound_parts
+    from cudasim.compile.bound_function import bound_parts  # only to pickle a kernel
 
     bound = bound_parts(function)
     if bound is not None:
@@ -41,7 +41,7 @@ def state_of(function: Callable[..., Any]) -> tuple[Any, ...]:
 def function_from(state: tuple[Any, ...]) -> Callable[..., Any]:
     """The function that state_of() described, with globals of its own."""
     if state[0] == "bound":
-        from cudasim.compile.bound_function import bind
+        from cudasim.compile.bound_function import bind  # only to unpickle a kernel
 
         _, original, constants = state
         return bind(

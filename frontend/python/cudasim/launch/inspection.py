@@ -7,10 +7,11 @@ InspectedFunction  of a dispatcher: the same for all its overloads
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import TYPE_CHECKING
 
-from cudasim import types
+from cudasim import _native, types
 from cudasim.type_system.signatures import signature
 from cudasim.types import public_types
 
@@ -70,14 +71,13 @@ class GpuCode:
 
     def inspect_llvm(self) -> str:
         """The NVVM IR as text; with debug information where debug or lineinfo ask for it."""
-        from cudasim import _native
-        from cudasim.compile.gpu_code import debug_info
+        from cudasim.compile.gpu_code import debug_info  # start-up: few programs inspect kernels
 
         return _native.nvvm_ir(self.image, debug_info(self.target_options))
 
     def inspect_asm(self, cc: str | None = None) -> str:
         """PTX for a compute capability such as (9, 0) or an architecture such as "sm_90" (the current device's unless said)."""
-        from cudasim.compile.gpu_code import ptx_of
+        from cudasim.compile.gpu_code import ptx_of  # start-up: few programs inspect kernels
 
         return ptx_of(self.image, self.kernel_name, cc, self.target_options)
 
@@ -94,7 +94,7 @@ class GpuCode:
         return self._sass("-cfg")
 
     def _sass(self, flag):
-        from cudasim.compile.gpu_code import architecture, sass_of
+        from cudasim.compile.gpu_code import architecture, sass_of  # start-up: few programs inspect kernels
 
         return sass_of(self.inspect_asm(), architecture(), (flag,))
 
@@ -107,8 +107,6 @@ class GpuCode:
         print("", self.typed_ir.rstrip("\n"), "=" * 80, sep="\n", file=file)
 
     def _source_lines(self):
-        import inspect
-
         try:
             lines, first = inspect.getsourcelines(self.py_func)
         except (OSError, TypeError):
@@ -116,6 +114,7 @@ class GpuCode:
         return enumerate(lines, first)
 
     def _resources(self):
+        # start-up: few programs inspect kernels
         from cudasim.compile.gpu_code import architecture, resources_of
 
         sm = architecture()

@@ -12,9 +12,9 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from cudasim import options, types
+from cudasim import _native, cache, options, types
 from cudasim.compile.frozen_constants import warn_of_changes
-from cudasim.device.current import current_device
+from cudasim.device.current import context_of, current_device
 from cudasim.launch import python_mode
 from cudasim.launch.arguments import HostCopies, Packer
 from cudasim.launch.function_state import function_from, state_of
@@ -141,8 +141,6 @@ def launch_options(target_options: dict[str, Any]) -> dict[str, Any]:
 
 def launch_progress(name: str, mode: str) -> Any:
     """What shows how far a launch is, a _native.Progress; `name` is the kernel's, for people."""
-    from cudasim import _native
-
     return _native.Progress(progress.shown_as(name, mode), progress.AFTER_SECONDS)
 
 
@@ -164,8 +162,6 @@ def make_plan(
     :param target_options: @cuda.jit's
     :param arguments: (name, name of the type) of each, for records
     """
-    from cudasim import _native, cache
-
     cache.apply()
     in_force = {key: options.get(key) for key in ("carrier", "workers", "memory_checks", "fma")}
     launch = _native.LaunchOptions(
@@ -244,8 +240,6 @@ def module_with_callbacks(kernel: CompiledKernel, device: Device) -> None:
         for name in ("setup_callback", "teardown_callback")
     )
     if setup or teardown:
-        from cudasim.device.current import context_of
-
         module = context_of(device).create_module_image(kernel.image, setup, teardown)
         weakref.finalize(kernel, module.unload).atexit = False
 
@@ -271,7 +265,7 @@ class CompiledKernel(GpuCode, Launchable):
         :param converts: whether arguments of other, convertible types may be passed (explicit signatures)
         :param cached: what it was compiled to before (function_cache.py)
         """
-        from cudasim.compile import compiler
+        from cudasim.compile import compiler  # start-up: the compiler is loaded by the first kernel
 
         self.py_func = py_func
         self.argument_types, self.converts = argument_types, converts

@@ -14,6 +14,7 @@ import numpy as np
 from cudasim import _numba_config, errors
 from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import DeviceContents, origin, register_foreign_arrays
+from cudasim.streams.stream import external_stream
 from cudasim.type_system.array_compatibility import check_contiguous
 from cudasim.type_system.array_layout import contiguous_strides, extent_in_bytes, shape_tuple
 from cudasim.type_system.typeof import register_protocol, typeof
@@ -87,7 +88,6 @@ def _synchronise(desc, sync):
     pointer = desc.get("stream")
     if pointer is None:
         return 0
-    from cudasim.streams.stream import external_stream
 
     if pointer == 0:
         raise ValueError(

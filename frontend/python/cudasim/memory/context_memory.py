@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim._cuda_errors import driver_error
+from cudasim.memory.device_contents import invalidate_arrays_of
+from cudasim.memory.memory_calls import calls
+from cudasim.memory.memory_manager import NumbaCUDAMemoryManager, manager_for
+from cudasim.memory.memory_pointers import MemoryPointer
 from cudasim.memory.pending_deallocations import PendingDeallocations
 
 if TYPE_CHECKING:
@@ -40,8 +44,6 @@ class ContextMemory:
     def memory_manager(self) -> Any:
         """The manager of the class in force when it was first asked for (memory_manager.py)."""
         if self._memory_manager is None:
-            from cudasim.memory.memory_manager import manager_for
-
             with _lock:
                 if self._memory_manager is None:
                     manager = manager_for(self)
@@ -63,8 +65,6 @@ class ContextMemory:
     def reset(self) -> None:
         """Gives back all memory of the context; arrays in it cannot be used any more."""
         if self._memory_manager is not None:
-            from cudasim.memory.device_contents import invalidate_arrays_of
-
             self._memory_manager.reset()
             invalidate_arrays_of(self.device)
         if self._deallocations is not None:
@@ -81,8 +81,6 @@ class ContextMemory:
     @property
     def has_plug_in(self) -> bool:
         """Whether the memory is a plug-in's, which need not be the device's."""
-        from cudasim.memory.memory_manager import NumbaCUDAMemoryManager
-
         return type(self.memory_manager) is not NumbaCUDAMemoryManager
 
     def allocate_for_array(self, bytesize: int, poison: bool) -> Any:
@@ -123,8 +121,6 @@ class ContextMemory:
 
     def memunpin(self, pointer: int) -> None:
         """Ends what mempin() did to the memory at the address."""
-        from cudasim.memory.memory_calls import calls
-
         calls.cuMemHostUnregister(pointer)
 
     def get_ipc_handle(self, memory: Any) -> Any:
@@ -133,8 +129,6 @@ class ContextMemory:
 
     def open_ipc_handle(self, handle: CUipcMemHandle, size: int) -> Any:
         """Memory of another process, a MemoryPointer; cuIpcCloseMemHandle ends its use."""
-        from cudasim.memory.memory_pointers import MemoryPointer
-
         address = _native.ipc_open_mem_handle(self.device.with_engine(), bytes(handle))
         return MemoryPointer(weakref.proxy(self), address, size)
 

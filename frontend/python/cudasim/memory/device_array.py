@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import errors
 from cudasim.memory.device_contents import DeviceContents
+from cudasim.memory.device_record import DeviceRecord
 from cudasim.type_system.array_layout import (
     completed_shape,
     contiguous_strides,
@@ -75,8 +76,6 @@ class DeviceNDArray(DeviceContents):
         if view.ndim:
             return view
         if self.dtype.names is not None:
-            from cudasim.memory.device_record import DeviceRecord
-
             return DeviceRecord.at(view)
         return view._read(self._default_stream(stream))[()]
 
@@ -85,6 +84,7 @@ class DeviceNDArray(DeviceContents):
 
     def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
         """self[key] = value"""
+        # array_interface imports this module
         from cudasim.memory.array_interface import as_device_or_contiguous
 
         target = self._select(key, stream)

@@ -216,7 +216,7 @@ class DeviceContents(DeviceNDArrayBase):
     @property
     def _numba_type_(self):
         """What numba.typeof() gives: arrays that repeat themselves are of layout A."""
-        from cudasim.type_system import numpy_support
+        from cudasim.type_system import numpy_support  # only for Numba's typeof
 
         return numpy_support.array_type(
             self.dtype, self.ndim, "A" if 0 in self.strides and self.size else self.layout

@@ -14,6 +14,7 @@ import numpy as np
 from cudasim import _native
 from cudasim.device.current import context_of, current_device
 from cudasim.device.device import by_context
+from cudasim.device.driver_binding import CUdeviceptr, CUpointer_attribute
 from cudasim.memory.memory_calls import calls
 from cudasim.memory.memory_pointers import MemoryPointer, OwnedPointer
 from cudasim.streams.stream import checked_stream
@@ -167,8 +168,6 @@ def device_memset(dst: Any, val: int, size: int, stream: Any = 0) -> None:
 
 def get_devptr_for_active_ctx(ptr: Any) -> Any:
     """The address by which the current device uses memory: the same for all."""
-    from cudasim.device.driver_binding import CUdeviceptr, CUpointer_attribute
-
     if not ptr:
         return CUdeviceptr(0)
     return calls.cuPointerGetAttribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, ptr)

@@ -43,7 +43,7 @@ class DeviceRecord(DeviceContents):
 
     @property
     def _numba_type_(self):
-        from cudasim.type_system.numpy_support import from_dtype
+        from cudasim.type_system.numpy_support import from_dtype  # only for Numba's typeof
 
         return from_dtype(self.dtype)
 

@@ -68,7 +68,7 @@ class _HostVisibleArray(DeviceNDArrayBase, np.ndarray):
         """A device array over the memory, or over a copy of it where kernels do not see it."""
         view: Any = device_view(self)
         if view is None:
-            from cudasim.memory.array_functions import to_device
+            from cudasim.memory.array_functions import to_device  # array_functions imports this module
 
             view = to_device(self.__array__())
         return view

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cudasim import _native
+from cudasim.device.current import context_of, current_context
+from cudasim.device.device import Device
 from cudasim.device.driver_binding import CUipcMemHandle
+from cudasim.memory.device_array import DeviceNDArray
 from cudasim.memory.device_contents import register_ipc_handles
+from cudasim.memory.device_memory import device_to_device
 from cudasim.memory.memory_calls import calls
-from cudasim.type_system.array_layout import element_count
+from cudasim.type_system.array_layout import element_count, shape_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,8 +50,6 @@ class IpcHandle:
         self._opened: int | None = None  # the address of the allocation here; 0 when the memory was copied
 
     def _source_device(self):
-        from cudasim.device.device import Device
-
         if self.source_info is None:
             raise RuntimeError(
                 "IPC handle doesn't have source info: it does not say which device its memory is on"
@@ -75,9 +77,6 @@ class IpcHandle:
 
     def open_staged(self, context: Any) -> Any:
         """A copy of the memory, for a device that cannot use it where it is."""
-        from cudasim.device.current import context_of
-        from cudasim.memory.device_memory import device_to_device
-
         self._check_closed()
         source = context_of(self._source_device())
         with source:
@@ -96,8 +95,6 @@ class IpcHandle:
 
     def open_array(self, context: Any, shape: tuple[int, ...], dtype: Any, strides: Any = None) -> Any:
         """The memory as a device array."""
-        from cudasim.memory.device_array import DeviceNDArray
-
         return DeviceNDArray(shape, strides, np.dtype(dtype), gpu_data=self.open(context))
 
     def close(self) -> None:
@@ -124,9 +121,6 @@ class IpcArrayHandle:
 
     def open(self) -> Any:
         """The array, over the memory of the process that has it."""
-        from cudasim.device.current import current_context
-        from cudasim.memory.device_array import DeviceNDArray
-
         return DeviceNDArray(gpu_data=self._ipc_handle.open(current_context()), **self._array_desc)
 
     def close(self) -> None:
@@ -145,9 +139,6 @@ def open_ipc_array(
     handle: bytes, shape: Any, dtype: Any, strides: Any = None, offset: int = 0
 ) -> Iterator[Any]:
     """A context manager that opens the 64 bytes of a handle as an array (C-contiguous unless strides are given)."""
-    from cudasim.device.current import current_context
-    from cudasim.type_system.array_layout import shape_tuple
-
     dtype, shape = np.dtype(dtype), shape_tuple(shape)
     size = element_count(shape) * dtype.itemsize
     opened = IpcHandle(None, CUipcMemHandle(handle), size, offset=offset)

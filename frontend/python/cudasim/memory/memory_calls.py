@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 
 from cudasim import _native
 from cudasim.device import driver_binding as binding
+from cudasim.device.current import current_device
 from cudasim.device.driver_binding import CUdeviceptr, address_of
 from cudasim.reports.tracebacks import calling_frame
+from cudasim.streams import stream_work
+from cudasim.streams.stream import Stream, checked_stream, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +30,6 @@ if TYPE_CHECKING:
 
 
 def _current_device():
-    from cudasim.device.current import current_device
-
     return current_device()
 
 
@@ -38,7 +39,7 @@ def _current():
 
 
 def _device_of(address):
-    from cudasim.memory.device_memory import device_of
+    from cudasim.memory.device_memory import device_of  # device_memory imports this module
 
     return device_of(address)
 
@@ -191,9 +192,6 @@ def _in_stream(stream, address):
 
     :param address: of the device memory, on whose device the default stream is meant
     """
-    from cudasim.streams import stream_work
-    from cudasim.streams.stream import Stream, checked_stream, key_of
-
     if isinstance(stream, int) and stream:
         stream = Stream(stream, external=True)
     return key_of(checked_stream(stream), _device_of(address)), stream_work.place_to_enqueue()

@@ -20,6 +20,8 @@ from cudasim import _numba_config
 from cudasim._cuda_errors import CudaAPIError
 from cudasim.device import driver_binding as binding
 from cudasim.device import host_visible
+from cudasim.memory.device_memory import device_extents
+from cudasim.memory.ipc import IpcHandle
 from cudasim.memory.memory_calls import calls
 from cudasim.memory.memory_pointers import AutoFreePointer, ManagedMemory, MappedMemory, PinnedMemory
 from cudasim.memory.pending_deallocations import UNKNOWN_SIZE, PendingDeallocations
@@ -183,9 +185,6 @@ class GetIpcHandleMixin:
     context: Any
 
     def get_ipc_handle(self, memory: Any) -> IpcHandle:
-        from cudasim.memory.device_memory import device_extents
-        from cudasim.memory.ipc import IpcHandle
-
         base, _ = device_extents(memory)
         return IpcHandle(
             memory,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from cudasim._native import MemAlloc
 from cudasim.device.driver_binding import CUdeviceptr, address_of
+from cudasim.memory.memory_calls import calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,7 @@ class MemoryPointer:
 
     def memset(self, byte: int, count: Any = None, stream: Any = 0) -> None:
         """Fills the first `count` bytes (all unless said)."""
-        from cudasim.memory.device_memory import device_memset
+        from cudasim.memory.device_memory import device_memset  # device_memory imports this module
 
         device_memset(self, byte, self.size if count is None else count, stream)
 
@@ -122,8 +123,6 @@ class MappedMemory(AutoFreePointer, MemAlloc):
         owner: np.ndarray | None = None,
         finalizer: Callable[..., Any] | None = None,
     ) -> None:
-        from cudasim.memory.memory_calls import calls
-
         self.owned = owner
         self.host_pointer = address_of(pointer)
         super().__init__(

@@ -29,7 +29,7 @@ prange = range
 
 @_functools.cache
 def _say_once():
-    from cudasim.reports.user_warnings import warn_at_users_line
+    from cudasim.reports.user_warnings import warn_at_users_line  # only for a message
 
     warn_at_users_line(
         "no-numba",
@@ -61,6 +61,7 @@ njit = generated_jit = jit
 def vectorize(signatures_or_function: Any = None, **options: Any) -> Any:
     """numpy.vectorize; with target="cuda" cuda.vectorize."""
     if options.get("target") == "cuda":
+        # `import numba` alone loads no engine
         from cudasim.ufuncs.vectorizers import vectorize as cuda_vectorize
 
         return cuda_vectorize(
@@ -80,6 +81,7 @@ def vectorize(signatures_or_function: Any = None, **options: Any) -> Any:
 def guvectorize(*args: Any, **options: Any) -> Any:
     """cuda.guvectorize with target="cuda"."""
     if options.get("target") == "cuda":
+        # `import numba` alone loads no engine
         from cudasim.ufuncs.vectorizers import guvectorize as cuda_guvectorize
 
         return cuda_guvectorize(*args, **options)
@@ -90,7 +92,7 @@ def guvectorize(*args: Any, **options: Any) -> Any:
 
 def typeof(value: Any) -> Any:
     """The type of a value."""
-    from cudasim.type_system.typeof import typeof as type_of
+    from cudasim.type_system.typeof import typeof as type_of  # `import numba` alone loads no engine
 
     return type_of(value)
 
@@ -109,7 +111,7 @@ vars(literal_unroll)["__cudasim_intrinsic__"] = "cuda.literal_unroll"
 
 def __getattr__(name: str) -> Any:
     if name in ("carray", "farray"):
-        from cudasim.cuda.np import numpy_support
+        from cudasim.cuda.np import numpy_support  # `import numba` alone loads no engine
 
         return getattr(numpy_support, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,6 +14,7 @@ never         a result would hide the mistake (a run-time shape, a returned valu
 
 from __future__ import annotations
 
+import dis
 import functools
 import types as python_types
 from typing import TYPE_CHECKING
@@ -58,7 +59,7 @@ class Reason:
 def unavailable() -> str | None:
     """Why this CPython has no Python mode, in a sentence; None where it has (frontend/pyfiber/CMakeLists.txt)."""
     try:
-        from cudasim import _pyfiber  # noqa: F401
+        from cudasim import _pyfiber  # noqa: F401 - not every CPython has it
     except ImportError as error:
         return str(error)
     return None
@@ -82,7 +83,7 @@ def _without_python_mode(refusal: Exception) -> Exception:
 
 
 def _python_kernel(dispatcher, argument_types, converts, reason=None, refusal=None, constants=()):
-    from cudasim.python_mode.kernel import PythonKernel
+    from cudasim.python_mode.kernel import PythonKernel  # kernel imports this module
 
     kernel = PythonKernel(
         dispatcher.py_func, argument_types, dispatcher.targetoptions, converts, reason, refusal
@@ -170,8 +171,6 @@ def debugger_call(function: Callable[..., Any]) -> Reason | None:
 
 
 def _lines_naming(code, name):
-    import dis
-
     for each in codes_in(code):
         line = each.co_firstlineno
         for step in dis.get_instructions(each):
@@ -191,7 +190,7 @@ def kernel_for_tracer(dispatcher: Any, kernel: Any, argument_types: Any) -> Any:
         _run_compiled_instead("debuggers and coverage tools do not see the lines of kernels", code.co_filename,
                               code.co_firstlineno)  # fmt: skip
         return kernel
-    from cudasim.python_mode import debuggers
+    from cudasim.python_mode import debuggers  # debuggers imports this module
 
     if not debuggers.wants_lines_of(dispatcher.py_func):
         return kernel

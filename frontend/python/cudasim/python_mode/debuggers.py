@@ -7,7 +7,9 @@ launch (`python -m pdb script.py`) traces all simulated threads: cudasim._pyfibe
 
 from __future__ import annotations
 
+import bdb
 import contextlib
+import pdb
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -30,8 +32,6 @@ def attached() -> Iterator[Any]:
 
     None for the launching thread's trace function.
     """
-    import pdb
-
     _prepare_pdb()
     try:
         with bdb_backends.hosts_debugger_kept(pdb.Pdb), _trace_handed_on() as thread_tracer:
@@ -54,7 +54,7 @@ def _trace_handed_on():
         yield None, False
         return
     debugger = getattr(trace, "__self__", None)
-    if not _is_bdb(debugger):
+    if not isinstance(debugger, bdb.Bdb):
         yield tracers.for_simulated_threads(threading.gettrace())
         return
     with _focused(debugger):
@@ -130,9 +130,6 @@ def _set_prompt(debugger, prompt):
 def _prepare_pdb():
     """pdb.Pdb.prompt becomes a property, for its subclasses (pytest's, IPython's) too; `return` and breakpoints work in
     kernels."""
-    import bdb
-    import pdb
-
     if isinstance(vars(pdb.Pdb).get("prompt"), property):
         return
     stops, returns = pdb.Pdb.setup, bdb.Bdb.set_return
@@ -160,7 +157,7 @@ def wants_lines_of(function: Any) -> Any:
     """Whether the debugger or tool that watches lines (cudasim.launch.tracing) wants to see those of a kernel."""
     codes = [known.__code__ for known in reachable_functions(function) if hasattr(known, "__code__")]
     debugger = bdb_backends.monitoring_debugger() or getattr(sys.gettrace(), "__self__", None)
-    if _is_bdb(debugger):
+    if isinstance(debugger, bdb.Bdb):
         return _steps(debugger) or any(
             _breaks_in(debugger, code) for code in codes
         )  # a step goes into the kernel
@@ -169,11 +166,6 @@ def wants_lines_of(function: Any) -> Any:
         return False  # a debugger of another thread of the host
     pydevd = tracers.pydevd_of(threading.gettrace()) if others_watch else tracers.monitoring_pydevd()
     return pydevd is None or tracers.pydevd_breaks_in(pydevd, codes)
-
-
-def _is_bdb(debugger):
-    bdb = sys.modules.get("bdb")
-    return bdb is not None and isinstance(debugger, bdb.Bdb)
 
 
 def _breaks_in(debugger, code):

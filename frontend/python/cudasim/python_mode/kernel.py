@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 import sys
 from typing import TYPE_CHECKING
@@ -67,8 +68,6 @@ class PythonKernel(Launchable):
     def sources(self) -> Any:
         """(file, text) of every file that its functions lie in, as far as the text is known."""
         if self._sources is None:
-            import linecache
-
             texts = [(file, "".join(linecache.getlines(file))) for file in sorted(self.files)]
             self._sources = [(file, text) for file, text in texts if text]
         return self._sources

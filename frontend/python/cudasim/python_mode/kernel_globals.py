@@ -28,6 +28,7 @@ from cudasim.compile.resolve import describes_device_array, pointer_function
 from cudasim.compile.source_lines import codes_in
 from cudasim.kernel_library import CMATH_NAMES, NUMPY_NAMES, LibraryFunction, function_for, named
 from cudasim.launch.cuda_module import cuda_module
+from cudasim.launch.dispatcher import CUDADispatcher
 from cudasim.memory.array_interface import as_cuda_array
 from cudasim.python_mode.library_calls import array_ufunc, complex_divide, typed_call
 from cudasim.python_mode.overloaded_calls import add_attributes, call_of, refusal_of
@@ -330,8 +331,6 @@ class KernelFunctions:
         return copy
 
     def _clone(self, value):
-        from cudasim.launch.dispatcher import CUDADispatcher
-
         if isinstance(value, CUDADispatcher):
             return self.of(value.py_func)
         overloaded = overloads.of(value)
@@ -367,8 +366,6 @@ def _loose(function):
 
 
 def _install():
-    from cudasim.launch.dispatcher import CUDADispatcher
-
     _pyfiber.set_function_of(_native.FramelessMethod(function_of))
     for owner, name, function in (
         (Intrinsic, "__call__", _pyfiber.intrinsic_call),

@@ -6,6 +6,7 @@ import types as python_types
 from typing import TYPE_CHECKING
 
 from cudasim.compile.source_lines import codes_in
+from cudasim.launch.dispatcher import CUDADispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,6 @@ def outer_values(function: Callable[..., Any]) -> dict[Any, Any]:
 
 def called_dispatchers(function: Callable[..., Any]) -> list[Any]:
     """The dispatchers that a function names: as a global, in its closure, or as an attribute of a module."""
-    from cudasim.launch.dispatcher import CUDADispatcher
-
     values = outer_values(function)
     found = [value for value in values.values() if isinstance(value, CUDADispatcher)]
     names = names_in(function.__code__)

@@ -7,9 +7,14 @@ kernel that runs in both modes.
 from __future__ import annotations
 
 import time
+import types as python_types
 from typing import TYPE_CHECKING
 
+from cudasim.device.current import current_device
+from cudasim.launch.kernel import CompiledKernel
+from cudasim.memory.array_functions import device_array
 from cudasim.reports.user_warnings import warn_at
+from cudasim.types import float64, int64
 
 if TYPE_CHECKING:
     from typing import Any
@@ -81,14 +86,8 @@ def _reference(x, y, rounds):
 
 
 def _measured(rounds=20):
-    import types as python_types
-
-    from cudasim.device.current import current_device
-    from cudasim.launch.cuda_module import cuda_module
-    from cudasim.launch.kernel import CompiledKernel
-    from cudasim.memory.array_functions import device_array
-    from cudasim.python_mode.kernel import PythonKernel
-    from cudasim.types import float64, int64
+    from cudasim.launch.cuda_module import cuda_module  # most kernels are not slow
+    from cudasim.python_mode.kernel import PythonKernel  # which imports this module
 
     function = python_types.FunctionType(
         _reference.__code__, {"cuda": cuda_module(), "range": range}, "reference"

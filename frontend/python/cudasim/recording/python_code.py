@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from cudasim import types as kernel_types
+from cudasim.compile.kernel_source import SourceNotAvailable, compile_tree, parse
 from cudasim.compile.source_lines import codes_in, lines_of
 from cudasim.launch.cuda_module import cuda_module
 from cudasim.launch.dispatcher import CUDADispatcher
@@ -245,8 +246,6 @@ def _ordinal(text: str, code: types.CodeType) -> int | None:
 
 
 def _candidates(text: str, file: str, name: str, line: int) -> list[types.CodeType]:
-    from cudasim.compile.kernel_source import SourceNotAvailable, compile_tree, parse
-
     try:
         program = compile_tree(parse(text), file)
     except (SyntaxError, ValueError, SourceNotAvailable, RecursionError):

@@ -149,7 +149,7 @@ class Recorder:
 @contextlib.contextmanager
 def printed_text() -> Iterator[io.StringIO]:
     """What kernels in Python mode print inside."""
-    from cudasim import _pyfiber
+    from cudasim import _pyfiber  # not every CPython has it
 
     text = io.StringIO()
     _pyfiber.set_print_listener(functools.partial(print, file=text))

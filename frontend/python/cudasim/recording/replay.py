@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import traceback
 from typing import Any, NamedTuple
 
 from cudasim import _native, cache, errors, options
 from cudasim.device.device import only_device
+from cudasim.launch.arguments import HostCopies
 from cudasim.launch.kernel import launch_progress
 from cudasim.recording.parameters import numbers_of, placeholder
 from cudasim.recording.python_code import Decoder, Unrecordable
@@ -99,8 +101,7 @@ class _DeviceArray:
 
 
 def _in_python_mode(record: Any, restored: Any, native: Any, in_force: dict, debugger: Any) -> Replayed:
-    from cudasim.launch.arguments import HostCopies
-    from cudasim.python_mode.kernel import PythonEntry, PythonKernel
+    from cudasim.python_mode.kernel import PythonEntry, PythonKernel  # not every CPython has Python mode
 
     try:
         document = json.loads(record.front_end)
@@ -170,8 +171,6 @@ class Reader:
 
 def text_of(exception: BaseException) -> str:
     """An exception as an uncaught one is shown: traceback, message, notes."""
-    import traceback
-
     stream = io.StringIO()
     traceback.print_exception(type(exception), exception, exception.__traceback__, file=stream)
     return stream.getvalue()

@@ -97,7 +97,7 @@ class LaunchProgress:
                     _notebook_class(), self._title, self._blocks, _NOTEBOOK_INTERVAL, leave=True
                 )
             elif sys.stderr.isatty():
-                from tqdm import tqdm
+                from tqdm import tqdm  # only for launches of two seconds and more
 
                 self._display = _Bar(tqdm, self._title, self._blocks, _TERMINAL_INTERVAL, leave=False)
             else:
@@ -111,7 +111,7 @@ class LaunchProgress:
 
 def _came_from_a_signal_handler(error):
     """Whether one of the process's signal handlers is among the exception's frames."""
-    import signal
+    import signal  # only where showing the progress failed
 
     codes = {_code(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
     traceback = error.__traceback__
@@ -140,7 +140,7 @@ def _notebook_class():
     """The one with widgets where ipywidgets is installed, else text; tqdm need not warn of either."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from tqdm.autonotebook import tqdm
+        from tqdm.autonotebook import tqdm  # only for launches of two seconds and more
     return tqdm
 
 
@@ -237,7 +237,7 @@ class _Log:
     def show(self, done, seconds):
         if seconds < self._next:
             return
-        from tqdm import tqdm
+        from tqdm import tqdm  # only for launches of two seconds and more
 
         self._next = seconds + LOG_INTERVAL
         line = tqdm.format_meter(

@@ -83,7 +83,7 @@ def _tuple(numba_types, own):
 
 
 def _record(numba_types, own):
-    from numba.np.numpy_support import from_dtype
+    from numba.np.numpy_support import from_dtype  # numba may be absent
 
     return from_dtype(own.dtype)
 

@@ -22,7 +22,7 @@ def from_dtype(dtype: Any) -> _types.Type:
     """The kernel type of a NumPy dtype. :raises NumbaNotImplementedError: when there is none"""
     numba_types = _types.real_numba_types()
     if numba_types is not None:
-        from numba.np.numpy_support import from_dtype as numba_from_dtype
+        from numba.np.numpy_support import from_dtype as numba_from_dtype  # numba may be absent
 
         return numba_from_dtype(dtype)
     if not _np.dtype(dtype).isnative:
@@ -50,7 +50,7 @@ def as_dtype(nbtype: Any) -> Any:
     """The NumPy dtype of a kernel type. :raises NumbaNotImplementedError: when there is none"""
     numba_types = _types.real_numba_types()
     if numba_types is not None and not isinstance(nbtype, _types.Type):
-        from numba.np.numpy_support import as_dtype as numba_as_dtype
+        from numba.np.numpy_support import as_dtype as numba_as_dtype  # numba may be absent
 
         return numba_as_dtype(nbtype)
     dtype = getattr(nbtype, "dtype", None)

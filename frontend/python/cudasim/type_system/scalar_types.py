@@ -203,7 +203,7 @@ class Bfloat16(Type):
         :raises TypeError: without ml_dtypes
         """
         try:
-            import ml_dtypes
+            import ml_dtypes  # ml_dtypes may be absent
         except ImportError:
             raise TypeError(
                 "NumPy has no bfloat16 without the package ml_dtypes; pass bits, as int16"

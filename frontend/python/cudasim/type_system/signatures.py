@@ -55,7 +55,7 @@ def signature(return_type: Type, *args: Any) -> Signature:
     """The signature of a function: Numba's own where numba has been imported."""
     numba_types = real_numba_types()
     if numba_types is not None:
-        from numba.core.typing import signature as numba_signature
+        from numba.core.typing import signature as numba_signature  # numba may be absent
 
         return numba_signature(return_type, *args)
     return Signature(return_type, args)

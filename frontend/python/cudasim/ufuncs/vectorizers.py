@@ -14,6 +14,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from cudasim import errors, types
+from cudasim.compile.compiler import compile_kernel
 from cudasim.launch.cuda_module import cuda_module
 from cudasim.launch.decorators import jit
 from cudasim.launch.function_state import function_from, state_of
@@ -136,8 +137,6 @@ class CUDAVectorize:
         return jit(_stager(source, core))
 
     def _inferred_result(self, core, arguments):
-        from cudasim.compile.compiler import compile_kernel
-
         names = ", ".join(f"a{number}" for number in range(len(arguments)))
         source = f"def __stager__({names}):\n    __core__({names})\n"
         probe = _stager(source, core)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim.launch.dispatcher import CUDADispatcher
 from cudasim.memory.borrowed_memory import BorrowedMemory
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ _COLUMNS, _MOST_BLOCKS, _PER_THREAD = 128, 64, 16
 
 def _make_kernels(functor, dtype):
     """(kernel for whole multiples of 128 elements, kernel for fewer than 128)."""
-    from cudasim.launch.cuda_module import cuda_module
-    from cudasim.launch.dispatcher import CUDADispatcher
+    from cudasim.launch.cuda_module import cuda_module  # most programs reduce nothing
 
     cuda = cuda_module()
     combine = functor if isinstance(functor, CUDADispatcher) else cuda.jit(device=True)(functor)
@@ -129,7 +129,7 @@ class Reduce:
         :param res: a device array that gets the value as its first element; then None is returned
         :param stream: in which it is done
         """
-        from cudasim import cuda
+        from cudasim import cuda  # cudasim.cuda imports this module
 
         if arr.ndim != 1:
             raise TypeError("only support 1D array")
@@ -145,7 +145,7 @@ class Reduce:
             return self._reduced(memory.on_device(arr, stream), res, init, stream)
 
     def _reduced(self, arr, res, init, stream):
-        from cudasim import cuda
+        from cudasim import cuda  # cudasim.cuda imports this module
 
         reduce_columns, reduce_rest = self._kernels_for(np.dtype(arr.dtype))
         whole = arr.size // _COLUMNS * _COLUMNS

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as _np
 
+from cudasim import types
+from cudasim.type_system import further_types, value_types
+from cudasim.type_system.numba_types import public
+from cudasim.type_system.numpy_support import from_dtype
 from cudasim.type_system.registered_types import Purpose
+from cudasim.type_system.typeof import typeof as type_of_argument
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,9 +24,6 @@ def typeof(val: Any, purpose: Any = Purpose.argument) -> Any:
 
     :raises ValueError: for what has no type
     """
-    from cudasim.type_system.numba_types import public
-    from cudasim.type_system.typeof import typeof as type_of_argument
-
     only_typed = _of_class_or_bytes(val)
     if only_typed is not None:
         return only_typed
@@ -39,14 +41,11 @@ def _of_class_or_bytes(val):
     )
     if not is_class and type(val) not in (bytes, bytearray, list, set) and not isinstance(val, _np.dtype):
         return None
-    from cudasim import types
 
     if types.real_numba_types() is not None:
-        from numba import typeof as numba_typeof
+        from numba import typeof as numba_typeof  # numba may be absent
 
         return numba_typeof(val)
-    from cudasim.type_system import further_types, value_types
-    from cudasim.type_system.numpy_support import from_dtype
 
     if isinstance(val, _np.dtype):
         return value_types.DType(from_dtype(val))
@@ -74,9 +73,6 @@ def _of_class_or_bytes(val):
 
 def _only_constant(val):
     """The type of what is not an argument; None for all else."""
-    from cudasim import types
-    from cudasim.type_system import value_types
-
     if val is None:
         return types.none
     if val is Ellipsis:
