@@ -7,7 +7,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULE_BOOK = ROOT / "docs" / "design.md"
-SUFFIXES = {".cpp", ".h", ".def", ".py", ".md", ".txt", ".sh"}
+SUFFIXES = {".cpp", ".h", ".def", ".py", ".pyi", ".md", ".txt", ".sh", ".cmake", ".in"}
+#: Documents beside the folders.
+AT_THE_TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
 #: A letter and a number that are not part of a longer name, of a literal or of an escape sequence.
 CITATION = re.compile(r"(?<![\w\\\"'<>|+=.:-])[ECV]\d{1,2}b?(?![\w\"'|*\]])")
 #: The same form with another meaning: a C standard, a name in a test.
@@ -20,6 +22,7 @@ def texts():
         "simulator",
         "frontend",
         "gpu_backend",
+        "library",
         "debugger",
         "tests",
         "bench",
@@ -35,11 +38,18 @@ def texts():
                 and path not in (RULE_BOOK, pathlib.Path(__file__).resolve())
             ):
                 yield path, path.read_text()
-    yield ROOT / "README.md", (ROOT / "README.md").read_text()
+    for path in AT_THE_TOP:
+        yield path, path.read_text()
 
 
 def defined(text):
     return re.findall(r"^\*\*([ECV]\d{1,2}b?)\. ", text, re.MULTILINE)
+
+
+def without_reason(text):
+    """The rules whose text, up to the next rule or heading, has no sentence that begins with `Reason:`."""
+    rules = re.findall(r"^\*\*([ECV]\d{1,2}b?)\. (.*?)(?=^\*\*|^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    return [rule for rule, body in rules if not re.search(r"\bReason: \w", body)]
 
 
 def cited():
@@ -59,6 +69,14 @@ def test_a_rule_is_defined_once():
     assert len(rules) == len(set(rules)) and len(rules) >= 25
 
 
+def test_a_rule_has_a_reason():
+    assert without_reason("**E1. A.** B.\n\n**E2. C.** D. Reason: e.\n## 2\nReason: f.\n**V1. G**\n") == [
+        "E1",
+        "V1",
+    ]
+    assert not without_reason(RULE_BOOK.read_text())
+
+
 def test_every_rule_that_is_cited_is_defined():
     rules = set(defined(RULE_BOOK.read_text()))
     assert not {rule: files for rule, files in cited().items() if rule not in rules}
@@ -69,7 +87,7 @@ def test_every_rule_that_is_defined_is_cited():
 
 
 @pytest.mark.parametrize(
-    "document", sorted((ROOT / "docs").glob("*.md")) + [ROOT / "README.md"], ids=lambda path: path.name
+    "document", sorted((ROOT / "docs").glob("*.md")) + AT_THE_TOP, ids=lambda path: path.name
 )
 def test_a_document_refers_to_nothing_outside_of_the_repository(document):
     text = re.sub(r"^```.*?^```|`[^`]*`", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
