@@ -34,8 +34,9 @@ class Event:
     def query(self) -> bool:
         """Whether the stream has come to the point; true for an event that was never recorded. Deferred work before
         the point is run, unless a callback holds it up."""
-        if self._point.is_pending:
-            check_fork()
+        if not self._point.is_pending:
+            return True
+        check_fork()
         return self._point.is_complete()
 
     @_native.FramelessMethod
