@@ -20,7 +20,7 @@ namespace {
 using image::Scope;
 using llvm::AtomicRMWInst;
 
-// Orders -----------------------------------------------------------------------------------------------------
+// Orders ----------------------------------------------------------------------------------------------------
 
 /// PTX ISA, "membar": the level is the scope. A fence's order does not matter to it: membar is sequentially
 /// consistent. There is no level for clusters.
@@ -70,7 +70,7 @@ void lower_order(llvm::Instruction& instruction) {
     relax(instruction);
 }
 
-// Scopes -----------------------------------------------------------------------------------------------------
+// Scopes ----------------------------------------------------------------------------------------------------
 
 /// ".cta" or ".sys"; nothing for the device, which is what LLVM writes.
 const char* qualifier_of(Scope scope) {
@@ -115,8 +115,8 @@ std::optional<std::string> operation_of(AtomicRMWInst::BinOp operation, llvm::Ty
     }
 }
 
-/// atom.<scope><space><operation> result, [address], operands. Values are passed as integers, or as the floats
-/// that add has.
+/// atom.<scope><space><operation> result, [address], operands. Values are passed as integers,
+/// or as the floats that add has.
 llvm::Value* emit_atom(llvm::IRBuilder<>& builder, const std::string& operation, llvm::Value* pointer,
                        llvm::ArrayRef<llvm::Value*> operands) {
     const unsigned space = pointer->getType()->getPointerAddressSpace();

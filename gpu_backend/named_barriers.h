@@ -1,5 +1,6 @@
-// Barriers for some of a block's threads, for which LLVM 19 has no intrinsics: bar.arrive and bar.red with a number or a number
-// of threads. Images call them by the names that later versions of LLVM have (simulator/jit/intrinsics.def).
+// Barriers for some of a block's threads, for which LLVM 19 has no intrinsics: bar.arrive and bar.red with a
+// number or a number of threads. Images call them by the names that later versions of LLVM have
+// (simulator/jit/intrinsics.def).
 #pragma once
 
 #include <llvm/IR/Module.h>

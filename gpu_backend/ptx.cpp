@@ -258,8 +258,9 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wanted) {
                module);
 }
 
-/// Names of variables that only this module knows get characters that PTX has (PTX ISA, "Identifiers"). LLVM renames them too, but
-/// only after debug information has named them: GlobalOpt calls the parts of a split variable `tile.0`.
+/// Names of variables that only this module knows get characters that PTX has (PTX ISA,
+/// "Identifiers"). LLVM renames them too, but only after debug information has named them: GlobalOpt
+/// calls the parts of a split variable `tile.0`.
 void give_valid_names(llvm::Module& module) {
     for (auto& variable : module.globals()) {
         if (!variable.hasLocalLinkage()) continue;

@@ -11,7 +11,8 @@
 namespace cudasim::library {
 namespace {
 
-/// LLVM is built without exceptions and would end the process. It is this library's own: nobody else sets a handler.
+/// LLVM is built without exceptions and would end the process. It is this library's
+/// own: nobody else sets a handler.
 [[maybe_unused]] const bool handler_is_set = [] {
     llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
     return true;

@@ -72,7 +72,8 @@ def _content(array):
     return held
 
 
-#: CPython's own warnings. A ResourceWarning comes when garbage of an earlier test happens to be collected here.
+#: CPython's own warnings. A ResourceWarning comes when garbage of an earlier test
+#: happens to be collected here.
 NOT_FROM_LAUNCHES = (DeprecationWarning, ResourceWarning)
 
 

@@ -23,7 +23,8 @@ def pytest_configure(config):
         "like_images: thousands of kernels that differ in a type or an operator; test_every_image.py takes a sample",
     )
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        # A shell's background job: programs that tests start would inherit it, and Ctrl-C would not reach them.
+        # A shell's background job: programs that tests start would inherit it, and
+        # Ctrl-C would not reach them.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.cudasim_folder = tempfile.mkdtemp(prefix="cudasim_tests_")
     os.environ["CUDASIM_CACHE_DIR"] = os.path.join(config.cudasim_folder, "cache")

@@ -19,7 +19,8 @@ NAMES = json.loads((HERE / "numba_cuda_names.json").read_text())
 
 STATES = ("there", "in kernels", "differs", "not yet", "internal")
 
-#: (section, name) → how it differs from numba-cuda on a GPU. Small differences of behaviour are in docs/differences.md.
+#: (section, name) → how it differs from numba-cuda on a GPU. Small differences of
+#: behaviour are in docs/differences.md.
 DIFFERS = {
     ("numba.cuda", "implementation"): "reads `cudasim`, so that programs can ask",
     (
@@ -35,7 +36,8 @@ DIFFERS = {
     ("numba.cuda", "cuda_error"): "a function, as in Numba's own numba.cuda; gives None",
 }
 
-#: What numba.cuda shows without meaning it for programs: parts of its compiler, of Python, of others' packages.
+#: What numba.cuda shows without meaning it for programs: parts of its compiler, of
+#: Python, of others' packages.
 INTERNAL = {
     "numba.cuda": """
         alias api_util cext cgutils cloudpickle codegen config_default_cc contextlib core cpython cuda_paths datamodel

@@ -1,6 +1,6 @@
-// driver::LaunchPlan as Python has it: everything about a launch that does not change from call to call, worked
-// out once, so that a call converts a bytes object and nothing else. HostPlan: the same for a kernel that is host
-// code (frontend/pyfiber).
+// driver::LaunchPlan as Python has it: everything about a launch that does not change from call to call,
+// worked out once, so that a call converts a bytes object and nothing else. HostPlan: the same for a kernel
+// that is host code (frontend/pyfiber).
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 using Extents = std::array<std::uint32_t, 3>;
 using execution::LaunchOptions;
 
-/// @throws type_error for a name that is not an option of a launch, value_error for a value that it does not take
+/// @throws type_error for a name that is not an option of a launch, value_error for
+/// a value that it does not take
 LaunchOptions make_options(const py::kwargs& given) {
     LaunchOptions options;
     const auto known = driver::launch_option_table();

@@ -1,5 +1,5 @@
-// Stops (simulator/execution/stop.h) for handlers that are Python objects. The handler is called on the launching thread,
-// with the GIL.
+// Stops (simulator/execution/stop.h) for handlers that are Python objects. The handler is called on the
+// launching thread, with the GIL.
 #include <pybind11/stl.h>
 
 #include <array>

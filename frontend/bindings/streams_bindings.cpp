@@ -1,5 +1,6 @@
-// Streams as Python sees them: tasks are Python callables, and running them lets go of the GIL in between. When work runs and
-// who is told of its errors is simulator/driver/stream_work.h; cudasim.streams.stream_work is thin over it.
+// Streams as Python sees them: tasks are Python callables, and running them lets go of the GIL in between.
+// When work runs and who is told of its errors is simulator/driver/stream_work.h;
+// cudasim.streams.stream_work is thin over it.
 #include <pybind11/stl.h>
 #include <sys/syscall.h>
 

@@ -9,8 +9,8 @@
 
 namespace cudasim::cpython {
 
-/// [(name, value)] of the variables that are assigned, those of enclosing functions last: new list, or null with an
-/// exception set.
+/// [(name, value)] of the variables that are assigned, those of enclosing functions last: new list,
+/// or null with an exception set.
 [[nodiscard]] inline PyObject* local_variables(PyFrameObject* frame) {
     PyObject* locals = PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_locals");
     PyObject* items = locals == nullptr ? nullptr : PyMapping_Items(locals);

@@ -1,17 +1,19 @@
 // CPython's thread states for simulated threads, and the switch between them.
 //
-// CPython keeps everything that belongs to a thread of Python code (its frames, exception being handled, trace
-// function, context variables) in a PyThreadState and believes that each belongs to an OS thread. Here each
-// simulated thread has one of its own, and they take turns on one OS thread, which holds the GIL.
+// CPython keeps everything that belongs to a thread of Python code (its frames, exception being handled,
+// trace function, context variables) in a PyThreadState and believes that each belongs to an OS thread. Here
+// each simulated thread has one of its own, and they take turns on one OS thread, which holds the GIL.
 //
 //   until 3.11   PyThreadState_Swap() changes the current one, but not what PyGILState_Check() and
-//                PyGILState_Ensure() look at: a thread-specific value of the OS thread. It has to follow, else
-//                extension modules that ask for the GIL while they have it wait for ever. Its key is private to
-//                CPython; initialise() finds it by looking.
+//                PyGILState_Ensure() look at: a thread-specific value of the OS thread. It has to follow,
+//                else extension modules that ask for the GIL while they have it wait for ever. Its key is
+//                private to CPython; initialise() finds it by looking.
 //   3.12         PyThreadState_Swap() sets that value itself.
-//   from 3.13    it releases the GIL and takes it again, too, so other OS threads may run Python code in between.
-//   from 3.14    each thread state knows the bounds of the C stack of its OS thread and takes a stack pointer outside of
-//                them for an overflow. A thread state that runs on another stack has to be told so: set_stack().
+//   from 3.13    it releases the GIL and takes it again, too, so other OS threads may run Python code in
+//                between.
+//   from 3.14    each thread state knows the bounds of the C stack of its OS thread and takes a stack pointer
+//                outside of them for an overflow. A thread state that runs on another stack has to be told
+//                so: set_stack().
 #pragma once
 
 #include <Python.h>

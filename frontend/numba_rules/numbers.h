@@ -1,6 +1,6 @@
 // Numba's rules for numbers, as data: how good a conversion is, which overload an operator takes, which type
-// two types become where control flow joins. frontend/pykernel types kernels by these tables, frontend/pyfiber
-// (Python mode) computes by them, so that both modes agree.
+// two types become where control flow joins. frontend/pykernel types kernels by these tables,
+// frontend/pyfiber (Python mode) computes by them, so that both modes agree.
 //
 // The rules are facts about Numba 0.68 and numba-cuda 0.30, read off its typing context and pinned against
 // Numba's CUDA target by tests/frontend.
@@ -135,8 +135,8 @@ struct Overload {
 using Binary = Overload<2>;
 using Unary = Overload<1>;
 
-/// The candidate with the fewest unsafe, then safe, then promoting conversions; the first of equals. Null when
-/// none fits.
+/// The candidate with the fewest unsafe, then safe, then promoting conversions; the first of
+/// equals. Null when none fits.
 /// @param rate the Conversion from an argument to a parameter
 template <typename Candidate, typename Argument, typename Rate>
 [[nodiscard]] constexpr const Candidate* best_overload(std::span<const Candidate> candidates,

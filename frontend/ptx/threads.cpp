@@ -15,7 +15,8 @@ bool is_number(const Operand& operand, std::uint64_t value) {
     return operand.kind == Operand::integer && operand.value == value;
 }
 
-/// A barrier as later versions of LLVM name it, which LLVM 19 has no intrinsic for (simulator/jit/intrinsics.def).
+/// A barrier as later versions of LLVM name it, which LLVM 19 has no intrinsic for
+/// (simulator/jit/intrinsics.def).
 llvm::CallInst* call_named_barrier(InstructionContext& at, const std::string& what, llvm::Type* result,
                                    llvm::ArrayRef<Value*> arguments) {
     const bool aligned = at.instruction.opcode.front() == "bar" || at.has("aligned");

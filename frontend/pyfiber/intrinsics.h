@@ -24,7 +24,8 @@ bool add_math(PyObject* table);
 /// name ("min") → what kernels have for a built-in function or type
 bool add_builtins(PyObject* table);
 bool add_print(PyObject* table);
-/// set_print_listener(callable or None): it is called as print() is, after each print() of a kernel to sys.stdout.
+/// set_print_listener(callable or None): it is called as print() is, after each
+/// print() of a kernel to sys.stdout.
 PyObject* set_print_listener(PyObject*, PyObject* listener);
 /// NumPy's ufunc as kernels call it. @param math the function of the math module that computes the same, or
 /// None

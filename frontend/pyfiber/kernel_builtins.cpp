@@ -28,8 +28,8 @@ PyObject* call_original(const char* name, PyObject* const* arguments, Py_ssize_t
 // -- min, max
 // ---------------------------------------------------------------------------------------------------
 
-/// PTX's min and max of two floats: a NaN loses against a number, -0.0 is less than 0.0 (V2). A float and an integer are compared
-/// as in Python (frontend/pykernel/calls/sequence_calls.cpp).
+/// PTX's min and max of two floats: a NaN loses against a number, -0.0 is less than 0.0 (V2). A float and an
+/// integer are compared as in Python (frontend/pykernel/calls/sequence_calls.cpp).
 double float_extremum(double a, double b, bool largest) {
     if (a == 0 && b == 0) return std::signbit(a) == largest ? b : a;
     return largest ? std::fmax(a, b) : std::fmin(a, b);

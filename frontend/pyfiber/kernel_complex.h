@@ -1,6 +1,6 @@
 // complex64 and complex128 values of kernels in Python mode: subclasses of numpy.complex64 and
-// numpy.complex128 whose arithmetic has the compiler's types (frontend/pykernel/types/promotion.cpp) and rounds as
-// compiled code does (frontend/pykernel/emit/emit_complex.cpp). Division by zero is counted (C3).
+// numpy.complex128 whose arithmetic has the compiler's types (frontend/pykernel/types/promotion.cpp) and
+// rounds as compiled code does (frontend/pykernel/emit/emit_complex.cpp). Division by zero is counted (C3).
 #pragma once
 
 #include <Python.h>

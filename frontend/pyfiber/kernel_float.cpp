@@ -135,8 +135,8 @@ PyObject* divide_both(PyObject* left, PyObject* right) {
     return Py_BuildValue("NN", quotient, rest);
 }
 
-/// frontend/pykernel/emit/emit_power.cpp: small constant exponents multiply. A plain int is a constant: what a
-/// kernel computes has a type of ours.
+/// frontend/pykernel/emit/emit_power.cpp: small constant exponents multiply. A plain int is a constant: what
+/// a kernel computes has a type of ours.
 template <typename T>
 PyObject* raise_power(T base, PyObject* exponent_object, const Number& exponent) {
     constexpr std::int64_t most_multiplied = 64;

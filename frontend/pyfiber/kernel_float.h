@@ -1,7 +1,8 @@
-// float32 and float64 values of kernels in Python mode: subclasses of numpy.float32 and numpy.float64 that follow the
-// kernel compiler's rules where Python's or NumPy's are others.
+// float32 and float64 values of kernels in Python mode: subclasses of numpy.float32 and numpy.float64 that
+// follow the kernel compiler's rules where Python's or NumPy's are others.
 //
-//   float32 with float32 → float32; with an int or a float64 → float64 (Numba's promotion; NumPy 2 keeps float32)
+//   float32 with float32 → float32; with an int or a float64 → float64 (Numba's promotion; NumPy 2 keeps
+//     float32)
 //   division by zero → IEEE's result, counted (C3); 0.0 ** -1 → inf; int(nan), int(1e300) → PTX's result (V2)
 //
 // Integers: kernel_integer.cpp. kernel_number.h says which type a result has.

@@ -1,10 +1,11 @@
 // One launch of a Python function as a kernel: the engine's HostKernel that runs CPython on its fibers.
 //
-//   engine, holding no GIL ─ begin(): takes the GIL ─ run() per thread, on its fiber ─ … ─ end(): gives it back
+//   engine, without the GIL ─ begin(): takes it ─ run() per thread, on its fiber ─ … ─ end(): gives it back
 //
-// What a thread raises ends that thread only and becomes a finding; the exception of the lowest (block, thread) is
-// kept, so that the host raises the very object, with the kernel's frames. What is not an Exception (KeyboardInterrupt,
-// SystemExit), or what a debugger raises to quit, ends the launch and is raised as it is.
+// What a thread raises ends that thread only and becomes a finding; the exception of the lowest
+// (block, thread) is kept, so that the host raises the very object, with the kernel's frames. What is
+// not an Exception (KeyboardInterrupt, SystemExit), or what a debugger raises to quit, ends the
+// launch and is raised as it is.
 #pragma once
 
 #include <Python.h>
@@ -88,8 +89,8 @@ class KernelLaunch final : public execution::HostKernel {
                                     std::size_t bytes) const override;
     void hold(bool begins) override;
 
-    /// The current thread has come to a line, and stops there if somebody wants it to. False with an exception set when
-    /// the launch has ended meanwhile.
+    /// The current thread has come to a line, and stops there if somebody wants it to. False with an
+    /// exception set when the launch has ended meanwhile.
     [[nodiscard]] bool stop_at_line(SimulatedThread& thread, PyFrameObject* frame);
     /// The number of the place that the current frame is at.
     [[nodiscard]] std::uint32_t site_here();

@@ -21,7 +21,8 @@ PyObject* call_python(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
                     : nullptr;
 }
 
-/// Which floats of 16 bits give their own type (frontend/pykernel/calls/math_functions.def: unary, halves, shorts).
+/// Which floats of 16 bits give their own type
+/// (frontend/pykernel/calls/math_functions.def: unary, halves, shorts).
 enum class Keeps { none, halves, shorts };
 
 template <double (*wide)(double), float (*narrow)(float), Keeps keeps = Keeps::none>

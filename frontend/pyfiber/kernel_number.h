@@ -1,5 +1,5 @@
-// Numbers as the kernel compiler types them, read from whatever Python objects a kernel computes with. Which type a
-// result has is Numba's rule, shared with the compiler: frontend/numba_rules.
+// Numbers as the kernel compiler types them, read from whatever Python objects a kernel computes with. Which
+// type a result has is Numba's rule, shared with the compiler: frontend/numba_rules.
 #pragma once
 
 #include <Python.h>

@@ -23,8 +23,8 @@
 namespace cudasim::pyfiber {
 namespace {
 
-/// launch(plan, function, arguments, settles, thread tracer, whether each thread starts it, after block, set of
-/// files whose lines threads stop at, name, static limit, shared limit, dynamic bytes, seconds) → (plan's
+/// launch(plan, function, arguments, settles, thread tracer, whether each thread starts it, after block, set
+/// of files whose lines threads stop at, name, static limit, shared limit, dynamic bytes, seconds) → (plan's
 /// report, KernelLaunch::outcome())
 PyObject* launch(PyObject*, PyObject* arguments) {
     PyObject *plan = nullptr, *function = nullptr, *values = nullptr, *settles = nullptr, *tracer = nullptr,

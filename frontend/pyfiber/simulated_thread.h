@@ -1,9 +1,10 @@
 // The simulated thread that Python code is running on now, and how it leaves and comes back.
 //
-//   Python code → C function (intrinsics.cpp) → leave → engine switches fibers … → come back → Python code goes on
+//   Python code → C function (intrinsics.cpp) → leave → engine switches fibers … → come back
+//   → Python code goes on
 //
-// Every function that may switch is a plain CPython function: pybind11 keeps a record per call that must not be
-// crossed by a switch.
+// Every function that may switch is a plain CPython function: pybind11 keeps a record per call that
+// must not be crossed by a switch.
 #pragma once
 
 #include <Python.h>

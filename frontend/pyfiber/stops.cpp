@@ -73,7 +73,7 @@ bool KernelLaunch::stop_at_line(SimulatedThread& thread, PyFrameObject* frame) {
     return !handle.ending() || end_thread(thread);
 }
 
-// What a handler sees. The launching thread calls it, with its own thread state --------------------------------
+// What a handler sees. The launching thread calls it, with its own thread state -----------------------------
 
 SimulatedThread* KernelLaunch::find(const findings::ThreadCoordinate& thread) const {
     const auto known = threads_.find({thread.block, thread.thread});

@@ -1,11 +1,13 @@
-// Stops of Python code (simulator/execution/stop.h): a trace function of its own tells the engine where lines begin.
+// Stops of Python code (simulator/execution/stop.h): a trace function of its own tells
+// the engine where lines begin.
 //
 //   CPython comes to a line ─► on_event ─► the host's trace function, if there is one
 //                                 │
 //                                 └─► somebody wants the thread to stop here: leave ─► engine ─► come back
 //
-// The trace function is set for threads of launches with a handler only, in place of the host's, which it calls. Where a
-// kernel calls a debugger (`breakpoint()`), that debugger's trace function takes the place: the thread stops no more.
+// The trace function is set for threads of launches with a handler only, in place of the host's, which it
+// calls. Where a kernel calls a debugger (`breakpoint()`), that debugger's trace function takes the
+// place: the thread stops no more.
 #pragma once
 
 #include "frontend/pyfiber/simulated_thread.h"

@@ -22,7 +22,8 @@ std::atomic<std::uint64_t> last_id{0};
 constexpr std::uint64_t first_handle = 0xC0DA0000, handle_step = 0x1000;
 std::atomic<std::uint64_t> next_handle{first_handle};
 
-/// What with_handle() searches: contexts by id. Never destroyed, as contexts in static objects may outlive it.
+/// What with_handle() searches: contexts by id. Never destroyed, as contexts in
+/// static objects may outlive it.
 struct Registry {
     std::mutex mutex;
     std::map<std::uint64_t, std::weak_ptr<Context>> contexts;
@@ -40,7 +41,7 @@ void note_fork() {
 
 }  // namespace
 
-// -- contexts ---------------------------------------------------------------------------------------------------
+// -- contexts -----------------------------------------------------------------------------------------------
 
 Context::Context(int device)
     : device_(device), id_(++last_id), pools_(std::make_unique<MemoryPools>(device)) {
@@ -223,7 +224,7 @@ bool Context::may_use_memory_of(const Context& other) const {
     return peers_.contains(other.id_);
 }
 
-// -- fork() and callbacks ---------------------------------------------------------------------------------------
+// -- fork() and callbacks -----------------------------------------------------------------------------------
 
 bool used_before_fork() {
     return forked_after_use.load(std::memory_order_relaxed);
@@ -239,7 +240,7 @@ CallInCallback::CallInCallback()
             "waits for "
             "the callback") {}
 
-// -- the stack of a thread --------------------------------------------------------------------------------------
+// -- the stack of a thread ----------------------------------------------------------------------------------
 
 ContextStack& ContextStack::of_this_thread() {
     thread_local ContextStack stack;

@@ -1,5 +1,6 @@
-// Contexts: what a device holds for a program (memory, modules, streams), and which of them is current in a host
-// thread. As programs that use the CUDA runtime do, cudasim uses primary contexts only: each device has one.
+// Contexts: what a device holds for a program (memory, modules, streams), and which of them is
+// current in a host thread. As programs that use the CUDA runtime do, cudasim uses primary
+// contexts only: each device has one.
 //
 //   auto context = Context::make(0);
 //   context->retain();                                  // cuDevicePrimaryCtxRetain
@@ -23,8 +24,8 @@ namespace cudasim::driver {
 class MemoryPools;
 class Module;
 
-/// The primary context of a device. It is active from the first use until nobody retains it or it is reset; then
-/// everything in it is gone, and the next use begins another one with a new handle.
+/// The primary context of a device. It is active from the first use until nobody retains it or it is reset;
+/// then everything in it is gone, and the next use begins another one with a new handle.
 class Context {
   public:
     /// @param device its ordinal
@@ -50,12 +51,13 @@ class Context {
     /// One user less; without any it ends, as reset() says. @return whether this has ended it
     /// @throws Error 201 when nobody retains it
     bool release();
-    /// Ends it, whoever retains it; they still do: the work that waits in its streams is dropped, its modules are unloaded,
-    /// what mem_alloc() and its pools gave is freed, no peer may be used, and a failure() is forgotten. Page-locked, mapped
-    /// and managed memory stays its owner's, because host code may use it. @return whether it was active
+    /// Ends it, whoever retains it; they still do: the work that waits in its streams is dropped, its modules
+    /// are unloaded, what mem_alloc() and its pools gave is freed, no peer may be used, and a failure() is
+    /// forgotten. Page-locked, mapped and managed memory stays its owner's, because host code may use it.
+    /// @return whether it was active
     bool reset();
-    /// What the host's language has of the context ends with it: reset() calls this when work has been dropped, before
-    /// anything is freed.
+    /// What the host's language has of the context ends with it: reset() calls this when work has been
+    /// dropped, before anything is freed.
     void on_end(std::function<void()> end_of_language);
 
     /// What is in it, for reset().
@@ -65,8 +67,9 @@ class Context {
     /// @return whether it was there
     bool forget_allocation(DevicePointer pointer) const;
 
-    /// An error that lasts (findings/cuda_results.def: sticky) makes the context unusable until reset(); others do not. The
-    /// first stays. Launches that only front ends report, as Python's, do not call it (V9).
+    /// An error that lasts (findings/cuda_results.def: sticky) makes the context unusable until
+    /// reset(); others do not. The first stays. Launches that only front ends report, as
+    /// Python's, do not call it (V9).
     void fail(CudaResult code);
     /// success: it is usable.
     [[nodiscard]] CudaResult failure() const;
@@ -76,8 +79,8 @@ class Context {
     [[nodiscard]] std::uint64_t handle() const;
     [[nodiscard]] unsigned users() const;
 
-    /// Whether kernels of this device can be allowed to use the peer's memory: devices of one compute capability.
-    /// Both have their engines.
+    /// Whether kernels of this device can be allowed to use the peer's memory: devices of one compute
+    /// capability. Both have their engines.
     [[nodiscard]] bool can_access_peer(const Context& peer) const;
     /// Allows it. @throws Error 217 for devices that cannot, 704 when it was allowed before
     void enable_peer_access(const Context& peer);
@@ -108,8 +111,8 @@ class Context {
     std::function<void()> end_of_language_;
 };
 
-/// Whether this process was forked after its parent had used CUDA, and nobody has said that it may go on: on a GPU every
-/// call of CUDA fails in such a process.
+/// Whether this process was forked after its parent had used CUDA, and nobody has said that it may go on: on
+/// a GPU every call of CUDA fails in such a process.
 [[nodiscard]] bool used_before_fork();
 /// From now on calls are allowed in this process, with a copy of all device memory.
 void allow_use_after_fork();

@@ -1,5 +1,5 @@
-// The devices that a program sees, by their ordinals (CUDA Driver API, "Device Management"). A device is known by its
-// primary context (context.h), which is made with it.
+// The devices that a program sees, by their ordinals (CUDA Driver API, "Device Management"). A device is
+// known by its primary context (context.h), which is made with it.
 //
 //   Devices::of_this_process().exchange({Context::make(0), Context::make(1)});  // once: cuInit
 //   auto device = Devices::of_this_process().get(1, "cuDeviceGet");
@@ -37,7 +37,8 @@ class Devices {
     std::vector<std::shared_ptr<Context>> devices_;
 };
 
-/// visible_devices() for a program that needs a device: cuInit. @throws Error 100 when the variable hides all of them
+/// visible_devices() for a program that needs a device: cuInit.
+/// @throws Error 100 when the variable hides all of them
 [[nodiscard]] std::vector<std::size_t> require_visible_devices(std::optional<std::string_view> value,
                                                                std::span<const std::string> keys);
 

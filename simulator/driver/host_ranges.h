@@ -1,5 +1,6 @@
-// Host memory that the driver knows: page-locked (pinned), mapped and managed. The one place to ask whether host
-// code looks at memory that copies or kernels may still be working on. Addresses are the same for host and kernels.
+// Host memory that the driver knows: page-locked (pinned), mapped and managed. The one place to ask
+// whether host code looks at memory that copies or kernels may still be working on. Addresses are
+// the same for host and kernels.
 #pragma once
 
 #include <cstdint>

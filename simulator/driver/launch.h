@@ -1,10 +1,12 @@
-// Launching kernels of modules (CUDA Driver API, "Execution Control"): what a launch may be, and cuLaunchKernel.
+// Launching kernels of modules (CUDA Driver API, "Execution Control"): what a
+// launch may be, and cuLaunchKernel.
 //
 //   Function add = module->function("add");
-//   launch_kernel(context, add, {.grid = {4, 1, 1}, .block = {256, 1, 1}, .stream = stream_key(0, 0)}, add.pack(values));
+//   launch_kernel(context, add, {.grid = {4, 1, 1}, .block = {256, 1, 1}, .stream = stream_key(0, 0)},
+//                 add.pack(values));
 //
-// Front ends that prepare launches once and repeat them use the checks, Function::plan() and run() (launch_plan.h) by
-// themselves. All functions may be called from any thread.
+// Front ends that prepare launches once and repeat them use the checks, Function::plan() and run()
+// (launch_plan.h) by themselves. All functions may be called from any thread.
 #pragma once
 
 #include <array>
@@ -43,20 +45,22 @@ void require_launch_bounds(std::uint64_t threads, std::uint64_t most, std::strin
 /// @param stream what messages call it; `owner` is its device
 /// @throws Error 400 for a stream of another device than the one that is current
 void require_stream_of(int current, int owner, const std::string& stream, const std::string& advice = "");
-/// @throws Error 720 where not all blocks fit on the device at once; jit::CompileError, Error with the engine's code
+/// @throws Error 720 where not all blocks fit on the device at once; jit::CompileError,
+/// Error with the engine's code
 void require_cooperative(const Function& function, const execution::LaunchConfiguration& configuration);
 
 /// The configuration of a launch of this kernel, after all of these checks.
 [[nodiscard]] execution::LaunchConfiguration checked_configuration(const Function& function,
                                                                    const KernelLaunch& launch);
 
-/// Runs the kernel when its turn in the stream has come: now, or later (stream_work.h). What the device's limits forbid is
-/// refused at once.
+/// Runs the kernel when its turn in the stream has come: now, or later (stream_work.h). What the device's
+/// limits forbid is refused at once.
 /// @param parameters Function::pack()
-/// @param ended is given the result, findings and all, on the thread that ran it. Without it the first error is thrown as
-///     Error with CUDA's code for it, and one that lasts makes the context unusable, as on a GPU (Context::fail())
-/// @throws Error as checked_configuration(); with the failure of a context that is not usable; and what StreamWork::submit()
-///     throws. std::invalid_argument for another number of parameter bytes
+/// @param ended is given the result, findings and all, on the thread that ran it. Without it the first
+///     error is thrown as Error with CUDA's code for it, and one that lasts makes the context unusable,
+///     as on a GPU (Context::fail())
+/// @throws Error as checked_configuration(); with the failure of a context that is not usable; and what
+///     StreamWork::submit() throws. std::invalid_argument for another number of parameter bytes
 void launch_kernel(const std::shared_ptr<Context>& current, const Function& function,
                    const KernelLaunch& launch, std::vector<std::byte> parameters,
                    const execution::LaunchOptions& options = {},

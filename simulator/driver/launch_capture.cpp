@@ -69,7 +69,8 @@ Content copied(const RecordedMemory& range, AddressSearch& search) {
                           memory::bytes_text(range.bytes) + " (" + memory::describe_host_memory() + ")");
     }
     const auto* source = reinterpret_cast<const std::byte*>(range.address);
-    // Where pointers lie: at multiples of 8 in the address space, also in adopted memory that begins elsewhere.
+    // Where pointers lie: at multiples of 8 in the address space, also in adopted
+    // memory that begins elsewhere.
     const std::uint64_t skew = (8 - range.address % 8) % 8;
     for (std::uint64_t at = 0; at < range.bytes; at += piece) {
         const std::uint64_t size = std::min(piece, range.bytes - at);

@@ -5,12 +5,13 @@
 //   auto result = run(plan, parameters, options);         // memory is taken as the launch begins and ends
 //   LaunchRecord whole = capture.finish(result, true);
 //
-// Memory is taken as far as the kernel can reach it: from the parameters and the image's global variables, every
-// aligned word that is an address in a live allocation leads there, and so on from its content. The sizes and
-// places of all other allocations are kept too, so that an access beyond the end of one is reported alike.
+// Memory is taken as far as the kernel can reach it: from the parameters and the image's global
+// variables, every aligned word that is an address in a live allocation leads there, and so on from
+// its content. The sizes and places of all other allocations are kept too, so that an access beyond
+// the end of one is reported alike.
 //
-// The observer is told of the begin and the end of a launch while no other launch of the device runs, so what lies
-// between the two copies is this launch's doing; frees wait for its end.
+// The observer is told of the begin and the end of a launch while no other launch of the device runs, so what
+// lies between the two copies is this launch's doing; frees wait for its end.
 //
 // Costs one copy of the reachable memory, made while it is searched for addresses, and one pass of hashing
 // afterwards.
@@ -32,7 +33,8 @@ struct CaptureOptions {
 class LaunchCapture final : public execution::LaunchObserver {
   public:
     /// @param described everything but memory and outcome
-    /// @param image whose variables the kernel reaches; null: a kernel of host code. It must live as long as this
+    /// @param image whose variables the kernel reaches; null: a kernel of host code.
+    /// It must live as long as this
     /// @param roots further addresses from which the kernel reaches memory
     LaunchCapture(SimulatedDevice& device, LaunchRecord described, const execution::LoadedImage* image,
                   std::vector<std::uint64_t> roots, const CaptureOptions& options);

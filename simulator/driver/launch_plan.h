@@ -10,16 +10,16 @@
 
 namespace cudasim::driver {
 
-/// An argument as the program passed it. One argument may be several parameters of the kernel: an array is its
-/// address, extents and strides.
+/// An argument as the program passed it. One argument may be several parameters of the kernel: an array is
+/// its address, extents and strides.
 struct Argument {
     std::string name;  ///< of the kernel's parameter in the source
     std::string type;  ///< as the front end calls it, for Python Numba's name: "array(float32, 1d, C)"
     bool operator==(const Argument&) const = default;
 };
 
-/// A kernel of an image with its configuration and options. The bytes of its parameters differ from launch to launch:
-/// run() takes them.
+/// A kernel of an image with its configuration and options. The bytes of its parameters differ from launch
+/// to launch: run() takes them.
 struct LaunchPlan {
     std::shared_ptr<SimulatedDevice> device;
     std::shared_ptr<execution::LoadedImage> loaded;

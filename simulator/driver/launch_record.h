@@ -1,6 +1,7 @@
 // LaunchRecord: one launch, complete and movable. It holds what the kernel was given (code, configuration,
-// parameters, options, device memory) and what came of it (findings, printed text, memory afterwards), so that
-// it can be run again in this process or in another one, on this machine or elsewhere, and compared (E12).
+// parameters, options, device memory) and what came of it (findings, printed text, memory
+// afterwards), so that it can be run again in this process or in another one, on this machine or
+// elsewhere, and compared (E12).
 //
 //   LaunchCapture (launch_capture.h)   observes a launch and makes one
 //   RecordWriter, RecordReader (record_file.h)   the file

@@ -1,7 +1,7 @@
-// Memory as the CUDA driver gives it out (CUDA Driver API, "Memory Management"): device memory, host memory that is
-// page-locked or mapped, managed memory; whose an address is; copies and fills. A function has the name of the driver's
-// call without "cu"; `current` is the context that is current for it, and it has its engine. Asynchronous work is the
-// caller's business (simulator/streams).
+// Memory as the CUDA driver gives it out (CUDA Driver API, "Memory Management"): device memory, host memory
+// that is page-locked or mapped, managed memory; whose an address is; copies and fills. A function has the
+// name of the driver's call without "cu"; `current` is the context that is current for it, and it has its
+// engine. Asynchronous work is the caller's business (simulator/streams).
 #pragma once
 
 #include <cstdint>
@@ -49,11 +49,11 @@ void mem_host_unregister(std::uint64_t address);
 /// By which kernels use mapped memory: the same address. @throws Error 1 for memory that they do not see
 [[nodiscard]] DevicePointer mem_host_get_device_pointer(std::uint64_t address);
 
-// Copies and fills of `bytes` bytes. Device memory is found by its address, on whichever device it is. They are done when
-// they return, and they run after everything that was enqueued before on the devices that they concern
-// (stream_work.h), whose errors leave them. No bytes: they do and check nothing.
-// @throws Error 1 for device memory that does not lie inside of one allocation, for a null host pointer, and for more
-// bytes than any memory has
+// Copies and fills of `bytes` bytes. Device memory is found by its address, on whichever device it is. They
+// are done when they return, and they run after everything that was enqueued before on the devices that they
+// concern (stream_work.h), whose errors leave them. No bytes: they do and check nothing.
+// @throws Error 1 for device memory that does not lie inside of one allocation, for a null host pointer, and
+// for more bytes than any memory has
 
 void memcpy_htod(const std::shared_ptr<Context>& current, DevicePointer target, const void* source,
                  std::uint64_t bytes);
@@ -65,8 +65,8 @@ void memcpy_dtod(const std::shared_ptr<Context>& current, DevicePointer target, 
 void memset_d8(const std::shared_ptr<Context>& current, DevicePointer target, std::uint8_t value,
                std::uint64_t bytes);
 
-/// Whether a copy from or to this host memory may be asynchronous: page-locked, mapped and managed memory. A copy that
-/// names a stream is done when the call returns if the host memory is pageable.
+/// Whether a copy from or to this host memory may be asynchronous: page-locked, mapped and managed memory. A
+/// copy that names a stream is done when the call returns if the host memory is pageable.
 [[nodiscard]] bool is_page_locked(std::uint64_t host_address);
 
 /// Where work is enqueued.
@@ -75,8 +75,8 @@ struct InStream {
     std::string place = {};     ///< StreamWork::Submission::place
 };
 
-// The same when their turn in a stream has come (stream_work.h): now, or later. Copies from and to pageable host memory are
-// done when the call returns. What is wrong with the addresses is thrown when they run.
+// The same when their turn in a stream has come (stream_work.h): now, or later. Copies from and to pageable
+// host memory are done when the call returns. What is wrong with the addresses is thrown when they run.
 void memcpy_htod_async(const std::shared_ptr<Context>& current, DevicePointer target, const void* source,
                        std::uint64_t bytes, InStream in);
 void memcpy_dtoh_async(const std::shared_ptr<Context>& current, void* target, DevicePointer source,

@@ -10,7 +10,7 @@
 
 namespace cudasim::driver {
 
-// -- pools --------------------------------------------------------------------------------------------------------
+// -- pools --------------------------------------------------------------------------------------------------
 
 bool MemoryPool::has_room_for(std::uint64_t bytes) const {
     return most_ == 0 || (bytes <= most_ && used_ <= most_ - bytes);
@@ -181,12 +181,12 @@ void MemoryPools::reset(SimulatedDevice* engine) {
     for (const auto& [pointer, allocation] : freed) engine->release(pointer);
 }
 
-// -- operations in streams ----------------------------------------------------------------------------------------
+// -- operations in streams ----------------------------------------------------------------------------------
 
 namespace {
 
-/// What has to happen in its turn of a stream, and at the latest when the stream gives it up: an error before it, or
-/// the end of the work that waits.
+/// What has to happen in its turn of a stream, and at the latest when the stream gives it up: an error before
+/// it, or the end of the work that waits.
 class SureTask {
   public:
     explicit SureTask(std::function<void()> action) : action_(std::move(action)) {}

@@ -1,15 +1,16 @@
-// Stream-ordered allocation and memory pools (CUDA Driver API, "Stream Ordered Memory Allocator"). A free function has the
-// name of the driver's call without "cu".
+// Stream-ordered allocation and memory pools (CUDA Driver API, "Stream Ordered Memory Allocator"). A free
+// function has the name of the driver's call without "cu".
 //
 //   const auto x = mem_alloc_async(current, 4096, stream, "x");   // an address at once
 //   StreamWork::of_this_process().submit(stream, launch_with(x), {});
 //   mem_free_async(current, x, stream);                           // freed when the launch is done
 //
-// Between the call and its turn in the stream, kernels may not use the memory (finding use-before-alloc); after the free
-// has had its turn, neither (use-after-free). Fresh memory is poisoned: a GPU hands out what others left in the pool.
+// Between the call and its turn in the stream, kernels may not use the memory (finding use-before-alloc);
+// after the free has had its turn, neither (use-after-free). Fresh memory is poisoned: a GPU hands out
+// what others left in the pool.
 //
-// A pool of the simulator holds no memory of its own: attributes count what a GPU's pool would hold, without rounding to
-// the size of its pages, and as if the host synchronised after every free.
+// A pool of the simulator holds no memory of its own: attributes count what a GPU's pool would hold, without
+// rounding to the size of its pages, and as if the host synchronised after every free.
 #pragma once
 
 #include <cstdint>
@@ -90,8 +91,8 @@ class MemoryPools {
     bool begin_free(DevicePointer pointer, const char* call);
     /// It is freed. @return false for an address that is no allocation, or is none any more
     bool remove(DevicePointer pointer);
-    /// For the end of the context: frees everything. The default pool and the current one give nothing more; another
-    /// default pool takes their place.
+    /// For the end of the context: frees everything. The default pool and the current one give nothing more;
+    /// another default pool takes their place.
     void reset(SimulatedDevice* engine);
 
   private:
@@ -119,8 +120,8 @@ class MemoryPools {
                                                       const std::shared_ptr<MemoryPool>& pool,
                                                       std::uint64_t bytes, streams::StreamKey stream,
                                                       const std::string& label);
-/// Frees device memory after what is in the stream: memory of a pool, and what mem_alloc() gave. It is freed also when
-/// what is before it in the stream fails.
+/// Frees device memory after what is in the stream: memory of a pool, and what mem_alloc() gave. It is freed
+/// also when what is before it in the stream fails.
 /// @throws Error 1 for what is not the start of an allocation, is being freed, or is managed or the host's
 void mem_free_async(const std::shared_ptr<Context>& current, DevicePointer pointer,
                     streams::StreamKey stream);

@@ -6,7 +6,8 @@
 //   auto range = module->global("counter");                // cuModuleGetGlobal
 //   module->unload();                                      // cuModuleUnload
 //
-// What a program can load, PTX or linked code, is read by front ends. All functions may be called from any thread.
+// What a program can load, PTX or linked code, is read by front ends. All functions
+// may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,8 @@ class Module : public std::enable_shared_from_this<Module> {
     [[nodiscard]] std::shared_ptr<Target::Module> on_device() const;
 
     [[nodiscard]] bool is_loaded() const;
-    /// Its variables are gone and its functions cannot be launched any more, when the launches that use them are over.
+    /// Its variables are gone and its functions cannot be launched any more, when the
+    /// launches that use them are over.
     /// @return whether it was loaded
     bool unload();
 
@@ -91,7 +93,8 @@ class Function {
     /// @throws std::invalid_argument for another number of them, ParameterMismatch for another size
     [[nodiscard]] std::vector<std::byte> pack(std::span<const std::span<const std::byte>> values) const;
 
-    /// The function that has this handle, of a module that is loaded. @throws Error 400, which names `call`, where none is
+    /// The function that has this handle, of a module that is loaded.
+    /// @throws Error 400, which names `call`, where none is
     [[nodiscard]] static Function with_handle(std::uint64_t handle, const char* call);
 
     /// A launch of the kernel. @throws Error 400 when its module was unloaded

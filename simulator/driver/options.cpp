@@ -264,7 +264,8 @@ std::optional<bool> toggle(llvm::StringRef text) {
         .Default(std::nullopt);
 }
 
-/// Bytes: digits with or without a fraction, blanks, and a unit of k, m, g or t, behind which `b` or `ib` may stand.
+/// Bytes: digits with or without a fraction, blanks, and a unit of k, m, g or t, behind
+/// which `b` or `ib` may stand.
 std::optional<std::uint64_t> size_in_bytes(llvm::StringRef text) {
     const std::string word = text.trim().lower();
     llvm::StringRef unit = word;

@@ -1,8 +1,10 @@
-// The table of options: what a user can set about simulation, the same for every front end. Python's options, the arguments
-// of `cudasim run` and of pytest, and docs/options.md are made from it (frontend/python/cudasim/_option_table.py is a copy,
-// so that command lines are read without loading the engine); a program without Python reads options here.
+// The table of options: what a user can set about simulation, the same for every front end. Python's options,
+// the arguments of `cudasim run` and of pytest, and docs/options.md are made from it
+// (frontend/python/cudasim/_option_table.py is a copy, so that command lines are read without loading the
+// engine); a program without Python reads options here.
 //
-// Options of launches have members in execution::LaunchOptions (launch_options.h); the others are the front end's.
+// Options of launches have members in execution::LaunchOptions (launch_options.h);
+// the others are the front end's.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,8 @@ struct OptionError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-/// What an option takes. The rules for texts are those of Python's int() and float(), without digits of other scripts.
+/// What an option takes. The rules for texts are those of Python's int() and float(),
+/// without digits of other scripts.
 enum class OptionKind : std::uint8_t {
     choice,        ///< one of the words that Option::accepts lists, separated by ", "
     whole_number,  ///< from Option::lowest to Option::highest

@@ -5,13 +5,13 @@
 //
 // Numbers are little-endian. Every block is one zstd frame (RFC 8878) with its checksum. Kinds:
 //
-//   'C' chunk    at most chunk_bytes of content: memory, an image, texts. Chunks are numbered from 0 as they come;
-//                equal ones are stored once.
+//   'C' chunk    at most chunk_bytes of content: memory, an image, texts. Chunks are numbered from 0 as they
+//                come; equal ones are stored once.
 //   'L' launch   JSON (record_text.h); contents are lists of chunks that come before it
 //   'E' end      empty; a file without it was not finished, and its launches up to there are whole
 //
-// A reader believes nothing: sizes are compared with what is there, frames with their checksums, numbers with their
-// ranges. Whatever is wrong is a RecordError that says what, and at which byte of the file.
+// A reader believes nothing: sizes are compared with what is there, frames with their checksums, numbers with
+// their ranges. Whatever is wrong is a RecordError that says what, and at which byte of the file.
 #pragma once
 
 #include <cstdint>

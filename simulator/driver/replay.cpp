@@ -133,7 +133,8 @@ void Restored::place(std::size_t index) {
         address = target_.allocate(range.bytes, options);
         owned_[index] = true;
     } else {
-        return;  // the kernel could not reach it; its place only tells what an access beyond another one meets
+        // The kernel could not reach it; its place only tells what an access beyond another one meets.
+        return;
     }
     moved_ = moved_ || address != range.address;
 }

@@ -1,6 +1,6 @@
 // Runs a recorded launch again, and compares what comes of it with what was recorded.
 //
-//   Restored restored(target, record, options);            // memory, at the same addresses where they are free
+//   Restored restored(target, record, options);  // memory, at the same addresses where they are free
 //   auto result = target.launch(restored.module(), record.kernel, record.configuration,
 //                               restored.parameters(), options);
 //   auto differences = compare(target, record, restored, result, finished, printed);
@@ -16,8 +16,8 @@
 
 namespace cudasim::driver {
 
-/// Host memory that the recording program had opened to kernels: mapped anew, at the same address where that is
-/// free.
+/// Host memory that the recording program had opened to kernels: mapped anew, at the
+/// same address where that is free.
 class AdoptedMemory {
   public:
     /// @throws RecordError
@@ -34,8 +34,9 @@ class AdoptedMemory {
 
 /// A record's memory on a target.
 ///
-/// Addresses are the recorded ones where they are free. Where they are not, allocations move, and words of the
-/// parameters that point into them with them; memory whose content points into what moved cannot be restored.
+/// Addresses are the recorded ones where they are free. Where they are not, allocations move,
+/// and words of the parameters that point into them with them; memory whose content points into
+/// what moved cannot be restored.
 class Restored {
   public:
     /// @param options that the kernel will run with; its code is compiled here

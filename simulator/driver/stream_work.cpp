@@ -19,8 +19,8 @@ namespace {
 using streams::OperationPtr;
 using streams::StreamKey;
 
-/// A callback that no call waits for runs after this time, with what is before it in its stream. A GPU would not wait;
-/// deferred execution gives the host that time to make its mistakes.
+/// A callback that no call waits for runs after this time, with what is before it in its stream. A GPU would
+/// not wait; deferred execution gives the host that time to make its mistakes.
 constexpr auto deferred_callback_delay = std::chrono::milliseconds(20);
 /// How long the end of the program waits for callbacks.
 constexpr auto longest_finish = std::chrono::seconds(5);
@@ -136,7 +136,7 @@ void StreamHost::start_callback_thread(std::function<void()> serve) const {
     std::thread(std::move(serve)).detach();
 }
 
-// -- the process ----------------------------------------------------------------------------------------------
+// -- the process --------------------------------------------------------------------------------------------
 
 StreamWork& StreamWork::of_this_process() {
     static const bool registered = [] {
@@ -160,7 +160,7 @@ void StreamWork::set_host(std::shared_ptr<const StreamHost> host) {
     host_in_force.store(hosts().all.back().get(), std::memory_order_release);
 }
 
-// -- enqueueing -----------------------------------------------------------------------------------------------
+// -- enqueueing ---------------------------------------------------------------------------------------------
 
 bool StreamWork::runs_at_once() const {
     return runs_at_once(host().deferred());
@@ -249,7 +249,7 @@ void StreamWork::add_callback(StreamKey stream, std::function<void(int status)> 
     (void)timeline_.enqueue(stream, {.task = call, .callback = true, .due = streams::Clock::now() + delay});
 }
 
-// -- running --------------------------------------------------------------------------------------------------
+// -- running ------------------------------------------------------------------------------------------------
 
 /// @param targets are asked for in the run, where no lock of the host's language is held
 void StreamWork::run_all(const Targets& targets) {

@@ -1,16 +1,17 @@
-// The work that a process has enqueued in streams: when it runs, on which thread, and who is told of its errors (V7; CUDA
-// Driver API, "Stream Management"). simulator/streams keeps the order in which it may run.
+// The work that a process has enqueued in streams: when it runs, on which thread, and who is told of its
+// errors (V7; CUDA Driver API, "Stream Management"). simulator/streams keeps the order in which it may run.
 //
 //   StreamWork& work = StreamWork::of_this_process();
 //   work.submit(stream_key(0, stream), [&] { launch(...); }, {});
 //   work.synchronize(stream_key(0, stream));             // cuStreamSynchronize; throws what tasks threw
 //
-// Calls are eager by default: work runs on the thread that enqueues it, before submit() returns, and nothing is kept. With
-// StreamHost::deferred() it is kept until the host synchronises: a stream, an event, a device, every copy from or to pageable
-// memory, the end of the program. In both modes host callbacks wait for the callback thread.
+// Calls are eager by default: work runs on the thread that enqueues it, before submit() returns, and
+// nothing is kept. With StreamHost::deferred() it is kept until the host synchronises: a stream, an event,
+// a device, every copy from or to pageable memory, the end of the program. In both modes host callbacks
+// wait for the callback thread.
 //
-// What a task throws leaves the call that synchronises. What depends on a failed task does not run; what is enqueued
-// after that does.
+// What a task throws leaves the call that synchronises. What depends on a failed task does not run; what
+// is enqueued after that does.
 #pragma once
 
 #include <atomic>
@@ -38,8 +39,8 @@ class TaskFailure {
     virtual void add_line(const std::string& line) = 0;
     /// Throws it.
     [[noreturn]] virtual void raise() const = 0;
-    /// Whether it ends the run and all work that waits is dropped, as Ctrl-C does: then it leaves the call that ran the
-    /// task, and nobody else hears of it.
+    /// Whether it ends the run and all work that waits is dropped, as Ctrl-C does: then it leaves the call
+    /// that ran the task, and nobody else hears of it.
     [[nodiscard]] virtual bool ends_run() const { return false; }
 };
 
@@ -57,11 +58,13 @@ class StreamHost {
     [[nodiscard]] virtual streams::RunOptions run_options() const { return {}; }
     /// What is being handled, inside of a catch block.
     [[nodiscard]] virtual std::unique_ptr<TaskFailure> caught() const;
-    /// Calls body(), which runs tasks and waits for other threads: an interpreter's lock must not be held there.
+    /// Calls body(), which runs tasks and waits for other threads: an interpreter's
+    /// lock must not be held there.
     virtual void while_running(const std::function<void()>& body) const { body(); }
     /// The same for the callback thread while it has nothing to do.
     virtual void while_idle(const std::function<void()>& body) const { body(); }
-    /// Starts a thread of the language that calls serve(), which does not return unless it throws. Called once.
+    /// Starts a thread of the language that calls serve(), which does not return
+    /// unless it throws. Called once.
     virtual void start_callback_thread(std::function<void()> serve) const;
 };
 
@@ -74,18 +77,20 @@ class StreamWork {
 
     /// Whether anything is enqueued that is not done. Costs next to nothing.
     [[nodiscard]] bool busy() const noexcept { return !timeline_.idle(); }
-    /// Whether submit() would call its task and do nothing else: nothing is enqueued and work is not deferred, or the caller
-    /// is a task itself, whose calls are done at once.
+    /// Whether submit() would call its task and do nothing else: nothing is enqueued and work is not
+    /// deferred, or the caller is a task itself, whose calls are done at once.
     [[nodiscard]] bool runs_at_once() const;
     /// The same for a caller that knows what StreamHost::deferred() says. Costs next to nothing.
     [[nodiscard]] bool runs_at_once(bool deferred) const;
-    /// Whether synchronising would do nothing: nothing is enqueued, and nobody is to be told of an error. Costs next to nothing.
+    /// Whether synchronising would do nothing: nothing is enqueued, and nobody is to be told of an
+    /// error. Costs next to nothing.
     [[nodiscard]] bool nothing_to_tell() const noexcept { return !busy() && !failed_.load(); }
 
     struct Submission {
         /// The call waits for the work, deferred or not.
         bool synchronous = false;
-        /// For the message of an error when the work runs later: "file.py:12", the line that enqueues it; empty for none.
+        /// For the message of an error when the work runs later: "file.py:12", the line that
+        /// enqueues it; empty for none.
         std::string place = {};
     };
     /// Runs task() when its turn in the stream has come: now, or later.
@@ -96,23 +101,26 @@ class StreamWork {
     void wait_for(streams::StreamKey stream, streams::OperationPtr operation);
     /// Puts the event at the end of what is in the stream now. @throws Error 400, as Event::record()
     void record(Event& event, streams::StreamKey stream);
-    /// cuStreamWaitEvent: what is enqueued in the stream from now on runs after the event's point, if it has one.
+    /// cuStreamWaitEvent: what is enqueued in the stream from now on runs after the
+    /// event's point, if it has one.
     void wait_for(streams::StreamKey stream, const Event& event);
-    /// Appends callback(status), which the callback thread calls when what is before it is done, after failures too: then with
-    /// their CUresult. It must not throw, and calls of CUDA in it are errors (CallInCallback). What comes after it in the
-    /// stream waits for it.
+    /// Appends callback(status), which the callback thread calls when what is before it is done, after
+    /// failures too: then with their CUresult. It must not throw, and calls of CUDA in it are errors
+    /// (CallInCallback). What comes after it in the stream waits for it.
     void add_callback(streams::StreamKey stream, std::function<void(int status)> callback);
 
-    /// Run what is in a stream, on a device, or everywhere. In a task, which must not wait for itself, they do nothing.
-    /// @throws what tasks threw that nobody was told of, the first of several with a line about each of the others;
-    /// CallInCallback; std::runtime_error in a signal handler that interrupts a run of this thread
+    /// Run what is in a stream, on a device, or everywhere. In a task, which must not wait
+    /// for itself, they do nothing.
+    /// @throws what tasks threw that nobody was told of, the first of several with a line about each of the
+    /// others; CallInCallback; std::runtime_error in a signal handler that interrupts a run of this thread
     void synchronize(streams::StreamKey stream);
     void synchronize(std::optional<int> device);
     /// The same for what leads to an operation.
     void run(const streams::OperationPtr& operation);
     /// Whether an operation is done, after running what can be run without waiting for a callback.
     [[nodiscard]] bool is_complete(const streams::OperationPtr& operation);
-    /// cuEventSynchronize: the same as run() for what leads to the event's point; nothing for one that was never recorded.
+    /// cuEventSynchronize: the same as run() for what leads to the event's point; nothing for
+    /// one that was never recorded.
     void synchronize(const Event& event);
     /// cuEventQuery: whether the stream has come to the event's point; true for one that was never recorded.
     [[nodiscard]] bool is_complete(const Event& event);

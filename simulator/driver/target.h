@@ -1,5 +1,5 @@
-// Target: something that holds device memory and runs kernel images: the simulated device, or a real GPU. What
-// records of launches are restored to and compared on knows no more of it than this.
+// Target: something that holds device memory and runs kernel images: the simulated device, or a real GPU.
+// What records of launches are restored to and compared on knows no more of it than this.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class Target {
         Module& operator=(const Module&) = delete;
         /// Where its global variables begin; 0 when it has none.
         [[nodiscard]] virtual DevicePointer globals_base() const = 0;
-        /// Where a variable in global or constant memory lies. @throws execution::CudaError 500 for an unknown name
+        /// Where a variable in global or constant memory lies.
+        /// @throws execution::CudaError 500 for an unknown name
         [[nodiscard]] virtual execution::AddressRange global_range(std::string_view name) const = 0;
     };
 

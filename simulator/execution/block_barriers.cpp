@@ -64,7 +64,8 @@ bool BlockRun::arrive_at_named(Runner* runner, std::uint32_t& first) {
     return !waits;
 }
 
-/// Barriers to which enough threads have come: those that wait there go on when the runners that run now have stopped.
+/// Barriers to which enough threads have come: those that wait there go on when the
+/// runners that run now have stopped.
 void BlockRun::complete_named() {
     named_.complete([&](const NamedBarriers::Complete& barrier) {
         if (barrier.missing != 0 && !barrier.waiting.empty()) {

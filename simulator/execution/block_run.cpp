@@ -348,8 +348,8 @@ void BlockRun::look_at_warp(std::uint32_t thread) {
     if (coroutines_.complete_warp(warp)) lanes_to_run_.push_back(warp * jit::warp_size);
 }
 
-/// The runner keeps only the thread it is running; those behind it in its range are not started after all, and
-/// get their turns next. Whether there are any.
+/// The runner keeps only the thread it is running; those behind it in its range are not started after all,
+/// and get their turns next. Whether there are any.
 bool BlockRun::cut(Runner* runner) {
     const bool any = runner->end != runner->thread + 1;
     if (!coroutines_.lanes_meet())

@@ -11,8 +11,8 @@
 //
 // advance() is the scheduler of a block: it starts threads, resumes them in order (thread_order.h), completes
 // barriers (E3), and comes back when the block is over or only spinning threads are left (E5). Threads that
-// spin get their turns before the rest, in the order in which they gave them up. Everything it says about threads it
-// says as findings.
+// spin get their turns before the rest, in the order in which they gave them up. Everything it says about
+// threads it says as findings.
 #pragma once
 
 #include <cstdint>

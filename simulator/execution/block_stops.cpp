@@ -1,8 +1,9 @@
 // Stops in a block (stop.h): where its threads are, and running one that the handler chooses.
 //
-// The handler is called from the middle of the scheduler, from handle(), for the runner that has just come back. As long
-// as it chooses nobody, that runner keeps its place and its range of threads, and the order stays the policy's. When it
-// chooses, the runner is cut down to its thread and held; threads are taken out of wherever their turn would come.
+// The handler is called from the middle of the scheduler, from handle(), for the runner that has just come
+// back. As long as it chooses nobody, that runner keeps its place and its range of threads, and the order
+// stays the policy's. When it chooses, the runner is cut down to its thread and held; threads are taken out
+// of wherever their turn would come.
 #include <algorithm>
 
 #include "simulator/execution/block_run.h"
@@ -226,8 +227,8 @@ bool BlockRun::any_can_run() {
     return not_started_ != 0;
 }
 
-/// A barrier of the block, so that the handler can lead its threads past it. What else there is to say of a block in
-/// which nobody can run, the scheduler says after the handler.
+/// A barrier of the block, so that the handler can lead its threads past it. What else there is to say of a
+/// block in which nobody can run, the scheduler says after the handler.
 void BlockRun::complete_what_all_have_come_to() {
     if (launch_->stopped() || any_can_run() || warps_.answer_active() || !all_wait()) return;
     if (lanes_waiting() != 0 || named_.waiting_count() != 0 || barrier_kind_ == jit::BarrierKind::grid ||

@@ -19,7 +19,8 @@ using jit::PartSource;
 namespace {
 
 using findings::most_bytes_on_chip;
-/// Copies of elements in global memory, as many as findings::most_bytes_on_chip says for those in shared and local memory.
+/// Copies of elements in global memory, as many as findings::most_bytes_on_chip says for
+/// those in shared and local memory.
 constexpr std::uint64_t most_bytes_global = 1 << 26;
 
 std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t offset) {

@@ -13,13 +13,15 @@ namespace cudasim::execution {
 class BlockRun;
 struct Runner;
 
-/// The variables of the thread that has just faulted, with the elements of its arrays in shared and local memory. Empty
-/// where nothing was captured: faults that only the processor noticed, and waits that never end.
+/// The variables of the thread that has just faulted, with the elements of its arrays in
+/// shared and local memory. Empty where nothing was captured: faults that only the processor
+/// noticed, and waits that never end.
 [[nodiscard]] std::vector<findings::VariableValue> captured_values(const Launch& launch,
                                                                    const BlockRun& block,
                                                                    const Runner& runner);
 
-/// The variables of a thread of code that is compiled for stops (stop.h), of all its functions, as they are now.
+/// The variables of a thread of code that is compiled for stops (stop.h), of all
+/// its functions, as they are now.
 /// @param innermost of the thread's records; null: it has none yet
 /// @param runner that carries the thread; null for a coroutine that waits
 [[nodiscard]] std::vector<findings::VariableValue> variables_in_records(const Launch& launch,
@@ -27,8 +29,8 @@ struct Runner;
                                                                         const jit::FrameRecord* innermost,
                                                                         const Runner* runner);
 
-/// Gives a variable another value. False when the frame has no such variable, it has not been assigned, or its
-/// type has another size.
+/// Gives a variable another value. False when the frame has no such variable, it has not been assigned,
+/// or its type has another size.
 [[nodiscard]] bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint32_t frame,
                                  std::string_view name, std::span<const std::byte> bytes);
 

@@ -88,7 +88,8 @@ struct LaunchProgress {
     bool compiling = false;  ///< its kernel is being compiled, for so many seconds
 };
 
-/// What a negative index of an array is, where it is not a literal: Python's, counted and reported, or an error.
+/// What a negative index of an array is, where it is not a literal: Python's,
+/// counted and reported, or an error.
 enum class Wrap : std::uint8_t { allow, warn, error };
 
 struct LaunchOptions {
@@ -153,8 +154,8 @@ class Device {
     /// The same at a given address. False when it is not free, or not in this device's memory.
     [[nodiscard]] bool allocate_at(DevicePointer address, std::uint64_t bytes,
                                    const AllocateOptions& options);
-    /// Whether kernels may use the allocation, as they may from the beginning: an access while they may not is a
-    /// finding (use-before-alloc).
+    /// Whether kernels may use the allocation, as they may from the beginning: an access while they may not
+    /// is a finding (use-before-alloc).
     /// @throws CudaError 1 for what is not the start of a live allocation
     void set_accessible(DevicePointer pointer, bool accessible);
     /// Lets kernels use host memory or another process's, until free(). It stays its owner's.

@@ -1,18 +1,23 @@
 // The table of simulated devices: boards, and the limits of their compute capabilities.
 //
-// Limits: CUDA C++ Programming Guide, section "Compute Capabilities", table "Technical Specifications per Compute
-// Capability"; the same numbers are in CCCL's cuda/__device/arch_traits.h. single_to_double: the same section, table
-// "Throughput of Native Arithmetic Instructions", 32-bit by 64-bit floating-point additions.
+// Limits: CUDA C++ Programming Guide, section "Compute Capabilities", table "Technical Specifications per
+// Compute Capability"; the same numbers are in CCCL's cuda/__device/arch_traits.h. single_to_double: the same
+// section, table "Throughput of Native Arithmetic Instructions", 32-bit by 64-bit floating-point additions.
 //
-// Boards: the number of multiprocessors, memory, caches and clocks (boost) are those of NVIDIA's data sheets and white papers:
+// Boards: the number of multiprocessors, memory, caches and clocks (boost) are those of NVIDIA's
+// data sheets and white papers:
 //   V100              "NVIDIA Tesla V100 GPU Architecture", SXM2 with 32 GB
 //   T4, RTX 2080 Ti   "NVIDIA Turing GPU Architecture"; "NVIDIA T4 Tensor Core GPU" data sheet
 //   A100              "NVIDIA A100 Tensor Core GPU Architecture", data sheet of the SXM4 with 80 GB
-//   A10, RTX 30xx     "NVIDIA Ampere GA102 GPU Architecture", data sheets of the A10 and of the RTX 3060 with 12 GB
+//   A10, RTX 30xx     "NVIDIA Ampere GA102 GPU Architecture", data sheets of the A10 and of the
+//                     RTX 3060 with 12 GB
 //   L4, L40S, RTX 40xx "NVIDIA Ada GPU Architecture", data sheets
-//   H100, H200        "NVIDIA H100 Tensor Core GPU Architecture" (SXM5), "NVIDIA H200 Tensor Core GPU" data sheet
-//   B200, RTX 5090    "NVIDIA Blackwell Architecture Technical Brief", "NVIDIA RTX Blackwell GPU Architecture"
-//   Jetson Orin       "NVIDIA Jetson AGX Orin Series Technical Brief", AGX Orin with 64 GB, which the GPU shares with the host
+//   H100, H200        "NVIDIA H100 Tensor Core GPU Architecture" (SXM5); "NVIDIA H200 Tensor Core GPU"
+//                     data sheet
+//   B200, RTX 5090    "NVIDIA Blackwell Architecture Technical Brief",
+//                     "NVIDIA RTX Blackwell GPU Architecture"
+//   Jetson Orin       "NVIDIA Jetson AGX Orin Series Technical Brief", AGX Orin with 64 GB, which the GPU
+//                     shares with the host
 // Memory clocks are those that the driver reports: half the data rate.
 #include "simulator/execution/device_profile.h"
 

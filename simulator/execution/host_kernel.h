@@ -63,8 +63,8 @@ class ThreadHandle {
     [[nodiscard]] virtual bool has_stops() const;
     /// Whether stop() would stop here. Nothing is to be called for a statement at which it would not.
     [[nodiscard]] virtual bool wants_stop(const findings::SourceLocation& place) const;
-    /// A statement begins, where the launch has stops: waits while the thread is held. Nothing otherwise, and when
-    /// ending().
+    /// A statement begins, where the launch has stops: waits while the thread is held. Nothing
+    /// otherwise, and when ending().
     virtual void stop(const findings::SourceLocation& place, std::uint32_t site = 0);
     /// Ends the thread where it stands.
     [[noreturn]] virtual void fault(findings::FindingKind kind);
@@ -131,7 +131,8 @@ class HostKernel {
         return {};
     }
 
-    // What stops ask (stop.h), on the worker's own stack, of a thread that is inside of run() and does not run now --
+    // What stops ask (stop.h), on the worker's own stack, of a thread that is inside of run() and does not
+    // run now.
 
     /// Where the thread is, innermost function first. Nothing: at location() of its site.
     [[nodiscard]] virtual std::optional<findings::CallChain> location_of(
@@ -151,15 +152,15 @@ class HostKernel {
         (void)thread, (void)frame, (void)name, (void)bytes;
         return false;
     }
-    /// Whether the memory is shared memory of the thread's block, or local memory of the thread, that the kernel itself
-    /// keeps: the engine knows its own only.
+    /// Whether the memory is shared memory of the thread's block, or local memory of the thread, that the
+    /// kernel itself keeps: the engine knows its own only.
     [[nodiscard]] virtual bool keeps_memory(const findings::ThreadCoordinate& thread, std::uint64_t address,
                                             std::size_t bytes) const {
         (void)thread, (void)address, (void)bytes;
         return false;
     }
-    /// A handler begins to look at the stopped launch, or no simulated thread is held for it any more: clocks of the
-    /// kernel's own stand still in between.
+    /// A handler begins to look at the stopped launch, or no simulated thread is held for it any more: clocks
+    /// of the kernel's own stand still in between.
     virtual void hold(bool begins) { (void)begins; }
 };
 

@@ -14,8 +14,8 @@ void check_configuration(const DeviceProfile& profile, const LaunchConfiguration
 void check_shared_memory(const DeviceProfile& profile, std::uint64_t static_bytes,
                          std::uint64_t dynamic_bytes);
 
-/// Blocks that are resident on one multiprocessor at a time; 0 when one is too large. (CUDA C++ Programming Guide,
-/// "Hardware Multithreading": limited by warps, blocks and shared memory; registers are not modelled.)
+/// Blocks that are resident on one multiprocessor at a time; 0 when one is too large. (CUDA C++ Programming
+/// Guide, "Hardware Multithreading": limited by warps, blocks and shared memory; registers are not modelled.)
 [[nodiscard]] unsigned blocks_per_multiprocessor(const DeviceProfile& profile, std::uint64_t block_threads,
                                                  std::uint64_t shared_bytes);
 

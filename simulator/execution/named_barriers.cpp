@@ -60,7 +60,8 @@ NamedBarriers::Misuse NamedBarriers::arrive(Runner* runner, const WarpOperations
     return Misuse::none;
 }
 
-/// How many threads the warp counts as: all 32 for each time that all its lanes that have not ended have come.
+/// How many threads the warp counts as: all 32 for each time that all its lanes
+/// that have not ended have come.
 void NamedBarriers::count(std::uint32_t number, std::uint32_t warp, const WarpOperations& warps) {
     Barrier& barrier = barriers_[number];
     const auto lanes = arrivals(number).subspan(std::size_t{warp} * jit::warp_size, jit::warp_size);

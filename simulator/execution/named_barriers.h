@@ -1,14 +1,17 @@
-// A block's barriers for some of its threads: PTX's barriers 0 to 15 with a number of threads (PTX ISA, "bar, barrier").
+// A block's barriers for some of its threads: PTX's barriers 0 to 15 with a number of
+// threads (PTX ISA, "bar, barrier").
 //
 //   bar.sync a, b     waits until b threads have come to barrier a
 //   bar.arrive a, b   counts as one of them and goes on
 //   bar.red a, b, p   waits as bar.sync does, and gives all that wait an answer about p of them
 //
-// A warp counts as 32 threads when all its lanes that have not ended have come, together or one after another: seen on an H100 on
-// 23 November 2026, where lanes of two warps that came without the others of their warps never went on. Without a number of threads the
-// barrier is for the whole block, and warps that have ended count as if they had come (E3).
+// A warp counts as 32 threads when all its lanes that have not ended have come, together or one after
+// another: seen on an H100 on 23 November 2026, where lanes of two warps that came without the others of
+// their warps never went on. Without a number of threads the barrier is for the whole block, and warps that
+// have ended count as if they had come (E3).
 //
-// Nothing is kept for a block none of whose threads has come to such a barrier. Runs on the worker's own stack.
+// Nothing is kept for a block none of whose threads has come to such a barrier.
+// Runs on the worker's own stack.
 #pragma once
 
 #include <array>
@@ -48,7 +51,8 @@ class NamedBarriers {
     }
     [[nodiscard]] bool in_use() const { return !arrivals_.empty(); }
 
-    /// A thread has come to the barrier that runner->named says. Unless that is to go on, the runner waits here.
+    /// A thread has come to the barrier that runner->named says. Unless that is to
+    /// go on, the runner waits here.
     /// @param block_threads how many threads the block has
     Misuse arrive(Runner* runner, const WarpOperations& warps, std::uint32_t block_threads);
     /// Threads [first, last) have ended, as `warps` knows already.

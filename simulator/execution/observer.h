@@ -5,13 +5,14 @@
 //   launch_begins ─► block_begins ─► barrier ... ─► block_ends ─► launch_ends        LaunchOptions::observers
 //   allocated, freed, copies                                                         Device::observe()
 //
-// A launch and a device have any number of observers. They are told of each event one after another, in the order
-// in which they were added.
+// A launch and a device have any number of observers. They are told of each event one after another, in the
+// order in which they were added.
 //
-// Calls of block_begins, barrier and block_ends for one block come one after another, on the host thread of the
-// worker that runs it, for several blocks at the same time where there are several workers. Everything else comes
-// on the host thread that made the call of the device. An observer must not throw and must not call the device, but
-// for questions about its memory when a launch begins or ends; in a launch it must not wait for another block.
+// Calls of block_begins, barrier and block_ends for one block come one after another, on the host thread
+// of the worker that runs it, for several blocks at the same time where there are several workers.
+// Everything else comes on the host thread that made the call of the device. An observer must not throw
+// and must not call the device, but for questions about its memory when a launch begins or ends; in a
+// launch it must not wait for another block.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +41,8 @@ struct ObservedBlock {
     Dim3 ctaid;
     std::uint32_t threads = 0;
     std::span<std::byte> shared;  ///< its shared memory, fresh
-    /// BlockContext::check_state. Null until the block_begins of the observer that sets_check_state() has set it;
-    /// what other observers, or other calls, assign to it is dropped.
+    /// BlockContext::check_state. Null until the block_begins of the observer that sets_check_state() has set
+    /// it; what other observers, or other calls, assign to it is dropped.
     void* check_state = nullptr;
 };
 
@@ -59,7 +60,8 @@ struct ObservedCopy {
     std::uint64_t bytes = 0;
 };
 
-/// A barrier for some of the block's threads that is complete (named_barriers.h). Good until its threads go on.
+/// A barrier for some of the block's threads that is complete (named_barriers.h).
+/// Good until its threads go on.
 struct CompletedBarrier {
     std::uint32_t number = 0;
     std::uint32_t threads = 0;                ///< for how many it is
@@ -75,21 +77,22 @@ class LaunchObserver {
     virtual void launch_begins(const LaunchBegin& launch) { (void)launch; }
     /// No thread runs any more. @param findings errors first, as LaunchResult has them
     virtual void launch_ends(std::span<const findings::Finding> findings) { (void)findings; }
-    /// Whether block_begins sets ObservedBlock::check_state. A block has one such pointer, so one observer of a launch
-    /// may: ObserverList::add() refuses a second one.
+    /// Whether block_begins sets ObservedBlock::check_state. A block has one such pointer, so one observer of
+    /// a launch may: ObserverList::add() refuses a second one.
     [[nodiscard]] virtual bool sets_check_state() const { return false; }
     virtual void block_begins(ObservedBlock& block) { (void)block; }
-    /// All threads of the block that have not ended have come to a barrier (E3), and go on when this has returned.
-    /// At a grid barrier all blocks have come.
+    /// All threads of the block that have not ended have come to a barrier (E3), and go on when this has
+    /// returned. At a grid barrier all blocks have come.
     virtual void barrier(const ObservedBlock& block, jit::BarrierKind kind) { (void)block, (void)kind; }
-    /// A barrier for some of the block's threads (PTX's bar.sync a, b and its like) is complete: those that wait there go
-    /// on when this has returned.
+    /// A barrier for some of the block's threads (PTX's bar.sync a, b and its like) is complete: those that
+    /// wait there go on when this has returned.
     virtual void named_barrier(const ObservedBlock& block, const CompletedBarrier& barrier) {
         (void)block, (void)barrier;
     }
     virtual void block_ends(const ObservedBlock& block, BlockEnd end) { (void)block, (void)end; }
 
-    /// Device memory, also for the variables of an image, and memory of the host that kernels may use from now on.
+    /// Device memory, also for the variables of an image, and memory of the host that
+    /// kernels may use from now on.
     virtual void allocated(std::uint64_t address, std::uint64_t bytes, std::string_view label) {
         (void)address, (void)bytes, (void)label;
     }
@@ -98,10 +101,12 @@ class LaunchObserver {
     virtual void copies(const ObservedCopy& copy) { (void)copy; }
 };
 
-/// Observers in the order in which they are told. It does not own them. Not to be changed while it tells them.
+/// Observers in the order in which they are told. It does not own them. Not to be
+/// changed while it tells them.
 class ObserverList {
   public:
-    /// @throws std::invalid_argument when it is in the list, or when it sets_check_state() and another one does
+    /// @throws std::invalid_argument when it is in the list, or when it
+    /// sets_check_state() and another one does
     void add(LaunchObserver& observer);
     /// Nothing happens when it is not in the list.
     void remove(LaunchObserver& observer);

@@ -1,10 +1,11 @@
 // A runner: one fiber, and the thread of a block that compiled code on it is running now.
 //
-//   stack slab:  | ... frames of compiled code ... | Runner |      the Runner sits at the top of its own stack,
-//                low                                     top       next to the frames it is switched with
+//   stack slab:  | ... frames of compiled code ... | Runner |  the Runner sits at the top of its own stack,
+//                low                                     top   next to the frames it is switched with
 //
-// Compiled code sees only the ThreadContext at its start. What a hook wants the scheduler to know it leaves in
-// `event` and the fields behind it, then suspends (E10: everything else happens on the worker's own stack).
+// Compiled code sees only the ThreadContext at its start. What a hook wants the scheduler to
+// know it leaves in `event` and the fields behind it, then suspends (E10: everything else
+// happens on the worker's own stack).
 #pragma once
 
 #include <bit>

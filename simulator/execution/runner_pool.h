@@ -1,10 +1,12 @@
 // The runners of one worker, by the size of their stacks. They outlive launches.
 //
-//   idle:  | cold: pages given back | not used by this launch | used by this launch |   taken and put back at this end
+//   idle:  | cold: pages given back | not used by this launch | used by this launch |
 //          0                        cold                      low                   size
 //
-// So the runners that a launch did not need are those below `low`. When a launch needed far less than the one before
-// it, their pages go back to the system; launches that need the same all over keep theirs.
+// Runners are taken from the right end and put back there.
+//
+// So the runners that a launch did not need are those below `low`. When a launch needed far less than the one
+// before it, their pages go back to the system; launches that need the same all over keep theirs.
 #pragma once
 
 #include <atomic>

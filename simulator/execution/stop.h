@@ -1,31 +1,33 @@
-// Stops: a simulated thread stops without ending, everything else holds, and a handler looks at the launch and says who
-// goes on. Debuggers and searches for schedules stand on it.
+// Stops: a simulated thread stops without ending, everything else holds, and a handler looks at the launch
+// and says who goes on. Debuggers and searches for schedules stand on it.
 //
 //   compiled code, host code   a statement begins ─► hook `stop` ── nobody wants it: the thread goes on
 //                                                        │ a line, a thread or everything is to stop
 //                                                        ▼
 //   the launching thread       StopHandler::stopped(launch) ── look: threads, memory
 //                                  │        ▲               ── choose the next stops
-//                                  │        └── run(thread): another, or the same, goes on until it stops again,
-//                                  ▼                         waits, or ends; all others hold
-//                              returns: the stopped thread goes on, then the others in the policy's order (E6, E13)
+//                                  │        └── run(thread): another, or the same, goes on until it stops
+//                                  ▼                         again, waits, or ends; all others hold
+//                              returns: the stopped thread goes on, then the others in the policy's order
+//                                       (E6, E13)
 //
-// **Who calls.** The handler is called on the host thread that launches, on that thread's own stack, never on a simulated
-// one. The StoppedLaunch is usable inside stopped() and launch_begins() only.
+// **Who calls.** The handler is called on the host thread that launches, on that thread's own stack, never on
+// a simulated one. The StoppedLaunch is usable inside stopped() and launch_begins() only.
 //
-// **What holds.** A launch with a handler has one worker. While the handler is at work no simulated thread runs but the
-// one that run() names. The time limit does not count the handler's time. The device belongs to the launch: launches from
-// other host threads wait. Copies by other host threads are not held back.
+// **What holds.** A launch with a handler has one worker. While the handler is at work no simulated thread
+// runs but the one that run() names. The time limit does not count the handler's time. The device belongs to
+// the launch: launches from other host threads wait. Copies by other host threads are not held back.
 //
-// **What a handler may do.** Anything that a host program does, for as long as it likes: it reads and writes memory, also
-// by Device's copies. It calls poll() about every 50 ms while it waits, so that the host's signals are served and Ctrl-C
-// ends the launch. It must not launch on the same device, which would wait for itself, must not free what the kernel
-// uses, and must not throw.
+// **What a handler may do.** Anything that a host program does, for as long as it likes: it reads and writes
+// memory, also by Device's copies. It calls poll() about every 50 ms while it waits, so that the host's
+// signals are served and Ctrl-C ends the launch. It must not launch on the same device, which would wait for
+// itself, must not free what the kernel uses, and must not throw.
 //
-// **Carriers (E1).** Where nobody chooses, a launch with stops runs in the same order as one without, on the same
-// carriers. A stop is no wait: a thread of a loop over threads, or of a coroutine between two of its waits, keeps the
-// fiber that it runs on while it is stopped, as a thread does that spins; when another thread is chosen meanwhile, the
-// rest of the loop's threads go on on fibers of their own. Coroutines that wait at a barrier have no stack, as always.
+// **Carriers (E1).** Where nobody chooses, a launch with stops runs in the same order as one without, on the
+// same carriers. A stop is no wait: a thread of a loop over threads, or of a coroutine between two of its
+// waits, keeps the fiber that it runs on while it is stopped, as a thread does that spins; when another
+// thread is chosen meanwhile, the rest of the loop's threads go on on fibers of their own. Coroutines that
+// wait at a barrier have no stack, as always.
 //
 // **What is compiled.** Launches with a handler run code that has the instrumentation statement_stops
 // (jit/statement_stops.h). Everybody else's code knows nothing of stops.
@@ -82,7 +84,7 @@ class StoppedLaunch {
     StoppedLaunch(const StoppedLaunch&) = delete;
     StoppedLaunch& operator=(const StoppedLaunch&) = delete;
 
-    // Where to stop ------------------------------------------------------------------------------------------
+    // Where to stop -----------------------------------------------------------------------------------------
 
     /// Threads that come to a statement of this line stop. @param file as debug information names it
     void stop_at(const std::string& file, std::uint32_t line, bool stops = true);
@@ -91,7 +93,7 @@ class StoppedLaunch {
     /// The thread stops at its next statements. False when it is over or absent.
     bool stop_thread(ThreadRef thread, bool stops = true);
 
-    // What to look at ----------------------------------------------------------------------------------------
+    // What to look at ---------------------------------------------------------------------------------------
 
     /// Who has stopped last: the thread that the handler was called for, or the last one that run() stopped.
     [[nodiscard]] ThreadRef stopped_thread() const { return last_stopped_; }
@@ -101,29 +103,33 @@ class StoppedLaunch {
     [[nodiscard]] std::uint32_t threads_of_block() const;
     [[nodiscard]] ThreadState state(ThreadRef thread) const;
     [[nodiscard]] findings::ThreadCoordinate coordinate(ThreadRef thread) const;
-    /// Where the thread is, innermost function first. Empty where it has not started, is over, or nobody knows.
+    /// Where the thread is, innermost function first. Empty where it has not
+    /// started, is over, or nobody knows.
     [[nodiscard]] findings::CallChain location(ThreadRef thread) const;
-    /// The variables of the program that are assigned where the thread is, of all its functions: `frame` of each is an
-    /// index into location(). Empty where location() is, and for C++ code.
+    /// The variables of the program that are assigned where the thread is, of all its functions: `frame` of
+    /// each is an index into location(). Empty where location() is, and for C++ code.
     [[nodiscard]] std::vector<findings::VariableValue> variables(ThreadRef thread) const;
-    /// Gives such a variable other bytes, as many as its type has. False when there is no such variable, and for values
-    /// of Python mode that are more than bytes: arrays and objects. What the thread reads later is the new value, until it
-    /// assigns another; where compiled Python kernels do not see it, docs/development.md says, Open ends.
+    /// Gives such a variable other bytes, as many as its type has. False when there is no such variable, and
+    /// for values of Python mode that are more than bytes: arrays and objects. What the thread reads later is
+    /// the new value, until it assigns another; where compiled Python kernels do not see it,
+    /// docs/development.md says, Open ends.
     bool set_variable(ThreadRef thread, std::uint32_t frame, std::string_view name,
                       std::span<const std::byte> bytes);
-    /// The block's shared memory; empty for a block that is not on the device. Of Python mode it has nothing: there
-    /// shared arrays are objects, which read() and write() know.
+    /// The block's shared memory; empty for a block that is not on the device. Of Python mode it has nothing:
+    /// there shared arrays are objects, which read() and write() know.
     [[nodiscard]] std::span<std::byte> shared(std::uint64_t block) const;
-    /// Copies memory that the thread may access: global, shared, and its own local memory. What any thread has
-    /// written before it stopped is there. False, and nothing is copied, where it may not access all of it.
+    /// Copies memory that the thread may access: global, shared, and its own local memory. What
+    /// any thread has written before it stopped is there. False, and nothing is copied, where
+    /// it may not access all of it.
     [[nodiscard]] bool read(ThreadRef thread, std::uint64_t address, std::span<std::byte> target) const;
     [[nodiscard]] bool write(ThreadRef thread, std::uint64_t address,
                              std::span<const std::byte> source) const;
 
-    // Who goes on --------------------------------------------------------------------------------------------
+    // Who goes on -------------------------------------------------------------------------------------------
 
-    /// The thread goes on until it stops again, waits, gives up its turn or ends; a barrier for which all have come then
-    /// is complete. Where it is after that; where it was when it cannot run, or when the launch is over.
+    /// The thread goes on until it stops again, waits, gives up its turn or ends; a barrier for
+    /// which all have come then is complete. Where it is after that; where it was when it cannot
+    /// run, or when the launch is over.
     ThreadState run(ThreadRef thread);
     /// The launch ends, as when the host is interrupted, as soon as the handler returns.
     void end();
@@ -131,7 +137,7 @@ class StoppedLaunch {
     bool poll();
     [[nodiscard]] bool over() const { return launch_.stopped(); }
 
-    // The engine's -------------------------------------------------------------------------------------------
+    // The engine's ------------------------------------------------------------------------------------------
 
     void begin();
     /// On simulated stacks: is the thread to stop at this site?

@@ -1,11 +1,14 @@
-// The order in which the threads of a block get their turn (E6), the same whatever carries them (E1): warp after
-// warp, and lane after lane within each. Under the random policy both are permutations that a seed decides.
+// The order in which the threads of a block get their turn (E6), the same whatever carries them
+// (E1): warp after warp, and lane after lane within each. Under the random policy both are
+// permutations that a seed decides.
 //
-//   pass     the lanes of a warp that can go on get their turn, one after another, each to its next wait or its end
+//   pass     the lanes of a warp that can go on get their turn, one after another, each to its next wait or
+//            its end
 //   warp     passes until no lane of it can go on: all are at a barrier, over, or wait for lanes that spin
 //   phase    every warp; then the block's barrier is complete, and the next phase begins
 //
-// Where no thread waits there is one pass and one phase, and a loop over the threads in this order is all of it.
+// Where no thread waits there is one pass and one phase, and a loop over the
+// threads in this order is all of it.
 #pragma once
 
 #include <cstdint>

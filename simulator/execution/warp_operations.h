@@ -5,8 +5,8 @@
 // shfl.sync: "same qualifiers and same membermask"), wherever in the code that is. activemask waits until
 // nothing else of the block can run; then the lanes of a warp that stand at the same call see each other.
 //
-// Lanes whose operation is complete are *free*: the scheduler takes them from here when the pass over their warp
-// has come to its end (thread_order.h).
+// Lanes whose operation is complete are *free*: the scheduler takes them from here when the pass over their
+// warp has come to its end (thread_order.h).
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ class WarpOperations {
     void start(std::uint32_t threads, bool tracks);
     [[nodiscard]] bool tracks() const { return tracks_; }
 
-    /// A lane has come, which its mask names; runners whose operation is complete get their results and are free.
+    /// A lane has come, which its mask names; runners whose operation is complete
+    /// get their results and are free.
     void arrive(Runner* runner) {
         Warp& warp = warps_[runner->thread / jit::warp_size];
         const std::uint32_t lane = runner->thread % jit::warp_size;

@@ -1,5 +1,5 @@
-// The results of CUDA's driver calls: numbers, names and texts as programs know them (enum CUresult). Whatever
-// the engine or a front end refuses has one of them.
+// The results of CUDA's driver calls: numbers, names and texts as programs know them (enum CUresult).
+// Whatever the engine or a front end refuses has one of them.
 #pragma once
 
 #include <optional>

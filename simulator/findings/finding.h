@@ -91,8 +91,8 @@ struct WaitingGroup {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> threads;
 };
 
-/// Of an array in shared or local memory that a variable refers to: more elements are not copied. Enough for what people
-/// look at, and soon made.
+/// Of an array in shared or local memory that a variable refers to: more elements are not copied. Enough for
+/// what people look at, and soon made.
 inline constexpr std::uint64_t most_bytes_on_chip = 1 << 18;
 
 /// A variable of the source, as it was when its thread faulted.

@@ -1,4 +1,5 @@
-// See dominance.h. Dominators and frontiers after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
+// See dominance.h. Dominators and frontiers after Cooper, Harvey and Kennedy, "A
+// Simple, Fast Dominance Algorithm".
 #include "simulator/image/dominance.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// Which assignment of a variable reaches a place in a flow graph (static single assignment form), in a time that
-// grows with the assignments and reads of the variable, not with the blocks between them.
+// Which assignment of a variable reaches a place in a flow graph (static single assignment form), in a time
+// that grows with the assignments and reads of the variable, not with the blocks between them.
 //
-// Blocks are numbers. A block has a join of a variable where several of its assignments can arrive: in the iterated
-// dominance frontier of the assignments (Cytron et al., TOPLAS 13(4), 1991). Joins are found for all blocks, whether
-// something reads the variable there or not: who asks makes only those that are needed.
+// Blocks are numbers. A block has a join of a variable where several of its assignments can arrive: in the
+// iterated dominance frontier of the assignments (Cytron et al., TOPLAS 13(4), 1991). Joins are found for all
+// blocks, whether something reads the variable there or not: who asks makes only those that are needed.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline constexpr BlockNumber no_block = 0xFFFF'FFFF;
 /// The dominator tree of a flow graph and the dominance frontiers of its blocks.
 class Dominance {
   public:
-    /// order: the blocks that are reached, the entry first, in reverse postorder. predecessors: by block, those that
-    /// are reached.
+    /// order: the blocks that are reached, the entry first, in reverse postorder. predecessors: by
+    /// block, those that are reached.
     Dominance(const std::vector<BlockNumber>& order,
               const std::vector<std::vector<BlockNumber>>& predecessors);
 
@@ -50,8 +50,8 @@ class Dominance {
 /// Where one variable gets its values.
 class Definitions {
   public:
-    /// What reaches a place: the join at the beginning of a block, or the last assignment in it. no_block: nothing,
-    /// no path has assigned the variable.
+    /// What reaches a place: the join at the beginning of a block, or the last assignment in it. no_block:
+    /// nothing, no path has assigned the variable.
     struct Reaching {
         BlockNumber block = no_block;
         bool is_join = false;

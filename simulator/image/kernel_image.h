@@ -78,8 +78,8 @@ class KernelImage {
   private:
     struct Data {
         std::string bitcode;
-        /// The bytes of unknown origin that were read: hashed and stored, never parsed in this process again. Empty: it
-        /// is `bitcode`.
+        /// The bytes of unknown origin that were read: hashed and stored, never parsed in this process
+        /// again. Empty: it is `bitcode`.
         /// (LLVM does not write the same bytes again for a module that it has read.)
         std::string original;
         std::vector<Kernel> kernels;

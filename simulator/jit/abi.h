@@ -116,8 +116,8 @@ inline constexpr std::int32_t fuel_per_spin = 1 << 9;
 /// Function pointers in device memory are handles: function_handle_base + 16 * index (E2b).
 inline constexpr std::uint64_t function_handle_base = 0x0000'00F0'0000'0000ULL;
 
-/// The threads of a block wait for each other; at `grid` those of all blocks do. `arrive` counts without waiting, at barriers
-/// for some of the threads only (hook named_barrier).
+/// The threads of a block wait for each other; at `grid` those of all blocks do. `arrive` counts without
+/// waiting, at barriers for some of the threads only (hook named_barrier).
 enum class BarrierKind : std::uint8_t { plain = 0, count = 1, all = 2, any = 3, grid = 4, arrive = 5 };
 /// PTX has barriers 0 to 15 for each block.
 inline constexpr std::uint32_t barriers_per_block = 16;
@@ -146,7 +146,8 @@ inline constexpr std::uint32_t shuffle_clamp_shift = 8;
 inline constexpr std::uint64_t warp_predicate = std::uint64_t{1} << 32;
 inline constexpr std::uint32_t warp_size = 32;
 
-/// Local memory of a thread in bytes, the same on every GPU (CUDA C++ Programming Guide, "Compute Capabilities": 512 KB).
+/// Local memory of a thread in bytes, the same on every GPU (CUDA C++ Programming Guide,
+/// "Compute Capabilities": 512 KB).
 inline constexpr std::uint64_t local_memory_per_thread = 512 << 10;
 
 /// Flags of hook access_check; the required alignment in bytes is in bits 8 and up.

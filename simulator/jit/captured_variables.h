@@ -1,11 +1,14 @@
 // What a debugger shows after a fault: the values that the program's variables have where a thread can fault.
 //
 //   front end            stores to a variable's slot at each assignment; debug info says whose slot it is
-//   insert_captures()    before slots become registers: a call of `cudasim.capture` in front of each fault hook, on its
-//                        cold path, with the values of the variables of all functions that are inlined there
-//   drop_costly_captures()  in coroutines: what would be saved at barriers for this alone is computed again, or given up
-//   lower_captures()     after optimisation: constants and kernel parameters go to a table (KernelFacts::captures),
-//                        the other values are stored to BlockContext::captured, still on the cold path
+//   insert_captures()    before slots become registers: a call of `cudasim.capture` in front of each fault
+//                        hook, on its cold path, with the values of the variables of all functions that are
+//                        inlined there
+//   drop_costly_captures()  in coroutines: what would be saved at barriers for this alone is computed again,
+//                        or given up
+//   lower_captures()     after optimisation: constants and kernel parameters go to a table
+//                        (KernelFacts::captures), the other values are stored to BlockContext::captured,
+//                        still on the cold path
 //
 // The path without a fault has no instruction of this. The engine reads it in execution/captured_values.h.
 #pragma once

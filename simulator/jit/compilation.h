@@ -15,7 +15,8 @@
 
 namespace cudasim::jit {
 
-/// Metadata that passes leave for each other. All of it is gone, or ignored, after the late instrumentation point.
+/// Metadata that passes leave for each other. All of it is gone, or ignored, after
+/// the late instrumentation point.
 namespace marks {
 /// Marks an access that the compiler itself has made. Checks of the kernel's accesses ignore it.
 inline constexpr const char* internal = "cudasim.internal";
@@ -24,8 +25,8 @@ inline constexpr const char* variable = "cudasim.variable";
 /// On a variable of code that is compiled for stops: !{i64 offset in the frame record}; on the record: !{}.
 inline constexpr const char* in_record = "cudasim.in_record";
 inline constexpr const char* record = "cudasim.record";
-/// Says of a barrier or warp hook which one of the source it is, so that copies made by the optimiser stay one
-/// place. The node is distinct; that of hook barrier is !{i32 number} (synchronisation.h).
+/// Says of a barrier or warp hook which one of the source it is, so that copies made by the optimiser stay
+/// one place. The node is distinct; that of hook barrier is !{i32 number} (synchronisation.h).
 inline constexpr const char* barrier = "cudasim.barrier";
 }  // namespace marks
 

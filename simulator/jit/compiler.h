@@ -1,11 +1,11 @@
 // KernelImage → machine code for this CPU. Entry point: compile_kernel(). The passes, in order:
 //
-//   parse → layout of globals → verify → lowering (context parameter, special registers, address spaces, globals,
-//   parameters, libdevice) → early instrumentation (before any pass, C0) → inline + SROA → late instrumentation
-//   (C0) → optimise → site numbering → object code → object cache → ORC
+//   parse → layout of globals → verify → lowering (context parameter, special registers, address spaces,
+//   globals, parameters, libdevice) → early instrumentation (before any pass, C0) → inline + SROA → late
+//   instrumentation (C0) → optimise → site numbering → object code → object cache → ORC
 //
-// What is instrumented, the caller decides (instrumentation.h), and what hooks do, too: their addresses are handed
-// to the linker.
+// What is instrumented, the caller decides (instrumentation.h), and what hooks do, too: their
+// addresses are handed to the linker.
 //
 // All of it happens on a thread with a large stack (simulator/image/large_stack.h), and what comes after
 // instrumentation in a child process where the kernel is large (child_compilation.h).

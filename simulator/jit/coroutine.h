@@ -1,10 +1,10 @@
-// The third carrier of rule E1: a kernel whose barriers all lie in the kernel itself needs no stack per thread.
-// Its thread loop is cut at the barriers, so that it can be left there and entered again (abi.h):
+// The third carrier of rule E1: a kernel whose barriers all lie in the kernel itself needs no stack per
+// thread. Its thread loop is cut at the barriers, so that it can be left there and entered again (abi.h):
 //
-//   head ─► switch (state of the thread) ─┬─ fresh ──► body ... ─► barrier k: save, state = k + 1 ─┐
-//    ▲                                    ├─ k + 1 ──► load ─► body behind barrier k ...           ├─► next thread
-//    │                                    └─ over ──► ─────────────────────────────────────────────┤
-//    │                                                        body's end: state = over ────────────┘
+//   head ─► switch (thread's state) ─┬─ fresh ──► body ... ─► barrier k: save, state = k + 1 ┐
+//    ▲                               ├─ k + 1 ──► load ─► body behind barrier k ...          ├─► next thread
+//    │                               └─ over ──► ────────────────────────────────────────────┤
+//    │                                                   body's end: state = over ───────────┘
 //    └── (while thread < context.end)
 #pragma once
 

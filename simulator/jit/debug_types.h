@@ -1,8 +1,9 @@
 // Types of variables as debug info describes them, in JSON, for whoever shows values.
 //
-//   {"name": "int64", "kind": "signed", "bytes": 8}           kinds: signed, unsigned, float, complex, bool, character
+//   {"name": "int64", "kind": "signed", "bytes": 8}  kinds: signed, unsigned, float, complex, bool, character
 //   {"name": ..., "kind": "struct", "bytes": n, "members": [[name, offset, type], ...]}
-//   {"kind": "pointer", "to": type}, {"kind": "sequence", "length": n, "of": type}, {"kind": "alias", "name": ..., "of": type}
+//   {"kind": "pointer", "to": type}, {"kind": "sequence", "length": n, "of": type}
+//   {"kind": "alias", "name": ..., "of": type}
 //   {"kind": "unknown", "name": ...}
 #pragma once
 

@@ -1,6 +1,6 @@
-// What every kernel gets at the early instrumentation point (C0): what the optimiser would otherwise fold away or
-// turn into undefined behaviour gets its meaning here, on the IR that the front end wrote. These passes define
-// what a kernel computes, so they are not an Instrumentation that a launch may leave out.
+// What every kernel gets at the early instrumentation point (C0): what the optimiser would otherwise fold
+// away or turn into undefined behaviour gets its meaning here, on the IR that the front end wrote. These
+// passes define what a kernel computes, so they are not an Instrumentation that a launch may leave out.
 #pragma once
 
 #include "simulator/jit/compilation.h"

@@ -1,5 +1,5 @@
-// Calls from compiled code into the engine (hooks.def) and into instrumentations, and the small control flow around
-// them: every check is an inline test whose failing side, weighted as never taken, calls a hook.
+// Calls from compiled code into the engine (hooks.def) and into instrumentations, and the small control flow
+// around them: every check is an inline test whose failing side, weighted as never taken, calls a hook.
 //
 // A call gets its site only in the very last pass (site_numbering.h); until then the operand is 0.
 #pragma once
@@ -35,9 +35,9 @@ enum class Hook {
 /// Emits a call; `arguments` without the context, which is the function's parameter 0, and without the site.
 llvm::CallInst* call_hook(llvm::IRBuilderBase& builder, Hook hook, llvm::ArrayRef<llvm::Value*> arguments);
 
-/// Declares a hook of an instrumentation (Instrumentation::hooks). `type` has the ThreadContext's address as first
-/// and the site, an i32, as last parameter. What may be assumed of its effects on memory is the caller's to say;
-/// it must not throw.
+/// Declares a hook of an instrumentation (Instrumentation::hooks). `type` has the ThreadContext's address as
+/// first and the site, an i32, as last parameter. What may be assumed of its effects on memory is the
+/// caller's to say; it must not throw.
 [[nodiscard]] llvm::Function* declare_hook(llvm::Module& module, std::string_view symbol,
                                            llvm::FunctionType* type);
 /// Emits a call of such a hook; `arguments` as above.

@@ -1,6 +1,6 @@
-// The functions that compiled code calls in the engine (hooks.def), as C symbols. Whoever runs kernels implements
-// them and hands their addresses to the compiler: simulator/execution does, and engine-free tests of the compiler
-// bring their own.
+// The functions that compiled code calls in the engine (hooks.def), as C symbols. Whoever runs kernels
+// implements them and hands their addresses to the compiler: simulator/execution does, and engine-free tests
+// of the compiler bring their own.
 #pragma once
 
 #include <array>

@@ -3,8 +3,9 @@
 //
 //   image ─► lowering ─► early() ─► inlining ─► values() ─► SROA ─► late() ─► optimiser ─► machine code
 //
-// The compiler knows a list of them (CompileOptions::instrumentations) and nothing else about them; whoever owns
-// a launch chooses the list. The two that every launch has by default are in standard_instrumentations.h.
+// The compiler knows a list of them (CompileOptions::instrumentations) and nothing else about them; whoever
+// owns a launch chooses the list. The two that every launch has by default are in
+// standard_instrumentations.h.
 //
 // What a pass finds in the IR:
 //   - marks on accesses (compilation.h): the compiler's own, and those that are in bounds by a declared check
@@ -58,8 +59,8 @@ class Instrumentation {
     /// reorder accesses.
     virtual void late(Compilation&) const {}
 
-    /// Whether the variables of shared memory must not touch each other, so that an access beyond the end of one
-    /// meets memory that is nobody's.
+    /// Whether the variables of shared memory must not touch each other, so that an access beyond the end of
+    /// one meets memory that is nobody's.
     [[nodiscard]] virtual bool needs_redzones() const { return false; }
 
     /// What the inserted code calls besides the hooks of the engine (hooks.def). The same at every call.

@@ -233,8 +233,8 @@ Value* emit_named_barrier(Site& at, BarrierKind kind, Value* number, Value* thre
     call->setMetadata(marks::barrier, MDNode::getDistinct(*at.compilation.context, {}));
     return call;
 }
-/// All threads of the block, or of the grid, wait for each other, whichever of the block's barriers it is: unless some
-/// threads of the block may come to that one alone.
+/// All threads of the block, or of the grid, wait for each other, whichever of the block's barriers it is:
+/// unless some threads of the block may come to that one alone.
 /// @param vote  i32, 0 or 1
 Value* emit_barrier(Site& at, BarrierKind kind, Value* number, Value* vote) {
     const auto* known = dyn_cast<ConstantInt>(number);

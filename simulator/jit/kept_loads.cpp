@@ -1,4 +1,5 @@
-// See kept_loads.h. A kept load is the argument of a call that reads and writes memory which nobody else knows.
+// See kept_loads.h. A kept load is the argument of a call that reads and writes
+// memory which nobody else knows.
 #include "simulator/jit/kept_loads.h"
 
 #include <llvm/Analysis/ValueTracking.h>

@@ -1,5 +1,5 @@
-// The accesses to memory that an instruction makes, and what is known of where they lead: for checks that look at
-// every access of a kernel.
+// The accesses to memory that an instruction makes, and what is known of where they lead: for checks that
+// look at every access of a kernel.
 #pragma once
 
 #include <llvm/IR/Instructions.h>

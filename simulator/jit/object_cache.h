@@ -1,10 +1,10 @@
 // The object cache: compiled kernels on disk, so that a kernel is compiled once and not once per process.
 //
 //   key    everything that machine code depends on: this build of cudasim and of LLVM, the processor and its
-//          features, the instrumentations with their versions and the other compile options, the image's bitcode
-//          (which names source lines), the kernel's name
-//   entry  what is known about the kernel (KernelFacts) and the relocatable object file, as code generation left
-//          it: no address of this process is in it, the hooks are symbols that are resolved at load
+//          features, the instrumentations with their versions and the other compile options, the image's
+//          bitcode (which names source lines), the kernel's name
+//   entry  what is known about the kernel (KernelFacts) and the relocatable object file, as code generation
+//          left it: no address of this process is in it, the hooks are symbols that are resolved at load
 //
 // An entry is only believed when it is whole: magic, version, BLAKE3 of all that follows, and the key itself.
 // Anything else is removed and compiled again. Where files come from and who may write them: cache_folder.h.

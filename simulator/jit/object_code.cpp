@@ -89,8 +89,8 @@ std::uint64_t entry_offset(const object::ObjectFile& file) {
     internal_error("the entry function vanished");
 }
 
-/// The process's ORC session: JITLink into this process, a JITDylib per kernel, one for the host's symbols, one for each
-/// set of hooks.
+/// The process's ORC session: JITLink into this process, a JITDylib per kernel, one for the host's
+/// symbols, one for each set of hooks.
 class Session {
   public:
     static Session& instance() {

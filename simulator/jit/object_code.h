@@ -1,7 +1,7 @@
 // Makes machine code of lowered IR, with one TargetMachine and one ORC session per process.
 //
-// No process symbols: compiled code reaches the hooks that the caller names, intrinsics.def and a few compiler
-// built-ins, as absolute symbols, and nothing else.
+// No process symbols: compiled code reaches the hooks that the caller names, intrinsics.def and a few
+// compiler built-ins, as absolute symbols, and nothing else.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>

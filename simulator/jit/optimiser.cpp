@@ -47,8 +47,8 @@ class Analyses {
     }
 
   private:
-    /// Jump threading copies blocks between branches on the same condition, and repairs the values that live across
-    /// them by a search through the function: 10 s for 600 lines that read 300 variables.
+    /// Jump threading copies blocks between branches on the same condition, and repairs the values that live
+    /// across them by a search through the function: 10 s for 600 lines that read 300 variables.
     static bool pays(StringRef pass, const Any& unit) {
         constexpr std::size_t most_blocks = 500;
         const auto* function = any_cast<const Function*>(&unit);

@@ -1,6 +1,7 @@
-// See phase_loops.h. For each case of the switch in the loop's head, the head and everything that can be reached from
-// the case's block without passing through the head is copied. The copy's head leads to that block only, or back to
-// the common head where the thread's state is another one. The original blocks are unreachable afterwards.
+// See phase_loops.h. For each case of the switch in the loop's head, the head and everything that can be
+// reached from the case's block without passing through the head is copied. The copy's head leads to
+// that block only, or back to the common head where the thread's state is another one. The original
+// blocks are unreachable afterwards.
 #include "simulator/jit/phase_loops.h"
 
 #include <llvm/IR/CFG.h>
@@ -14,8 +15,8 @@ namespace {
 
 using namespace llvm;
 
-/// Instructions of a copy, some 40 of the loop included. The question costs a thread about a nanosecond: behind more
-/// code than this it is not noticed, but compiling the copy is.
+/// Instructions of a copy, some 40 of the loop included. The question costs a thread about a nanosecond:
+/// behind more code than this it is not noticed, but compiling the copy is.
 constexpr std::size_t largest_copy = 120;
 /// Of all copies together: about 30 ms of compile time.
 constexpr std::size_t largest_growth = 4000;
@@ -37,8 +38,8 @@ class PhaseLoops {
     }
 
   private:
-    /// The head, and all blocks of the loop on the way from `first` back to it, with those that end in a fault. The
-    /// function's return is not among them. Empty where they have more instructions than `most`.
+    /// The head, and all blocks of the loop on the way from `first` back to it, with those that end in a
+    /// fault. The function's return is not among them. Empty where they have more instructions than `most`.
     SmallVector<BasicBlock*, 32> blocks_from(BasicBlock* first, std::size_t most) const {
         SmallVector<BasicBlock*, 32> found{head_};
         SmallPtrSet<BasicBlock*, 32> seen{head_};

@@ -1,5 +1,5 @@
-// See slot_promotion.h. For each part of a variable, the assignments that reach its loads are looked up in the
-// dominator tree (simulator/image/dominance.h).
+// See slot_promotion.h. For each part of a variable, the assignments that reach its loads are looked up in
+// the dominator tree (simulator/image/dominance.h).
 #include "simulator/jit/slot_promotion.h"
 
 #include <llvm/ADT/PostOrderIterator.h>

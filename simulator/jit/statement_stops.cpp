@@ -34,8 +34,8 @@ std::optional<Line> line_of(const Instruction& instruction) {
     return Line{function, location->getInlinedAt(), location->getLine()};
 }
 
-/// The first zeros of variables that may be read before they are assigned belong to no statement: the front end
-/// puts them into the entry block, at the line where the variable is declared.
+/// The first zeros of variables that may be read before they are assigned belong to no statement: the front
+/// end puts them into the entry block, at the line where the variable is declared.
 bool is_first_zero(const Instruction& instruction) {
     const auto* store = dyn_cast<StoreInst>(&instruction);
     const auto* value = store ? dyn_cast<Constant>(store->getValueOperand()) : nullptr;

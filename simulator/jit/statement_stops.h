@@ -1,16 +1,17 @@
-// What a launch with stops (simulator/execution/stop.h) asks of compiled code: before each statement a call of the hook
-// `stop`, at which the thread can be held, and variables that lie in memory there.
+// What a launch with stops (simulator/execution/stop.h) asks of compiled code: before each statement a call
+// of the hook `stop`, at which the thread can be held, and variables that lie in memory there.
 //
-//   early()    a call where a statement begins: where debug information's line changes, and where a loop comes round
-//              again, as Python's own line events do. It is the only source of places: images of every front end have
-//              statements where they have debug information.
-//   values()   after inlining: what is assigned at each call, for the table KernelFacts::stops; where each variable is
-//              to lie in its function's frame record; the hooks `enter` and `leave` in functions that were not inlined
+//   early()    a call where a statement begins: where debug information's line changes, and where a loop
+//              comes round again, as Python's own line events do. It is the only source of places: images of
+//              every front end have statements where they have debug information.
+//   values()   after inlining: what is assigned at each call, for the table KernelFacts::stops; where each
+//              variable is to lie in its function's frame record; the hooks `enter` and `leave` in functions
+//              that were not inlined
 //   merge_variables()  after captures of faults are in place: the variables move into the record
 //
-// The record's address goes to the hook, so the optimiser has to store every variable, and all that the kernel has
-// written elsewhere, in front of the call, and to load it again behind it. Code that is compiled without this has
-// nothing of it.
+// The record's address goes to the hook, so the optimiser has to store every variable, and all that the
+// kernel has written elsewhere, in front of the call, and to load it again behind it. Code that is compiled
+// without this has nothing of it.
 #pragma once
 
 #include "simulator/jit/lowering.h"
@@ -22,11 +23,12 @@ namespace cudasim::jit {
 /// What values() does (stop_variables.cpp).
 void lay_out_records(Compilation& compilation);
 
-/// Whether the instruction calls a hook that gets a frame record, of which the engine accesses nothing but variables.
+/// Whether the instruction calls a hook that gets a frame record, of which the engine
+/// accesses nothing but variables.
 [[nodiscard]] bool takes_record(const llvm::Instruction& instruction);
 
-/// Moves variables that values() has given a place into their functions' records. Without the instrumentation:
-/// nothing.
+/// Moves variables that values() has given a place into their functions' records. Without
+/// the instrumentation: nothing.
 void merge_variables(Compilation& compilation);
 
 /// After site_numbering.h: tells the table the sites of the calls that are left.

@@ -3,7 +3,8 @@
 //   frame record   | caller, place | variable | variable | ... | assigned? | assigned? | ...
 //                  FrameRecord (abi.h)                          a byte for each variable
 //
-// A variable that the source assigns with several types has a place for each; the byte says which of them it has now.
+// A variable that the source assigns with several types has a place for each; the byte
+// says which of them it has now.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 

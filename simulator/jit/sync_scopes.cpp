@@ -1,5 +1,5 @@
-// From NVVM's sync scopes to what the CPU needs: the threads of a block share one host thread, those of different
-// blocks may run on several. Every scope but the block's fence becomes the system's.
+// From NVVM's sync scopes to what the CPU needs: the threads of a block share one host thread, those of
+// different blocks may run on several. Every scope but the block's fence becomes the system's.
 #include "simulator/image/sync_scopes.h"
 
 #include <llvm/IR/InstIterator.h>

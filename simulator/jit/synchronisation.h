@@ -12,8 +12,8 @@
 
 namespace cudasim::jit {
 
-/// What an access or a fence orders, from weak to strong, as C++ and PTX name it. PTX's and NVVM's `membar` and
-/// CUDA's __threadfence() are sequential.
+/// What an access or a fence orders, from weak to strong, as C++ and PTX name it. PTX's and NVVM's `membar`
+/// and CUDA's __threadfence() are sequential.
 enum class MemoryOrder : std::uint8_t { plain, relaxed, acquire, release, acquire_release, sequential };
 
 [[nodiscard]] MemoryOrder memory_order(llvm::AtomicOrdering ordering);
@@ -31,8 +31,8 @@ struct Barrier {
         number;  ///< i32, of PTX's 16 barriers of a block, mostly a constant; 0 for those of the grid
     llvm::Value* threads;  ///< i32, for how many threads it is; null: for all of the block, or of the grid
 };
-/// A call of the hook barrier or named_barrier. The threads that meet there are ordered: what they accessed before it comes
-/// before what those that wait there (all but BarrierKind::arrive) access behind it.
+/// A call of the hook barrier or named_barrier. The threads that meet there are ordered: what they accessed
+/// before it comes before what those that wait there (all but BarrierKind::arrive) access behind it.
 [[nodiscard]] std::optional<Barrier> barrier_at(const llvm::Instruction& instruction);
 
 struct WarpOperation {

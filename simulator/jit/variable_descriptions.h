@@ -1,5 +1,5 @@
-// How a variable of the source is described to the engine: for captures of faults (captured_variables.h) and for stops
-// (statement_stops.h).
+// How a variable of the source is described to the engine: for captures of faults (captured_variables.h) and
+// for stops (statement_stops.h).
 #pragma once
 
 #include <llvm/IR/DataLayout.h>

@@ -89,8 +89,8 @@ Arena::~Arena() {
 /// Sets base_, which stays 0 when the system has no room for reserved_ bytes.
 void Arena::reserve(std::uint64_t preferred_base) {
     const auto at = [&](std::uint64_t address) {
-        // A hint: Linux takes a place that is free, and another one else. With MAP_FIXED_NOREPLACE ThreadSanitizer, which
-        // drops hints that are no place for it, would map at 0.
+        // A hint: Linux takes a place that is free, and another one else. With MAP_FIXED_NOREPLACE
+        // ThreadSanitizer, which drops hints that are no place for it, would map at 0.
         void* mapped = mmap(reinterpret_cast<void*>(address), reserved_, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED) return false;

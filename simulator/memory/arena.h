@@ -59,8 +59,8 @@ class Arena {
     /// nullopt when `bytes` (> 0) do not fit.
     [[nodiscard]] std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::string label, bool poison,
                                                         bool read_only = false, bool counted = true);
-    /// The same at a given address, a multiple of `alignment`. False when that place is not free, or not in the
-    /// arena.
+    /// The same at a given address, a multiple of `alignment`. False when that place is
+    /// not free, or not in the arena.
     [[nodiscard]] bool allocate_at(std::uint64_t address, std::uint64_t bytes, std::string label, bool poison,
                                    bool read_only = false, bool counted = true);
     /// Lets kernels use memory outside of the arena, host memory or another process's, until it is freed

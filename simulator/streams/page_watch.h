@@ -22,8 +22,8 @@ enum class Access { any, write };
 int begin(std::uintptr_t address, std::size_t bytes, Access access, bool own_pages);
 /// Ends it. @return whether the memory was touched
 bool end(int watch);
-/// Opens the pages of all watches, and protects those again that were not touched. Costs next to nothing where there
-/// are none.
+/// Opens the pages of all watches, and protects those again that were not touched. Costs next to
+/// nothing where there are none.
 void open_all();
 void protect_all();
 

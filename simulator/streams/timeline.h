@@ -84,8 +84,8 @@ struct RunOptions {
     std::function<bool()> poll = {};
 };
 
-/// A mutex that is tried for a time. It is made of a condition variable, because ThreadSanitizer before GCC 13 does not know how
-/// std::timed_mutex waits on a steady clock.
+/// A mutex that is tried for a time. It is made of a condition variable, because ThreadSanitizer before GCC
+/// 13 does not know how std::timed_mutex waits on a steady clock.
 class TimedLock {
   public:
     [[nodiscard]] bool try_lock_for(std::chrono::milliseconds time);

@@ -49,11 +49,42 @@ def test_ruff_finds_nothing():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+#: Columns of a line. The formatters keep code within it and leave comments as they are.
+LONGEST_LINE = 110
+CPP = ("simulator", "frontend", "gpu_backend", "library", "tests")
+
+
+def long_comments(path):
+    """Lines of a file, which hold a comment alone, that are too long."""
+    mark = "#" if path.suffix == ".py" else "//"
+    lines = path.read_text().splitlines()
+    return [
+        number
+        for number, line in enumerate(lines, 1)
+        if len(line) > LONGEST_LINE and line.lstrip().startswith(mark)
+    ]
+
+
+def test_comments_are_within_the_limit(tmp_path):
+    (tmp_path / "a.h").write_text("// " + "x" * 107 + "\n/// " + "x" * 107 + "\nint y;  // " + "x" * 110)
+    assert long_comments(tmp_path / "a.h") == [2]
+    (tmp_path / "a.py").write_text("    # " + "x" * 105 + "\n#" + "x" * 109)
+    assert long_comments(tmp_path / "a.py") == [1]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for folders, suffixes in ((CPP, ("cpp", "h", "def")), (PYTHON, ("py",)))
+        for folder in folders
+        for suffix in suffixes
+        for path in sorted((ROOT / folder).rglob(f"*.{suffix}"))
+        for number in long_comments(path)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_cpp_is_formatted():
-    folders = ("simulator", "frontend", "gpu_backend", "library", "tests")
     files = [
         str(path)
-        for top in folders
+        for top in CPP
         for suffix in ("cpp", "h")
         for path in sorted((ROOT / top).rglob(f"*.{suffix}"))
     ]

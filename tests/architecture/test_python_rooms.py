@@ -180,7 +180,8 @@ def test_an_import_inside_a_function_has_a_reason():
     assert not wrong, wrong
 
 
-#: Where the name of a type comes from outside of Python's rooms, by the function of type_system/type_names.py that reads it.
+#: Where the name of a type comes from outside of Python's rooms, by the function of
+#: type_system/type_names.py that reads it.
 READERS = {
     "evaluate": {"type_system.signatures"},  # text that a user has written
     "parse_type": set(),
@@ -188,7 +189,8 @@ READERS = {
     "type_named": {"kernel_library", "cuda.libdevicefuncs",  # tables
                    "recording.parameters", "recording.python_code", "recording.replay"},  # files
 }  # fmt: skip
-#: Where the name of a type is made, outside of type_system/: for C++, for files, and to compare types as the compiler does.
+#: Where the name of a type is made, outside of type_system/: for C++, for files, and to
+#: compare types as the compiler does.
 WRITERS = {"compile.compiler", "compile.llvmlite_code", "compile.overloads", "compile.resolve", "launch.arguments", "launch.function_cache",
            "launch.kernel", "python_mode.stopped_values", "recording.python_code", "recording.recorder"}  # fmt: skip
 

@@ -46,7 +46,8 @@ def execute(command, folder):
         ["bash", "-c", command], cwd=folder, env=environment, timeout=300, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    # From CPython 3.13 on a call that is a whole line is underlined, too; the documents show 3.11's tracebacks.
+    # From CPython 3.13 on a call that is a whole line is underlined, too; the
+    # documents show 3.11's tracebacks.
     shown = (
         re.sub(r"^ +~+\^+\n", "", done.stdout, flags=re.MULTILINE)
         if sys.version_info >= (3, 13)

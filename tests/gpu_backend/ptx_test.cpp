@@ -18,7 +18,8 @@ const std::string header = R"(target datalayout = "e-i64:64-i128:128-v16:16-v32:
 target triple = "nvptx64-nvidia-cuda"
 )";
 
-// Every declared check, shared memory, a barrier, atomics of all scopes, a maths function, debug info with a variable.
+// Every declared check, shared memory, a barrier, atomics of all scopes, a maths
+// function, debug info with a variable.
 const std::string everything = header + R"(
 @tile = internal addrspace(3) global [32 x double] undef, align 16
 @dynamic = external addrspace(3) global [0 x i8], align 16

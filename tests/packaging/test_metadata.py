@@ -14,7 +14,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
 LICENCE_FILES = ["LICENSE", "NOTICE", "THIRD_PARTY_NOTICES.txt"]
-# What wheels contain besides the project's own code: the dynamic libraries that may be added are named by file.
+# What wheels contain besides the project's own code: the dynamic libraries that
+# may be added are named by file.
 IN_WHEELS = ["LLVM", "Boost", "Zstandard", "zlib", "pybind11", "GCC's runtime libraries"]
 
 

@@ -153,8 +153,8 @@ Emitted emit_extremum(CallEmission& call) {
             result = date_extremum(e, {type, {result}}, {type, {number(i)}}, want_max).value();
         return {type, {result}};
     }
-    // Numba has PTX's min and max for two floats and compares a float with an integer (so does an H100: NaN, 0 and -0.0,
-    // seen on 23 November 2026).
+    // Numba has PTX's min and max for two floats and compares a float with an integer (so does an H100: NaN,
+    // 0 and -0.0, seen on 23 November 2026).
     const auto is_float = [&](std::size_t i) {
         return (one_tuple ? call[0].type->elements[i] : call[i].type)->is(TypeKind::floating);
     };

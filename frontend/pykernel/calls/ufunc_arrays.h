@@ -9,8 +9,8 @@ namespace cudasim::pykernel {
 using TypeRule = TypeRef (*)(const CallTyping&);
 using EmitRule = Emitted (*)(CallEmission&);
 
-/// The type of a call whose last parameter is the output, null where it is left out. @param scalar the rule for
-/// numbers
+/// The type of a call whose last parameter is the output, null where it is left out.
+/// @param scalar the rule for numbers
 [[nodiscard]] TypeRef type_ufunc_call(const CallTyping& call, TypeRule scalar);
 [[nodiscard]] Emitted emit_ufunc_call(CallEmission& call, TypeRule scalar_type, EmitRule scalar);
 

@@ -32,8 +32,9 @@ namespace cudasim::pykernel {
 using Builder = llvm::IRBuilder<llvm::NoFolder>;
 using Parts = llvm::SmallVector<llvm::Value*, 4>;
 
-/// The constant, if that is what the compiler knows the value to be; else null. A debugger may set a variable that holds
-/// it: code that is the constant's alone has to take what this returns, not the value (simulator/image/variable_reads.h).
+/// The constant, if that is what the compiler knows the value to be; else null. A debugger may set a variable
+/// that holds it: code that is the constant's alone has to take what this returns, not the value
+/// (simulator/image/variable_reads.h).
 template <typename Constant = llvm::Constant>
 [[nodiscard]] Constant* known_constant(llvm::Value* value) {
     return llvm::dyn_cast<Constant>(image::stored_value(value));
@@ -213,8 +214,8 @@ class FunctionEmitter {
     // emit_reads.cpp
     [[nodiscard]] Emitted read(VariableId id, const Emitted& stored);
     [[nodiscard]] llvm::Value* read(llvm::Value* stored, llvm::Value* loaded);
-    /// What `make` makes of a value. Of a variable that holds a constant it makes two, of the constant and of what the
-    /// variable's memory holds; it must not begin new blocks then, nor call what has effects.
+    /// What `make` makes of a value. Of a variable that holds a constant it makes two, of the constant and of
+    /// what the variable's memory holds; it must not begin new blocks then, nor call what has effects.
     template <typename Make>
     [[nodiscard]] llvm::Value* each_way(llvm::Value* value, Make make) {
         auto* known = known_constant(value);

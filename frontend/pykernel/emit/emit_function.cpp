@@ -120,7 +120,8 @@ Emitted FunctionEmitter::emit_value(ValueId id, const Instruction& in) {
         }
         case Opcode::load: {
             check_assigned(in);
-            // Only where versions meet does the value always come from memory; other stores and loads are for debuggers.
+            // Only where versions meet does the value always come from memory; other stores
+            // and loads are for debuggers.
             const ValueId source = stored_[in.version];
             return source != nothing ? read(in.variable, values_[source])
                                      : load_variable(in.variable, in.type);

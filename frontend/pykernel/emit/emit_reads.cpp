@@ -1,6 +1,7 @@
-// Reads of variables by which a debugger can set them (E13): the value that was stored, and a load beside it, of which
-// each back end takes one (simulator/image/variable_reads.h). Scalars of the user's own functions are read so; arrays
-// and tuples are not, because passes that run before the optimiser have to see what they are made of.
+// Reads of variables by which a debugger can set them (E13): the value that was stored, and a load
+// beside it, of which each back end takes one (simulator/image/variable_reads.h). Scalars of the user's
+// own functions are read so; arrays and tuples are not, because passes that run before the optimiser
+// have to see what they are made of.
 #include "frontend/pykernel/emit/emission.h"
 
 namespace cudasim::pykernel {

@@ -65,7 +65,8 @@ Emitted FunctionEmitter::constant(const GlobalValue& value, TypeRef type) {
                                                             : llvm::Intrinsic::nvvm_read_ptx_sreg_warpsize;
                 result.parts.push_back(builder.CreateIntrinsic(id, {}, {}));
             }
-            // The pointer to the global says which of threadIdx, blockIdx, blockDim and gridDim it is: no parts.
+            // The pointer to the global says which of threadIdx, blockIdx, blockDim
+            // and gridDim it is: no parts.
             break;
         default:
             break;

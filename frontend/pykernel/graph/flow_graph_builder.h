@@ -142,8 +142,8 @@ class FlowGraphBuilder {
 /// SourceError for integers beyond 64 bits
 [[nodiscard]] std::optional<GlobalValue> fold_literals(const Expression& syntax);
 
-/// `(1, 2) * 2` and `2 * (1, 2)` of constants as the tuple that CPython folds them to; empty for anything else.
-/// Numba compiles bytecode, so such products are all that it knows of repeated tuples.
+/// `(1, 2) * 2` and `2 * (1, 2)` of constants as the tuple that CPython folds them to; empty for anything
+/// else. Numba compiles bytecode, so such products are all that it knows of repeated tuples.
 [[nodiscard]] std::optional<Expression> fold_repeated_tuple(const Expression& syntax);
 
 }  // namespace cudasim::pykernel

@@ -9,7 +9,8 @@
 
 namespace cudasim::pykernel {
 
-/// Type `i` of a declared function (GlobalValue::elements): of an argument, or the result's, which is the last.
+/// Type `i` of a declared function (GlobalValue::elements): of an argument, or the
+/// result's, which is the last.
 /// @throws SourceError for a type that foreign functions do not take
 [[nodiscard]] TypeRef declared_type(Program& program, const GlobalValue& callee, std::size_t i,
                                     Location place);

@@ -43,8 +43,8 @@ TypeRef comparison_with_none(TypeTable& types, Operator op, TypeRef left, TypeRe
     return types.literal(types.boolean, (left_none && right_none) == positive);
 }
 
-/// `x in (1, 2)`, of elements of one type (of strings it is known while compiling), `x in array`, `x in range(n)`.
-/// Null: not defined for these types.
+/// `x in (1, 2)`, of elements of one type (of strings it is known while compiling), `x in array`,
+/// `x in range(n)`. Null: not defined for these types.
 TypeRef membership(Program& program, TypeRef value, TypeRef container) {
     if (container->is(TypeKind::array) || container->is(TypeKind::range)) {
         const bool defined = value->is_scalar() && container->element()->is_scalar() &&

@@ -64,8 +64,8 @@ class Program {
     /// result may not be known yet. @throws SourceError
     [[nodiscard]] Specialisation& specialise(std::uint32_t function, const std::vector<TypeRef>& given,
                                              Location call);
-    /// Function `function` of Request::functions and, numbered after those, of the functions inside them that are
-    /// passed on as values.
+    /// Function `function` of Request::functions and, numbered after those, of the functions inside them
+    /// that are passed on as values.
     [[nodiscard]] const FunctionSource& source(std::uint32_t function) const {
         const std::size_t given = request.functions.size();
         return function < given ? request.functions[function] : inner_functions_[function - given];

@@ -1,4 +1,5 @@
-// What the compiler is given: Python functions as syntax trees, what their names mean, and what to make of them.
+// What the compiler is given: Python functions as syntax trees, what their names
+// mean, and what to make of them.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,8 @@ namespace cudasim::pykernel {
 [[nodiscard]] unsigned character_size(TypeRef type);
 /// A bytes constant: an array of uint8 with a name of its own.
 [[nodiscard]] bool is_bytes_constant(TypeRef type);
-/// The result of a comparison in which characters or two bytes constants take part; null for any other operation.
+/// The result of a comparison in which characters or two bytes constants take part;
+/// null for any other operation.
 [[nodiscard]] TypeRef characters_operation(TypeTable& types, Operator op, TypeRef left, TypeRef right);
 /// Whether an element `[char x 4]` or `[unichr x 4]` can be given the value.
 [[nodiscard]] bool fits_characters(TypeRef element, TypeRef value);

@@ -123,8 +123,8 @@ struct Type {
         return kind == TypeKind::iterator || kind == TypeKind::enumerated || kind == TypeKind::zipped;
     }
     [[nodiscard]] const Type* element() const { return elements.front(); }
-    /// Whether an access within the bounds of an array, record or pointer is within memory. The shape of an array
-    /// made of a pointer is only what the kernel says.
+    /// Whether an access within the bounds of an array, record or pointer is within memory. The shape of an
+    /// array made of a pointer is only what the kernel says.
     [[nodiscard]] bool indices_guard_memory() const {
         return kind != TypeKind::pointer && address_space != pointed_space;
     }
@@ -208,7 +208,8 @@ class TypeTable {
     [[nodiscard]] TypeRef object(const GlobalValue& global);
     /// float32x4: four float32.
     [[nodiscard]] TypeRef vector(TypeRef component, unsigned count);
-    /// threadIdx, blockIdx, blockDim or gridDim: `global` says which. Null in a declared signature, which takes any (parse()).
+    /// threadIdx, blockIdx, blockDim or gridDim: `global` says which. Null in a declared
+    /// signature, which takes any (parse()).
     [[nodiscard]] TypeRef dim3(const GlobalValue& global);
     /// Literals become their plain type, inside tuples too.
     [[nodiscard]] TypeRef without_literal(TypeRef type);

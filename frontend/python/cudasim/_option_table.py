@@ -1,7 +1,7 @@
 """The table of options. Made from simulator/driver/options.cpp by `python -m cudasim.options --table`; do not edit it by hand."""
 
-#: (name, kind, lowest, highest, default, where the default comes from, accepted values, help, whether a device is made
-#: with it, whether it says how a launch runs) of each option
+#: (name, kind, lowest, highest, default, where the default comes from, accepted values, help, whether a
+#: device is made with it, whether it says how a launch runs) of each option
 ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (
     (
         "mode",

@@ -198,7 +198,8 @@ def _changed():
     generation += 1
 
 
-#: Options that a device is made with; they cannot change once it is there, save for markers, for which others are made.
+#: Options that a device is made with; they cannot change once it is there, save for
+#: markers, for which others are made.
 OF_THE_DEVICE = frozenset(option.name for option in TABLE if option.of_the_device)
 
 
@@ -345,8 +346,8 @@ def table_module() -> str:
         '"""The table of options. Made from simulator/driver/options.cpp by `python -m cudasim.options --table`; do not edit it by '
         'hand."""',
         "",
-        "#: (name, kind, lowest, highest, default, where the default comes from, accepted values, help, whether a device is made",
-        "#: with it, whether it says how a launch runs) of each option",
+        "#: (name, kind, lowest, highest, default, where the default comes from, accepted values, help, whether a",
+        "#: device is made with it, whether it says how a launch runs) of each option",
         "ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (",
     ]
     for row in _native.option_table():

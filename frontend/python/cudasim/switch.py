@@ -155,8 +155,8 @@ _NUMBAS_OWN = {
 }
 
 
-#: Where numba-cuda keeps its copies of Numba's compiler, and where Numba has the originals. Programs import them for their
-#: own llvmlite code, to name an error, to type a value.
+#: Where numba-cuda keeps its copies of Numba's compiler, and where Numba has the originals. Programs import
+#: them for their own llvmlite code, to name an error, to type a value.
 _COPIES_OF_NUMBAS = {
     **{f"numba.cuda.{name}": f"numba.core.{name}" for name in (
         "cgutils", "datamodel", "debuginfo", "itanium_mangler", "serialize", "typeconv", "types", "typing", "utils")},

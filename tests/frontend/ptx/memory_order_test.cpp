@@ -1,5 +1,6 @@
-// Orders, scopes, volatile accesses, fences and numbers of barriers in PTX, as late instrumentation in the simulator
-// is told of them (PTX ISA, "Memory Consistency Model", "ld", "st", "atom", "red", "membar, fence", "bar, barrier").
+// Orders, scopes, volatile accesses, fences and numbers of barriers in PTX, as late instrumentation in
+// the simulator is told of them (PTX ISA, "Memory Consistency Model", "ld", "st", "atom", "red",
+// "membar, fence", "bar, barrier").
 #include <gtest/gtest.h>
 
 #include "frontend/ptx/reader.h"

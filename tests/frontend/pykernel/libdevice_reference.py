@@ -15,7 +15,7 @@ from mpmath import mp
 
 mp.prec = 240
 
-# -- formats ----------------------------------------------------------------------------------------------------
+# -- formats -------------------------------------------------------------------------------------------------
 
 PRECISION = {np.float64: (53, -1074, 1023), np.float32: (24, -149, 127)}
 
@@ -72,7 +72,7 @@ def rounded_root(x, direction, kind):
     return rounded(exact, direction, kind)
 
 
-# -- samples ----------------------------------------------------------------------------------------------------
+# -- samples -------------------------------------------------------------------------------------------------
 
 
 def sample(domain, kind, count, seed=7):
@@ -95,7 +95,7 @@ def sample(domain, kind, count, seed=7):
     return values.astype(kind)
 
 
-# -- approximate functions: stem -> (value, allowed error of the double and of the float form, domains) -----------
+# -- approximate functions: stem -> (value, allowed error of the double and of the float form, domains) ------
 
 
 def _root(x):
@@ -178,7 +178,7 @@ BESSEL_ERROR = {np.float64: 5e-12, np.float32: 2.2e-6}
 FAST = ("cosf", "exp10f", "expf", "log10f", "log2f", "logf", "powf", "sincosf", "sinf", "tanf")
 
 
-# -- exact functions: name -> value of Python numbers (integers as the signed ones that Numba passes) -------------
+# -- exact functions: name -> value of Python numbers (integers as the signed ones that Numba passes) --------
 
 
 def signed(value, bits):

@@ -7,7 +7,8 @@ import textwrap
 
 import pytest
 
-#: What is written in front of a kernel, and kernels whose body is nested to a depth, as texts that CPython's parser takes.
+#: What is written in front of a kernel, and kernels whose body is nested to a depth, as texts
+#: that CPython's parser takes.
 BEFORE = "from cudasim import cuda\n@cuda.jit(device=True)\ndef f(x):\n    return x\n@cuda.jit\ndef k(o):\n"
 BODIES = {
     "parentheses": lambda n: "    o[0] = " + "(" * n + "o[0]" + " + 1)" * n + "\n",

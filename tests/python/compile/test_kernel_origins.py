@@ -286,7 +286,7 @@ def test_doctests_have_kernels(run, how):
     assert done.returncode == 0, done.stdout
 
 
-# -- functools.partial ------------------------------------------------------------------------------------------
+# -- functools.partial ---------------------------------------------------------------------------------------
 
 
 def scale(factor, x, n=2, m=3):
@@ -419,7 +419,7 @@ def test_partials_bind_what_the_function_takes():
         cuda.jit(functools.partial(len))
 
 
-# -- what cannot be a kernel ------------------------------------------------------------------------------------
+# -- what cannot be a kernel ---------------------------------------------------------------------------------
 
 
 class Thing:

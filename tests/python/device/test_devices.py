@@ -8,8 +8,8 @@ from cudasim import _native, cuda, options
 from cudasim.errors import CudaAPIError
 
 # CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", and the devices' data
-# sheets: capability, multiprocessors, GiB, threads and blocks per multiprocessor, KiB of shared memory per block
-# with opting in and per multiprocessor.
+# sheets: capability, multiprocessors, GiB, threads and blocks per multiprocessor, KiB of shared memory per
+# block with opting in and per multiprocessor.
 PROFILES = {
     "h100": ((9, 0), 132, 80, 2048, 32, 227, 228),
     "v100": ((7, 0), 80, 32, 2048, 32, 96, 96),

@@ -8,7 +8,8 @@ import textwrap
 import pytest
 from processes import clean_environment
 
-#: Kernels of every kind: threads that never wait, on coroutines, on fibers, with large frames, in warps, cooperative.
+#: Kernels of every kind: threads that never wait, on coroutines, on fibers, with large
+#: frames, in warps, cooperative.
 KERNELS = """
     import resource, sys
     import numpy as np

@@ -11,8 +11,8 @@ import pathlib
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / "numba_type_facts.py"
 ANSWERS = json.loads((HERE / "numba_type_facts.json").read_text())
-#: Where cudasim's types differ: types of iterators, attributes and literal containers that it lacks; what it takes and Numba refuses;
-#: another class of error.
+#: Where cudasim's types differ: types of iterators, attributes and literal containers that it lacks; what it
+#: takes and Numba refuses; another class of error.
 DIFFERENT = {
     "t.UniTupleIter(t.UniTuple(t.int8, 2))", "t.ArrayIterator(t.int8[:])", "t.NumpyFlatType(t.int8[:])", "t.NumpyNdIndexType(2)",
     "t.NumpyNdEnumerateType(t.int8[:])", "t.EnumerateType(t.int8[:])", "t.ZipType([t.int8[:], t.int8[:]])",

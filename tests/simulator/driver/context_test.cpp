@@ -1,5 +1,5 @@
-// Contexts: who retains them, which is current in a host thread, peers, fork(). (CUDA Driver API, "Primary Context
-// Management", "Context Management", "Peer Context Memory Access".)
+// Contexts: who retains them, which is current in a host thread, peers, fork(). (CUDA Driver API, "Primary
+// Context Management", "Context Management", "Peer Context Memory Access".)
 #include "simulator/driver/context.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Events and the handles of default streams (CUDA Driver API, "Event Management", "Stream synchronization behavior").
+// Events and the handles of default streams (CUDA Driver API, "Event Management",
+// "Stream synchronization behavior").
 #include "simulator/driver/event.h"
 
 #include <gtest/gtest.h>

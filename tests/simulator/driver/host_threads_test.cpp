@@ -81,8 +81,8 @@ define void @k(ptr %out) {
     for (int round = 0; round < 4; ++round) {
         std::array<std::optional<testing::Replay>, 4> replays;  // one of them at the recorded addresses
 #ifdef __SANITIZE_THREAD__
-        // An image is read in a child process, and ThreadSanitizer's allocator does not survive fork() while other
-        // threads allocate.
+        // An image is read in a child process, and ThreadSanitizer's allocator does not survive fork()
+        // while other threads allocate.
         for (auto& replay : replays) replay.emplace(record, record.options);
 #endif
         on_threads(4, [&](unsigned thread) {

@@ -1,5 +1,5 @@
-// Launches as a C++ program makes them (CUDA Driver API, "Execution Control"), streams and events by their handles, memory
-// in streams, the end of a context, and errors that last.
+// Launches as a C++ program makes them (CUDA Driver API, "Execution Control"), streams and events by their
+// handles, memory in streams, the end of a context, and errors that last.
 #include "simulator/driver/launch.h"
 
 #include <gtest/gtest.h>

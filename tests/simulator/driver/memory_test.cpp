@@ -1,4 +1,5 @@
-// The driver's memory (CUDA Driver API, "Memory Management"): kinds, owners, what is refused and with which code.
+// The driver's memory (CUDA Driver API, "Memory Management"): kinds, owners, what is
+// refused and with which code.
 #include "simulator/driver/memory.h"
 
 #include <gtest/gtest.h>
@@ -137,7 +138,7 @@ TEST(Memory, device_memory_cannot_be_registered_and_no_range_is_left) {
     mem_free(context, device);
 }
 
-// -- copies and fills ---------------------------------------------------------------------------------------------
+// -- copies and fills ---------------------------------------------------------------------------------------
 
 /// What an Error says; empty when nothing was thrown.
 template <typename Body>
@@ -353,7 +354,7 @@ TEST(HostThreads, allocate_and_register_at_the_same_time) {
     EXPECT_FALSE(HostRanges::of_this_process().find(address_of(shared.data())));
 }
 
-// -- other processes ----------------------------------------------------------------------------------------------
+// -- other processes ----------------------------------------------------------------------------------------
 
 TEST(Ipc, refuses_what_is_no_handle_and_what_is_its_own) {
     const auto context = context_on(0);
@@ -370,7 +371,8 @@ TEST(Ipc, refuses_what_is_no_handle_and_what_is_its_own) {
     mem_free(context, memory);
 }
 
-/// Every byte of a handle, changed one at a time: nothing may be mapped that the handle's memory does not hold.
+/// Every byte of a handle, changed one at a time: nothing may be mapped that the
+/// handle's memory does not hold.
 TEST(Ipc, refuses_handles_that_were_tampered_with) {
     const auto context = context_on(0);
     const auto memory = mem_alloc(*context, 1000, "shared");

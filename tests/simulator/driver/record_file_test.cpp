@@ -1,4 +1,5 @@
-// Files of records: what is written is read, equal memory is kept once, damaged and malicious files are refused.
+// Files of records: what is written is read, equal memory is kept once, damaged and
+// malicious files are refused.
 #include "simulator/driver/record_file.h"
 
 #include <unistd.h>

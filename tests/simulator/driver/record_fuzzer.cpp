@@ -1,5 +1,5 @@
-// The reader of files of records under libFuzzer: `make fuzz`. Half of the inputs are files, half are the JSON of a
-// launch, which compression would hide from the fuzzer.
+// The reader of files of records under libFuzzer: `make fuzz`. Half of the inputs are files, half are the
+// JSON of a launch, which compression would hide from the fuzzer.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

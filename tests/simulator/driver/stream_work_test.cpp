@@ -209,7 +209,8 @@ class InterruptedHost : public StreamHost {
 
 TEST(StreamWork, an_interruption_ends_the_run_and_drops_what_waits) {
     CUDASIM_SKIP_UNDER_THREAD_SANITIZER("a forked child must not start threads");
-    // In a process of its own: hosts are never taken away. It ends without destructors: the callback thread still runs.
+    // In a process of its own: hosts are never taken away. It ends without destructors:
+    // the callback thread still runs.
     ASSERT_EXIT(
         {
             allow_use_after_fork();
@@ -230,7 +231,8 @@ TEST(StreamWork, an_interruption_ends_the_run_and_drops_what_waits) {
             if (!is_interrupted([] { work().synchronize(first); })) std::_Exit(1);
             if (work().busy() || ran != 0) std::_Exit(2);
             work().synchronize(std::nullopt);  // nobody else hears of it
-            // The poll, while a callback keeps the host waiting; a handler of a signal may not wait for its own thread.
+            // The poll, while a callback keeps the host waiting; a handler of a signal may
+            // not wait for its own thread.
             std::promise<void> may_end;
             std::string refused;
             host->poll = [&]() -> bool {

@@ -12,8 +12,9 @@
 
 namespace cudasim::execution {
 
-/// The same image with debug information. The instructions of the first function are on lines 101, 102, ..., those of
-/// the second on lines 201, 202, ... A local variable of the IR (alloca) with a name is an int32 of the program.
+/// The same image with debug information. The instructions of the first function are on lines 101,
+/// 102, ..., those of the second on lines 201, 202, ... A local variable of the IR (alloca) with a
+/// name is an int32 of the program.
 inline image::KernelImage with_lines(const image::KernelImage& plain) {
     llvm::LLVMContext context;
     const auto bitcode = plain.bitcode();

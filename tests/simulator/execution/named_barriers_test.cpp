@@ -1,5 +1,5 @@
-// Barriers for some of a block's threads (named_barriers.h): who waits for whom, in every mode, and what is said of those who
-// wait in vain.
+// Barriers for some of a block's threads (named_barriers.h): who waits for whom, in every mode, and what is
+// said of those who wait in vain.
 #include <algorithm>
 
 #include "simulator/execution/loaded_image.h"
@@ -61,8 +61,8 @@ std::string arrive(int number, int threads) {
            ", i32 " + std::to_string(threads) + ")\n";
 }
 
-/// Pairs of warps hand 32 words to each other through two buffers: for each buffer a barrier says that it is full,
-/// another that it is empty. Each pair has barriers of its own.
+/// Pairs of warps hand 32 words to each other through two buffers: for each buffer a barrier says that it is
+/// full, another that it is empty. Each pair has barriers of its own.
 const std::string pipeline = R"(
 @buffers = internal addrspace(3) global [2 x [3 x [32 x i32]]] undef
 define void @k(ptr addrspace(1) %out, i64 %given) {

@@ -1,4 +1,5 @@
-// What an observer is told: every event once, in order, on one and on several workers, whatever carries the threads.
+// What an observer is told: every event once, in order, on one and on several workers,
+// whatever carries the threads.
 #include "simulator/execution/observer.h"
 
 #include <llvm/IR/IRBuilder.h>

@@ -1,5 +1,5 @@
-// Stops (stop.h): a thread stops at a statement, everything else holds, and the handler looks, moves threads and ends.
-// On every carrier: looping runners, coroutines, those whose lanes meet, fibers, and host code.
+// Stops (stop.h): a thread stops at a statement, everything else holds, and the handler looks, moves threads
+// and ends. On every carrier: looping runners, coroutines, those whose lanes meet, fibers, and host code.
 #include "simulator/execution/stop.h"
 
 #include <algorithm>

@@ -1,6 +1,8 @@
-// One order of threads for each policy (E6), whatever carries them (E1): kernels whose results depend on nothing else.
+// One order of threads for each policy (E6), whatever carries them (E1): kernels whose
+// results depend on nothing else.
 //
-// Every thread mixes its number into one word, with a plain load and a plain store: another order gives another word.
+// Every thread mixes its number into one word, with a plain load and a plain store:
+// another order gives another word.
 #include "simulator/execution/thread_order.h"
 
 #include <algorithm>

@@ -109,7 +109,8 @@ TEST(Dominance, finds_the_assignments_that_reach_each_block_of_random_graphs) {
 }
 
 TEST(Dominance, a_variable_is_joined_only_where_several_assignments_meet) {
-    // 0 → 1, 2; both → 3; 3 → 4, 5; both → 6. Assigned in 0 and 1: one join, in 3, seen through the second branch.
+    // 0 → 1, 2; both → 3; 3 → 4, 5; both → 6. Assigned in 0 and 1: one join, in 3,
+    // seen through the second branch.
     const Graph predecessors{{}, {0}, {0}, {1, 2}, {3}, {3}, {4, 5}};
     const Dominance dominance({0, 1, 2, 3, 4, 5, 6}, predecessors);
     const Definitions definitions(dominance, {0, 1});

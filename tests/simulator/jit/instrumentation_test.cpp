@@ -1,4 +1,5 @@
-// The seam for checks: an instrumentation of this test's own counts the accesses of kernels through a hook of its own.
+// The seam for checks: an instrumentation of this test's own counts the accesses of
+// kernels through a hook of its own.
 #include "simulator/jit/instrumentation.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What late instrumentation is told of orders, scopes, volatile accesses, fences, barriers and warp operations.
+// What late instrumentation is told of orders, scopes, volatile accesses, fences,
+// barriers and warp operations.
 #include "simulator/jit/synchronisation.h"
 
 #include <gtest/gtest.h>

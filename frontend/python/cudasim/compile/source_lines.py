@@ -33,7 +33,8 @@ for _name in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _name).compiler_flag
 
 
-#: `python -c`, `python < file` and every exec() share these; from CPython 3.13 on linecache knows the first of them.
+#: `python -c`, `python < file` and every exec() share these; from CPython 3.13 on
+#: linecache knows the first of them.
 _SHARED_NAMES = ("<string>", "<stdin>")
 
 

@@ -136,7 +136,8 @@ class ConfiguredKernel(_native.FramelessCall):
             self.args = before
 
     def _entry_for(self, args, key, device):
-        # The entry, too: what is imported for it is incomplete for a signal handler that interrupts the import.
+        # The entry, too: what is imported for it is incomplete for a signal
+        # handler that interrupts the import.
         with self._with_args(args), current_launch.compiling_for(self):
             kernel = self.dispatcher._kernel_for(key)
             return kernel.entry(device, self.griddim, self.blockdim, self.sharedmem)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-#: Simulated device memory is the host's, which has other uses for it: more than this never waits. Bytes. Memory that is
-#: handed out again has its pages already; faults for fresh ones cost as much as a ufunc that writes them.
+#: Simulated device memory is the host's, which has other uses for it: more than this never waits.
+#: Bytes. Memory that is handed out again has its pages already; faults for fresh ones cost as much
+#: as a ufunc that writes them.
 MOST_PENDING = 32 << 20
 
 

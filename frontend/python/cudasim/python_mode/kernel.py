@@ -54,7 +54,8 @@ class PythonKernel(Launchable):
         self.builder = ArgumentBuilder(
             argument_types, _parameter_names(py_func, len(argument_types)), converts
         )
-        #: what a compiled kernel would have frozen (cudasim.compile.frozen_constants), where it could be compiled
+        #: what a compiled kernel would have frozen
+        #: (cudasim.compile.frozen_constants), where it could be compiled
         self.constants = ()
         #: as far as its names tell; the engine sees grid barriers when threads come to them
         codes = [known.__code__ for known in reachable_functions(py_func) if hasattr(known, "__code__")]

@@ -47,7 +47,8 @@ _MODULES = ("bf16", "fp16", "libdevice")
 _GLOBAL_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 
 
-#: numpy's ufuncs that the compiler computes as a function of the math module (frontend/pykernel/calls/ufunc_calls.cpp)
+#: numpy's ufuncs that the compiler computes as a function of the math module
+#: (frontend/pykernel/calls/ufunc_calls.cpp)
 _MATH_NAMES = {
     name: name
     for name in ("cos", "cosh", "degrees", "hypot", "log", "log10", "log2", "radians", "sin", "sinh", "tan", "tanh")

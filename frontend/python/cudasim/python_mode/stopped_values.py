@@ -19,8 +19,8 @@ from cudasim.type_system.typeof import array_type
 if TYPE_CHECKING:
     from typing import Any
 
-    #: (type in JSON, bytes or None, repr() of what has no bytes; of what refers to memory: bytes of an element, dimensions,
-    #: address of the lowest byte, bytes from there on)
+    #: (type in JSON, bytes or None, repr() of what has no bytes; of what refers to memory: bytes of an
+    #: element, dimensions, address of the lowest byte, bytes from there on)
     Description = tuple[str, bytes | None, str, int, int, int, int]
 
 _dtypes = {kind: dtype for dtype, kind in kernel_types.items()}

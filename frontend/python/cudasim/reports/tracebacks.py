@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from cudasim.findings import SourceLocation
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-#: How the file names of the package's own device code begin, in debug info (findings::own_code) and of kernels that are
-#: made as text.
+#: How the file names of the package's own device code begin, in debug info (findings::own_code) and of
+#: kernels that are made as text.
 OWN_CODE = "<cudasim>"
 
 

@@ -42,7 +42,8 @@ from cudasim.type_system.scalar_types import (
 if TYPE_CHECKING:
     from typing import Any
 
-# Patterns as texts: re compiles and keeps them when a name is read, which few programs do before their first launch.
+# Patterns as texts: re compiles and keeps them when a name is read, which few programs
+# do before their first launch.
 _ARRAY_NAME = r"(unaligned )?(readonly )?array\((.+), (\d+)d, ([CFA])\)"
 _DATE_NAME = r"(datetime|timedelta)64\[(\w*)\]"
 _UNIFORM_TUPLE_NAME = r"UniTuple\((.+) x (\d+)\)"

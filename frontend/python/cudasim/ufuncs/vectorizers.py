@@ -230,7 +230,8 @@ class CUDAGUFuncVectorize:
     def _index(declared, dimensions):
         if dimensions:
             return f"[i{', :' * dimensions}]"
-        # A scalar of the layout that the function takes as an array of one element: outputs are written there.
+        # A scalar of the layout that the function takes as an array of one
+        # element: outputs are written there.
         return "[i : i + 1]" if isinstance(declared, types.Array) and declared.ndim == 1 else "[i]"
 
     def disable_compile(self) -> None:
