@@ -14,6 +14,7 @@
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
 //   record_bindings.cpp    LaunchRecord: files of records, running one again
 //   stop_bindings.cpp      stops: handlers in Python, and what they see of a launch
+//   access_bindings.cpp    accesses of kernels in Python mode, as a list
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
 //   cache_bindings.cpp     the object cache: where it lies, what is in it
 //   frameless_call.cpp     a callable that leaves no frame of the package in tracebacks
@@ -50,6 +51,7 @@ void bind_options(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
 void bind_records(pybind11::module_& module);
 void bind_stops(pybind11::module_& module);
+void bind_accesses(pybind11::module_& module);
 void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);
 void bind_frameless_call(pybind11::module_& module);

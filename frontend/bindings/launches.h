@@ -61,6 +61,11 @@ struct BoundHostPlan {
 /// What simulated threads run: Python code runs with the GIL, which its front end takes again.
 enum class Runs : bool { compiled_code, python_code };
 
+// -- access_bindings.cpp
+
+/// Who is told of the accesses of the launch that begins now, or null (set_access_log() of the module). Needs the GIL.
+[[nodiscard]] std::unique_ptr<execution::AccessObserver> access_log_for(Runs what);
+
 /// One launch with the GIL released.
 /// @param run (options) → result, without the GIL
 /// @param ended (result, whether it came to its end) → nothing, without the GIL
@@ -71,6 +76,8 @@ pybind11::object launch_with(Runs what, execution::LaunchOptions options, const 
     HostPoll poll(progress);
     const auto stops = stop_handler_for(poll, what == Runs::python_code);
     options.stop_handler = stops.get();
+    const auto accesses = access_log_for(what);
+    if (accesses) options.access_observers.add(*accesses);
     options.poll_host = [&poll](const execution::LaunchProgress& now) { return poll(now); };
     options.write_output = [&poll](std::string_view text) { return poll.write(text); };
     execution::LaunchResult result;

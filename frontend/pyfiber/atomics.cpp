@@ -66,19 +66,20 @@ T combined_integer(Update update, T old, T value) {
     return old;
 }
 
-/// The value takes the element's type first, as an argument of the compiled call does.
+/// The element before the update; null with an exception set. The value takes the element's type first, as an argument of
+/// the compiled call does.
 template <typename T>
-bool apply(Element element, Update update, char* address, PyObject* value) {
-    T old{}, operand{};
-    std::memcpy(&old, address, sizeof old);
-    if (!store(element, reinterpret_cast<char*>(&operand), value)) return false;
-    T result{};
+PyObject* apply(Element element, Update update, Address address, PyObject* value) {
+    T old{}, operand{}, result{};
+    if (!bits_of_value(element, value, reinterpret_cast<char*>(&operand))) return nullptr;
+    char* memory = reach(address, sizeof old, AccessKind::update, atomic_access);
+    std::memcpy(&old, memory, sizeof old);
     if constexpr (std::is_floating_point_v<T>)
         result = combined_float(update, old, operand);
     else
         result = combined_integer(update, old, operand);
-    std::memcpy(address, &result, sizeof result);
-    return true;
+    std::memcpy(memory, &result, sizeof result);
+    return value_of_bits(element, reinterpret_cast<const char*>(&old));
 }
 
 /// Numba's CUDA documentation, "Supported Atomic Operations".
@@ -98,7 +99,7 @@ bool has_element(Update update, Element element) {
     }
 }
 
-bool update_element(Element element, Update update, char* address, PyObject* value) {
+PyObject* update_element(Element element, Update update, Address address, PyObject* value) {
     if (has_element(update, element)) {
         switch (element) {
             case Element::int32:
@@ -118,7 +119,7 @@ bool update_element(Element element, Update update, char* address, PyObject* val
         }
     }
     PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
-    return false;
+    return nullptr;
 }
 
 /// What is not an integer (a bool, a float) is cast to one. New reference.
@@ -135,24 +136,24 @@ PyObject* as_index(PyObject* index) {
     const Number number = read_number(index);
     if (!is_float(number.type) && number.type != Element::boolean) return Py_NewRef(index);
     char bits[8];
-    return store(Element::int64, bits, index) ? load(Element::int64, bits) : nullptr;
+    return bits_of_value(Element::int64, index, bits) ? value_of_bits(Element::int64, bits) : nullptr;
 }
 
-/// The array and the address of its element; null with an exception set.
-char* place(PyObject* target, PyObject* index, KernelArray*& array) {
+/// The array and the address of its element; none with an exception set.
+Address place(PyObject* target, PyObject* index, KernelArray*& array) {
     if (Py_TYPE(target) != kernel_array_type) {
         PyErr_Format(PyExc_TypeError, "an atomic operation works on an array, not on %.100s",
                      Py_TYPE(target)->tp_name);
-        return nullptr;
+        return {};
     }
     array = reinterpret_cast<KernelArray*>(target);
     if (array->element >= Element::record) {
         PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
-        return nullptr;
+        return {};
     }
-    if (!burn(fuel_of_atomic) || !check_writable(array)) return nullptr;
+    if (!burn(fuel_of_atomic) || !check_writable(array)) return {};
     Reference whole(as_index(index));
-    return whole ? element_address(array, whole.get()) : nullptr;
+    return whole ? element_address(array, whole.get()) : Address();
 }
 
 bool takes(Py_ssize_t given, Py_ssize_t wanted, const char* form) {
@@ -165,34 +166,31 @@ template <Update update>
 PyObject* atomic(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     KernelArray* array = nullptr;
     if (require_thread("cuda.atomic") == nullptr || !takes(count, 3, "(ary, idx, val)")) return nullptr;
-    char* address = place(arguments[0], arguments[1], array);
-    if (address == nullptr) return nullptr;
-    PyObject* old = load(array->element, address);
-    if (old != nullptr && !update_element(array->element, update, address, arguments[2])) Py_CLEAR(old);
-    return old;
+    const Address address = place(arguments[0], arguments[1], array);
+    return address ? update_element(array->element, update, address, arguments[2]) : nullptr;
 }
 
-PyObject* swap(KernelArray* array, char* address, PyObject* expected, PyObject* desired) {
+/// Where it finds another value it is an atomic read, else a read and a write.
+PyObject* swap(KernelArray* array, Address address, PyObject* expected, PyObject* desired) {
     if (!has_element(Update::exch, array->element)) {
         PyErr_SetString(PyExc_TypeError, "this atomic operation does not exist for elements of this type");
         return nullptr;
     }
-    PyObject* old = load(array->element, address);
-    char wanted[8] = {};
-    bool good = old != nullptr && store(array->element, wanted, expected);
-    // Bits are compared, as by the hardware.
-    if (good && std::memcmp(wanted, address, static_cast<std::size_t>(array->itemsize)) == 0)
-        good = store(array->element, address, desired);
-    if (!good) Py_CLEAR(old);
-    return old;
+    const auto bytes = static_cast<std::size_t>(width(array->element));
+    char wanted[8], given[8];
+    if (!bits_of_value(array->element, expected, wanted) || !bits_of_value(array->element, desired, given))
+        return nullptr;
+    if (!holds(address, wanted, bytes)) return load(array->element, address, atomic_access);
+    std::memcpy(reach(address, bytes, AccessKind::update, atomic_access), given, bytes);
+    return value_of_bits(array->element, wanted);  // bits are compared, as by the hardware
 }
 
 PyObject* cas(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     KernelArray* array = nullptr;
     if (require_thread("cuda.atomic.cas()") == nullptr || !takes(count, 4, "(ary, idx, old, val)"))
         return nullptr;
-    char* address = place(arguments[0], arguments[1], array);
-    return address == nullptr ? nullptr : swap(array, address, arguments[2], arguments[3]);
+    const Address address = place(arguments[0], arguments[1], array);
+    return address ? swap(array, address, arguments[2], arguments[3]) : nullptr;
 }
 
 PyObject* compare_and_swap(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
@@ -204,8 +202,8 @@ PyObject* compare_and_swap(PyObject*, PyObject* const* arguments, Py_ssize_t cou
         Py_TYPE(arguments[0]) == kernel_array_type ? reinterpret_cast<KernelArray*>(arguments[0])->ndim : 1));
     for (Py_ssize_t i = 0; index && i < PyTuple_GET_SIZE(index.get()); ++i)
         PyTuple_SET_ITEM(index.get(), i, Py_NewRef(zero.get()));
-    char* address = index ? place(arguments[0], index.get(), array) : nullptr;
-    return address == nullptr ? nullptr : swap(array, address, arguments[1], arguments[2]);
+    const Address address = index ? place(arguments[0], index.get(), array) : Address();
+    return address ? swap(array, address, arguments[1], arguments[2]) : nullptr;
 }
 
 PyMethodDef functions[] = {{"add", fast(&atomic<Update::add>), METH_FASTCALL, nullptr},

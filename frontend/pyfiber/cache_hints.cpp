@@ -29,46 +29,47 @@ bool in_order(PyObject* const* given, Py_ssize_t count, PyObject* names, Py_ssiz
     return good;
 }
 
-/// Null with an exception set.
-char* place(PyObject* const* arguments, KernelArray*& array) {
-    if (require_thread("a load or store with a cache hint") == nullptr) return nullptr;
+/// None with an exception set.
+Address place(PyObject* const* arguments, KernelArray*& array) {
+    if (require_thread("a load or store with a cache hint") == nullptr) return {};
     if (Py_TYPE(arguments[0]) != kernel_array_type) {
         PyErr_Format(PyExc_TypeError, "a cache hint is for arrays, not for %.100s",
                      Py_TYPE(arguments[0])->tp_name);
-        return nullptr;
+        return {};
     }
     array = reinterpret_cast<KernelArray*>(arguments[0]);
     if (array->element == Element::other || array->element == Element::boolean) {
         PyErr_SetString(PyExc_TypeError, "a cache hint is for integers and floats");
-        return nullptr;
+        return {};
     }
     return element_address(array, arguments[1]);
 }
 
+/// Those that look past the first cache are volatile to the compiler.
+template <bool is_volatile>
 PyObject* load_hinted(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* names) {
     KernelArray* array = nullptr;
     PyObject* arguments[2] = {};
     if (!in_order(given, count, names, 2, arguments)) return nullptr;
-    const char* address = place(arguments, array);
-    if (address == nullptr || !burn(fuel_of_atomic)) return nullptr;  // threads may wait for what they read
-    return load(array->element, address);
+    const Address address = place(arguments, array);
+    if (!address || !burn(fuel_of_atomic)) return nullptr;  // threads may wait for what they read
+    return load(array->element, address, is_volatile ? volatile_access : plain_access);
 }
 
 PyObject* store_hinted(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* names) {
     KernelArray* array = nullptr;
     PyObject* arguments[3] = {};
     if (!in_order(given, count, names, 3, arguments)) return nullptr;
-    char* address = place(arguments, array);
-    if (address == nullptr || !check_writable(array) || !store(array->element, address, arguments[2]))
-        return nullptr;
+    const Address address = place(arguments, array);
+    if (!address || !check_writable(array) || !store(array->element, address, arguments[2])) return nullptr;
     Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"ldca", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                           {"ldcg", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                           {"ldcs", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                           {"ldlu", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
-                           {"ldcv", fast(&load_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
+PyMethodDef functions[] = {{"ldca", fast(&load_hinted<false>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"ldcg", fast(&load_hinted<true>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"ldcs", fast(&load_hinted<false>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"ldlu", fast(&load_hinted<false>), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                           {"ldcv", fast(&load_hinted<true>), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"stcg", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"stcs", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},
                            {"stwb", fast(&store_hinted), METH_FASTCALL | METH_KEYWORDS, nullptr},

@@ -1,29 +1,42 @@
-// Loading and storing single elements of the types that the kernel compiler knows.
+// See elements.h; and store() of accesses.h, which converts straight into memory.
+#include "frontend/pyfiber/elements.h"
+
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-#include "frontend/pyfiber/kernel_array.h"
+#include "frontend/pyfiber/accesses.h"
 #include "frontend/pyfiber/kernel_complex.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_half.h"
-#include "frontend/pyfiber/kernel_launch.h"
 #include "frontend/pyfiber/kernel_number.h"
+#include "frontend/pyfiber/reference.h"
 
 namespace cudasim::pyfiber {
 namespace {
 
 template <typename T>
-T read(const char* address) {
+T read(const char* bits) {
     T value;
-    std::memcpy(&value, address, sizeof value);
+    std::memcpy(&value, bits, sizeof value);
     return value;
 }
 
-template <typename T>
-void write(char* address, T value) {
-    std::memcpy(address, &value, sizeof value);
+/// Where converted values go. Conversion may run Python code, so memory is reached when the value is known.
+struct Variable {
+    char* bits;
+    [[nodiscard]] char* open(std::size_t) const { return bits; }
+};
+struct Memory {
+    Address place;
+    [[nodiscard]] char* open(std::size_t bytes) const { return reach(place, bytes, AccessKind::write); }
+};
+
+template <typename Target, typename T>
+void write(Target target, T value) {
+    std::memcpy(target.open(sizeof value), &value, sizeof value);
 }
 
 /// PTX cvt.rzi: saturates; NaN gives 0, except that 1 << (width - 1) where the source is f64 or the target is
@@ -43,33 +56,33 @@ T from_float(double value, bool narrow_source) {
     return static_cast<T>(static_cast<Wide>(value));
 }
 
-template <typename T>
-bool store_integer(char* address, PyObject* value) {
+template <typename T, typename Target>
+bool put_integer(Target target, PyObject* value) {
     if (PyLong_Check(value)) {
-        write(address, static_cast<T>(low_bits(value)));
+        write(target, static_cast<T>(low_bits(value)));
         return true;
     }
     const Number number = read_number(value);
     if (number.type != Element::other) {
-        write(address, is_float(number.type) ? from_float<T>(number.real, number.type != Element::float64)
-                                             : static_cast<T>(number.whole));
+        write(target, is_float(number.type) ? from_float<T>(number.real, number.type != Element::float64)
+                                            : static_cast<T>(number.whole));
         return true;
     }
     Reference whole(PyNumber_Index(value));
     if (!whole) return false;
-    write(address, static_cast<T>(PyLong_AsUnsignedLongLongMask(whole.get())));
+    write(target, static_cast<T>(PyLong_AsUnsignedLongLongMask(whole.get())));
     return true;
 }
 
-template <typename T>
-bool store_float(char* address, PyObject* value) {
+template <typename T, typename Target>
+bool put_float(Target target, PyObject* value) {
     if constexpr (std::is_same_v<T, float>) {
         if (PyLong_Check(value)) {  // one rounding, as from 64 bits
             const Number number = read_number(value);
             if (number.type == Element::uint64)
-                write(address, static_cast<float>(static_cast<std::uint64_t>(number.whole)));
+                write(target, static_cast<float>(static_cast<std::uint64_t>(number.whole)));
             else if (number.type != Element::other)
-                write(address, static_cast<float>(number.whole));
+                write(target, static_cast<float>(number.whole));
             if (number.type != Element::other) return true;
         }
     }
@@ -79,16 +92,17 @@ bool store_float(char* address, PyObject* value) {
         if (!converted) return false;
         number = PyFloat_AS_DOUBLE(converted.get());
     }
-    write(address, static_cast<T>(number));
+    write(target, static_cast<T>(number));
     return true;
 }
 
-/// Stores a value as a float16 or bfloat16.
-bool store_short_float(Element element, char* address, PyObject* value) {
+/// The value as a float16 or bfloat16.
+template <typename Target>
+bool put_short_float(Element element, Target target, PyObject* value) {
     const Number number = read_number(value);
     const bool half = element == Element::float16;
     if (number.type == element) {
-        write(address, short_float_bits(value));
+        write(target, short_float_bits(value));
         return true;
     }
     if (number.type == Element::other) {
@@ -96,56 +110,99 @@ bool store_short_float(Element element, char* address, PyObject* value) {
                      half ? "float16" : "bfloat16", Py_TYPE(value)->tp_name);
         return false;
     }
-    write(address, half ? to_half_bits(number.as_double()) : to_bfloat_bits(double_for_rounding(number)));
+    write(target, half ? to_half_bits(number.as_double()) : to_bfloat_bits(double_for_rounding(number)));
     return true;
 }
 
-template <typename T>
-bool store_complex(char* address, PyObject* value) {
+template <typename T, typename Target>
+bool put_complex(Target target, PyObject* value) {
     const ComplexNumber number = read_complex(value);
     if (number.type == Element::other) {
         PyErr_Format(PyExc_TypeError, "an element of a complex array is a number, not %.100s",
                      Py_TYPE(value)->tp_name);
         return false;
     }
-    write(address, static_cast<T>(number.real));
-    write(address + sizeof(T), static_cast<T>(number.imaginary));
+    write(target, std::array{static_cast<T>(number.real), static_cast<T>(number.imaginary)});
     return true;
+}
+
+/// False with an exception set, and then nothing is written.
+template <typename Target>
+bool put(Element element, Target target, PyObject* value) {
+    switch (element) {
+        case Element::boolean: {
+            const int truth = PyObject_IsTrue(value);
+            if (truth >= 0) write(target, static_cast<char>(truth));
+            return truth >= 0;
+        }
+        case Element::int8:
+            return put_integer<std::int8_t>(target, value);
+        case Element::int16:
+            return put_integer<std::int16_t>(target, value);
+        case Element::int32:
+            return put_integer<std::int32_t>(target, value);
+        case Element::int64:
+            return put_integer<std::int64_t>(target, value);
+        case Element::uint8:
+            return put_integer<std::uint8_t>(target, value);
+        case Element::uint16:
+            return put_integer<std::uint16_t>(target, value);
+        case Element::uint32:
+            return put_integer<std::uint32_t>(target, value);
+        case Element::uint64:
+            return put_integer<std::uint64_t>(target, value);
+        case Element::bfloat16:
+        case Element::float16:
+            return put_short_float(element, target, value);
+        case Element::float32:
+            return put_float<float>(target, value);
+        case Element::float64:
+            return put_float<double>(target, value);
+        case Element::complex64:
+            return put_complex<float>(target, value);
+        case Element::complex128:
+            return put_complex<double>(target, value);
+        case Element::record:
+        case Element::other:
+            break;
+    }
+    PyErr_SetString(PyExc_SystemError, "not an element type of its own");
+    return false;
 }
 
 }  // namespace
 
-PyObject* load(Element element, const char* address) {
+PyObject* value_of_bits(Element element, const char* bits) {
     switch (element) {
         case Element::boolean:
-            return PyBool_FromLong(*address != 0);
+            return PyBool_FromLong(*bits != 0);
         case Element::int8:
-            return make_integer(element, static_cast<std::int64_t>(read<std::int8_t>(address)));
+            return make_integer(element, static_cast<std::int64_t>(read<std::int8_t>(bits)));
         case Element::int16:
-            return make_integer(element, static_cast<std::int64_t>(read<std::int16_t>(address)));
+            return make_integer(element, static_cast<std::int64_t>(read<std::int16_t>(bits)));
         case Element::int32:
-            return make_integer(element, static_cast<std::int64_t>(read<std::int32_t>(address)));
+            return make_integer(element, static_cast<std::int64_t>(read<std::int32_t>(bits)));
         case Element::int64:
-            return make_integer(element, static_cast<std::int64_t>(read<std::int64_t>(address)));
+            return make_integer(element, static_cast<std::int64_t>(read<std::int64_t>(bits)));
         case Element::uint8:
-            return make_integer(element, static_cast<std::int64_t>(read<std::uint8_t>(address)));
+            return make_integer(element, static_cast<std::int64_t>(read<std::uint8_t>(bits)));
         case Element::uint16:
-            return make_integer(element, static_cast<std::int64_t>(read<std::uint16_t>(address)));
+            return make_integer(element, static_cast<std::int64_t>(read<std::uint16_t>(bits)));
         case Element::uint32:
-            return make_integer(element, static_cast<std::int64_t>(read<std::uint32_t>(address)));
+            return make_integer(element, static_cast<std::int64_t>(read<std::uint32_t>(bits)));
         case Element::uint64:
-            return make_integer(element, static_cast<std::int64_t>(read<std::uint64_t>(address)));
+            return make_integer(element, static_cast<std::int64_t>(read<std::uint64_t>(bits)));
         case Element::bfloat16:
         case Element::float16:
-            return make_short_float(element, read<std::uint16_t>(address));
+            return make_short_float(element, read<std::uint16_t>(bits));
         case Element::float32:
-            return make_float32(read<float>(address));
+            return make_float32(read<float>(bits));
         case Element::float64:
-            return make_float64(read<double>(address));
+            return make_float64(read<double>(bits));
         case Element::complex64:
-            return make_complex(element, read<float>(address), read<float>(address + 4));
+            return make_complex(element, read<float>(bits), read<float>(bits + 4));
         case Element::complex128:
-            return make_complex(element, read<double>(address), read<double>(address + 8));
+            return make_complex(element, read<double>(bits), read<double>(bits + 8));
         case Element::record:
         case Element::other:
             break;
@@ -154,46 +211,12 @@ PyObject* load(Element element, const char* address) {
     return nullptr;
 }
 
-bool store(Element element, char* address, PyObject* value) {
-    switch (element) {
-        case Element::boolean: {
-            const int truth = PyObject_IsTrue(value);
-            if (truth >= 0) *address = static_cast<char>(truth);
-            return truth >= 0;
-        }
-        case Element::int8:
-            return store_integer<std::int8_t>(address, value);
-        case Element::int16:
-            return store_integer<std::int16_t>(address, value);
-        case Element::int32:
-            return store_integer<std::int32_t>(address, value);
-        case Element::int64:
-            return store_integer<std::int64_t>(address, value);
-        case Element::uint8:
-            return store_integer<std::uint8_t>(address, value);
-        case Element::uint16:
-            return store_integer<std::uint16_t>(address, value);
-        case Element::uint32:
-            return store_integer<std::uint32_t>(address, value);
-        case Element::uint64:
-            return store_integer<std::uint64_t>(address, value);
-        case Element::bfloat16:
-        case Element::float16:
-            return store_short_float(element, address, value);
-        case Element::float32:
-            return store_float<float>(address, value);
-        case Element::float64:
-            return store_float<double>(address, value);
-        case Element::complex64:
-            return store_complex<float>(address, value);
-        case Element::complex128:
-            return store_complex<double>(address, value);
-        case Element::record:
-        case Element::other:
-            break;
-    }
-    PyErr_SetString(PyExc_SystemError, "not an element type of its own");
-    return false;
+bool bits_of_value(Element element, PyObject* value, char* bits) {
+    return put(element, Variable{bits}, value);
+}
+
+bool store(Element element, Address place, PyObject* value) {
+    return put(element, Memory{place}, value);
 }
 
 std::int64_t saturated(Element type, double value, bool from_float32) {

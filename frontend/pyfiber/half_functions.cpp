@@ -63,7 +63,7 @@ PyObject* make_half(double value) {
 /// The argument in a type: its bits. False with an exception set.
 bool read_as(Element element, void* place, PyObject* argument) {
     if (read_number(argument).type != Element::other)
-        return store(element, static_cast<char*>(place), argument);
+        return bits_of_value(element, argument, static_cast<char*>(place));
     PyErr_Format(PyExc_TypeError, "a function of floats of 16 bits takes numbers, not %.100s",
                  Py_TYPE(argument)->tp_name);
     return false;
@@ -154,7 +154,8 @@ PyObject* bits_call(PyObject*, PyObject* const* given, Py_ssize_t count) {
     if (!takes(count, 1)) return nullptr;
     if constexpr (std::is_same_v<To, half>) {
         From value{};
-        return read(given[0], value) ? load(M::element, reinterpret_cast<const char*>(&value)) : nullptr;
+        return read(given[0], value) ? value_of_bits(M::element, reinterpret_cast<const char*>(&value))
+                                     : nullptr;
     } else {
         std::uint16_t bits = 0;
         return read_as(M::element, &bits, given[0]) ? make(static_cast<To>(bits)) : nullptr;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "frontend/pyfiber/accesses.h"
 #include "frontend/pyfiber/kernel_float.h"
 #include "frontend/pyfiber/kernel_number.h"
 #include "frontend/pyfiber/reference.h"
@@ -98,8 +99,10 @@ PyObject* counting_barrier(PyObject*, PyObject* predicate) {
     return make_integer(Element::int32, result);
 }
 
+template <image::Scope scope>
 PyObject* fence(PyObject*, PyObject*) {
     if (require_thread("a fence") == nullptr || !burn(fuel_of_atomic)) return nullptr;
+    tell_fence(scope);
     Py_RETURN_NONE;
 }
 
@@ -200,9 +203,9 @@ PyMethodDef functions[] = {{"grid", &grid, METH_O, nullptr},
                            {"syncthreads_count", &counting_barrier<jit::BarrierKind::count>, METH_O, nullptr},
                            {"syncthreads_and", &counting_barrier<jit::BarrierKind::all>, METH_O, nullptr},
                            {"syncthreads_or", &counting_barrier<jit::BarrierKind::any>, METH_O, nullptr},
-                           {"threadfence", &fence, METH_NOARGS, nullptr},
-                           {"threadfence_block", &fence, METH_NOARGS, nullptr},
-                           {"threadfence_system", &fence, METH_NOARGS, nullptr},
+                           {"threadfence", &fence<image::Scope::device>, METH_NOARGS, nullptr},
+                           {"threadfence_block", &fence<image::Scope::block>, METH_NOARGS, nullptr},
+                           {"threadfence_system", &fence<image::Scope::system>, METH_NOARGS, nullptr},
                            {"nanosleep", &nanosleep, METH_O, nullptr},
                            {"popc", &popc, METH_O, nullptr},
                            {"brev", &brev, METH_O, nullptr},

@@ -90,33 +90,33 @@ bool as_index(PyObject* key, Py_ssize_t& index, Py_ssize_t size, int axis) {
     return true;
 }
 
-/// The element's address when the key is one whole index; null without an exception when it is something
+/// The element's address when the key is one whole index; none without an exception when it is something
 /// else.
-char* whole_index(KernelArray* array, PyObject* key) {
+Address whole_index(KernelArray* array, PyObject* key) {
     Py_ssize_t index = 0;
     if (array->ndim == 1 && PyLong_Check(key)) [[likely]] {
-        if (!as_index(key, index, array->extent(0), 0)) return nullptr;
+        if (!as_index(key, index, array->extent(0), 0)) return {};
         return array->data + index * array->stride(0);
     }
     if (!PyTuple_Check(key)) {
-        if (array->ndim != 1 || !PyIndex_Check(key)) return nullptr;
-        if (!as_index(key, index, array->extent(0), 0)) return nullptr;
+        if (array->ndim != 1 || !PyIndex_Check(key)) return {};
+        if (!as_index(key, index, array->extent(0), 0)) return {};
         return array->data + index * array->stride(0);
     }
-    if (PyTuple_GET_SIZE(key) != array->ndim) return nullptr;
-    char* address = array->data;
+    if (PyTuple_GET_SIZE(key) != array->ndim) return {};
+    Address address = array->data;
     for (int axis = 0; axis < array->ndim; ++axis) {
         PyObject* part = PyTuple_GET_ITEM(key, axis);
-        if (!PyIndex_Check(part)) return nullptr;
-        if (!as_index(part, index, array->extent(axis), axis)) return nullptr;
-        address += index * array->stride(axis);
+        if (!PyIndex_Check(part)) return {};
+        if (!as_index(part, index, array->extent(axis), axis)) return {};
+        address = address + index * array->stride(axis);
     }
     return address;
 }
 
 /// Extents and strides of a view that is being made, and where it begins.
 struct View {
-    char* data;
+    Address data;
     std::vector<Py_ssize_t> extents, strides;
 };
 
@@ -124,7 +124,7 @@ bool add_slice(const KernelArray* array, int axis, PyObject* slice, View& view) 
     Py_ssize_t start = 0, stop = 0, step = 0;
     if (PySlice_Unpack(slice, &start, &stop, &step) != 0) return false;
     const Py_ssize_t length = PySlice_AdjustIndices(array->extent(axis), &start, &stop, step);
-    if (length > 0) view.data += start * array->stride(axis);
+    if (length > 0) view.data = view.data + start * array->stride(axis);
     view.extents.push_back(length);
     view.strides.push_back(array->stride(axis) * step);
     return true;
@@ -161,7 +161,7 @@ bool index_view(KernelArray* array, PyObject* key, View& view) {
         } else {
             Py_ssize_t index = 0;
             if (!as_index(part, index, array->extent(axis), axis)) return false;
-            view.data += index * array->stride(axis++);
+            view.data = view.data + index * array->stride(axis++);
         }
     }
     while (axis < array->ndim) keep_axis(array, axis++, view);
@@ -176,7 +176,7 @@ PyObject* view_of(KernelArray* array, PyObject* key) {
     return make_array(view.data, array->dtype, ndim, view.extents.data(), array->writable, array->owner);
 }
 
-/// NumPy serves index arrays and masks.
+/// NumPy serves index arrays and masks, and chooses the elements.
 bool has_index_array(PyObject* key) {
     if (!PyTuple_Check(key)) return Py_TYPE(key) == kernel_array_type;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
@@ -185,14 +185,18 @@ bool has_index_array(PyObject* key) {
 }
 
 PyObject* select_by_arrays(KernelArray* array, PyObject* key) {
-    Reference plain(without_kernel_arrays(key));
-    PyObject* view = plain ? numpy_view(array) : nullptr;
+    Reference plain(without_kernel_arrays(key, Use::read));
+    PyObject* view = plain ? numpy_view(array, Use::anything) : nullptr;
     return view == nullptr ? nullptr : PyObject_GetItem(view, plain.get());
 }
 
-/// Numbers as elements of the array, converted as stores of single elements are, where NumPy would refuse -2
-/// for uint16; tuples likewise; anything else as it is. New reference.
+/// What NumPy is to assign to elements of the array: numbers converted as stores of single elements are, where NumPy
+/// would refuse -2 for uint16; tuples likewise; arrays and records of the kernel as ndarrays that are read now; anything
+/// else as it is. New reference.
 PyObject* as_elements(const KernelArray* array, PyObject* value) {
+    if (Py_TYPE(value) == kernel_array_type)
+        return Py_XNewRef(numpy_view(reinterpret_cast<KernelArray*>(value), Use::read));
+    if (Py_TYPE(value) == kernel_record_type) return numpy_record(value, Use::read);
     if (array->element >= Element::record) return Py_NewRef(value);
     if (PyTuple_Check(value)) {
         PyObject* copy = PyTuple_New(PyTuple_GET_SIZE(value));
@@ -206,14 +210,18 @@ PyObject* as_elements(const KernelArray* array, PyObject* value) {
         return copy;
     }
     if (read_number(value).type == Element::other) return Py_NewRef(value);
-    Reference one(make_fresh_array(array->dtype, 0, nullptr, 0));
-    if (!one || !store(array->element, as_array(one.get())->data, value)) return nullptr;
-    return Py_XNewRef(numpy_view(as_array(one.get())));
+    char bits[most_element_bytes];
+    if (!bits_of_value(array->element, value, bits)) return nullptr;
+    Reference own(PyByteArray_FromStringAndSize(bits, width(array->element)));
+    if (!own) return nullptr;
+    Reference one(
+        make_array(Address(PyByteArray_AS_STRING(own.get())), array->dtype, 0, nullptr, true, own.get()));
+    return one ? Py_XNewRef(numpy_view(as_array(one.get()), Use::nothing)) : nullptr;
 }
 
 int assign_by_arrays(KernelArray* array, PyObject* key, PyObject* value) {
-    Reference plain(without_kernel_arrays(key)), elements(as_elements(array, value));
-    PyObject* view = plain && elements ? numpy_view(array) : nullptr;
+    Reference plain(without_kernel_arrays(key, Use::read)), elements(as_elements(array, value));
+    PyObject* view = plain && elements ? numpy_view(array, Use::anything) : nullptr;
     return view == nullptr ? -1 : PyObject_SetItem(view, plain.get(), elements.get());
 }
 
@@ -228,17 +236,16 @@ PyObject* subscript(PyObject* self, PyObject* key) {
     if (!burn(fuel_of_access)) return nullptr;
     if (array->element == Element::record) {
         if (PyUnicode_Check(key)) return named_fields(array, key);
-        if (char* address = whole_index(array, key))
+        if (const Address address = whole_index(array, key))
             return make_record(address, array->dtype, array->writable, array->owner);
     } else if (array->element != Element::other) {
-        if (const char* address = whole_index(array, key)) return load(array->element, address);
+        if (const Address address = whole_index(array, key)) return load(array->element, address);
         if (PyErr_Occurred()) return nullptr;
         return has_index_array(key) ? select_by_arrays(array, key) : view_of(array, key);
-    } else if (const char* address = whole_index(array, key)) {
-        // NumPy reads the element, so that complex numbers come back as scalars.
-        Reference one(
-            make_array(const_cast<char*>(address), array->dtype, 0, nullptr, array->writable, array->owner));
-        PyObject* view = one ? numpy_view(as_array(one.get())) : nullptr;
+    } else if (const Address address = whole_index(array, key)) {
+        // NumPy reads the element: a date, or characters.
+        Reference one(make_array(address, array->dtype, 0, nullptr, array->writable, array->owner));
+        PyObject* view = one ? numpy_view(as_array(one.get()), Use::read) : nullptr;
         Reference nothing(PyTuple_New(0));
         return view == nullptr ? nullptr : PyObject_GetItem(view, nothing.get());
     }
@@ -252,15 +259,14 @@ int assign(PyObject* self, PyObject* key, PyObject* value) {
         return -1;
     }
     if (!burn(fuel_of_access) || !check_writable(array)) return -1;
-    char* address = whole_index(array, key);
-    if (address == nullptr && PyErr_Occurred()) return -1;
-    if (address != nullptr && array->element == Element::record)
+    const Address address = whole_index(array, key);
+    if (!address && PyErr_Occurred()) return -1;
+    if (address && array->element == Element::record)
         return store_record(address, array->dtype, value) ? 0 : -1;
-    if (address != nullptr && array->element != Element::other)
-        return store(array->element, address, value) ? 0 : -1;
+    if (address && array->element != Element::other) return store(array->element, address, value) ? 0 : -1;
     if (has_index_array(key)) return assign_by_arrays(array, key, value);
     Reference target(view_of(array, key)), elements(as_elements(array, value));
-    PyObject* view = target && elements ? numpy_view(as_array(target.get())) : nullptr;
+    PyObject* view = target && elements ? numpy_view(as_array(target.get()), Use::write) : nullptr;
     if (view == nullptr) return -1;
     const int failed = PyObject_SetItem(view, Py_Ellipsis, elements.get());
     if (failed != 0 && PyErr_ExceptionMatches(PyExc_ValueError))
@@ -276,7 +282,7 @@ Py_ssize_t length(PyObject* self) {
 
 /// Whether an element in any dimension equals the value; -1 with an exception set on failure.
 int contains(PyObject* self, PyObject* value) {
-    PyObject* view = numpy_view(as_array(self));
+    PyObject* view = numpy_view(as_array(self), Use::read);
     return view == nullptr ? -1 : PySequence_Contains(view, value);
 }
 
@@ -301,15 +307,15 @@ bool check_writable(const KernelArray* array) {
     return false;
 }
 
-char* element_address(KernelArray* array, PyObject* index) {
-    char* address = whole_index(array, index);
-    if (address == nullptr && !PyErr_Occurred())
+Address element_address(KernelArray* array, PyObject* index) {
+    const Address address = whole_index(array, index);
+    if (!address && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "%d indices are needed for an element of a %d-dimensional array",
                      array->ndim, array->ndim);
     return address;
 }
 
-PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* dimensions, bool writable,
+PyObject* make_array(Address data, PyObject* dtype, int ndim, const Py_ssize_t* dimensions, bool writable,
                      PyObject* owner) {
     PyTypeObject* type = kernel_array_type;
     auto* array = reinterpret_cast<KernelArray*>(type->tp_alloc(type, 2 * ndim));
@@ -334,11 +340,16 @@ PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* di
     return reinterpret_cast<PyObject*>(array);
 }
 
-void fill_poison(char* data, Py_ssize_t bytes, std::uint16_t pattern) {
-    for (Py_ssize_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(pattern >> (i % 2 == 0 ? 0 : 8));
+PyObject* make_fresh_memory(Py_ssize_t bytes, std::uint16_t poison) {
+    PyObject* memory = PyByteArray_FromStringAndSize(nullptr, bytes);
+    if (memory == nullptr) return nullptr;
+    char* data = PyByteArray_AS_STRING(memory);
+    for (Py_ssize_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(poison >> (i % 2 == 0 ? 0 : 8));
+    return memory;
 }
 
-PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents, std::uint16_t poison) {
+PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents, std::uint16_t poison,
+                           execution::MemorySpace space) {
     Reference size(PyObject_GetAttrString(dtype, "itemsize"));
     if (!size) return nullptr;
     std::vector<Py_ssize_t> dimensions(extents, extents + ndim);
@@ -348,10 +359,10 @@ PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents,
         dimensions[static_cast<std::size_t>(ndim) + static_cast<std::size_t>(axis)] = bytes;
         bytes *= extents[axis];
     }
-    Reference owner(PyByteArray_FromStringAndSize(nullptr, bytes));
+    Reference owner(make_fresh_memory(bytes, poison));
     if (!owner) return nullptr;
-    char* data = PyByteArray_AS_STRING(owner.get());
-    fill_poison(data, bytes, poison);
+    const Address data(PyByteArray_AS_STRING(owner.get()));
+    tell_memory(data, static_cast<std::size_t>(bytes), space);
     return make_array(data, dtype, ndim, dimensions.data(), true, owner.get());
 }
 

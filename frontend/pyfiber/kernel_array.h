@@ -12,31 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cudasim::pyfiber {
+#include "frontend/pyfiber/accesses.h"
 
-enum class Element : std::uint8_t {
-    boolean,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    bfloat16,
-    float16,
-    float32,
-    float64,
-    complex64,
-    complex128,
-    record,  ///< kernel_record.h
-    other
-};
+namespace cudasim::pyfiber {
 
 struct KernelArray {
     PyObject_VAR_HEAD  // ob_size: 2 * ndim
-        char* data;
+        Address data;
     Py_ssize_t itemsize;
     Element element;
     bool writable;
@@ -52,24 +34,21 @@ struct KernelArray {
 
 extern PyTypeObject* kernel_array_type;
 
-/// @param view_maker callable(address, shape, strides, dtype, writable, owner) → numpy.ndarray
 bool initialise_kernel_arrays(PyObject* module);
-void set_view_maker(PyObject* view_maker);
 
 /// @param dimensions extents, then strides in bytes, 2 * ndim of them
-[[nodiscard]] PyObject* make_array(char* data, PyObject* dtype, int ndim, const Py_ssize_t* dimensions,
+[[nodiscard]] PyObject* make_array(Address data, PyObject* dtype, int ndim, const Py_ssize_t* dimensions,
                                    bool writable, PyObject* owner);
-/// Contiguous (C order) over fresh memory, poisoned (V3). @param extents ndim of them
+/// A shared or local array of the current thread: contiguous (C order) over fresh memory, poisoned (V3).
+/// @param extents ndim of them
 [[nodiscard]] PyObject* make_fresh_array(PyObject* dtype, int ndim, const Py_ssize_t* extents,
-                                         std::uint16_t poison);
+                                         std::uint16_t poison, execution::MemorySpace space);
 
-void fill_poison(char* data, Py_ssize_t bytes, std::uint16_t pattern);
+/// Fresh memory, which no kernel knows yet: a bytearray that holds poison. Null with an exception set.
+[[nodiscard]] PyObject* make_fresh_memory(Py_ssize_t bytes, std::uint16_t poison);
 
-/// The address of an element; null with an exception set (an IndexError stands for its finding).
-[[nodiscard]] char* element_address(KernelArray* array, PyObject* index);
-[[nodiscard]] PyObject* load(Element element, const char* address);
-/// False with an exception set.
-[[nodiscard]] bool store(Element element, char* address, PyObject* value);
+/// The address of an element; none with an exception set (an IndexError stands for its finding).
+[[nodiscard]] Address element_address(KernelArray* array, PyObject* index);
 /// False with an exception set: writes to constant memory and read-only arrays.
 [[nodiscard]] bool check_writable(const KernelArray* array);
 

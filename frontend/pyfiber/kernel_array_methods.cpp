@@ -11,8 +11,6 @@
 namespace cudasim::pyfiber {
 namespace {
 
-PyObject* make_view = nullptr;
-
 KernelArray* as_array(PyObject* self) {
     return reinterpret_cast<KernelArray*>(self);
 }
@@ -68,15 +66,18 @@ PyObject* wrapped(PyObject* result, const KernelArray* source) {
     for (PyObject* part : {extents.get(), steps.get()})
         for (int i = 0; i < count; ++i) dimensions.push_back(PyLong_AsSsize_t(PyTuple_GET_ITEM(part, i)));
     if (PyErr_Occurred()) return nullptr;
-    return make_array(static_cast<char*>(address), type.get(), count, dimensions.data(), source->writable,
-                      result);
+    return make_array(Address(address), type.get(), count, dimensions.data(), source->writable, result);
 }
 
 PyObject* call_view(PyObject* self, const char* method, PyObject* arguments, PyObject* keywords) {
-    PyObject* view = numpy_view(as_array(self));
+    PyObject* view = numpy_view(as_array(self), Use::nothing);
     if (view == nullptr) return nullptr;
     Reference bound(PyObject_GetAttrString(view, method));
-    return bound ? wrapped(PyObject_Call(bound.get(), arguments, keywords), as_array(self)) : nullptr;
+    PyObject* result =
+        bound ? wrapped(PyObject_Call(bound.get(), arguments, keywords), as_array(self)) : nullptr;
+    const bool has_elements = result != nullptr && Py_TYPE(result) == kernel_array_type;
+    if (has_elements && as_array(result)->data != as_array(self)->data) tell_read(as_array(self));  // a copy
+    return result;
 }
 
 /// Whether the exception that is set says so.
@@ -105,8 +106,7 @@ PyObject* reshape(PyObject* self, PyObject* arguments, PyObject* keywords) {
         PyErr_SetString(PyExc_ValueError, "total size of new array must be unchanged");
     if (result == nullptr || Py_TYPE(result) != kernel_array_type) return result;
     // NumPy copies where the memory does not allow the shape; a kernel cannot.
-    const char* data = as_array(result)->data;
-    if (data == as_array(self)->data || element_count(as_array(self)) == 0) return result;
+    if (as_array(result)->data == as_array(self)->data || element_count(as_array(self)) == 0) return result;
     Py_DECREF(result);
     PyErr_SetString(PyExc_NotImplementedError, "incompatible shape for array");
     return nullptr;
@@ -120,9 +120,7 @@ PyObject* view(PyObject* self, PyObject* arguments, PyObject* keywords) {
     const bool is_complex = array->element == Element::complex64 || array->element == Element::complex128;
     const Py_ssize_t alignment = is_complex ? array->itemsize / 2 : array->itemsize;
     const bool number = array->element < Element::record && array->itemsize > 0;
-    if (!number ||
-        reinterpret_cast<std::uintptr_t>(array->data) % static_cast<std::uintptr_t>(alignment) == 0)
-        return result;
+    if (!number || array->data.number() % static_cast<std::uintptr_t>(alignment) == 0) return result;
     Py_DECREF(result);
     PyErr_SetString(PyExc_ValueError, "the elements of this view would be misaligned");
     return nullptr;
@@ -138,7 +136,7 @@ PyObject* transposed(PyObject* self, void*) {
 
 /// NumPy asks for it when it needs an ndarray.
 PyObject* as_numpy(PyObject* self, PyObject*, PyObject*) {
-    return Py_XNewRef(numpy_view(as_array(self)));
+    return Py_XNewRef(numpy_view(as_array(self), Use::anything));
 }
 
 /// NumPy's protocol for ufuncs on foreign arrays: (ufunc, method, *inputs, **keywords).
@@ -147,13 +145,13 @@ PyObject* array_ufunc(PyObject* self, PyObject* arguments, PyObject* keywords) {
     if (PyTuple_GET_SIZE(arguments) < 2) Py_RETURN_NOTIMPLEMENTED;
     Reference method(PyObject_GetAttr(PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_ITEM(arguments, 1)));
     Reference rest(PyTuple_GetSlice(arguments, 2, PyTuple_GET_SIZE(arguments)));
-    Reference inputs(rest ? without_kernel_arrays(rest.get()) : nullptr);
+    Reference inputs(rest ? without_kernel_arrays(rest.get(), Use::anything) : nullptr);
     Reference options(PyDict_New());
     if (!method || !inputs || !options) return nullptr;
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
     while (keywords != nullptr && PyDict_Next(keywords, &position, &key, &value)) {
-        Reference plain(without_kernel_arrays(value));
+        Reference plain(without_kernel_arrays(value, Use::anything));
         if (!plain || PyDict_SetItem(options.get(), key, plain.get()) != 0) return nullptr;
     }
     return PyObject_Call(method.get(), inputs.get(), options.get());
@@ -184,12 +182,12 @@ PyGetSetDef kernel_array_attributes[] = {
     {"T", &transposed, nullptr, "The array transposed.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyObject* without_kernel_arrays(PyObject* value) {
-    if (Py_TYPE(value) == kernel_array_type) return Py_XNewRef(numpy_view(as_array(value)));
+PyObject* without_kernel_arrays(PyObject* value, Use use) {
+    if (Py_TYPE(value) == kernel_array_type) return Py_XNewRef(numpy_view(as_array(value), use));
     if (!PyTuple_Check(value)) return Py_NewRef(value);
     PyObject* copy = PyTuple_New(PyTuple_GET_SIZE(value));
     for (Py_ssize_t i = 0; copy != nullptr && i < PyTuple_GET_SIZE(value); ++i) {
-        PyObject* part = without_kernel_arrays(PyTuple_GET_ITEM(value, i));
+        PyObject* part = without_kernel_arrays(PyTuple_GET_ITEM(value, i), use);
         if (part == nullptr) {
             Py_DECREF(copy);
             return nullptr;
@@ -197,25 +195,6 @@ PyObject* without_kernel_arrays(PyObject* value) {
         PyTuple_SET_ITEM(copy, i, part);
     }
     return copy;
-}
-
-void set_view_maker(PyObject* view_maker) {
-    Py_XSETREF(make_view, Py_NewRef(view_maker));
-}
-
-PyObject* numpy_view(KernelArray* array) {
-    if (array->numpy != nullptr) return array->numpy;
-    if (make_view == nullptr) {
-        PyErr_SetString(PyExc_RuntimeError, "cudasim.python_mode was not set up");
-        return nullptr;
-    }
-    Reference address(PyLong_FromVoidPtr(array->data)), extents(tuple_of(array->dimensions, array->ndim)),
-        steps(tuple_of(array->dimensions + array->ndim, array->ndim));
-    if (!address || !extents || !steps) return nullptr;
-    array->numpy = PyObject_CallFunctionObjArgs(make_view, address.get(), extents.get(), steps.get(),
-                                                array->dtype, array->writable ? Py_True : Py_False,
-                                                array->owner != nullptr ? array->owner : Py_None, nullptr);
-    return array->numpy;
 }
 
 /// Own attributes first, then fields of records, then the ndarray's: `x.sum()`, `x.real`.
@@ -227,12 +206,12 @@ PyObject* kernel_array_attribute(PyObject* self, PyObject* name) {
     PyErr_Clear();
     if (PyObject* fields = field_array(as_array(self), name)) return fields;
     if (PyErr_Occurred()) return nullptr;
-    PyObject* view = numpy_view(as_array(self));
+    PyObject* view = numpy_view(as_array(self), Use::anything);
     return view == nullptr ? nullptr : PyObject_GetAttr(view, name);
 }
 
 PyObject* kernel_array_text(PyObject* self) {
-    PyObject* view = numpy_view(as_array(self));
+    PyObject* view = numpy_view(as_array(self), Use::anything);  // of a large array it reads some
     return view == nullptr ? nullptr : PyObject_Repr(view);
 }
 

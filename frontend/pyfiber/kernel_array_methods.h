@@ -10,10 +10,7 @@ extern PyGetSetDef kernel_array_attributes[];
 PyObject* kernel_array_attribute(PyObject* self, PyObject* name);
 PyObject* kernel_array_text(PyObject* self);
 
-/// The same memory as an ndarray; borrowed, null with an exception set.
-[[nodiscard]] PyObject* numpy_view(KernelArray* array);
-
 /// A tuple with KernelArrays replaced by their NumPy views; anything else likewise. New reference.
-[[nodiscard]] PyObject* without_kernel_arrays(PyObject* value);
+[[nodiscard]] PyObject* without_kernel_arrays(PyObject* value, Use use);
 
 }  // namespace cudasim::pyfiber

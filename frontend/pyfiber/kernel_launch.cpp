@@ -244,6 +244,7 @@ void KernelLaunch::run(execution::ThreadHandle& handle) {
     thread.state = state;
     thread.host_state = host_state_;
     thread.running = &running_;
+    thread.observers = handle.access_observers();
     const std::span<std::byte> stack = handle.stack();
     ThreadStates::set_stack(state, stack.data(), stack.size());
     thread.come_back();
@@ -314,7 +315,7 @@ void KernelLaunch::note_fault(const findings::ThreadCoordinate& where, PyObject*
 void KernelLaunch::describe_fault(findings::Finding& finding) {
     if (finding.kind == FindingKind::stack_overflow) {
         // The thread left its stack, and its thread state, where it overflowed.
-        current_thread = nullptr;
+        current_thread = observed_thread = nullptr;
         threads_.erase({finding.thread.block, finding.thread.thread});
         ThreadStates::switch_to(host_state_);
         return;

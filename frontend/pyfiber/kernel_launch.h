@@ -93,7 +93,7 @@ class KernelLaunch final : public execution::HostKernel {
     /// exception set when the launch has ended meanwhile.
     [[nodiscard]] bool stop_at_line(SimulatedThread& thread, PyFrameObject* frame);
     /// The number of the place that the current frame is at.
-    [[nodiscard]] std::uint32_t site_here();
+    [[nodiscard]] std::uint32_t site_here() override;
     [[nodiscard]] BlockMemory& block_memory(std::uint64_t block) { return blocks_[block]; }
     [[nodiscard]] const LaunchLimits& limits() const { return limits_; }
 

@@ -8,7 +8,7 @@
 
 #include "frontend/cpython/integers.h"
 #include "frontend/numba_rules/numbers.h"
-#include "frontend/pyfiber/kernel_array.h"
+#include "frontend/pyfiber/elements.h"
 
 namespace cudasim::pyfiber {
 
@@ -30,11 +30,6 @@ struct Number {
 }
 [[nodiscard]] constexpr bool is_whole(Element type) {
     return type <= Element::uint64;
-}
-/// Size in bytes.
-[[nodiscard]] constexpr int width(Element type) {
-    constexpr int widths[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 0, 0};
-    return widths[static_cast<int>(type)];
 }
 
 inline double Number::as_double() const {

@@ -1,7 +1,6 @@
 // See kernel_record.h.
 #include "frontend/pyfiber/kernel_record.h"
 
-#include <cstring>
 #include <vector>
 
 #include "frontend/pyfiber/kernel_array_methods.h"
@@ -15,7 +14,7 @@ PyTypeObject* kernel_record_type = nullptr;
 namespace {
 
 struct KernelRecord {
-    PyObject_HEAD char* data;
+    PyObject_HEAD Address data;
     bool writable;
     PyObject* dtype;  ///< numpy.dtype
     PyObject* owner;  ///< keeps the memory
@@ -143,9 +142,7 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
 
 /// NumPy's, so that it can print records and take them where it wants one.
 PyObject* as_numpy(PyObject* self, PyObject*, PyObject*) {
-    const KernelRecord* record = as_record(self);
-    Reference array(make_array(record->data, record->dtype, 0, nullptr, record->writable, record->owner));
-    return array ? Py_XNewRef(numpy_view(reinterpret_cast<KernelArray*>(array.get()))) : nullptr;
+    return numpy_record(self, Use::anything);
 }
 
 PyObject* text(PyObject* self) {
@@ -165,7 +162,13 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-PyObject* make_record(char* data, PyObject* dtype, bool writable, PyObject* owner) {
+PyObject* numpy_record(PyObject* self, Use use) {
+    const KernelRecord* record = as_record(self);
+    Reference array(make_array(record->data, record->dtype, 0, nullptr, record->writable, record->owner));
+    return array ? Py_XNewRef(numpy_view(reinterpret_cast<KernelArray*>(array.get()), use)) : nullptr;
+}
+
+PyObject* make_record(Address data, PyObject* dtype, bool writable, PyObject* owner) {
     PyTypeObject* type = kernel_record_type;
     auto* record = reinterpret_cast<KernelRecord*>(type->tp_alloc(type, 0));
     if (record == nullptr) return nullptr;
@@ -176,14 +179,14 @@ PyObject* make_record(char* data, PyObject* dtype, bool writable, PyObject* owne
     return reinterpret_cast<PyObject*>(record);
 }
 
-bool store_record(char* address, PyObject* dtype, PyObject* value) {
+bool store_record(Address address, PyObject* dtype, PyObject* value) {
     if (Py_TYPE(value) != kernel_record_type) {
         PyErr_Format(PyExc_TypeError, "a record can be given a record, not %.100s", Py_TYPE(value)->tp_name);
         return false;
     }
     Reference size(PyObject_GetAttrString(dtype, "itemsize"));
     if (!size) return false;
-    std::memmove(address, as_record(value)->data, static_cast<std::size_t>(PyLong_AsSsize_t(size.get())));
+    copy(address, as_record(value)->data, static_cast<std::size_t>(PyLong_AsSsize_t(size.get())));
     return true;
 }
 

@@ -12,10 +12,13 @@ extern PyTypeObject* kernel_record_type;
 
 bool initialise_kernel_records(PyObject* module);
 
+/// The record's memory as a 0-dimensional ndarray. New reference, or null with an exception set.
+[[nodiscard]] PyObject* numpy_record(PyObject* record, Use use);
+
 /// @param dtype the structured numpy.dtype
-[[nodiscard]] PyObject* make_record(char* data, PyObject* dtype, bool writable, PyObject* owner);
+[[nodiscard]] PyObject* make_record(Address data, PyObject* dtype, bool writable, PyObject* owner);
 /// Copies a record of this type's fields to `address`. False with an exception set.
-[[nodiscard]] bool store_record(char* address, PyObject* dtype, PyObject* value);
+[[nodiscard]] bool store_record(Address address, PyObject* dtype, PyObject* value);
 /// The array of the fields of that name of an array of records; null without an exception when it has none.
 [[nodiscard]] PyObject* field_array(KernelArray* array, PyObject* name);
 

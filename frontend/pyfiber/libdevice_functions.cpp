@@ -46,7 +46,7 @@ struct Argument {
         if constexpr (is_result)
             return true;
         else
-            return store(element_of<T>(), reinterpret_cast<char*>(&value), arguments[next++]);
+            return bits_of_value(element_of<T>(), arguments[next++], reinterpret_cast<char*>(&value));
     }
     T pass() {
         if constexpr (is_result)

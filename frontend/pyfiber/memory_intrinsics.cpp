@@ -11,6 +11,8 @@
 namespace cudasim::pyfiber {
 namespace {
 
+using execution::MemorySpace;
+
 constexpr std::uint16_t local_poison = 0xFFFF;  // as simulator/jit/control_and_memory.cpp's
 
 PyObject *dtype_of = nullptr, *excess_of_shared = nullptr, *excess_of_local = nullptr,
@@ -78,13 +80,14 @@ PyObject* find(const std::vector<SharedArray>& arrays, const CodePlace& place, c
 PyObject* dynamic_array(BlockMemory& block, const LaunchLimits& limits, const Wanted& wanted) {
     const auto bytes = static_cast<Py_ssize_t>(limits.dynamic_shared_bytes);
     if (!block.dynamic) {
-        block.dynamic = Reference(PyByteArray_FromStringAndSize(nullptr, bytes));
+        block.dynamic = Reference(make_fresh_memory(bytes, memory::poison_pattern));
         if (!block.dynamic) return nullptr;
-        fill_poison(PyByteArray_AS_STRING(block.dynamic.get()), bytes, memory::poison_pattern);
+        tell_memory(Address(PyByteArray_AS_STRING(block.dynamic.get())), static_cast<std::size_t>(bytes),
+                    MemorySpace::shared);
     }
     const Py_ssize_t dimensions[2] = {bytes / wanted.itemsize, wanted.itemsize};
-    return make_array(PyByteArray_AS_STRING(block.dynamic.get()), wanted.dtype.get(), 1, dimensions, true,
-                      block.dynamic.get());
+    return make_array(Address(PyByteArray_AS_STRING(block.dynamic.get())), wanted.dtype.get(), 1, dimensions,
+                      true, block.dynamic.get());
 }
 
 /// The code object is kept by the launch's sites.
@@ -109,7 +112,7 @@ PyObject* shared_array(PyObject*, PyObject* arguments, PyObject* keywords) {
             return nullptr;
         }
         array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()),
-                                 wanted.extents.data(), memory::poison_pattern);
+                                 wanted.extents.data(), memory::poison_pattern, MemorySpace::shared);
         if (array != nullptr) block.static_bytes = bytes;
     }
     if (array != nullptr)
@@ -147,7 +150,7 @@ PyObject* local_array(PyObject*, PyObject* arguments, PyObject* keywords) {
         return nullptr;
     }
     PyObject* array = make_fresh_array(wanted.dtype.get(), static_cast<int>(wanted.extents.size()),
-                                       wanted.extents.data(), local_poison);
+                                       wanted.extents.data(), local_poison, MemorySpace::local);
     if (array != nullptr)
         thread->local_arrays.push_back({place, Py_XNewRef(frame), Py_NewRef(array), wanted.bytes()});
     return array;

@@ -75,8 +75,8 @@ PyObject* array(PyObject*, PyObject* arguments) {
             dimensions.push_back(PyLong_AsSsize_t(PyTuple_GET_ITEM(part, i)));
     void* data = PyLong_AsVoidPtr(address);
     if (PyErr_Occurred()) return nullptr;
-    return make_array(static_cast<char*>(data), dtype, static_cast<int>(PyTuple_GET_SIZE(shape)),
-                      dimensions.data(), writable != 0, owner);
+    return make_array(Address(data), dtype, static_cast<int>(PyTuple_GET_SIZE(shape)), dimensions.data(),
+                      writable != 0, owner);
 }
 
 /// ufunc(numpy.ufunc, function of the math module or None) → what kernels call

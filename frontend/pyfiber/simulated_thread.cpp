@@ -57,9 +57,12 @@ bool meet_in_warp(jit::WarpKind kind, std::uint32_t mask, std::uint64_t value, s
                       "the mask of a warp operation does not name the lane that calls it");
         return false;
     }
-    return switch_away(thread, [&](execution::ThreadHandle& handle, std::uint32_t site) {
+    if (observed_thread != nullptr) thread.observers->lane_comes(*thread.handle, kind, mask);
+    const bool met = switch_away(thread, [&](execution::ThreadHandle& handle, std::uint32_t site) {
         result = handle.warp(kind, mask, value, operand, site);
     });
+    if (met && observed_thread != nullptr) thread.observers->lane_goes_on(*thread.handle, kind, mask);
+    return met;
 }
 
 bool note_float_division() {

@@ -42,7 +42,8 @@ struct SimulatedThread {
     std::uint32_t fuel = 0;                          ///< burnt since the thread last let others run
     std::uint32_t endings_refused = 0;  ///< how often it went on after it was told that the launch is over
     std::vector<LocalArray> local_arrays;
-    Py_tracefunc hosts_trace = nullptr;  ///< whose place stops have taken (stops.h)
+    Py_tracefunc hosts_trace = nullptr;                        ///< whose place stops have taken (stops.h)
+    const execution::AccessObserverList* observers = nullptr;  ///< of its accesses (accesses.h); null: none
 
     void leave();
     void come_back();
@@ -50,15 +51,19 @@ struct SimulatedThread {
 
 /// Null outside of simulated threads, the worker's own stack included.
 inline thread_local SimulatedThread* current_thread [[gnu::tls_model("initial-exec")]] = nullptr;
+/// The current thread where somebody observes its accesses, else null.
+inline thread_local SimulatedThread* observed_thread [[gnu::tls_model("initial-exec")]] = nullptr;
 
 inline void SimulatedThread::leave() {
     *running = nullptr;
     current_thread = nullptr;
+    observed_thread = nullptr;
     ThreadStates::switch_to(host_state);
 }
 inline void SimulatedThread::come_back() {
     ThreadStates::switch_to(state);
     current_thread = this;
+    observed_thread = observers != nullptr ? this : nullptr;
     *running = state;
 }
 

@@ -221,7 +221,7 @@ bool lies_in(PyObject* object, std::uint64_t address, std::size_t bytes) {
     const auto* array = reinterpret_cast<const KernelArray*>(object);  // contiguous, as it was made
     auto size = static_cast<std::uint64_t>(array->itemsize);
     for (int axis = 0; axis < array->ndim; ++axis) size *= static_cast<std::uint64_t>(array->extent(axis));
-    const auto first = reinterpret_cast<std::uint64_t>(array->data);
+    const std::uint64_t first = array->data.number();
     return bytes <= size && address >= first && address - first <= size - bytes;
 }
 

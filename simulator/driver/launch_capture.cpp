@@ -102,6 +102,7 @@ LaunchCapture::LaunchCapture(SimulatedDevice& device, LaunchRecord described,
     record_.device = device.device.profile();
     record_.memory_base = device.device.memory_base();
     record_.options.observers = {};  // the record may live longer
+    record_.options.access_observers = {};
 }
 
 /// The launch goes on without a record.

@@ -102,9 +102,10 @@ struct LaunchOptions {
     Wrap wrap = Wrap::allow;            ///< negative indices that count from the end
     bool cooperative = false;  ///< a host kernel's: it meets at grid barriers. Of compiled ones it is known
     bool strict = false;       ///< C4: early exits at barriers are errors
-    std::uint64_t max_faults = 1000;  ///< threads that may fault before the launch ends
-    jit::CompileOptions compile;      ///< compile_options() are those in force
-    ObserverList observers;           ///< are told of blocks and barriers (observer.h)
+    std::uint64_t max_faults = 1000;      ///< threads that may fault before the launch ends
+    jit::CompileOptions compile;          ///< compile_options() are those in force
+    ObserverList observers;               ///< are told of blocks and barriers (observer.h)
+    AccessObserverList access_observers;  ///< of host kernels: are told of each access (access_observer.h)
     StopHandler* stop_handler =
         nullptr;  ///< is asked where threads stop, and who goes on (stop.h): one worker
     /// Called about every 50 ms on the launching thread, without locks. Returns true to stop the launch

@@ -53,6 +53,19 @@ void ThreadHandle::stop(const findings::SourceLocation& place, std::uint32_t sit
     runner.fiber.suspend();
 }
 
+const AccessObserverList* ThreadHandle::access_observers() const {
+    const AccessObserverList& observers = runner_of(context_).launch->options.access_observers;
+    return observers.empty() ? nullptr : &observers;
+}
+
+std::uint32_t ThreadHandle::site_here() {
+    return runner_of(context_).launch->host_kernel->site_here();
+}
+
+findings::CallChain ThreadHandle::location(std::uint32_t site) const {
+    return runner_of(context_).launch->location(site);
+}
+
 void ThreadHandle::fault(findings::FindingKind kind) {
     Runner& runner = runner_of(context_);
     runner.site = 0;

@@ -4,17 +4,13 @@
 
 #include <llvm/IR/LLVMContext.h>
 
-#include <cstdint>
+#include "simulator/image/scope.h"
 
 namespace llvm {
 class Instruction;
 }
 
 namespace cudasim::image {
-
-/// The threads among which an operation orders memory (PTX ISA, "Scope"), each containing the one before it.
-/// A launch without clusters has one block in each cluster.
-enum class Scope : std::uint8_t { thread, block, cluster, device, system };
 
 /// The scope as LLVM's: "singlethread", "block", "cluster", "device" (NVVM IR
 /// specification), "" for the system.

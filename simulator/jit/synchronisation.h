@@ -4,17 +4,13 @@
 
 #include <llvm/IR/Instructions.h>
 
-#include <cstdint>
 #include <optional>
 
 #include "simulator/image/sync_scopes.h"
 #include "simulator/jit/abi.h"
+#include "simulator/jit/memory_order.h"
 
 namespace cudasim::jit {
-
-/// What an access or a fence orders, from weak to strong, as C++ and PTX name it. PTX's and NVVM's `membar`
-/// and CUDA's __threadfence() are sequential.
-enum class MemoryOrder : std::uint8_t { plain, relaxed, acquire, release, acquire_release, sequential };
 
 [[nodiscard]] MemoryOrder memory_order(llvm::AtomicOrdering ordering);
 

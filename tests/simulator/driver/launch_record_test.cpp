@@ -213,10 +213,14 @@ TEST(LaunchRecord, is_made_while_another_observer_looks_on) {
         void block_begins(execution::ObservedBlock&) override { ++blocks; }
         std::atomic<int> begun = 0, ended = 0, blocks = 0;
     } looks_on;
+    struct Sees final : execution::AccessObserver {
+        void access(execution::ThreadHandle&, const execution::ObservedAccess&) override {}
+    } sees;
     LaunchRecord record;
     {
         Recording recording;
         recording.plan.options.observers.add(looks_on);
+        recording.plan.options.access_observers.add(sees);
         record = recording.record();
     }
     EXPECT_EQ(looks_on.begun, 1);
@@ -224,6 +228,7 @@ TEST(LaunchRecord, is_made_while_another_observer_looks_on) {
     EXPECT_EQ(looks_on.blocks, static_cast<int>(record.outcome.blocks_run));
     EXPECT_GT(looks_on.blocks, 0);
     EXPECT_TRUE(record.options.observers.empty());
+    EXPECT_TRUE(record.options.access_observers.empty());
     const auto run = replayed(record);
     EXPECT_EQ(texts(run.differences), "");
     EXPECT_EQ(looks_on.begun, 1);
