@@ -1,5 +1,5 @@
-// Accesses of kernels in Python mode (simulator/execution/access_observer.h), kept for Python to look at later: an observer
-// in Python would run on simulated threads, among the code that it observes.
+// Accesses of kernels in Python mode (simulator/execution/access_observer.h), kept for Python to look at
+// later: an observer in Python would run on simulated threads, among the code that it observes.
 #include <pybind11/stl.h>
 
 #include <array>

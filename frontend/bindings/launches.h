@@ -63,7 +63,8 @@ enum class Runs : bool { compiled_code, python_code };
 
 // -- access_bindings.cpp
 
-/// Who is told of the accesses of the launch that begins now, or null (set_access_log() of the module). Needs the GIL.
+/// Who is told of the accesses of the launch that begins now, or null (set_access_log() of the module). Needs
+/// the GIL.
 [[nodiscard]] std::unique_ptr<execution::AccessObserver> access_log_for(Runs what);
 
 /// One launch with the GIL released.

@@ -34,7 +34,8 @@ class ElementRuns {
     }
 
   private:
-    /// The order of elements does not matter: axes that run backwards are turned, repeated elements told once.
+    /// The order of elements does not matter: axes that run backwards are turned, repeated elements told
+    /// once.
     void add(Py_ssize_t extent, Py_ssize_t stride) {
         is_empty_ = is_empty_ || extent == 0;
         if (extent <= 1 || stride == 0) return;

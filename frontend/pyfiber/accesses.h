@@ -1,17 +1,18 @@
 // The one way from Python mode to the memory of kernels: global, shared, local and constant.
 //
-//   a[i], a[i] = x, cuda.atomic.*, cuda.ldca … stwt, fields of records      load(), store(), copy(), reach()
-//   a[2:5] = x, dates, characters, x in a                                   numpy_view(…, Use::read or Use::write)
-//   np.asarray(a), a.sum(), ufuncs on arrays, masks                         numpy_view(…, Use::anything)
-//                                                         │
-//                                                         └──► reach() ──► observers, if the launch has some
+//   a[i], a[i] = x, atomics, cache hints, fields of records     load(), store(), copy(), reach()
+//   a[2:5] = x, dates, characters, x in a                       numpy_view(…, Use::read or Use::write)
+//   np.asarray(a), a.sum(), ufuncs on arrays, masks             numpy_view(…, Use::anything)
+//                                          │
+//                                          └──► observers, if the launch has some
 //
-// An Address is no pointer. Only reach() makes one of it, and it tells the launch's observers of accesses first
-// (simulator/execution/access_observer.h): kind, range, order, scope, thread; they ask for the place themselves. Without
-// observers that is one test of a thread-local variable.
+// An Address is no pointer. Only reach() makes one of it, and it tells the launch's observers of accesses
+// first (simulator/execution/access_observer.h): kind, range, order, scope, thread; they ask for the place
+// themselves. Without observers that is one test of a thread-local variable.
 //
-// NumPy's own accesses cannot be seen. What it is asked for by cudasim is known, and told as reads and writes of exactly
-// those elements, before NumPy begins, also where it raises then. Whoever gets an ndarray for other ends gets it with AccessKind::view.
+// NumPy's own accesses cannot be seen. What it is asked for by cudasim is known, and told as reads and writes
+// of exactly those elements, before NumPy begins, also where it raises then. Whoever gets an ndarray for
+// other ends gets it with AccessKind::view.
 #pragma once
 
 #include <Python.h>

@@ -66,8 +66,8 @@ T combined_integer(Update update, T old, T value) {
     return old;
 }
 
-/// The element before the update; null with an exception set. The value takes the element's type first, as an argument of
-/// the compiled call does.
+/// The element before the update; null with an exception set. The value takes the element's type first, as an
+/// argument of the compiled call does.
 template <typename T>
 PyObject* apply(Element element, Update update, Address address, PyObject* value) {
     T old{}, operand{}, result{};

@@ -1,5 +1,5 @@
-// The element types of arrays and records, and their values as Python objects and as bits. What is converted here are values:
-// the memory of kernels is reached through accesses.h only.
+// The element types of arrays and records, and their values as Python objects and as bits. What is converted
+// here are values: the memory of kernels is reached through accesses.h only.
 #pragma once
 
 #include <Python.h>
@@ -38,7 +38,8 @@ inline constexpr std::size_t most_element_bytes = 16;
 
 /// New reference, or null with an exception set. @param bits width(element) of them, not a kernel's memory
 [[nodiscard]] PyObject* value_of_bits(Element element, const char* bits);
-/// Converts as the compiler does. False with an exception set. @param bits gets width(element) bytes; not a kernel's memory
+/// Converts as the compiler does. False with an exception set. @param bits gets width(element) bytes; not a
+/// kernel's memory
 [[nodiscard]] bool bits_of_value(Element element, PyObject* value, char* bits);
 
 }  // namespace cudasim::pyfiber

@@ -190,9 +190,9 @@ PyObject* select_by_arrays(KernelArray* array, PyObject* key) {
     return view == nullptr ? nullptr : PyObject_GetItem(view, plain.get());
 }
 
-/// What NumPy is to assign to elements of the array: numbers converted as stores of single elements are, where NumPy
-/// would refuse -2 for uint16; tuples likewise; arrays and records of the kernel as ndarrays that are read now; anything
-/// else as it is. New reference.
+/// What NumPy is to assign to elements of the array: numbers converted as stores of single elements are,
+/// where NumPy would refuse -2 for uint16; tuples likewise; arrays and records of the kernel as ndarrays that
+/// are read now; anything else as it is. New reference.
 PyObject* as_elements(const KernelArray* array, PyObject* value) {
     if (Py_TYPE(value) == kernel_array_type)
         return Py_XNewRef(numpy_view(reinterpret_cast<KernelArray*>(value), Use::read));

@@ -1,20 +1,23 @@
-// Accesses to memory of kernels that are host code, told one by one: CPython (frontend/pyfiber), or C++ that tells its own
-// (ThreadHandle::access_observers). Compiled kernels tell nothing here: what has to see their accesses is compiled into them
-// (simulator/jit/instrumentation.h). Both have the same facts of an access: range, kind, order, scope, volatile, thread and
-// place (simulator/jit/memory_accesses.h), and of what orders accesses within a block or warp (synchronisation.h). Barriers
-// are told to LaunchObserver (observer.h).
+// Accesses to memory of kernels that are host code, told one by one: CPython (frontend/pyfiber), or C++ that
+// tells its own (ThreadHandle::access_observers). Compiled kernels tell nothing here: what has to see their
+// accesses is compiled into them (simulator/jit/instrumentation.h). Both have the same facts of an access:
+// range, kind, order, scope, volatile, thread and place (simulator/jit/memory_accesses.h), and of what orders
+// accesses within a block or warp (synchronisation.h). Barriers are told to LaunchObserver (observer.h).
 //
-//   kernel ─► memory ─► access ─► access ─► fence ─► lane_comes … lane_goes_on ─► access        LaunchOptions::access_observers
+//   kernel ─► memory ─► access ─► access ─► fence ─► lane_comes … lane_goes_on ─► access
+//                                                                     LaunchOptions::access_observers
 //
-// **When.** An event is told before it happens, on the simulated thread's own stack and the host thread of the worker that
-// runs it: one worker at a time in Python mode, several where C++ host code has several. With a thread of Python mode the GIL is held.
+// **When.** An event is told before it happens, on the simulated thread's own stack and the host thread of
+// the worker that runs it: one worker at a time in Python mode, several where C++ host code has several. With
+// a thread of Python mode the GIL is held.
 //
-// **What an observer may do.** It may look at the memory, and ask the thread where it is. It must not throw, wait, let another
-// thread run, call the device, or run Python code.
+// **What an observer may do.** It may look at the memory, and ask the thread where it is. It must not throw,
+// wait, let another thread run, call the device, or run Python code.
 //
-// **Which addresses.** Those that the kernel uses. Global memory has device addresses. Where shared and local arrays are objects
-// of the kernel's own, as in Python mode, they have the addresses of their buffers, which memory() announces; a later array
-// may have the same ones. What lies in neither is private to the kernel's host code, such as an array that NumPy has made.
+// **Which addresses.** Those that the kernel uses. Global memory has device addresses. Where shared and local
+// arrays are objects of the kernel's own, as in Python mode, they have the addresses of their buffers, which
+// memory() announces; a later array may have the same ones. What lies in neither is private to the kernel's
+// host code, such as an array that NumPy has made.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +68,8 @@ class AccessObserver {
     virtual void fence(ThreadHandle& thread, jit::MemoryOrder order, image::Scope scope) {
         (void)thread, (void)order, (void)scope;
     }
-    /// The thread comes to a warp operation, which waits for the lanes of the mask unless it is WarpKind::active.
+    /// The thread comes to a warp operation, which waits for the lanes of the mask unless it is
+    /// WarpKind::active.
     virtual void lane_comes(ThreadHandle& thread, jit::WarpKind kind, std::uint32_t mask) {
         (void)thread, (void)kind, (void)mask;
     }
@@ -75,8 +79,8 @@ class AccessObserver {
     }
 };
 
-/// Observers in the order in which they are told. It does not own them. Everything is inline, because kernels may
-/// live in another shared object than the engine (host_kernel.h).
+/// Observers in the order in which they are told. It does not own them. Everything is inline, because kernels
+/// may live in another shared object than the engine (host_kernel.h).
 class AccessObserverList {
   public:
     /// @throws std::invalid_argument when it is in the list

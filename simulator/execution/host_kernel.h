@@ -67,9 +67,11 @@ class ThreadHandle {
     /// A statement begins, where the launch has stops: waits while the thread is held. Nothing
     /// otherwise, and when ending().
     virtual void stop(const findings::SourceLocation& place, std::uint32_t site = 0);
-    /// Who is to be told of the thread's accesses (access_observer.h), for as long as the launch lasts; null: nobody.
+    /// Who is to be told of the thread's accesses (access_observer.h), for as long as the launch lasts; null:
+    /// nobody.
     [[nodiscard]] virtual const AccessObserverList* access_observers() const;
-    /// The number of the place where the thread is: HostKernel::site_here(). For observers of accesses, during a call.
+    /// The number of the place where the thread is: HostKernel::site_here(). For observers of accesses,
+    /// during a call.
     [[nodiscard]] virtual std::uint32_t site_here();
     /// The place of that number, innermost function first: HostKernel::location().
     [[nodiscard]] virtual findings::CallChain location(std::uint32_t site) const;
@@ -137,7 +139,8 @@ class HostKernel {
         (void)site;
         return {};
     }
-    /// For location(): where the thread is that runs now, on its own stack. Asked only while it tells of an access.
+    /// For location(): where the thread is that runs now, on its own stack. Asked only while it tells of an
+    /// access.
     [[nodiscard]] virtual std::uint32_t site_here() { return 0; }
 
     // What stops ask (stop.h), on the worker's own stack, of a thread that is inside of run() and does not

@@ -1,7 +1,7 @@
 // What happens on a device, told to whoever wants to know: checks, records, debuggers. Nothing is told per
 // access or thread: what has to see those is compiled into the kernel (simulator/jit/instrumentation.h) and
-// finds its state through the block (BlockContext::check_state). Kernels that are host code tell their accesses to
-// other observers (access_observer.h).
+// finds its state through the block (BlockContext::check_state). Kernels that are host code tell their
+// accesses to other observers (access_observer.h).
 //
 //   launch_begins ─► block_begins ─► barrier ... ─► block_ends ─► launch_ends        LaunchOptions::observers
 //   allocated, freed, copies                                                         Device::observe()

@@ -42,7 +42,7 @@ class Ranges:
         return "elsewhere", 0
 
 
-# --- elements -------------------------------------------------------------------------------------------------
+# --- elements ---
 
 
 @cuda.jit
@@ -125,7 +125,7 @@ def test_shapes_and_views_are_no_access():
     assert launched(only_asks, x, out) == []
 
 
-# --- atomics, fences, warp operations -------------------------------------------------------------------------
+# --- atomics, fences, warp operations ---
 
 UPDATES = ["add", "sub", "max", "min", "nanmax", "nanmin", "and_", "or_", "xor", "inc", "dec", "exch"]
 
@@ -223,7 +223,7 @@ def test_warp_operations():
     ]  # fmt: skip
 
 
-# --- records --------------------------------------------------------------------------------------------------
+# --- records ---
 
 POINT = np.dtype([("x", np.float32), ("y", np.float64), ("tags", np.int16, (3,))], align=True)
 
@@ -266,7 +266,7 @@ def test_a_record_that_is_assigned_to_several():
     ]  # fmt: skip
 
 
-# --- slices ---------------------------------------------------------------------------------------------------
+# --- slices ---
 
 
 @pytest.mark.parametrize("key, value, expected", [
@@ -325,7 +325,7 @@ def test_what_numpy_reads_for_cudasim():
     ]  # fmt: skip
 
 
-# --- what NumPy gets ------------------------------------------------------------------------------------------
+# --- what NumPy gets ---
 
 
 @pytest.mark.parametrize("use, array", [
@@ -366,7 +366,7 @@ def test_masks_parts_and_records_that_numpy_gets():
     ]  # fmt: skip
 
 
-# --- memory of blocks and threads -----------------------------------------------------------------------------
+# --- memory of blocks and threads ---
 
 TABLE = np.arange(3, dtype=np.int16)
 
@@ -413,7 +413,7 @@ def test_shared_arrays_begin_once_in_each_block():
     ]  # fmt: skip
 
 
-# --- what is told when ----------------------------------------------------------------------------------------
+# --- what is told when ---
 
 
 @cuda.jit

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Event(NamedTuple):
     """Something that a simulated thread does, told before it happens."""
 
-    #: An access: "read", "write", "update" (atomic), or "view" (NumPy has the range from here on). "shared memory", "local memory": an
-    #: array begins to exist. "fence". "lane comes", "lane goes on": before and after a warp operation.
+    #: An access: "read", "write", "update" (atomic), or "view" (NumPy has the range from here on). "shared
+    #: memory", "local memory": an array begins to exist. "fence". "lane comes", "lane goes on": before and
+    #: after a warp operation.
     what: str
     #: Linear indices: of the block, and of the thread in it.
     block: int
