@@ -129,14 +129,19 @@ class LaunchEntry:
         reporting.deliver(report, names, write_back, self.kernel.exceptions, arguments=arguments)
 
 
+#: Names of the options that say how a launch runs.
+_OF_A_LAUNCH = tuple(option.name for option in options.TABLE if option.of_a_launch)
+
+
 def launch_options(target_options: dict[str, Any]) -> dict[str, Any]:
-    """The options in force that mean the same in both modes, as _native.LaunchOptions takes them."""
-    in_force = {key: options.get(key) for key in ("policy", "wrap", "strict", "max_faults", "time_limit")}
-    debug = bool(target_options.get("debug", False))
-    return in_force | {
-        "seed": options.get("seed") % 2**64,
-        "raise_float_division": debug or options.get("raise_float_division"),
-    }
+    """The options in force that say how a launch runs, as _native.LaunchOptions takes them.
+
+    :param target_options: @cuda.jit's, of which debug=True raises divisions of floats by zero
+    """
+    in_force = {name: options.get(name) for name in _OF_A_LAUNCH}
+    if target_options.get("debug", False):
+        in_force["raise_float_division"] = True
+    return in_force
 
 
 def launch_progress(name: str, mode: str) -> Any:
@@ -163,9 +168,8 @@ def make_plan(
     :param arguments: (name, name of the type) of each, for records
     """
     cache.apply()
-    in_force = {key: options.get(key) for key in ("carrier", "workers", "memory_checks", "fma")}
     launch = _native.LaunchOptions(
-        **in_force, **launch_options(target_options), optimisation=2 if target_options.get("opt", True) else 0
+        **launch_options(target_options), optimisation=2 if target_options.get("opt", True) else 0
     )
     configuration = _native.LaunchConfiguration(grid, block, shared_bytes)
     return _native.LaunchPlan(
@@ -220,7 +224,7 @@ class Launchable:
         return device.native.blocks_per_multiprocessor(threads, shared) * profile["multiprocessors"]
 
     def launch_options(self) -> Any:
-        """The options in force that mean the same in both modes, as _native's plans take them."""
+        """The options in force that say how a launch runs, as _native.LaunchOptions takes them."""
         return launch_options(self.target_options)
 
     def check_configuration(self, grid: Any, block: Any) -> None:
