@@ -46,7 +46,7 @@ def _name(name):
 class ObjectCalls:
     """The calls."""
 
-    if TYPE_CHECKING:  # Driver has them (cuda/cudadrv/driver.py), which derives from this class
+    if TYPE_CHECKING:  # Driver has them (driver_object.py), which derives from this class
 
         def get_version(self) -> tuple[int, ...]: ...
         def pop_active_context(self) -> int | None: ...

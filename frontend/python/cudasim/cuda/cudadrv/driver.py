@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from cudasim._cuda_errors import (  # noqa: F401
@@ -15,12 +14,11 @@ from cudasim._cuda_errors import (  # noqa: F401
 from cudasim.cuda.cudadrv import drvapi  # noqa: F401
 from cudasim.cuda.cudadrv.enums import CU_STREAM_DEFAULT, RESULTS  # noqa: F401
 from cudasim.cuda.cudadrv.linkable_code import LTOIR, Fatbin, LinkableCode, Object  # noqa: F401
-from cudasim.cuda.cudadrv.runtime import runtime as _runtime
 from cudasim.device import device as _device
 from cudasim.device import driver_binding as binding  # noqa: F401
 from cudasim.device.device import Device  # noqa: F401
-from cudasim.driver import device_selection as _device_selection
 from cudasim.driver.context import Context  # noqa: F401
+from cudasim.driver.driver_object import Driver, driver, get_version  # noqa: F401
 from cudasim.driver.function import Function, launch_kernel  # noqa: F401
 from cudasim.driver.function import Function as CudaPythonFunction  # noqa: F401
 from cudasim.driver.function import FunctionAttributes as FuncAttr  # noqa: F401
@@ -28,7 +26,6 @@ from cudasim.driver.linker import Linker  # noqa: F401
 from cudasim.driver.linker import Linker as _Linker  # noqa: F401
 from cudasim.driver.module import Module, load_module_image  # noqa: F401
 from cudasim.driver.module import Module as CudaPythonModule  # noqa: F401
-from cudasim.driver.object_calls import ObjectCalls
 from cudasim.driver.profiler import profile_start, profile_stop, profiling  # noqa: F401
 from cudasim.memory.device_memory import (  # noqa: F401
     device_ctypes_pointer,
@@ -49,7 +46,6 @@ from cudasim.memory.device_memory import (  # noqa: F401
     require_device_memory,
 )
 from cudasim.memory.ipc import IpcHandle  # noqa: F401
-from cudasim.memory.memory_calls import MemoryCalls
 from cudasim.memory.memory_manager import (  # noqa: F401
     INTERFACE_VERSION as _SUPPORTED_EMM_INTERFACE_VERSION,
 )
@@ -84,89 +80,6 @@ ERROR_MAP = {code: name for name, code in RESULTS.items()}
 MIN_REQUIRED_CC = (3, 5)
 #: Whether NVIDIA's Python bindings of the driver are in use; `numba -s` asks.
 USE_NV_BINDING = False
-
-
-class Driver(ObjectCalls, MemoryCalls):
-    """numba.cuda's driver object: the devices, and the driver's own calls."""
-
-    is_initialized = True
-
-    def ensure_initialized(self) -> None:
-        """The simulated driver always is, unless CUDA_VISIBLE_DEVICES hides every device."""
-        _device.devices()
-
-    @property
-    def is_available(self) -> bool:
-        return self.initialization_error is None
-
-    @property
-    def initialization_error(self) -> Any:
-        return _device.initialisation_error()
-
-    @property
-    def pid(self) -> Any:
-        return os.getpid()
-
-    def get_device_count(self) -> int:
-        return len(_device.devices())
-
-    def get_device(self, devnum: int = 0) -> Device:
-        return _device_selection.gpus[devnum]
-
-    def list_devices(self) -> list[Device]:
-        return list(_device.devices())
-
-    def get_version(self) -> tuple[int, ...]:
-        """The version of the driver, (major, minor): that of the toolkit."""
-        return tuple(_runtime.get_version())
-
-    def reset(self) -> None:
-        """Destroys the contexts of all devices."""
-        for device in _device.devices():
-            device.reset()
-
-    def pop_active_context(self) -> int | None:
-        """Leaves the current context; returns its handle, or None when there was none."""
-        device = _device_selection.gpus.current
-        if device is None:
-            return None
-        context = device.get_primary_context()
-        context.pop()
-        return context.handle
-
-    def get_active_context(self) -> _ActiveContext:
-        return _ActiveContext()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("cu"):
-            raise CudaDriverError(
-                f"Driver missing function: {name}; cudasim has numba.cuda's interface, not the whole CUDA driver's"
-            )
-        raise AttributeError(f"the driver object has no attribute {name!r}")
-
-
-class _ActiveContext:
-    """`with driver.get_active_context() as active:` what is current in this host thread."""
-
-    def __enter__(self):
-        device = _device_selection.gpus.current
-        self.devnum = None if device is None else device.id
-        self.context_handle = None if device is None else device.get_primary_context().handle
-        return self
-
-    def __exit__(self, *error):
-        return None
-
-    def __bool__(self):
-        return self.context_handle is not None
-
-
-driver = Driver()
-
-
-def get_version() -> tuple[int, ...]:
-    """The version of the driver, (major, minor)."""
-    return driver.get_version()
 
 
 def __getattr__(name: str) -> Any:

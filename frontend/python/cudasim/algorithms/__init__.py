@@ -1,0 +1,1 @@
+"""What kernels of the package itself compute: random numbers, reductions, transposes."""

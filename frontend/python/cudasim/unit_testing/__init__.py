@@ -1,0 +1,1 @@
+"""Test cases and conditions of test suites: numba.cuda.testing."""
