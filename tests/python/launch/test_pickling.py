@@ -68,3 +68,25 @@ def test_kernels_made_in_functions():
         kernel.signature == next(iter(declared.overloads.values())).signature
         and "st.global" in kernel.inspect_asm()
     )
+
+
+@pytest.mark.parametrize(
+    "module, name",
+    [
+        ("cudasim.cuda.cudadrv.dummyarray", "Array"),
+        ("cudasim.cuda.cudadrv.dummyarray", "Extent"),
+        ("cudasim.cuda.cudadrv.driver", "Driver"),
+        ("cudasim.cuda.cudadrv.runtime", "Runtime"),
+        ("cudasim.cuda.cudadrv.nvvm", "CompilationUnit"),
+        ("cudasim.cuda.kernels.reduction", "Reduce"),
+        ("cudasim.cuda.random", "xoroshiro128p_next"),
+        ("cudasim.cuda.random", "create_xoroshiro128p_states"),
+        ("cudasim.cuda.testing", "ForeignArray"),
+        ("cudasim.cuda.extending", "overload"),
+        ("cudasim.cuda.typing.typeof", "typeof"),
+    ],
+)
+def test_pickles_find_what_has_moved_into_rooms(module, name):
+    """A pickle names a class or a function by the module that defined it when the pickle was made."""
+    found = pickle.loads(f"c{module}\n{name}\n.".encode())
+    assert found is not None and found.__module__.startswith("cudasim.")

@@ -12,7 +12,6 @@ from cudasim._cuda_errors import CudaSupportError
 from cudasim.algorithms.reduction import Reduce
 from cudasim.compile.intrinsics import TOP_LEVEL as _INTRINSICS
 from cudasim.cuda import bf16, cg, cudadrv, fp16, libdevice
-from cudasim.cuda.kernels import reduction  # noqa: F401 - a name of numba.cuda
 from cudasim.cuda.module_names import find as _find
 from cudasim.driver.device_selection import (
     close,

@@ -32,6 +32,7 @@ LAZY = {
             "extending",
             "initialize",
             "intrinsics",
+            "kernels",
             "launchconfig",
             "misc",
             "random",
@@ -44,6 +45,7 @@ LAZY = {
         )
     },
     **{name: f"cudasim.cuda.cudadrv.{name}" for name in ("devicearray", "devices", "driver", "nvvm")},
+    "reduction": "cudasim.cuda.kernels.reduction",
     "runtime": "cudasim.cuda.cudadrv.runtime:runtime",
     **{
         name: f"cudasim.cuda.cudadrv.linkable_code:{name}"
