@@ -29,7 +29,7 @@ py::object& current_handler() {
 
 const char* name_of(ThreadState state) {
     constexpr std::array names{"not started", "stopped", "can run", "spins",
-                               "at barrier",  "in warp", "over",    "absent"};
+                               "at barrier",  "in warp", "faulted", "over", "absent"};
     return names[static_cast<std::size_t>(state)];
 }
 

@@ -113,7 +113,7 @@ void BlockRun::report_named_deadlock() {
                       std::to_string(progress.threads) + " threads, of which only " +
                       std::to_string(progress.arrived) + " come" + in_part(progress) +
                       (over_ == 0 ? ": " : ", as some have ended: ") + describe_groups(finding.waiting);
-    launch_->findings.add(std::move(finding));
+    report_end(std::move(finding));
 }
 
 }  // namespace cudasim::execution

@@ -149,13 +149,13 @@ void BlockRun::report_missing_lanes() {
                       (std::has_single_bit(missing) ? " " : "s ") + lane_list(missing) +
                       ", which never come" + (std::has_single_bit(missing) ? "s: " : ": ") +
                       describe_groups(finding.waiting);
-    launch_->findings.add(std::move(finding));
+    report_end(std::move(finding));
 }
 
 void BlockRun::report_divergence() {
     Finding finding = finding_of_waiters(FindingKind::barrier_divergence);
     finding.message = "threads of the block wait at different barriers: " + describe_groups(finding.waiting);
-    launch_->findings.add(std::move(finding));
+    report_end(std::move(finding));
 }
 
 /// CUDA lets other threads end early; the grid waits for this one.
@@ -165,7 +165,7 @@ void BlockRun::report_missing_first_thread() {
         "thread 0 of the block, which signals at grid barriers that its block has come, ended without "
         "reaching the one where others wait: " +
         describe_groups(finding.waiting);
-    launch_->findings.add(std::move(finding));
+    report_end(std::move(finding));
 }
 
 /// Once per place (C4): for the lowest block, whatever the number of workers.

@@ -6,9 +6,7 @@
 #include <functional>
 #include <new>
 
-#include "simulator/execution/captured_values.h"
 #include "simulator/execution/device_printf.h"
-#include "simulator/execution/fault_report.h"
 #include "simulator/execution/worker.h"
 #include "simulator/memory/arena.h"
 #include "simulator/memory/shadow.h"
@@ -167,8 +165,8 @@ void BlockRun::collect_runners() {
         const auto in = [&](const std::vector<Runner*>& list) {
             return std::ranges::find(list, runner) != list.end();
         };
-        return in(ready_) || in(waiting_) || in(spinning_) || in(held_) || warps_.holds(runner) ||
-               named_.holds(runner) || worker_->runners().is_idle(runner);
+        return in(ready_) || in(waiting_) || in(spinning_) || in(held_) || in(faulting_) ||
+               warps_.holds(runner) || named_.holds(runner) || worker_->runners().is_idle(runner);
     };
     for (Runner* runner : batch) {
         if (is_known(runner)) continue;
@@ -390,6 +388,12 @@ bool BlockRun::cut(Runner* runner) {
             ended(first, runner->end);
             progress_ = true;
             if (coroutines_.lanes_meet()) look_at_warp(runner->end - 1);
+            if (launch_->stops) [[unlikely]] {
+                const std::uint32_t end = runner->end;
+                worker_->runners().release(runner);
+                tell_ends(first, end);
+                break;
+            }
             worker_->runners().release(runner);
             break;
         case Event::waiting:
@@ -420,18 +424,11 @@ bool BlockRun::cut(Runner* runner) {
             lanes_end(runner->thread, runner->thread + 1);
             if (coroutines_.active()) coroutines_.set_over(runner->thread);
             if (coroutines_.lanes_meet() && !pass_goes_on) look_at_warp(runner->thread);
-            report_fault(*runner);
-            worker_->runners().discard(runner);
+            report_fault(runner);
             if (launch_->findings.faults() >= launch_->options.max_faults) launch_->no_new_blocks = true;
             break;
         }
     }
-}
-
-void BlockRun::report_fault(const Runner& runner) {
-    findings::Finding finding = describe_fault(*launch_, *this, runner);
-    finding.variables = captured_values(*launch_, *this, runner);
-    launch_->findings.add(std::move(finding));
 }
 
 /// Threads [first, last) ended by themselves.
@@ -574,6 +571,7 @@ void BlockRun::abandon() {
         for (Runner* runner : *list) worker_->end(runner);
         list->clear();
     }
+    forget_faulted_threads();
     not_started_ = 0;
     lanes_to_run_.clear();
     abandoned_ = true;

@@ -77,6 +77,8 @@ class BlockRun {
 
     // Stops (stop.h, block_stops.cpp), while the handler is at work.
     [[nodiscard]] ThreadState state(std::uint32_t thread) const;
+    /// Of all threads.
+    [[nodiscard]] std::vector<ThreadPlace> places_of_threads() const;
     /// Where a thread is that has started and is not over.
     [[nodiscard]] std::optional<std::uint32_t> site_of(std::uint32_t thread) const;
     /// The runner whose stack the thread is on; null where it is on none.
@@ -105,7 +107,10 @@ class BlockRun {
     void look_at_warp(std::uint32_t thread);
     void resume(Runner* runner, std::size_t turn_in_batch = 0);
     void handle(Runner* runner, std::uint32_t first);
-    void report_fault(const Runner& runner);
+    void report_fault(Runner* runner);
+    void report_end(findings::Finding finding);
+    void forget_faulted_threads();
+    void tell_ends(std::uint32_t first, std::uint32_t last);
     bool cut(Runner* runner);
     [[nodiscard]] bool print(Runner& runner);
     [[nodiscard]] bool readable(const Runner& runner, std::uint64_t address, std::size_t bytes) const;
@@ -177,6 +182,7 @@ class BlockRun {
     std::vector<jit::ThreadStop> thread_stops_;  ///< BlockContext::thread_stops
     std::vector<std::uint8_t> run_before_;  ///< threads that were started before their turn in this phase
     std::vector<Runner*> held_;             ///< that stopped, and whose turn it is not now
+    std::vector<Runner*> faulting_;         ///< whose threads' errors the handler is told of
     Runner* stopped_ = nullptr;        ///< the handler was called for its thread, which goes on afterwards
     std::uint32_t stopped_first_ = 0;  ///< the first thread that it ran in its turn
     std::size_t turn_in_batch_ = 0;    ///< while a batch is run, and the handler is at work: whose turn it is

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "simulator/execution/block_run.h"
+#include "simulator/execution/captured_values.h"
+#include "simulator/execution/fault_report.h"
 #include "simulator/execution/worker.h"
 #include "simulator/memory/arena.h"
 #include "simulator/memory/shadow.h"
@@ -18,6 +20,7 @@ void BlockRun::start_stops() {
     thread_stops_.assign(threads, {});
     run_before_.assign(threads, 0);
     held_.reserve(threads);
+    faulting_.reserve(threads);
     stopped_ = nullptr;
     context_.thread_stops = thread_stops_.data();
 }
@@ -59,8 +62,37 @@ void BlockRun::hold_stopped_thread() {
 
 /// Their turn comes with that of threads for which the order was disturbed.
 void BlockRun::let_held_threads_go() {
+    forget_faulted_threads();
     ready_.insert(ready_.end(), held_.begin(), held_.end());
     held_.clear();
+}
+
+// What ends early ----------------------------------------------------------------------------------------------
+
+void BlockRun::report_fault(Runner* runner) {
+    findings::Finding finding = describe_fault(*launch_, *this, *runner);
+    finding.variables = captured_values(*launch_, *this, *runner);
+    if (launch_->stops) [[unlikely]] {
+        faulting_.push_back(runner);
+        launch_->findings.add(finding);
+        launch_->stops->tell_fault(*worker_, *this, runner->thread, finding);
+        if (!launch_->stops->handler_is_at_work()) forget_faulted_threads();
+        return;
+    }
+    launch_->findings.add(std::move(finding));
+    worker_->runners().discard(runner);
+}
+
+/// What ends the block although threads are left.
+void BlockRun::report_end(findings::Finding finding) {
+    if (launch_->stops) [[unlikely]]
+        launch_->stops->tell_early_end(*worker_, *this, finding);
+    launch_->findings.add(std::move(finding));
+}
+
+void BlockRun::forget_faulted_threads() {
+    for (Runner* runner : faulting_) worker_->runners().discard(runner);
+    faulting_.clear();
 }
 
 // The order that remains ------------------------------------------------------------------------------------
@@ -108,6 +140,7 @@ std::span<Runner* const> BlockRun::rest_of_batch() const {
 }
 
 ThreadState BlockRun::state(std::uint32_t thread) const {
+    if (in_list(faulting_, thread, context_) != nullptr) return ThreadState::faulted;
     if (stopped_ != nullptr && stopped_->thread == thread) return ThreadState::stopped;
     if (in_list(held_, thread, context_) != nullptr) return ThreadState::stopped;
     if (in_list(rest_of_batch(), thread, context_) != nullptr || in_list(ready_, thread, context_) != nullptr)
@@ -154,8 +187,9 @@ std::optional<std::uint32_t> BlockRun::site_of(std::uint32_t thread) const {
 
 const Runner* BlockRun::carrier_of(std::uint32_t thread) const {
     for (const std::span<Runner* const> list :
-         {std::span<Runner* const>(&stopped_, stopped_ != nullptr ? 1 : 0), std::span<Runner* const>(held_),
-          rest_of_batch(), std::span<Runner* const>(ready_), std::span<Runner* const>(spinning_),
+         {std::span<Runner* const>(&stopped_, stopped_ != nullptr ? 1 : 0),
+          std::span<Runner* const>(faulting_), std::span<Runner* const>(held_), rest_of_batch(),
+          std::span<Runner* const>(ready_), std::span<Runner* const>(spinning_),
           std::span<Runner* const>(waiting_)})
         if (const Runner* runner = in_list(list, thread, context_)) return runner;
     if (!warps_.tracks()) return nullptr;
@@ -177,6 +211,64 @@ bool BlockRun::accessible(std::uint32_t thread, std::uint64_t address, std::size
     const std::lock_guard lock(*launch_->arena_mutex);
     const memory::Allocation* allocation = launch_->arena->containing(address, bytes);
     return allocation != nullptr && (!write || memory::Shadow::instance().allows(address, bytes, true));
+}
+
+/// What state() and site_of() say, without looking through every list for every thread.
+std::vector<ThreadPlace> BlockRun::places_of_threads() const {
+    const std::uint32_t threads = context_.thread_count;
+    std::vector<ThreadPlace> places(threads);
+    std::vector<std::uint8_t> known(threads);
+    const auto note = [&](const Runner* runner, ThreadState state) {
+        if (runner->block != &context_ || known[runner->thread] != 0) return;
+        known[runner->thread] = 1;
+        const bool stopped = state == ThreadState::stopped;
+        places[runner->thread] = {state, stopped ? thread_stops_[runner->thread].site : runner->site};
+    };
+    const auto note_all = [&](std::span<Runner* const> runners, ThreadState state) {
+        for (const Runner* runner : runners) note(runner, state);
+    };
+    note_all(faulting_, ThreadState::faulted);
+    if (stopped_ != nullptr) note(stopped_, ThreadState::stopped);
+    note_all(held_, ThreadState::stopped);
+    note_all(rest_of_batch(), ThreadState::can_run);
+    note_all(ready_, ThreadState::can_run);
+    note_all(spinning_, ThreadState::spins);
+    if (!coroutines_.active()) {
+        note_all(waiting_, ThreadState::at_barrier);
+        note_all(named_.free(), ThreadState::can_run);
+        note_all(named_.waiting(), ThreadState::at_barrier);
+        if (warps_.tracks()) {
+            note_all(warps_.free(), ThreadState::can_run);
+            note_all(warps_.waiting(), ThreadState::in_warp);
+        }
+    }
+    // Those that nobody carries: they have not started, are over, or wait in a coroutine's frame.
+    std::vector<std::uint8_t> to_come(threads);
+    if (stopped_ != nullptr)
+        for (std::uint32_t thread = stopped_->thread + 1; thread < stopped_->end; ++thread)
+            to_come[thread] = 1;
+    for (std::uint32_t turn = threads - not_started_; turn < threads; ++turn)
+        to_come[order_.thread(turn)] = 1;
+    for (std::uint32_t thread = 0; thread < threads; ++thread) {
+        if (known[thread] != 0) continue;
+        if (coroutines_.active()) {
+            places[thread].state = state_of_coroutine(thread);
+            if (places[thread].state != ThreadState::not_started && places[thread].state != ThreadState::over)
+                places[thread].site = coroutines_.site_of(thread).value_or(~std::uint32_t{0});
+        } else if (to_come[thread] != 0 && run_before_[thread] == 0) {
+            places[thread].state = ThreadState::not_started;
+        }
+    }
+    return places;
+}
+
+/// Threads [first, last) have come to the end of their turn: those of them that are to stop and never will.
+void BlockRun::tell_ends(std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t thread = first; thread < last; ++thread) {
+        if (thread_stops_[thread].steps == 0 || state(thread) != ThreadState::over) continue;
+        thread_stops_[thread].steps = 0;
+        launch_->stops->tell_end(*worker_, *this, thread);
+    }
 }
 
 // Running one -----------------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ void cudasim_hook_stop(ThreadContext* context, jit::FrameRecord* record, std::ui
     here.innermost = record;
     here.site = site;
     if (record != nullptr) record->place = place;
-    if (!runner.launch->stops->wants(here, site)) return;
+    if (!runner.launch->stops->wants(here, *runner.block, runner.thread, site)) return;
     runner.site = site;
     runner.event = Event::stopped;
     runner.fiber.suspend();

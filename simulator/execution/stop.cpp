@@ -15,7 +15,12 @@ StoppedLaunch::StoppedLaunch(Launch& launch, StopHandler& handler) : launch_(lau
     arm();
 }
 
+StoppedLaunch::~StoppedLaunch() {
+    if (began_) handler_.launch_ends();
+}
+
 void StoppedLaunch::begin() {
+    began_ = true;
     held_since_ = Clock::now();
     handler_.launch_begins(*this);
     launch_.deadline += Clock::now() - held_since_;
@@ -40,9 +45,24 @@ void StoppedLaunch::arm() {
             !sites[site].empty() && lines_.contains({sites[site].front().file, sites[site].front().line});
 }
 
+std::vector<Statement> StoppedLaunch::statements() const {
+    std::vector<Statement> found;
+    if (!launch_.kernel) return found;
+    const std::vector<findings::CallChain>& sites = launch_.kernel->sites;
+    for (const jit::StopPlace& place : launch_.kernel->stops.places)
+        if (place.site < sites.size() && !sites[place.site].empty())
+            found.push_back({place.site, &sites[place.site]});
+    return found;
+}
+
+const findings::Finding* StoppedLaunch::fault(ThreadRef thread) const {
+    const auto found = std::ranges::find(faults_, thread, &std::pair<ThreadRef, findings::Finding>::first);
+    return found != faults_.end() ? &found->second : nullptr;
+}
+
 bool StoppedLaunch::stop_thread(ThreadRef thread, bool stops) {
     const ThreadState where = state(thread);
-    if (where == ThreadState::over || where == ThreadState::absent) return false;
+    if (where >= ThreadState::faulted) return false;
     find(thread.block)->stop_state(thread.thread).steps = stops ? 1 : 0;
     return true;
 }
@@ -67,6 +87,19 @@ std::uint32_t StoppedLaunch::threads_of_block() const {
 
 ThreadState StoppedLaunch::state(ThreadRef thread) const {
     return exists(thread) ? find(thread.block)->state(thread.thread) : ThreadState::absent;
+}
+
+std::vector<ThreadPlace> StoppedLaunch::places(std::uint64_t block) const {
+    BlockRun* run = find(block);
+    return run != nullptr ? run->places_of_threads() : std::vector<ThreadPlace>();
+}
+
+std::optional<std::uint32_t> StoppedLaunch::site(ThreadRef thread) const {
+    return exists(thread) ? find(thread.block)->site_of(thread.thread) : std::nullopt;
+}
+
+std::size_t StoppedLaunch::depth(ThreadRef thread) const {
+    return location(thread).size();
 }
 
 findings::ThreadCoordinate StoppedLaunch::coordinate(ThreadRef thread) const {
@@ -150,16 +183,42 @@ void StoppedLaunch::hold(bool begins) {
     if (launch_.host_kernel != nullptr) launch_.host_kernel->hold(begins);
 }
 
-void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) {
-    last_stopped_ = {block.block(), thread};
-    if (worker_ != nullptr) return;  // run() says so
+template <typename Call>
+void StoppedLaunch::call_handler(Worker& worker, BlockRun& block, Call&& call) {
     worker_ = &worker;
     stopped_block_ = &block;
     hold(true);
-    handler_.stopped(*this);
+    call();
     hold(false);
+    faults_.clear();
     worker.let_held_threads_go();
     worker_ = nullptr;
+}
+
+void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) {
+    last_stopped_ = {block.block(), thread};
+    if (worker_ != nullptr) return;  // run() says so
+    call_handler(worker, block, [&] { handler_.stopped(*this); });
+}
+
+void StoppedLaunch::tell_fault(Worker& worker, BlockRun& block, std::uint32_t thread,
+                               const findings::Finding& finding) {
+    last_stopped_ = {block.block(), thread};
+    faults_.emplace_back(last_stopped_, finding);
+    if (worker_ != nullptr) return;  // run() says so
+    call_handler(worker, block, [&] { handler_.faulted(*this); });
+}
+
+void StoppedLaunch::tell_end(Worker& worker, BlockRun& block, std::uint32_t thread) {
+    if (worker_ != nullptr) return;  // run() says so
+    last_stopped_ = {block.block(), thread};
+    call_handler(worker, block, [&] { handler_.ended(*this); });
+}
+
+void StoppedLaunch::tell_early_end(Worker& worker, BlockRun& block, const findings::Finding& reason) {
+    if (worker_ != nullptr) return;
+    last_stopped_ = {block.block(), reason.thread.block == block.block() ? reason.thread.thread : 0};
+    call_handler(worker, block, [&] { handler_.ends_early(*this, reason); });
 }
 
 ThreadState StoppedLaunch::run(ThreadRef thread) {

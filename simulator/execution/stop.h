@@ -33,8 +33,10 @@
 // (jit/statement_stops.h). Everybody else's code knows nothing of stops.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -63,7 +65,8 @@ enum class ThreadState : std::uint8_t {
     spins,        ///< gave up its turn (E5)
     at_barrier,   ///< waits for its block, or the grid
     in_warp,      ///< waits in a warp operation
-    over,         ///< ended or faulted
+    faulted,      ///< an error ended it, and nothing of it has been forgotten yet
+    over,         ///< ended
     absent        ///< there is no such thread, or its block is not on the device now
 };
 
@@ -74,8 +77,39 @@ class StopHandler {
     virtual ~StopHandler() = default;
     /// Nothing of the launch has run. Says where it is to stop: without that, nowhere.
     virtual void launch_begins(StoppedLaunch& launch) = 0;
+    /// The launch has ended, also with an error; the StoppedLaunch is no more when this returns. On the launching thread.
+    virtual void launch_ends() {}
     /// A thread has come to a statement at which it is to stop.
     virtual void stopped(StoppedLaunch& launch) = 0;
+    /// A thread has come to a statement of a line that stop_at() names: whether it stops there. Called on the thread's own
+    /// stack, for each thread that comes there: it must not lock, allocate or throw.
+    /// @param thread linear index in its block
+    [[nodiscard]] virtual bool wants(const jit::BlockContext& /*block*/, std::uint32_t /*thread*/,
+                                     std::uint32_t /*site*/) noexcept {
+        return true;
+    }
+    /// An error has ended a thread. What it was about to do has not happened; where it was and its variables can still be
+    /// seen: its state is ThreadState::faulted until this returns. launch.fault() says which error. Errors of threads that
+    /// run() lets run are not told; run() returns ThreadState::faulted.
+    virtual void faulted(StoppedLaunch& /*launch*/) {}
+    /// A thread that stop_thread() names has ended without coming to another statement. launch.stopped_thread() says which.
+    virtual void ended(StoppedLaunch& /*launch*/) {}
+    /// A block, or the whole launch, ends although threads of it are left: a deadlock, a livelock, the time limit. None of
+    /// them can go on. All can still be looked at. launch.stopped_thread() is one of them.
+    virtual void ends_early(StoppedLaunch& /*launch*/, const findings::Finding& /*reason*/) {}
+};
+
+/// Where one thread is; the site where there is one.
+struct ThreadPlace {
+    ThreadState state = ThreadState::over;
+    std::uint32_t site = ~std::uint32_t{0};  ///< all ones: none
+    bool operator==(const ThreadPlace&) const = default;
+};
+
+/// A statement of a compiled kernel.
+struct Statement {
+    std::uint32_t site = 0;
+    const findings::CallChain* place = nullptr;  ///< innermost function first
 };
 
 class StoppedLaunch {
@@ -83,17 +117,25 @@ class StoppedLaunch {
     StoppedLaunch(Launch& launch, StopHandler& handler);
     StoppedLaunch(const StoppedLaunch&) = delete;
     StoppedLaunch& operator=(const StoppedLaunch&) = delete;
+    ~StoppedLaunch();
 
     // Where to stop -----------------------------------------------------------------------------------------
 
     /// Threads that come to a statement of this line stop. @param file as debug information names it
     void stop_at(const std::string& file, std::uint32_t line, bool stops = true);
-    /// Every thread stops at every statement.
-    void stop_everywhere(bool stops = true) { everywhere_ = stops; }
+    /// Every thread stops at every statement. Other host threads may call it, too, while the launch exists: the next
+    /// statement of any thread stops.
+    void stop_everywhere(bool stops = true) { everywhere_.store(stops, std::memory_order_relaxed); }
     /// The thread stops at its next statements. False when it is over or absent.
     bool stop_thread(ThreadRef thread, bool stops = true);
 
     // What to look at ---------------------------------------------------------------------------------------
+
+    [[nodiscard]] const Launch& launch() const { return launch_; }
+    /// Where threads can stop, of a compiled kernel, in no order.
+    [[nodiscard]] std::vector<Statement> statements() const;
+    /// The error of a thread that is in the state `faulted`; null for others.
+    [[nodiscard]] const findings::Finding* fault(ThreadRef thread) const;
 
     /// Who has stopped last: the thread that the handler was called for, or the last one that run() stopped.
     [[nodiscard]] ThreadRef stopped_thread() const { return last_stopped_; }
@@ -102,6 +144,12 @@ class StoppedLaunch {
     /// Of one block.
     [[nodiscard]] std::uint32_t threads_of_block() const;
     [[nodiscard]] ThreadState state(ThreadRef thread) const;
+    /// state() and site() of every thread of a block, at the cost of one. Empty for a block that is not on the device.
+    [[nodiscard]] std::vector<ThreadPlace> places(std::uint64_t block) const;
+    /// Where the thread is, as a number that launch().location() takes: quicker than location().
+    [[nodiscard]] std::optional<std::uint32_t> site(ThreadRef thread) const;
+    /// How many functions the thread is in, that is location().size(), where it stands at a statement of compiled code.
+    [[nodiscard]] std::size_t depth(ThreadRef thread) const;
     [[nodiscard]] findings::ThreadCoordinate coordinate(ThreadRef thread) const;
     /// Where the thread is, innermost function first. Empty where it has not
     /// started, is over, or nobody knows.
@@ -141,16 +189,25 @@ class StoppedLaunch {
 
     void begin();
     /// On simulated stacks: is the thread to stop at this site?
-    [[nodiscard]] bool wants(const jit::ThreadStop& thread, std::uint32_t site) const {
-        return everywhere_ || thread.steps != 0 || (site < armed_.size() && armed_[site] != 0);
+    [[nodiscard]] bool wants(const jit::ThreadStop& here, const jit::BlockContext& block,
+                             std::uint32_t thread, std::uint32_t site) const {
+        if (everywhere_.load(std::memory_order_relaxed) || here.steps != 0) return true;
+        return site < armed_.size() && armed_[site] != 0 && handler_.wants(block, thread, site);
     }
     /// The same for host code, whose sites nobody knows before.
     [[nodiscard]] bool wants(const jit::ThreadStop& thread, const std::string& file,
                              std::uint32_t line) const {
-        return everywhere_ || thread.steps != 0 || lines_.contains({file, line});
+        return everywhere_.load(std::memory_order_relaxed) || thread.steps != 0 ||
+               lines_.contains({file, line});
     }
     /// A thread has stopped. Calls the handler, unless the handler is what let it run.
     void tell(Worker& worker, BlockRun& block, std::uint32_t thread);
+    /// The same for a thread that an error has ended.
+    void tell_fault(Worker& worker, BlockRun& block, std::uint32_t thread, const findings::Finding& finding);
+    /// The same for one that ended by itself.
+    void tell_end(Worker& worker, BlockRun& block, std::uint32_t thread);
+    /// Threads of the block are left and cannot go on.
+    void tell_early_end(Worker& worker, BlockRun& block, const findings::Finding& reason);
     [[nodiscard]] bool handler_is_at_work() const { return worker_ != nullptr; }
 
   private:
@@ -160,14 +217,18 @@ class StoppedLaunch {
                                   bool write) const;
     void arm();
     void hold(bool begins);
+    template <typename Call>
+    void call_handler(Worker& worker, BlockRun& block, Call&& call);
 
     Launch& launch_;
     StopHandler& handler_;
+    bool began_ = false;                 ///< the handler knows of it
     Worker* worker_ = nullptr;           ///< while the handler is at work
     BlockRun* stopped_block_ = nullptr;  ///< of the thread that the handler was called for
     ThreadRef last_stopped_;
     Clock::time_point held_since_;  ///< the time limit stands still since then
-    bool everywhere_ = false;
+    std::atomic<bool> everywhere_{false};
+    std::vector<std::pair<ThreadRef, findings::Finding>> faults_;  ///< of threads in the state `faulted`
     std::set<std::pair<std::string, std::uint32_t>> lines_;
     std::vector<std::uint8_t> armed_;  ///< by site, of compiled kernels
 };

@@ -216,7 +216,11 @@ void Worker::stop_all(Launch& launch) {
             try {
                 if (blocks == &at_grid_ && launch.stop.load() == Stop::deadlock)
                     launch.grid.note_waiting(block->places());
-                if (auto finding = describe_stop(launch, *block)) launch.findings.add(std::move(*finding));
+                if (auto finding = describe_stop(launch, *block)) {
+                    if (launch.stops && launch.stop.load() != Stop::interrupted)
+                        launch.stops->tell_early_end(*this, *block, *finding);
+                    launch.findings.add(std::move(*finding));
+                }
             } catch (const std::bad_alloc&) {
                 launch.run_out_of_memory({}, 0);
             }
