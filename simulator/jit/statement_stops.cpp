@@ -4,6 +4,7 @@
 #include <llvm/Analysis/CFG.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <map>
@@ -48,6 +49,8 @@ class Statements {
     explicit Statements(Function& function) : function_(function) {}
 
     void mark() {
+        find_prologue();
+        find_lines_with_code();
         find_last_lines();
         SmallVector<std::pair<const BasicBlock*, const BasicBlock*>, 8> edges;
         FindFunctionBackedges(function_, edges);
@@ -57,7 +60,8 @@ class Statements {
             Line current{};
             bool known = known_before(block, current);
             for (Instruction& instruction : block) {
-                const auto line = is_first_zero(instruction) ? std::nullopt : line_of(instruction);
+                const bool is_none = is_first_zero(instruction) || is_none_of_the_source(instruction);
+                const auto line = is_none ? std::nullopt : line_of(instruction);
                 if (!line) continue;
                 if (!known || *line != current) starts.push_back(&instruction);
                 known = true;
@@ -68,11 +72,43 @@ class Statements {
     }
 
   private:
+    /// What puts arguments into their variables has the places where debug information declares them, on the line of the
+    /// function's head. People expect no statement there.
+    void find_prologue() {
+        const auto add = [&](const DILocalVariable* variable, const DebugLoc& location) {
+            if (variable->getArg() != 0) prologue_.insert(location.get());
+        };
+        for (Instruction& instruction : instructions(function_)) {
+            if (const auto* declare = dyn_cast<DbgDeclareInst>(&instruction))
+                add(declare->getVariable(), declare->getDebugLoc());
+            for (DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
+                if (record.isDbgDeclare()) add(record.getVariable(), record.getDebugLoc());
+        }
+    }
+
+    void find_lines_with_code() {
+        for (const Instruction& instruction : instructions(function_))
+            if (!isa<ReturnInst>(instruction))
+                if (const auto line = line_of(instruction)) lines_with_code_.insert(*line);
+    }
+
+    /// Arguments that are stored, and the return at the end of a function that has none in its source: front
+    /// ends give that the line of the last statement, which is not executed again.
+    [[nodiscard]] bool is_none_of_the_source(const Instruction& instruction) const {
+        if (instruction.getDebugLoc() && prologue_.contains(instruction.getDebugLoc().get())) return true;
+        const auto* end = dyn_cast<ReturnInst>(&instruction);
+        if (end == nullptr || end->getReturnValue() != nullptr) return false;
+        const auto line = line_of(instruction);
+        return line && lines_with_code_.contains(*line);
+    }
+
     /// Blocks without a line of their own hand on what they get.
     void find_last_lines() {
         for (BasicBlock& block : function_) {
-            for (const Instruction& instruction : block)
+            for (const Instruction& instruction : block) {
+                if (is_none_of_the_source(instruction)) continue;
                 if (const auto line = line_of(instruction)) last_[&block] = *line;
+            }
         }
     }
 
@@ -97,6 +133,8 @@ class Statements {
     }
 
     Function& function_;
+    std::set<const DILocation*> prologue_;
+    std::set<Line> lines_with_code_;
     std::map<const BasicBlock*, Line> last_;
     std::set<const BasicBlock*> loop_heads_;
 };
@@ -104,7 +142,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 1; }
+    [[nodiscard]] std::uint32_t version() const override { return 2; }
 
     void early(Compilation& compilation) const override {
         for (Function& function : *compilation.module) {
