@@ -7,13 +7,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=build/release
 [[ -f $folder/compile_commands.json ]] || { echo "tidy: run make build first" >&2; exit 1; }
 if [[ ${1-} == --all ]]; then
-    mapfile -t files < <(git ls-files 'simulator/*.cpp' 'frontend/*.cpp' 'gpu_backend/*.cpp' 'library/*.cpp')
+    mapfile -t files < <(git ls-files 'simulator/*.cpp' 'frontend/*.cpp' 'gpu_backend/*.cpp' 'debugger/*.cpp' 'library/*.cpp')
 elif (($#)); then
     files=("$@")
 else
     base=$(git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
     mapfile -t files < <({ git diff --name-only --diff-filter=d "$base"; git ls-files -o --exclude-standard; } | sort -u |
-        grep -E '^(simulator|frontend|gpu_backend|library)/.*\.cpp$' || true)
+        grep -E '^(simulator|frontend|gpu_backend|debugger|library)/.*\.cpp$' || true)
 fi
 if ((${#files[@]} == 0)); then
     echo "tidy: no C++ file differs from main; scripts/tidy.sh --all looks at all"

@@ -13,7 +13,8 @@
 //   options_bindings.cpp   the table of options
 //   launch_bindings.cpp    LaunchPlan: the hot path; the GIL is released while kernels run
 //   record_bindings.cpp    LaunchRecord: files of records, running one again
-//   stop_bindings.cpp      stops: handlers in Python, and what they see of a launch
+//   stop_bindings.cpp      stops: handlers in Python, and what they see of a launch (stop_view.h)
+//   debugger_bindings.cpp  the debug server, and Python's evaluator of expressions for it
 //   access_bindings.cpp    accesses of kernels in Python mode, as a list
 //   findings_bindings.cpp  LaunchReport; findings as dictionaries
 //   cache_bindings.cpp     the object cache: where it lies, what is in it
@@ -51,6 +52,7 @@ void bind_options(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
 void bind_records(pybind11::module_& module);
 void bind_stops(pybind11::module_& module);
+void bind_debugger(pybind11::module_& module);
 void bind_accesses(pybind11::module_& module);
 void bind_cache(pybind11::module_& module);
 void bind_findings(pybind11::module_& module);

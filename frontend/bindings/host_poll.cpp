@@ -45,6 +45,11 @@ bool HostPoll::operator()(const execution::LaunchProgress& now) {
         if (now.seconds >= progress_.after_seconds && !progress_.begin.is_none()) show(now);
         return false;
     } catch (const py::error_already_set& error) {
+        const bool is_there = debugger_ != nullptr && debugger_ == debugger::Server::running();
+        if (is_there && !now.compiling && error.matches(PyExc_KeyboardInterrupt)) {
+            debugger_->interrupt();
+            return false;
+        }
         raised_ = error.value();
         return true;
     }

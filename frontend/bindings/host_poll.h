@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "debugger/server/server.h"
 #include "frontend/bindings/released_gil.h"
 #include "simulator/execution/device.h"
 #include "simulator/image/large_stack.h"
@@ -41,6 +42,9 @@ class HostPoll {
     /// Ends the display of progress, which says how many blocks are done if that is known. Needs the GIL.
     void end_progress(std::optional<std::uint64_t> blocks_done) noexcept;
 
+    /// Ctrl-C makes the launch stop for its debugger, instead of ending it.
+    void let_interrupts_pause(debugger::Server& server) { debugger_ = &server; }
+
     /// The launch ends with this exception, unless it does already with another one. Needs the GIL.
     void end_with(pybind11::object exception) {
         if (!raised_) raised_ = std::move(exception);
@@ -56,6 +60,7 @@ class HostPoll {
     void write_lines(std::string_view text);
 
     const Progress& progress_;
+    debugger::Server* debugger_ = nullptr;
     pybind11::object display_;  ///< null until there is something to show
     bool shows_compilation_ = false;
     pybind11::object raised_;

@@ -54,9 +54,12 @@ struct BoundHostPlan {
 
 // -- stop_bindings.cpp
 
-/// What stops the launch that begins now, or null (set_stop_handler() of the module). Needs the GIL.
+/// What stops the launch that begins now, or null: what set_stop_handler() of the module names, else the
+/// debugger. Needs the GIL.
 /// @param keeps_gil the simulated threads run Python code, so they run with the GIL
-[[nodiscard]] std::unique_ptr<execution::StopHandler> stop_handler_for(HostPoll& poll, bool keeps_gil);
+/// @param sources that the kernel was compiled of
+[[nodiscard]] std::unique_ptr<execution::StopHandler> stop_handler_for(
+    HostPoll& poll, bool keeps_gil, const std::vector<image::SourceFile>& sources);
 
 /// What simulated threads run: Python code runs with the GIL, which its front end takes again.
 enum class Runs : bool { compiled_code, python_code };
@@ -75,7 +78,7 @@ template <typename Run, typename Ended>
 pybind11::object launch_with(Runs what, execution::LaunchOptions options, const Progress& progress,
                              const std::vector<image::SourceFile>& sources, Run&& run, Ended&& ended) {
     HostPoll poll(progress);
-    const auto stops = stop_handler_for(poll, what == Runs::python_code);
+    const auto stops = stop_handler_for(poll, what == Runs::python_code, sources);
     options.stop_handler = stops.get();
     const auto accesses = access_log_for(what);
     if (accesses) options.access_observers.add(*accesses);

@@ -2,11 +2,11 @@
 // launching thread, with the GIL.
 #include <pybind11/stl.h>
 
-#include <array>
-#include <optional>
+#include <utility>
 
+#include "debugger/server/server.h"
 #include "frontend/bindings/launches.h"
-#include "simulator/execution/stop.h"
+#include "frontend/bindings/stop_view.h"
 
 namespace py = pybind11;
 
@@ -15,10 +15,10 @@ namespace {
 
 using execution::StoppedLaunch;
 using execution::ThreadState;
-using Thread = std::pair<std::uint64_t, std::uint32_t>;  ///< linear indices: block, thread in it
+using Thread = StopView::Thread;
 
 execution::ThreadRef ref(Thread thread) {
-    return {thread.first, thread.second};
+    return StopView::ref(thread);
 }
 
 /// Of all launches of the process; None: no launch has stops. Accessed with the GIL only.
@@ -26,54 +26,6 @@ py::object& current_handler() {
     static auto* handler = new py::object(py::none());  // outlives the interpreter
     return *handler;
 }
-
-const char* name_of(ThreadState state) {
-    constexpr std::array names{"not started", "stopped", "can run", "spins",
-                               "at barrier",  "in warp", "faulted", "over", "absent"};
-    return names[static_cast<std::size_t>(state)];
-}
-
-/// What Python has of a stopped launch. Python may keep it for longer than the engine does.
-class StopView {
-  public:
-    /// @param keeps_gil the simulated threads run Python code, so they run with the GIL
-    StopView(StoppedLaunch& launch, bool keeps_gil) : launch_(&launch), keeps_gil_(keeps_gil) {}
-    void expire() { launch_ = nullptr; }
-
-    /// @throws std::runtime_error when the handler has returned
-    [[nodiscard]] StoppedLaunch& launch() const {
-        if (launch_ == nullptr)
-            throw std::runtime_error("this launch is not stopped any more: its handler has returned");
-        return *launch_;
-    }
-
-    [[nodiscard]] const char* run(Thread thread) const {
-        StoppedLaunch& stopped = launch();
-        std::optional<ReleasedGil> released;
-        if (!keeps_gil_) released.emplace(false);
-        return name_of(stopped.run(ref(thread)));
-    }
-    [[nodiscard]] py::object read(Thread thread, std::uint64_t address, std::size_t bytes) const {
-        std::string data(bytes, '\0');
-        const bool read = launch().read(ref(thread), address, std::as_writable_bytes(std::span(data)));
-        return read ? py::object(py::bytes(data)) : py::object(py::none());
-    }
-    [[nodiscard]] py::list variables(Thread thread) const {
-        py::list result;
-        for (const auto& variable : launch().variables(ref(thread)))
-            result.append(variable_to_python(variable));
-        return result;
-    }
-    [[nodiscard]] py::tuple coordinate(Thread thread) const {
-        const auto place = launch().coordinate(ref(thread));
-        return py::make_tuple(py::make_tuple(place.tid.x, place.tid.y, place.tid.z),
-                              py::make_tuple(place.ctaid.x, place.ctaid.y, place.ctaid.z));
-    }
-
-  private:
-    StoppedLaunch* launch_;
-    bool keeps_gil_;
-};
 
 class PythonStopHandler final : public execution::StopHandler {
   public:
@@ -107,15 +59,32 @@ class PythonStopHandler final : public execution::StopHandler {
     bool keeps_gil_;
 };
 
+/// The debugger has nothing to say of kernels that Python runs: pdb does.
+void say_that_python_mode_has_pdb(debugger::Server& server, const std::string& kernel) {
+    static bool said = false;  // with the GIL
+    if (std::exchange(said, true)) return;
+    server.tell("cudasim: " + (kernel.empty() ? std::string("a kernel") : "kernel " + kernel) +
+                " runs in Python mode, where this debugger does not stop; use pdb there\n");
+}
+
 py::object set_stop_handler(py::object handler) {
     return std::exchange(current_handler(), std::move(handler));
 }
 
 }  // namespace
 
-std::unique_ptr<execution::StopHandler> stop_handler_for(HostPoll& poll, bool keeps_gil) {
-    if (current_handler().is_none()) return nullptr;
-    return std::make_unique<PythonStopHandler>(current_handler(), poll, keeps_gil);
+std::unique_ptr<execution::StopHandler> stop_handler_for(HostPoll& poll, bool keeps_gil,
+                                                         const std::vector<image::SourceFile>& sources) {
+    if (!current_handler().is_none())
+        return std::make_unique<PythonStopHandler>(current_handler(), poll, keeps_gil);
+    debugger::Server* server = debugger::Server::running();
+    if (server == nullptr) return nullptr;
+    if (keeps_gil) {
+        say_that_python_mode_has_pdb(*server, {});
+        return nullptr;
+    }
+    poll.let_interrupts_pause(*server);
+    return server->handler(sources);
 }
 
 void bind_stops(py::module_& module) {
@@ -153,6 +122,7 @@ void bind_stops(py::module_& module) {
             "state",
             [](const StopView& self, Thread thread) { return name_of(self.launch().state(ref(thread))); },
             py::arg("thread"))
+        .def_property_readonly("configuration", &StopView::configuration, "(grid, block), extents each")
         .def("coordinate", &StopView::coordinate, py::arg("thread"), "((tid), (ctaid))")
         .def(
             "location",

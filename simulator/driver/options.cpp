@@ -220,6 +220,15 @@ constexpr Option table[] = {
         .help = "Keep cudasim's own frames in tracebacks, to debug cudasim itself.",
         .kind = OptionKind::toggle,
     },
+    {
+        .name = "debugger",
+        .default_text = "",
+        .default_from = "none",
+        .accepts = "connect:PATH of the Unix socket where a debugger listens; empty for none",
+        .help = "Kernels are compiled for a debugger, which is connected to before the program runs "
+                "(docs/debug_protocol.md). They run on one worker.",
+        .kind = OptionKind::debugger,
+    },
 };
 
 /// Python allows an underscore between two digits. Returns nullopt where one stands elsewhere.
@@ -315,6 +324,12 @@ std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
         case OptionKind::devices:
             if (text.find('\0') != std::string_view::npos) return std::nullopt;
             return OptionValue(std::string(text));
+        case OptionKind::debugger: {
+            constexpr std::string_view connect = "connect:";
+            const bool valid = text.empty() || (text.starts_with(connect) && text.size() > connect.size() &&
+                                                text.find('\0') == std::string_view::npos);
+            return valid ? std::optional<OptionValue>(std::string(text)) : std::nullopt;
+        }
     }
     return std::nullopt;
 }
@@ -345,8 +360,8 @@ std::string environment_variable(const Option& option) {
 }
 
 std::string_view kind_name(OptionKind kind) {
-    constexpr std::array<std::string_view, 7> names{"choice", "whole_number", "seconds", "toggle",
-                                                    "size",   "path",         "devices"};
+    constexpr std::array<std::string_view, 8> names{"choice", "whole_number", "seconds", "toggle",
+                                                    "size",   "path",         "devices", "debugger"};
     return names[static_cast<std::size_t>(kind)];
 }
 

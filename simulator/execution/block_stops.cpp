@@ -67,7 +67,8 @@ void BlockRun::let_held_threads_go() {
     held_.clear();
 }
 
-// What ends early ----------------------------------------------------------------------------------------------
+// What ends early
+// ----------------------------------------------------------------------------------------------
 
 void BlockRun::report_fault(Runner* runner) {
     findings::Finding finding = describe_fault(*launch_, *this, *runner);

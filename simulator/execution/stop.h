@@ -77,25 +77,27 @@ class StopHandler {
     virtual ~StopHandler() = default;
     /// Nothing of the launch has run. Says where it is to stop: without that, nowhere.
     virtual void launch_begins(StoppedLaunch& launch) = 0;
-    /// The launch has ended, also with an error; the StoppedLaunch is no more when this returns. On the launching thread.
+    /// The launch has ended, also with an error; the StoppedLaunch is no more when this returns. On the
+    /// launching thread.
     virtual void launch_ends() {}
     /// A thread has come to a statement at which it is to stop.
     virtual void stopped(StoppedLaunch& launch) = 0;
-    /// A thread has come to a statement of a line that stop_at() names: whether it stops there. Called on the thread's own
-    /// stack, for each thread that comes there: it must not lock, allocate or throw.
+    /// A thread has come to a statement of a line that stop_at() names: whether it stops there. Called on the
+    /// thread's own stack, for each thread that comes there: it must not lock, allocate or throw.
     /// @param thread linear index in its block
     [[nodiscard]] virtual bool wants(const jit::BlockContext& /*block*/, std::uint32_t /*thread*/,
                                      std::uint32_t /*site*/) noexcept {
         return true;
     }
-    /// An error has ended a thread. What it was about to do has not happened; where it was and its variables can still be
-    /// seen: its state is ThreadState::faulted until this returns. launch.fault() says which error. Errors of threads that
-    /// run() lets run are not told; run() returns ThreadState::faulted.
+    /// An error has ended a thread. What it was about to do has not happened; where it was and its variables
+    /// can still be seen: its state is ThreadState::faulted until this returns. launch.fault() says which
+    /// error. Errors of threads that run() lets run are not told; run() returns ThreadState::faulted.
     virtual void faulted(StoppedLaunch& /*launch*/) {}
-    /// A thread that stop_thread() names has ended without coming to another statement. launch.stopped_thread() says which.
+    /// A thread that stop_thread() names has ended without coming to another statement.
+    /// launch.stopped_thread() says which.
     virtual void ended(StoppedLaunch& /*launch*/) {}
-    /// A block, or the whole launch, ends although threads of it are left: a deadlock, a livelock, the time limit. None of
-    /// them can go on. All can still be looked at. launch.stopped_thread() is one of them.
+    /// A block, or the whole launch, ends although threads of it are left: a deadlock, a livelock, the time
+    /// limit. None of them can go on. All can still be looked at. launch.stopped_thread() is one of them.
     virtual void ends_early(StoppedLaunch& /*launch*/, const findings::Finding& /*reason*/) {}
 };
 
@@ -123,8 +125,8 @@ class StoppedLaunch {
 
     /// Threads that come to a statement of this line stop. @param file as debug information names it
     void stop_at(const std::string& file, std::uint32_t line, bool stops = true);
-    /// Every thread stops at every statement. Other host threads may call it, too, while the launch exists: the next
-    /// statement of any thread stops.
+    /// Every thread stops at every statement. Other host threads may call it, too, while the launch exists:
+    /// the next statement of any thread stops.
     void stop_everywhere(bool stops = true) { everywhere_.store(stops, std::memory_order_relaxed); }
     /// The thread stops at its next statements. False when it is over or absent.
     bool stop_thread(ThreadRef thread, bool stops = true);
@@ -144,11 +146,13 @@ class StoppedLaunch {
     /// Of one block.
     [[nodiscard]] std::uint32_t threads_of_block() const;
     [[nodiscard]] ThreadState state(ThreadRef thread) const;
-    /// state() and site() of every thread of a block, at the cost of one. Empty for a block that is not on the device.
+    /// state() and site() of every thread of a block, at the cost of one. Empty for a block that is not on
+    /// the device.
     [[nodiscard]] std::vector<ThreadPlace> places(std::uint64_t block) const;
     /// Where the thread is, as a number that launch().location() takes: quicker than location().
     [[nodiscard]] std::optional<std::uint32_t> site(ThreadRef thread) const;
-    /// How many functions the thread is in, that is location().size(), where it stands at a statement of compiled code.
+    /// How many functions the thread is in, that is location().size(), where it stands at a statement of
+    /// compiled code.
     [[nodiscard]] std::size_t depth(ThreadRef thread) const;
     [[nodiscard]] findings::ThreadCoordinate coordinate(ThreadRef thread) const;
     /// Where the thread is, innermost function first. Empty where it has not

@@ -72,8 +72,8 @@ class Statements {
     }
 
   private:
-    /// What puts arguments into their variables has the places where debug information declares them, on the line of the
-    /// function's head. People expect no statement there.
+    /// What puts arguments into their variables has the places where debug information declares them, on the
+    /// line of the function's head. People expect no statement there.
     void find_prologue() {
         const auto add = [&](const DILocalVariable* variable, const DebugLoc& location) {
             if (variable->getArg() != 0) prologue_.insert(location.get());

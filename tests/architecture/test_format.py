@@ -51,7 +51,7 @@ def test_ruff_finds_nothing():
 
 #: Columns of a line. The formatters keep code within it and leave comments as they are.
 LONGEST_LINE = 110
-CPP = ("simulator", "frontend", "gpu_backend", "library", "tests")
+CPP = ("simulator", "debugger", "frontend", "gpu_backend", "library", "tests")
 
 
 def long_comments(path):

@@ -28,6 +28,8 @@ __all__ = [*_SUBMODULES, *_CLASSES, "__version__"]
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
+        if name == "cuda" and _os.environ.get("CUDASIM_DEBUGGER"):
+            importlib.import_module("cudasim.debugging").begin()
         return importlib.import_module(f"cudasim.{name}")
     if name in _CLASSES:
         return getattr(importlib.import_module(f"cudasim.{_CLASSES[name]}"), name)

@@ -267,4 +267,16 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (
         False,
         False,
     ),
+    (
+        "debugger",
+        "debugger",
+        0,
+        0,
+        "",
+        "none",
+        "connect:PATH of the Unix socket where a debugger listens; empty for none",
+        "Kernels are compiled for a debugger, which is connected to before the program runs (docs/debug_protocol.md). They run on one worker.",
+        False,
+        False,
+    ),
 )

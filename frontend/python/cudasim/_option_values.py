@@ -105,6 +105,14 @@ def path(value: Any) -> str:
     return text
 
 
+def debugger(value: Any) -> str:
+    """Where a debugger listens: "connect:PATH", or nothing."""
+    text = path(value)
+    if text and (not text.startswith("connect:") or text == "connect:"):
+        raise ValueError("no place of a debugger")
+    return text
+
+
 def path_from(value: Any, folder: Any) -> Any:
     """A path that begins in a folder, as the file with the path in it means it."""
     return os.path.join(folder, os.path.expanduser(value)) if value else value

@@ -135,6 +135,8 @@ class _AliasLoader:
         module.__spec__ = self._own_spec
         if self._own_name == "cudasim.cuda" and "_CUDASIM_RECORD" in os.environ:
             importlib.import_module("cudasim.recording.recorder").continue_recording()
+        if self._own_name == "cudasim.cuda":
+            _connect_to_debugger()
         if self._own_name == "cudasim.cuda" and not _is_stand_in_loaded():
             _report_as_simulator(sys.modules.get("numba.core.config"))
 
@@ -143,6 +145,13 @@ class _AliasLoader:
 
     def is_package(self, name):
         return self._own_spec is not None and self._own_spec.submodule_search_locations is not None
+
+
+def _connect_to_debugger():
+    from cudasim import options
+
+    if options.get("debugger"):
+        importlib.import_module("cudasim.debugging").begin()
 
 
 #: Modules that numba.cuda has of its own only where there is no numba.

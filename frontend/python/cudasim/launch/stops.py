@@ -59,7 +59,31 @@ def values(launch: _native.StoppedLaunch, thread: Thread) -> list[dict[str, Any]
     variables = launch.variables(thread)
     for variable in variables:
         _read_elements(launch, thread, variable)
-    return [values_in_frame(tuple(variables), frame) for frame in range(len(launch.location(thread)))]
+    return [values_of(variables, frame) for frame in range(len(launch.location(thread)))]
+
+
+def variables_in(
+    launch: _native.StoppedLaunch, thread: Thread, frame: int, names: set[str]
+) -> list[dict[str, Any]]:
+    """Those variables of one function that have these names, with copies of the memory that they refer to, which may be written.
+
+    Of several with one name the last.
+    """
+    found = {
+        variable["name"]: variable
+        for variable in launch.variables(thread)
+        if variable["frame"] == frame and variable["name"] in names
+    }
+    for variable in found.values():
+        _read_elements(launch, thread, variable)
+        if variable["contents"] is not None:
+            variable["contents"] = bytearray(variable["contents"])
+    return list(found.values())
+
+
+def values_of(variables: list[dict[str, Any]], frame: int) -> dict[str, Any]:
+    """{name: value} of variables with their memory. Arrays are views of the copies."""
+    return dict(values_in_frame(tuple(variables), frame))
 
 
 def _read_elements(launch, thread, variable):

@@ -1,0 +1,128 @@
+// See breakpoints.h.
+#include "debugger/control/breakpoints.h"
+
+#include <algorithm>
+
+namespace cudasim::debugger {
+
+std::vector<Breakpoint> Breakpoints::set_lines(const std::string& file,
+                                               std::vector<BreakpointRequest> requests) {
+    return replace(false, normalised_path(file), std::move(requests));
+}
+
+std::vector<Breakpoint> Breakpoints::set_functions(std::vector<BreakpointRequest> requests) {
+    return replace(true, {}, std::move(requests));
+}
+
+std::vector<Breakpoint> Breakpoints::replace(bool functions, const std::string& file,
+                                             std::vector<BreakpointRequest> requests) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Breakpoint> old, now;
+    for (auto it = all_.begin(); it != all_.end();) {
+        const bool is_function = !it->request.function.empty();
+        if (is_function == functions && (functions || normalised_path(it->request.file) == file)) {
+            old.push_back(std::move(*it));
+            it = all_.erase(it);
+        } else {
+            ++it;
+        }
+    }
+    for (BreakpointRequest& request : requests) {
+        Breakpoint breakpoint;
+        const auto same =
+            std::ranges::find_if(old, [&](const Breakpoint& each) { return each.request == request; });
+        if (same != old.end()) {
+            breakpoint = std::move(*same);
+            old.erase(same);
+        } else {
+            // A changed condition or range is the same breakpoint where the client says so; other hit counts
+            // begin anew.
+            const auto renewed = std::ranges::find_if(old, [&](const Breakpoint& each) {
+                return request.id && each.request.id == request.id &&
+                       each.request.hits_text == request.hits_text;
+            });
+            if (renewed != old.end()) breakpoint.hits = renewed->hits;
+            breakpoint.id = request.id.value_or(next_id_);
+            next_id_ = std::max(next_id_, breakpoint.id < 1'000'000 ? breakpoint.id + 1 : next_id_ + 1);
+            breakpoint.line = request.line;
+            breakpoint.message = "pending: no kernel with code there has been launched";
+            breakpoint.request = std::move(request);
+            for (auto code = known_.rbegin(); code != known_.rend() && !breakpoint.verified; ++code)
+                (void)place(breakpoint, **code);
+        }
+        now.push_back(breakpoint);
+        all_.push_back(std::move(breakpoint));
+    }
+    ++version_;
+    return now;
+}
+
+/// Whether that has changed what is known of it.
+bool Breakpoints::place(Breakpoint& breakpoint, const KernelCode& code) const {
+    const BreakpointRequest& request = breakpoint.request;
+    const KernelCode::Line* line = nullptr;
+    if (request.function.empty()) {
+        line = code.line(request.file, request.line);
+    } else if (const auto entries = code.entries(request.function); !entries.empty()) {
+        line = entries.front();
+    }
+    if (line == nullptr) return false;
+    std::string message;
+    if (request.function.empty() && line->line != request.line)
+        message = "line " + std::to_string(request.line) + " has no code; it stops at line " +
+                  std::to_string(line->line);
+    if (breakpoint.verified && breakpoint.line == line->line && breakpoint.file == line->file) return false;
+    breakpoint.verified = true;
+    breakpoint.line = line->line;
+    breakpoint.file = line->file;
+    breakpoint.message = std::move(message);
+    return true;
+}
+
+void Breakpoints::clear() {
+    const std::lock_guard lock(mutex_);
+    all_.clear();
+    ++version_;
+}
+
+std::vector<Breakpoint> Breakpoints::resolve(const std::shared_ptr<const KernelCode>& code) {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(known_, code) == known_.end()) {
+        if (known_.size() >= most_known_kernels) known_.erase(known_.begin());
+        known_.push_back(code);
+    }
+    std::vector<Breakpoint> changed;
+    for (Breakpoint& breakpoint : all_)
+        if (!breakpoint.verified && place(breakpoint, *code)) changed.push_back(breakpoint);
+    return changed;
+}
+
+std::vector<Breakpoint> Breakpoints::snapshot() const {
+    const std::lock_guard lock(mutex_);
+    return all_;
+}
+
+Breakpoint* Breakpoints::find(std::int64_t id) {
+    const auto found = std::ranges::find(all_, id, &Breakpoint::id);
+    return found != all_.end() ? &*found : nullptr;
+}
+
+std::uint64_t Breakpoints::count_hit(std::int64_t id) {
+    const std::lock_guard lock(mutex_);
+    Breakpoint* breakpoint = find(id);
+    return breakpoint != nullptr ? ++breakpoint->hits : 0;
+}
+
+bool Breakpoints::tell_failure(std::int64_t id) {
+    const std::lock_guard lock(mutex_);
+    Breakpoint* breakpoint = find(id);
+    return breakpoint != nullptr && !std::exchange(breakpoint->failure_told, true);
+}
+
+void Breakpoints::remove(std::int64_t id) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(all_, [&](const Breakpoint& each) { return each.id == id; });
+    ++version_;
+}
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,329 @@
+// See control.h: stops, and serving the client.
+#include "debugger/control/control.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace cudasim::debugger {
+
+using execution::StoppedLaunch;
+using execution::ThreadRef;
+using execution::ThreadState;
+
+namespace {
+
+/// How often a launch that is stopped serves the host (StoppedLaunch::poll()).
+constexpr std::chrono::milliseconds poll_interval{50};
+
+std::string place_text(const findings::Finding& finding) {
+    if (finding.location.empty()) return {};
+    return finding.location.front().file + ":" + std::to_string(finding.location.front().line);
+}
+
+}  // namespace
+
+// Begin and end --------------------------------------------------------------------------------------------
+
+void Control::launch_begins(StoppedLaunch& launch) {
+    launch_ = &launch;
+    number_ = session_.next_launch_number();
+    code_ = session_.code_of(launch);
+    session_.enter(*this);
+    session_.audience.launch_begins(*this);
+    for (const Breakpoint& breakpoint : session_.breakpoints.resolve(code_))
+        session_.audience.breakpoint_changed(breakpoint);
+    arm(launch);
+    if (session_.pause_is_wanted()) look_soon();
+}
+
+void Control::launch_ends() {
+    if (launch_ == nullptr) return;
+    session_.leave(*this);
+    session_.audience.launch_ends(*this);
+    launch_ = nullptr;
+}
+
+// Where it stops -------------------------------------------------------------------------------------------
+
+void Control::look_soon() {
+    look_.store(true);
+    launch_->stop_everywhere(true);
+}
+
+void Control::look(StoppedLaunch& launch) {
+    launch.stop_everywhere(
+        false);  // before look_ is read: who changes something now stops the next statement
+    if (look_.exchange(false)) arm(launch);
+}
+
+void Control::arm(StoppedLaunch& launch) {
+    armed_.clear();
+    armed_at_.clear();
+    std::set<std::pair<std::string, std::uint32_t>> lines;
+    for (Breakpoint& breakpoint : session_.breakpoints.snapshot()) {
+        const BreakpointRequest& request = breakpoint.request;
+        std::vector<const KernelCode::Line*> places;
+        if (!request.function.empty())
+            places = code_->entries(request.function);
+        else if (const KernelCode::Line* line = code_->line(request.file, request.line))
+            places.push_back(line);
+        if (places.empty()) continue;
+        const auto index = static_cast<std::uint32_t>(armed_.size());
+        Armed armed{std::move(breakpoint), {}, {}};
+        armed.threads = armed.breakpoint.request.threads.in(configuration().block);
+        armed.blocks = armed.breakpoint.request.blocks.in(configuration().grid);
+        for (const KernelCode::Line* line : places) {
+            lines.emplace(line->file, line->line);
+            for (const std::uint32_t site : line->sites) {
+                if (site >= armed_at_.size()) armed_at_.resize(site + 1);
+                armed_at_[site].push_back(index);
+            }
+        }
+        armed_.push_back(std::move(armed));
+    }
+    for (const auto& [file, line] : armed_lines_)
+        if (!lines.contains({file, line})) launch.stop_at(file, line, false);
+    for (const auto& [file, line] : lines)
+        if (!armed_lines_.contains({file, line})) launch.stop_at(file, line);
+    armed_lines_ = std::move(lines);
+}
+
+/// On the thread's own stack.
+bool Control::wants(const jit::BlockContext& block, std::uint32_t thread, std::uint32_t site) noexcept {
+    if (site >= armed_at_.size()) return false;
+    const std::uint64_t index =
+        block.ctaid[0] +
+        std::uint64_t{block.nctaid[0]} * (block.ctaid[1] + std::uint64_t{block.nctaid[1]} * block.ctaid[2]);
+    for (const std::uint32_t each : armed_at_[site])
+        if (matches(armed_[each], {index, thread})) return true;
+    return false;
+}
+
+bool Control::matches(const Armed& armed, ThreadRef thread) const {
+    return contains(armed.threads, thread.thread) && contains(armed.blocks, thread.block);
+}
+
+/// Whether a thread that has come to the breakpoint is to stop.
+bool Control::hit(const Armed& armed, ThreadRef thread, StopNotice& notice) {
+    const Breakpoint& breakpoint = armed.breakpoint;
+    const BreakpointRequest& request = breakpoint.request;
+    if (!request.condition.empty()) {
+        Evaluator* evaluator = session_.evaluator.load();
+        Evaluation value;
+        if (evaluator != nullptr)
+            value = evaluator->evaluate(*launch_, thread, 0, request.condition);
+        else
+            value.text = "this program has nobody to evaluate expressions";
+        if (value.ok && !value.truth_doubt.empty()) {
+            value.ok = false;
+            value.text = value.truth_doubt;
+        }
+        if (!value.ok) {
+            if (!session_.breakpoints.tell_failure(breakpoint.id)) return false;
+            notice.notes.push_back("the condition of breakpoint " + std::to_string(breakpoint.id) +
+                                   " cannot be evaluated: " + value.text);
+            return true;
+        }
+        if (!value.truth) return false;
+    }
+    const std::uint64_t hits = session_.breakpoints.count_hit(breakpoint.id);
+    if (hits == 0 || (request.hits && !request.hits->stops(hits))) return false;
+    if (!request.log_message.empty()) {
+        session_.audience.output(log_line(request.log_message, thread));
+        return false;
+    }
+    return true;
+}
+
+bool Control::any_hit(ThreadRef thread, StopNotice& notice) {
+    const auto site = launch_->site(thread);
+    if (!site || *site >= armed_at_.size()) return false;
+    bool removed = false;
+    bool kernel_entry = false, only_functions = true;
+    for (const std::uint32_t index : armed_at_[*site]) {
+        const Armed& armed = armed_[index];
+        if (!matches(armed, thread) || !hit(armed, thread, notice)) continue;
+        const BreakpointRequest& request = armed.breakpoint.request;
+        notice.hit_breakpoints.push_back(armed.breakpoint.id);
+        only_functions &= !request.function.empty();
+        kernel_entry |= request.function == "*";
+        if (request.temporary) {
+            session_.breakpoints.remove(armed.breakpoint.id);
+            removed = true;
+        }
+    }
+    const bool any = !notice.hit_breakpoints.empty();
+    notice.reason = !only_functions ? StopReason::breakpoint
+                    : kernel_entry  ? StopReason::entry
+                                    : StopReason::function_breakpoint;
+    if (removed) arm(*launch_);
+    return any;
+}
+
+/// {expression} is replaced by its value; what cannot be evaluated says so in its place.
+std::string Control::log_line(const std::string& message, ThreadRef thread) {
+    Evaluator* evaluator = session_.evaluator.load();
+    std::string line;
+    for (std::size_t at = 0; at < message.size();) {
+        const std::size_t open = message.find('{', at), close = message.find('}', open);
+        line += message.substr(at, open - at);
+        if (open == std::string::npos) break;
+        if (close == std::string::npos || evaluator == nullptr) {
+            line += message.substr(open);
+            break;
+        }
+        const Evaluation value =
+            evaluator->evaluate(*launch_, thread, 0, message.substr(open + 1, close - open - 1));
+        line += value.ok ? value.text : "<" + value.text + ">";
+        at = close + 1;
+    }
+    return line + "\n";
+}
+
+void Control::stopped(StoppedLaunch& launch) {
+    look(launch);
+    const ThreadRef thread = launch.stopped_thread();
+    StopNotice notice;
+    const bool is_hit = any_hit(thread, notice);
+    const bool is_paused = session_.take_pause();
+    if (!pending_) {
+        if (!is_hit && !is_paused) return;
+        if (!is_hit) notice.reason = StopReason::pause;
+        focus_ = thread;
+        serve(std::move(notice));
+        return;
+    }
+    const bool is_moving = thread == pending_->thread;
+    if (is_moving) launch.stop_thread(thread, false);
+    if (is_hit && !is_moving) remember_passing(notice);
+    if (is_paused) {
+        if (!is_hit || !is_moving) notice = notice_of(StopReason::pause);
+        serve(std::move(notice));
+    } else if (is_moving && is_hit) {
+        serve(std::move(notice));
+    } else if (is_moving && pending_->kind != MovementKind::barrier && is_done(*pending_)) {
+        serve(notice_of(StopReason::step));
+    } else if (is_moving) {
+        Movement movement = *std::exchange(pending_, std::nullopt);
+        notice = {};
+        const Outcome outcome = advance(movement, notice);
+        if (outcome == Outcome::waits) come_back_later(movement);
+        if (outcome == Outcome::stopped) serve(std::move(notice));
+    }
+}
+
+void Control::note_error(const findings::Finding& finding, StopNotice& notice) {
+    notice.reason = StopReason::exception;
+    notice.error_kind = findings::info(finding.kind).name;
+    notice.error = finding.message;
+    if (error_.empty()) error_ = finding.message;
+}
+
+/// Threads that end with the same error at the same place are told of once.
+void Control::faulted(StoppedLaunch& launch) {
+    look(launch);
+    const findings::Finding* finding = launch.fault(launch.stopped_thread());
+    if (finding == nullptr) return;
+    StopNotice notice;
+    note_error(*finding, notice);
+    const bool is_new = told_errors_.emplace(finding->kind, place_text(*finding)).second;
+    if (!session_.errors_stop || !session_.client_is_there || !is_new) {
+        if (pending_ && pending_->thread == launch.stopped_thread()) pending_.reset();
+        return;
+    }
+    focus_ = launch.stopped_thread();
+    serve(std::move(notice));
+}
+
+void Control::ended(StoppedLaunch& launch) {
+    look(launch);
+    if (!pending_ || pending_->thread != launch.stopped_thread()) return;
+    serve(notice_of(StopReason::step, "thread ended"));
+}
+
+void Control::ends_early(StoppedLaunch& launch, const findings::Finding& reason) {
+    look(launch);
+    StopNotice notice;
+    note_error(reason, notice);
+    // One for each block; the first shows them all.
+    if (!session_.errors_stop || !session_.client_is_there || !told_errors_.emplace(reason.kind, "").second)
+        return;
+    focus_ = launch.stopped_thread();
+    cannot_move_ = true;
+    serve(std::move(notice));
+    cannot_move_ = false;
+}
+
+// Serving --------------------------------------------------------------------------------------------------
+
+/// Another host thread's launch may be stopped. False: this one is over meanwhile, or nobody is there any
+/// more.
+bool Control::wait_for_turn() {
+    const bool was_over = launch_->over();
+    while (!session_.serving.try_lock_for(poll_interval)) {
+        if (!session_.client_is_there) return false;
+        if (!was_over && launch_->poll()) return false;
+    }
+    if (session_.client_is_there) return true;
+    session_.serving.unlock();
+    return false;
+}
+
+void Control::wait_for_request() {
+    const bool was_over = launch_->over();
+    goes_on_ = false;
+    request_.reset();
+    while (!goes_on_ && !request_) {
+        if (!session_.client_is_there) break;
+        if (auto job = session_.mailbox.wait(poll_interval))
+            (*job)(this);
+        else if (!was_over && launch_->poll())
+            break;
+    }
+    session_.mailbox.close();
+}
+
+void Control::serve(StopNotice notice) {
+    if (pending_) focus_ = pending_->thread;
+    pending_.reset();
+    if (!wait_for_turn()) return;
+    const std::unique_lock turn(session_.serving, std::adopt_lock);
+    for (;;) {
+        for (const auto& [id, count] : std::exchange(passed_, {}))
+            notice.notes.push_back(std::to_string(count) + (count == 1 ? " other thread" : " other threads") +
+                                   " passed breakpoint " + std::to_string(id));
+        ++stop_number_;
+        notice_ = std::move(notice);
+        session_.mailbox.open();
+        session_.audience.stopped(*this, notice_);
+        wait_for_request();
+        if (!request_) return;
+        notice = {};
+        Movement movement = *request_;
+        switch (perform(movement, notice)) {
+            case Outcome::stopped:
+                break;
+            case Outcome::waits:
+                come_back_later(movement);
+                return;
+            case Outcome::over:
+                return;
+        }
+    }
+}
+
+std::string Control::set_focus(ThreadRef thread) {
+    const findings::Dim3 grid = configuration().grid, block = configuration().block;
+    if (thread.block >= grid.volume())
+        return "there is no block " + std::to_string(thread.block) + ": the grid has " +
+               std::to_string(grid.volume());
+    if (thread.thread >= block.volume())
+        return "there is no thread " + std::to_string(thread.thread) + ": a block has " +
+               std::to_string(block.volume());
+    if (launch_->state(thread) == ThreadState::absent)
+        return "block " + std::to_string(thread.block) + " is not on the device now";
+    focus_ = thread;
+    return {};
+}
+
+}  // namespace cudasim::debugger

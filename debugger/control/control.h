@@ -1,0 +1,131 @@
+// One launch under the debugger: where it stops, who moves, whom the user looks at.
+//
+//   stopped(), faulted(), ...  ── nothing to tell: the thread goes on
+//            │ a breakpoint's condition holds, a step is done, an error, a pause
+//            ▼
+//   serve(): tells the audience, then does what comes through the session's mailbox, on the launching thread,
+//            until somebody says how to go on
+//            ├── go_on(): the handler returns, and the policy's order goes on
+//            └── start(Movement): the focus moves, all others hold. Where it must wait, the handler returns
+//            with the thread armed;
+//                it is told of again when the thread has passed (pending_).
+//
+// What a launch with stops may do and what holds meanwhile: simulator/execution/stop.h.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "debugger/control/movement.h"
+#include "debugger/control/session.h"
+#include "debugger/control/thread_groups.h"
+#include "simulator/execution/stop.h"
+
+namespace cudasim::debugger {
+
+class Control final : public execution::StopHandler {
+  public:
+    /// @param session outlives it
+    explicit Control(Session& session) : session_(session) {}
+    Control(const Control&) = delete;
+    Control& operator=(const Control&) = delete;
+    ~Control() override { launch_ends(); }
+
+    void launch_begins(execution::StoppedLaunch& launch) override;
+    void launch_ends() override;
+    void stopped(execution::StoppedLaunch& launch) override;
+    [[nodiscard]] bool wants(const jit::BlockContext& block, std::uint32_t thread,
+                             std::uint32_t site) noexcept override;
+    void faulted(execution::StoppedLaunch& launch) override;
+    void ended(execution::StoppedLaunch& launch) override;
+    void ends_early(execution::StoppedLaunch& launch, const findings::Finding& reason) override;
+
+    /// Breakpoints have changed, or a pause is wanted: the launch looks at its next statement. Any host
+    /// thread calls it.
+    void look_soon();
+
+    // For jobs of the mailbox: on the launching thread, while the launch is stopped
+    // ---------------------------
+
+    [[nodiscard]] execution::StoppedLaunch& launch() const { return *launch_; }
+    [[nodiscard]] Session& session() const { return session_; }
+    [[nodiscard]] const KernelCode& code() const { return *code_; }
+    [[nodiscard]] const std::string& kernel() const { return code_->name(); }
+    /// Counted in the process, from 1.
+    [[nodiscard]] std::uint64_t number() const { return number_; }
+    [[nodiscard]] const execution::LaunchConfiguration& configuration() const {
+        return launch_->launch().configuration;
+    }
+    /// What the launch's first error says; empty: it has had none.
+    [[nodiscard]] const std::string& error() const { return error_; }
+    /// Rises each time the launch stops: what was known of threads then is out of date.
+    [[nodiscard]] std::uint64_t stop_number() const { return stop_number_; }
+
+    [[nodiscard]] execution::ThreadRef focus() const { return focus_; }
+    /// @return what is wrong; empty: it is the focus now
+    [[nodiscard]] std::string set_focus(execution::ThreadRef thread);
+    [[nodiscard]] std::vector<ThreadGroup> groups() const { return thread_groups(*launch_, *code_); }
+    /// Why it is stopped.
+    [[nodiscard]] const StopNotice& notice() const { return notice_; }
+
+    void go_on() { goes_on_ = true; }
+    /// @return what is wrong; empty: it moves as soon as the job returns
+    [[nodiscard]] std::string start(Movement movement);
+
+  private:
+    /// A breakpoint in this kernel.
+    struct Armed {
+        Breakpoint breakpoint;
+        LinearRanges threads, blocks;
+    };
+    enum class Outcome : std::uint8_t { stopped, waits, over };
+
+    // control.cpp
+    void look(execution::StoppedLaunch& launch);
+    void arm(execution::StoppedLaunch& launch);
+    [[nodiscard]] bool matches(const Armed& armed, execution::ThreadRef thread) const;
+    [[nodiscard]] bool hit(const Armed& armed, execution::ThreadRef thread, StopNotice& notice);
+    [[nodiscard]] bool any_hit(execution::ThreadRef thread, StopNotice& notice);
+    [[nodiscard]] std::string log_line(const std::string& message, execution::ThreadRef thread);
+    void serve(StopNotice notice);
+    [[nodiscard]] bool wait_for_turn();
+    void wait_for_request();
+    void note_error(const findings::Finding& finding, StopNotice& notice);
+
+    // movement.cpp
+    [[nodiscard]] Outcome perform(Movement& movement, StopNotice& notice);
+    [[nodiscard]] Outcome advance(Movement& movement, StopNotice& notice);
+    [[nodiscard]] bool is_done(const Movement& movement) const;
+    [[nodiscard]] std::vector<execution::ThreadRef> companions(const Movement& movement) const;
+    [[nodiscard]] Outcome move_companions(std::vector<Movement>& companions, StopNotice& notice);
+    void remember_passing(const StopNotice& notice);
+    void come_back_later(const Movement& movement);
+
+    Session& session_;
+    execution::StoppedLaunch* launch_ = nullptr;  ///< while it runs
+    std::shared_ptr<const KernelCode> code_;
+    std::uint64_t number_ = 0, stop_number_ = 0;
+    std::vector<Armed> armed_;
+    std::vector<std::vector<std::uint32_t>> armed_at_;  ///< by site: indices into armed_
+    std::set<std::pair<std::string, std::uint32_t>> armed_lines_;
+    std::atomic<bool> look_{false};
+
+    execution::ThreadRef focus_;
+    StopNotice notice_;
+    bool goes_on_ = false;
+    bool cannot_move_ = false;  ///< the block, or the launch, ends after this stop
+    std::optional<Movement> request_;
+    std::optional<Movement> pending_;  ///< its thread waits, or others are to go first
+    std::map<std::int64_t, std::uint64_t>
+        passed_;  ///< by breakpoint: how many other threads, since the last stop
+    std::set<std::pair<findings::FindingKind, std::string>> told_errors_;
+    std::string error_;
+};
+
+}  // namespace cudasim::debugger

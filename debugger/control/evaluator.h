@@ -1,0 +1,35 @@
+// Expressions of the kernel's language. Front ends implement it: Python's is
+// frontend/bindings/debugger_bindings.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/execution/stop.h"
+
+namespace cudasim::debugger {
+
+struct Evaluation {
+    bool ok = false;
+    std::string text;  ///< of the value; what is wrong where it is not ok
+    std::string type;
+    bool truth = false;       ///< whether the value counts as true
+    std::string truth_doubt;  ///< why that cannot be said; empty: it can
+};
+
+/// Called on the launching thread while the launch is stopped.
+class Evaluator {
+  public:
+    virtual ~Evaluator() = default;
+    /// @param frame index into launch.location(thread)
+    virtual Evaluation evaluate(execution::StoppedLaunch& launch, execution::ThreadRef thread,
+                                std::uint32_t frame, const std::string& expression) = 0;
+    /// target = value, on the variables of the frame. The text is that of the target's new value.
+    virtual Evaluation assign(execution::StoppedLaunch& launch, execution::ThreadRef thread,
+                              std::uint32_t frame, const std::string& target, const std::string& value) = 0;
+    /// Where the host program launches, innermost first.
+    virtual std::vector<findings::SourceLocation> host_frames() = 0;
+};
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,104 @@
+// See kernel_code.h.
+#include "debugger/control/kernel_code.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace cudasim::debugger {
+namespace {
+
+constexpr std::uint32_t lines_of_a_head = 2;
+
+std::string last_part(const std::string& path) {
+    return path.substr(path.find_last_of('/') + 1);
+}
+
+}  // namespace
+
+std::string normalised_path(const std::string& path) {
+    if (path.empty() || path.front() == '<') return path;
+    std::error_code error;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+    if (error) return path;
+    const std::filesystem::path canonical = std::filesystem::weakly_canonical(absolute, error);
+    return error ? absolute.lexically_normal().string() : canonical.string();
+}
+
+KernelCode::KernelCode(const execution::StoppedLaunch& launch) {
+    const auto& kernel = launch.launch().kernel;
+    if (kernel) name_ = kernel->head.function.empty() ? kernel->name : kernel->head.function;
+    for (const execution::Statement& statement : launch.statements()) {
+        const findings::SourceLocation& place = statement.place->front();
+        if (place.file.starts_with(findings::own_code)) continue;
+        Line& line = lines_[place.file][place.line];
+        line.file = place.file;
+        line.line = place.line;
+        line.sites.push_back(statement.site);
+        Function& function = functions_[place.file][place.function];
+        if (function.name.empty()) function = {place.function, place.line, place.line, false};
+        function.first = std::min(function.first, place.line);
+        function.last = std::max(function.last, place.line);
+        function.is_kernel |= statement.place->size() == 1 && place.function == name_;
+    }
+    for (const auto& [file, lines] : lines_) files_[normalised_path(file)] = file;
+    if (!kernel) return;
+    for (const findings::CallChain& site : kernel->sites) {
+        const findings::CallChain place = findings::without_own_code(site);
+        const Line* line = nullptr;
+        if (const auto file = place.empty() ? lines_.end() : lines_.find(place.front().file);
+            file != lines_.end())
+            if (const auto found = file->second.find(place.front().line); found != file->second.end())
+                line = &found->second;
+        line_of_site_.push_back(line);
+    }
+}
+
+std::optional<std::string> KernelCode::file(const std::string& path) const {
+    if (lines_.contains(path)) return path;
+    if (const auto found = files_.find(normalised_path(path)); found != files_.end()) return found->second;
+    // The program may have been started from elsewhere: the name alone, where only one file has it.
+    if (path.find('/') != std::string::npos) return std::nullopt;
+    const std::string* only = nullptr;
+    for (const auto& [normalised, file] : files_) {
+        if (last_part(normalised) != path) continue;
+        if (only != nullptr) return std::nullopt;
+        only = &file;
+    }
+    return only != nullptr ? std::optional(*only) : std::nullopt;
+}
+
+const KernelCode::Line* KernelCode::line(const std::string& path, std::uint32_t wanted) const {
+    const auto name = file(path);
+    if (!name) return nullptr;
+    const auto& lines = lines_.at(*name);
+    const auto found = lines.lower_bound(wanted);
+    if (found == lines.end() || found->first == wanted)
+        return found == lines.end() ? nullptr : &found->second;
+    for (const auto& [function, each] : functions_.at(*name)) {
+        const std::uint32_t begin = each.first > lines_of_a_head ? each.first - lines_of_a_head : 1;
+        if (wanted >= begin && found->first <= each.last && found->first >= each.first) return &found->second;
+    }
+    return nullptr;
+}
+
+std::vector<const KernelCode::Line*> KernelCode::entries(std::string_view wanted) const {
+    std::vector<const Line*> found;
+    for (const auto& [file, functions] : functions_) {
+        for (const auto& [name, function] : functions) {
+            const std::size_t dot = name.rfind('.');
+            const bool named = name == wanted || (dot != std::string::npos && name.substr(dot + 1) == wanted);
+            if (named || (wanted == "*" && function.is_kernel))
+                found.push_back(&lines_.at(file).at(function.first));
+        }
+    }
+    return found;
+}
+
+std::vector<std::uint32_t> KernelCode::lines(const std::string& path) const {
+    std::vector<std::uint32_t> numbers;
+    if (const auto name = file(path))
+        for (const auto& [number, line] : lines_.at(*name)) numbers.push_back(number);
+    return numbers;
+}
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,63 @@
+// Where threads of a compiled kernel can stop: its statements by file, line and function. Made once for each
+// compiled kernel.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/execution/stop.h"
+
+namespace cudasim::debugger {
+
+/// Absolute, without `.`, `..` and symbolic links, so that two names of one file compare equal. Text in angle
+/// brackets, as code without a file has it, stays as it is.
+[[nodiscard]] std::string normalised_path(const std::string& path);
+
+class KernelCode {
+  public:
+    /// A line with statements.
+    struct Line {
+        std::string file;  ///< as debug information names it
+        std::uint32_t line = 0;
+        std::vector<std::uint32_t> sites;
+    };
+
+    explicit KernelCode(const execution::StoppedLaunch& launch);
+
+    /// The kernel's function.
+    [[nodiscard]] const std::string& name() const { return name_; }
+    /// The line itself if it has statements, else the next one of the same function that has. A line up to
+    /// two lines in front of a function's first statement (its `def`, a decorator) belongs to the function.
+    [[nodiscard]] const Line* line(const std::string& path, std::uint32_t line) const;
+    /// The first statement of each function of this name; of the kernel for "*".
+    [[nodiscard]] std::vector<const Line*> entries(std::string_view function) const;
+    /// Lines of the file with statements, ascending.
+    [[nodiscard]] std::vector<std::uint32_t> lines(const std::string& path) const;
+    /// The name that debug information has for the file; nothing when the kernel has no code there.
+    [[nodiscard]] std::optional<std::string> file(const std::string& path) const;
+    /// Which line a site is on, also one that is no statement's beginning (a barrier); null where no line is
+    /// known.
+    [[nodiscard]] const Line* line_of(std::uint32_t site) const {
+        return site < line_of_site_.size() ? line_of_site_[site] : nullptr;
+    }
+
+  private:
+    struct Function {
+        std::string name;
+        std::uint32_t first = 0, last = 0;  ///< lines with statements
+        bool is_kernel = false;
+    };
+
+    std::string name_;
+    std::map<std::string, std::string> files_;  ///< normalised → as debug information names it
+    std::map<std::string, std::map<std::uint32_t, Line>> lines_;        ///< by debug information's name
+    std::map<std::string, std::map<std::string, Function>> functions_;  ///< by file and name
+    std::vector<const Line*> line_of_site_;
+};
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,153 @@
+// Control's part that moves threads (control.h).
+#include <algorithm>
+
+#include "debugger/control/control.h"
+#include "simulator/jit/abi.h"
+
+namespace cudasim::debugger {
+
+using execution::ThreadRef;
+using execution::ThreadState;
+
+std::string Control::start(Movement movement) {
+    if (cannot_move_) return "no thread can go on: the kernel ends here; continue lets it";
+    const ThreadState state = launch_->state(movement.thread);
+    if (state == ThreadState::faulted)
+        return "the thread has ended with this error; continue lets the others go on";
+    if (state == ThreadState::over) return "the thread has ended";
+    if (state == ThreadState::absent) return "the thread's block is not on the device now";
+    const findings::CallChain place = launch_->location(movement.thread);
+    movement.depth = std::max<std::size_t>(place.size(), 1);
+    if (!place.empty()) {
+        movement.first_line = place.front().line;
+        movement.first_function = place.front().function;
+    }
+    focus_ = movement.thread;
+    request_ = std::move(movement);
+    return {};
+}
+
+/// The thread stands at a statement that it has just come to.
+bool Control::is_done(const Movement& movement) const {
+    if (movement.kind == MovementKind::step_in) return true;
+    if (movement.kind == MovementKind::barrier) return false;
+    const findings::CallChain place = launch_->location(movement.thread);
+    if (place.size() < movement.depth) return true;
+    if (movement.kind == MovementKind::next) return place.size() == movement.depth;
+    if (movement.kind == MovementKind::step_out || place.empty()) return false;
+    if (movement.line == 0) return place.size() == movement.depth && place.front().line > movement.first_line;
+    return place.front().line == movement.line &&
+           (movement.file.empty() || place.front().file == movement.file);
+}
+
+/// Lets the thread run, and no other, until the movement is done.
+Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
+    const bool to_a_wait = movement.kind == MovementKind::barrier;
+    for (;;) {
+        (void)launch_->stop_thread(movement.thread, !to_a_wait);
+        const ThreadState before = launch_->state(movement.thread);
+        const ThreadState state = launch_->run(movement.thread);
+        (void)launch_->stop_thread(movement.thread, false);
+        if (launch_->over() && !cannot_move_) return Outcome::over;
+        movement.has_run |= before <= ThreadState::spins;
+        switch (state) {
+            case ThreadState::stopped:
+                look(*launch_);
+                if (any_hit(movement.thread, notice)) return Outcome::stopped;
+                notice = {};
+                if (session_.take_pause()) {
+                    notice.reason = StopReason::pause;
+                    return Outcome::stopped;
+                }
+                if (is_done(movement)) return Outcome::stopped;
+                break;
+            case ThreadState::can_run:  // all have come to its barrier
+            case ThreadState::not_started:
+                break;
+            case ThreadState::spins:
+                return Outcome::waits;
+            case ThreadState::at_barrier:
+            case ThreadState::in_warp:
+                if (!to_a_wait || !movement.has_run) return Outcome::waits;
+                notice.description = state == ThreadState::in_warp ? "in a warp operation" : "at a barrier";
+                return Outcome::stopped;
+            case ThreadState::faulted:
+                if (const findings::Finding* finding = launch_->fault(movement.thread))
+                    note_error(*finding, notice);
+                if (!session_.errors_stop) notice = notice_of(StopReason::step, "thread ended");
+                return Outcome::stopped;
+            case ThreadState::over:
+            case ThreadState::absent:
+                notice.description = "thread ended";
+                return Outcome::stopped;
+        }
+    }
+}
+
+/// Threads of the unit that stand where the moving thread stands.
+std::vector<ThreadRef> Control::companions(const Movement& movement) const {
+    std::vector<ThreadRef> found;
+    if (movement.unit != StepUnit::warp && movement.unit != StepUnit::block) return found;
+    const std::vector<execution::ThreadPlace> places = launch_->places(movement.thread.block);
+    const std::uint32_t moving = movement.thread.thread;
+    if (moving >= places.size()) return found;
+    const KernelCode::Line* line = code_->line_of(places[moving].site);
+    for (std::uint32_t thread = 0; thread < places.size(); ++thread) {
+        if (thread == moving || places[thread].state > ThreadState::spins) continue;
+        if (movement.unit == StepUnit::warp && thread / jit::warp_size != moving / jit::warp_size) continue;
+        const bool same_state = places[thread].state == places[moving].state;
+        if (same_state && code_->line_of(places[thread].site) == line)
+            found.push_back({movement.thread.block, thread});
+    }
+    return found;
+}
+
+/// Each goes as far as it can. Those that are there are taken out of the list; an error of one of them stops.
+Control::Outcome Control::move_companions(std::vector<Movement>& companions, StopNotice& notice) {
+    std::vector<Movement> left;
+    for (Movement& each : companions) {
+        StopNotice own;
+        const Outcome outcome = advance(each, own);
+        if (outcome == Outcome::over) return outcome;
+        if (outcome == Outcome::waits) left.push_back(each);
+        if (own.reason == StopReason::exception || own.reason == StopReason::pause) {
+            focus_ = each.thread;
+            notice = std::move(own);
+            return Outcome::stopped;
+        }
+        remember_passing(own);
+    }
+    companions = std::move(left);
+    return Outcome::waits;
+}
+
+Control::Outcome Control::perform(Movement& movement, StopNotice& notice) {
+    // Everything goes on in the policy's order until the focus has made its step.
+    if (movement.unit == StepUnit::grid && movement.kind != MovementKind::barrier) return Outcome::waits;
+    std::vector<Movement> others;
+    for (const ThreadRef thread : companions(movement)) {
+        others.push_back(movement);
+        others.back().thread = thread;
+    }
+    if (const Outcome outcome = move_companions(others, notice); outcome != Outcome::waits) return outcome;
+    const Outcome outcome = advance(movement, notice);
+    if (outcome != Outcome::stopped || notice.reason == StopReason::exception) return outcome;
+    // Those that waited for the focus can go on now.
+    StopNotice further;
+    const Outcome rest = move_companions(others, further);
+    if (rest == Outcome::over) return rest;
+    if (rest == Outcome::stopped) notice = std::move(further);
+    return Outcome::stopped;
+}
+
+void Control::remember_passing(const StopNotice& notice) {
+    for (const std::int64_t id : notice.hit_breakpoints) ++passed_[id];
+}
+
+/// The handler returns; the others run until the thread comes to its next statement.
+void Control::come_back_later(const Movement& movement) {
+    (void)launch_->stop_thread(movement.thread, true);
+    pending_ = movement;
+}
+
+}  // namespace cudasim::debugger

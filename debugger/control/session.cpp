@@ -1,0 +1,77 @@
+// See session.h.
+#include "debugger/control/session.h"
+
+#include <algorithm>
+#include <set>
+
+#include "debugger/control/control.h"
+
+namespace cudasim::debugger {
+
+void Session::pause() {
+    pause_.store(true);
+    tell_of_changes();
+}
+
+void Session::tell_of_changes() {
+    const std::lock_guard lock(mutex_);
+    for (Control* control : controls_) control->look_soon();
+}
+
+void Session::end() {
+    client_is_there.store(false);
+    breakpoints.clear();
+    pause_.store(false);
+    tell_of_changes();
+    (void)mailbox.post([](Control* control) {
+        if (control != nullptr) control->go_on();
+    });
+}
+
+std::shared_ptr<const KernelCode> Session::code_of(const execution::StoppedLaunch& launch) {
+    const auto& kernel = launch.launch().kernel;
+    const std::lock_guard lock(mutex_);
+    auto& [known, code] = codes_[kernel.get()];
+    if (!code || known.lock() != kernel) {
+        code = std::make_shared<const KernelCode>(launch);
+        known = kernel;
+    }
+    return code;
+}
+
+void Session::keep_sources(const std::vector<image::SourceFile>& sources) {
+    const std::lock_guard lock(mutex_);
+    for (const image::SourceFile& source : sources) {
+        std::string& known = sources_[source.path];
+        if (known != source.text) known = source.text;
+    }
+}
+
+std::optional<std::string> Session::source(const std::string& path) const {
+    const std::string wanted = normalised_path(path);
+    const std::lock_guard lock(mutex_);
+    for (const auto& [known, text] : sources_)
+        if (known == path || normalised_path(known) == wanted) return text;
+    return std::nullopt;
+}
+
+std::vector<std::uint32_t> Session::lines_with_code(const std::string& path) const {
+    std::set<std::uint32_t> lines;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [kernel, known] : codes_)
+        if (known.second)
+            for (const std::uint32_t line : known.second->lines(path)) lines.insert(line);
+    return {lines.begin(), lines.end()};
+}
+
+void Session::enter(Control& control) {
+    const std::lock_guard lock(mutex_);
+    controls_.push_back(&control);
+}
+
+void Session::leave(Control& control) {
+    const std::lock_guard lock(mutex_);
+    std::erase(controls_, &control);
+}
+
+}  // namespace cudasim::debugger

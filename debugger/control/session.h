@@ -1,0 +1,100 @@
+// What the launches of a process share while somebody debugs it: breakpoints, whether errors stop, who is
+// told, who evaluates. There is one session in a process; each launch has a Control of its own over it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "debugger/control/breakpoints.h"
+#include "debugger/control/evaluator.h"
+#include "debugger/control/mailbox.h"
+#include "simulator/image/kernel_image.h"
+
+namespace cudasim::debugger {
+
+class Control;
+
+enum class StopReason : std::uint8_t { breakpoint, function_breakpoint, step, pause, exception, entry };
+
+/// Why a launch has stopped.
+struct StopNotice {
+    StopReason reason = StopReason::step;
+    std::vector<std::int64_t> hit_breakpoints;
+    std::string description;         ///< more than the reason says; may be empty
+    std::string error_kind, error;   ///< of an exception: the finding's kind and message
+    std::vector<std::string> notes;  ///< what else there is to tell
+};
+
+[[nodiscard]] inline StopNotice notice_of(StopReason reason, std::string description = {}) {
+    StopNotice notice;
+    notice.reason = reason;
+    notice.description = std::move(description);
+    return notice;
+}
+
+/// Who is told what happens: the client, through a protocol. Called on launching threads, and on the
+/// server's.
+class Audience {
+  public:
+    virtual ~Audience() = default;
+    virtual void launch_begins(const Control& control) = 0;
+    virtual void launch_ends(const Control& control) = 0;
+    virtual void stopped(Control& control, const StopNotice& notice) = 0;
+    virtual void breakpoint_changed(const Breakpoint& breakpoint) = 0;
+    virtual void output(const std::string& line) = 0;
+};
+
+class Session {
+  public:
+    explicit Session(Audience& audience) : audience(audience) {}
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    Audience& audience;
+    Breakpoints breakpoints;
+    Mailbox mailbox;
+    std::atomic<bool> errors_stop{true};
+    std::atomic<bool> client_is_there{true};
+    std::atomic<Evaluator*> evaluator{nullptr};
+    /// Held by the launch that serves the client: launches of several host threads take turns.
+    std::timed_mutex serving;
+
+    /// Every launch stops at its next statement; if none runs, the next one at its first.
+    void pause();
+    /// Whether somebody asked for it since the last call.
+    [[nodiscard]] bool take_pause() { return pause_.exchange(false); }
+    [[nodiscard]] bool pause_is_wanted() const { return pause_.load(); }
+    /// Running launches look at what has changed at their next statement.
+    void tell_of_changes();
+    /// The client is gone: nothing stops any more, and what is stopped goes on.
+    void end();
+
+    [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const execution::StoppedLaunch& launch);
+
+    // Texts that were compiled, by path.
+    void keep_sources(const std::vector<image::SourceFile>& sources);
+    [[nodiscard]] std::optional<std::string> source(const std::string& path) const;
+    [[nodiscard]] std::vector<std::uint32_t> lines_with_code(const std::string& path) const;
+
+    // A Control's.
+    void enter(Control& control);
+    void leave(Control& control);
+    [[nodiscard]] std::uint64_t next_launch_number() { return ++launches_; }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<Control*> controls_;  ///< of launches that run
+    std::map<const jit::CompiledKernel*,
+             std::pair<std::weak_ptr<const jit::CompiledKernel>, std::shared_ptr<const KernelCode>>>
+        codes_;
+    std::map<std::string, std::string> sources_;
+    std::atomic<bool> pause_{false};
+    std::atomic<std::uint64_t> launches_{0};
+};
+
+}  // namespace cudasim::debugger

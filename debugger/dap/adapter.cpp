@@ -1,0 +1,425 @@
+// See adapter.h: messages in and out, events, and requests that need no stopped launch.
+#include "debugger/dap/adapter.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "debugger/dap/framing.h"
+
+namespace cudasim::debugger {
+
+using AtOnce = json::Value (Adapter::*)(const Arguments&);
+using WhileStopped = json::Value (Adapter::*)(Control&, const Arguments&);
+
+/// A request: exactly one of the two does it.
+struct Row {
+    const char* command;
+    AtOnce at_once = nullptr;
+    WhileStopped while_stopped = nullptr;
+    static const std::array<Row, 31> all;
+};
+
+const std::array<Row, 31> Row::all{{
+    {"initialize", &Adapter::initialize},
+    {"attach", &Adapter::attach},
+    {"configurationDone", &Adapter::configuration_done},
+    {"setBreakpoints", &Adapter::set_breakpoints},
+    {"setFunctionBreakpoints", &Adapter::set_function_breakpoints},
+    {"setExceptionBreakpoints", &Adapter::set_exception_breakpoints},
+    {"breakpointLocations", &Adapter::breakpoint_locations},
+    {"source", &Adapter::source_text},
+    {"disconnect", &Adapter::disconnect},
+    {"terminate", &Adapter::terminate},
+    {"continue", nullptr, &Adapter::continue_launch},
+    {"next", nullptr, &Adapter::next},
+    {"stepIn", nullptr, &Adapter::step_in},
+    {"stepOut", nullptr, &Adapter::step_out},
+    {"cudasim/until", nullptr, &Adapter::until},
+    {"cudasim/barrier", nullptr, &Adapter::to_barrier},
+    {"threads", nullptr, &Adapter::threads},
+    {"cudasim/focus", nullptr, &Adapter::focus},
+    {"cudasim/groups", nullptr, &Adapter::groups},
+    {"cudasim/kernel", nullptr, &Adapter::kernel},
+    {"stackTrace", nullptr, &Adapter::stack_trace},
+    {"scopes", nullptr, &Adapter::scopes},
+    {"variables", nullptr, &Adapter::variables},
+    {"setVariable", nullptr, &Adapter::set_variable},
+    {"setExpression", nullptr, &Adapter::set_expression},
+    {"evaluate", nullptr, &Adapter::evaluate},
+    {"cudasim/evaluateLanes", nullptr, &Adapter::evaluate_lanes},
+    {"exceptionInfo", nullptr, &Adapter::exception_info},
+    {"readMemory", nullptr, &Adapter::read_memory},
+    {"writeMemory", nullptr, &Adapter::write_memory},
+    {"pause"},  // receive() does it: what it means depends on whether a launch is stopped
+}};
+
+const Row* Adapter::row(const std::string& command) {
+    const auto found = std::ranges::find(Row::all, command, &Row::command);
+    return found != Row::all.end() ? &*found : nullptr;
+}
+
+// Messages -------------------------------------------------------------------------------------------------
+
+void Adapter::send(json::Object message) {
+    const std::lock_guard lock(sending_);
+    message["seq"] = ++sequence_;
+    std::string text;
+    llvm::raw_string_ostream(text) << json::Value(std::move(message));
+    send_(text);
+}
+
+void Adapter::event(const char* name, json::Value body) {
+    send(json::Object{{"type", "event"}, {"event", name}, {"body", std::move(body)}});
+}
+
+void Adapter::respond(const Request& request, json::Value body) {
+    json::Object message{{"type", "response"},
+                         {"request_seq", request.sequence},
+                         {"success", true},
+                         {"command", json_text(request.command)}};
+    if (body.kind() != json::Value::Null) message["body"] = std::move(body);
+    send(std::move(message));
+}
+
+void Adapter::fail(const Request& request, const std::string& message) {
+    send(json::Object{{"type", "response"},
+                      {"request_seq", request.sequence},
+                      {"success", false},
+                      {"command", json_text(request.command)},
+                      {"message", json_text(message)}});
+}
+
+void Adapter::complain(const std::string& text) {
+    event("output",
+          json::Object{{"category", "important"}, {"output", json_text("cudasim: " + text + "\n")}});
+}
+
+template <typename Call>
+void Adapter::answer(const Request& request, Call&& call) {
+    try {
+        respond(request, call());
+    } catch (const std::exception& error) {  // RequestError, or what the request's size made impossible
+        fail(request, error.what());
+    }
+}
+
+void Adapter::receive(const std::string& message) {
+    if (!is_shallow(message)) return complain("a message nests too deeply, and is passed over");
+    llvm::Expected<json::Value> parsed = json::parse(message);
+    if (!parsed)
+        return complain("a message is no JSON, and is passed over: " + llvm::toString(parsed.takeError()));
+    json::Object* object = parsed->getAsObject();
+    if (object == nullptr || !object->getInteger("seq") || !object->getString("command") ||
+        object->getString("type").value_or("") != "request")
+        return complain("a message is no request, and is passed over");
+    Request request{*object->getInteger("seq"), object->getString("command")->str(), {}};
+    if (json::Object* arguments = object->getObject("arguments")) request.arguments = std::move(*arguments);
+    const Row* found = row(request.command);
+    if (found == nullptr)
+        return fail(request, "unsupported: cudasim does not know the request '" + request.command + "'");
+    if (found->at_once != nullptr) {
+        answer(request, [&] { return (this->*found->at_once)(Arguments(&request.arguments)); });
+        if (request.command == "initialize") event("initialized", json::Object{});
+        return;
+    }
+    if (request.command == "pause") {
+        const bool is_stopped = session_.mailbox.post([this, request](Control* control) {
+            if (control == nullptr) session_.pause();
+            respond(request, nullptr);
+        });
+        if (is_stopped) return;
+        session_.pause();
+        return respond(request, nullptr);
+    }
+    const bool taken = session_.mailbox.post([this, request, found](Control* control) {
+        if (control == nullptr) return fail(request, "no kernel is stopped");
+        answer(request,
+               [&] { return (this->*found->while_stopped)(*control, Arguments(&request.arguments)); });
+    });
+    if (taken) return;
+    if (request.command == "threads") return respond(request, json::Object{{"threads", json::Array{}}});
+    fail(request, "no kernel is stopped");
+}
+
+void Adapter::terminated() {
+    event("terminated", json::Object{});
+}
+
+// Events ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+json::Object launch_event(const Control& control, const char* what) {
+    return json::Object{{"event", what},
+                        {"kernel", json_text(control.kernel())},
+                        {"launch", json_number(control.number())},
+                        {"grid", json_point(control.configuration().grid)},
+                        {"blockDim", json_point(control.configuration().block)}};
+}
+
+const char* reason_text(StopReason reason) {
+    constexpr std::array names{"breakpoint", "function breakpoint", "step", "pause", "exception", "entry"};
+    return names[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace
+
+void Adapter::launch_begins(const Control& control) {
+    event("cudasim/launch", launch_event(control, "begin"));
+}
+
+void Adapter::launch_ends(const Control& control) {
+    json::Object body = launch_event(control, "end");
+    if (!control.error().empty()) body["error"] = json_text(control.error());
+    event("cudasim/launch", std::move(body));
+}
+
+void Adapter::stopped(Control& control, const StopNotice& notice) {
+    const execution::ThreadRef thread = control.focus();
+    const auto [grid, block, bytes] = control.configuration();
+    json::Object more{{"kernel", json_text(control.kernel())},
+                      {"launch", json_number(control.number())},
+                      {"block", json_point(coordinates_in(grid, thread.block))},
+                      {"thread", json_point(coordinates_in(block, thread.thread))},
+                      {"grid", json_point(grid)},
+                      {"blockDim", json_point(block)}};
+    if (const findings::CallChain place = control.launch().location(thread); !place.empty()) {
+        more["file"] = json_text(place.front().file);
+        more["line"] = line_for_client(place.front().line);
+        more["function"] = json_text(place.front().function);
+    }
+    if (!notice.notes.empty()) {
+        json::Array notes;
+        for (const std::string& note : notice.notes) notes.push_back(json_text(note));
+        more["notes"] = std::move(notes);
+    }
+    json::Object body{{"reason", reason_text(notice.reason)},
+                      {"threadId", ThreadIds::focus},
+                      {"allThreadsStopped", true},
+                      {"cudasim", std::move(more)}};
+    if (!notice.hit_breakpoints.empty()) {
+        json::Array ids;
+        for (const std::int64_t id : notice.hit_breakpoints) ids.push_back(id);
+        body["hitBreakpointIds"] = std::move(ids);
+    }
+    if (!notice.error.empty()) {
+        body["description"] = json_text(notice.error_kind);
+        body["text"] = json_text(notice.error);
+    } else if (!notice.description.empty()) {
+        body["description"] = json_text(notice.description);
+    }
+    event("stopped", std::move(body));
+}
+
+void Adapter::breakpoint_changed(const Breakpoint& breakpoint) {
+    event("breakpoint", json::Object{{"reason", "changed"}, {"breakpoint", described(breakpoint)}});
+}
+
+void Adapter::output(const std::string& line) {
+    event("output", json::Object{{"category", "console"}, {"output", json_text(line)}});
+}
+
+// Requests that need no stopped launch ---------------------------------------------------------------------
+
+json::Value Adapter::initialize(const Arguments& arguments) {
+    first_line_.store(arguments.flag("linesStartAt1", true) ? 1 : 0);
+    return json::Object{{"supportsConfigurationDoneRequest", true},
+                        {"supportsFunctionBreakpoints", true},
+                        {"supportsConditionalBreakpoints", true},
+                        {"supportsHitConditionalBreakpoints", true},
+                        {"supportsLogPoints", true},
+                        {"supportsEvaluateForHovers", true},
+                        {"supportsSetVariable", true},
+                        {"supportsSetExpression", true},
+                        {"supportsExceptionInfoRequest", true},
+                        {"supportsReadMemoryRequest", true},
+                        {"supportsWriteMemoryRequest", true},
+                        {"supportsBreakpointLocationsRequest", true},
+                        {"supportsDelayedStackTraceLoading", true},
+                        {"supportsTerminateRequest", true},
+                        {"supportTerminateDebuggee", true},
+                        {"exceptionBreakpointFilters",
+                         json::Array{json::Object{{"filter", "errors"},
+                                                  {"label", "Errors of kernels"},
+                                                  {"description", "Stops before what an error would damage"},
+                                                  {"default", true}}}}};
+}
+
+json::Value Adapter::attach(const Arguments& /*arguments*/) {
+    return nullptr;
+}
+
+json::Value Adapter::configuration_done(const Arguments& /*arguments*/) {
+    configured_.store(true);
+    return nullptr;
+}
+
+std::uint32_t Adapter::line_from_client(std::int64_t line) const {
+    const std::int64_t counted_from_1 = line + 1 - first_line_.load();
+    return counted_from_1 < 0 || counted_from_1 > 0x7fffffff ? 0 : static_cast<std::uint32_t>(counted_from_1);
+}
+
+std::int64_t Adapter::line_for_client(std::uint32_t line) const {
+    return static_cast<std::int64_t>(line) - 1 + first_line_.load();
+}
+
+namespace {
+
+/// "3" or a number, or a list of such texts.
+IndexSet index_set(const Arguments& arguments, const char* name) {
+    const json::Value* value = arguments.find(name);
+    if (value == nullptr) return {};
+    std::string text;
+    if (const auto number = value->getAsInteger()) {
+        text = std::to_string(*number);
+    } else if (const auto given = value->getAsString()) {
+        text = given->str();
+    } else if (const json::Array* list = value->getAsArray()) {
+        for (const json::Value& each : *list) {
+            if (!text.empty()) text += ",";
+            text += each.getAsInteger() ? std::to_string(*each.getAsInteger())
+                                        : each.getAsString().value_or("?").str();
+        }
+    }
+    std::string error;
+    auto set = IndexSet::parse(text, error);
+    if (!set) throw RequestError(error);
+    return *set;
+}
+
+/// What line and function breakpoints have in common.
+BreakpointRequest common_request(const Arguments& arguments) {
+    BreakpointRequest request;
+    request.condition = arguments.text_or("condition");
+    request.log_message = arguments.text_or("logMessage");
+    request.hits_text = arguments.text_or("hitCondition");
+    if (!request.hits_text.empty()) {
+        request.hits = HitCondition::parse(request.hits_text);
+        if (!request.hits)
+            throw RequestError("'" + request.hits_text + "' is no hit count: write 3, >= 3, == 3 or % 3");
+    }
+    const Arguments more = arguments.object("cudasim");
+    request.threads = index_set(more, "threads");
+    request.blocks = index_set(more, "blocks");
+    request.temporary = more.flag("temporary");
+    request.id = more.number_if_there("id");
+    return request;
+}
+
+/// Each breakpoint, or what is wrong with it.
+template <typename Fill>
+std::pair<std::vector<BreakpointRequest>, std::vector<std::string>> requests_of(const Arguments& arguments,
+                                                                                Fill&& fill) {
+    std::pair<std::vector<BreakpointRequest>, std::vector<std::string>> result;
+    const json::Array* list = arguments.array("breakpoints");
+    if (list == nullptr) return result;
+    for (const json::Value& each : *list) {
+        try {
+            const Arguments one(each.getAsObject());
+            BreakpointRequest request = common_request(one);
+            fill(request, one);
+            result.first.push_back(std::move(request));
+            result.second.emplace_back();
+        } catch (const RequestError& error) {
+            result.second.emplace_back(error.what());
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+json::Object Adapter::described(const Breakpoint& breakpoint) {
+    json::Object object{{"id", breakpoint.id}, {"verified", breakpoint.verified}};
+    if (breakpoint.line != 0) object["line"] = line_for_client(breakpoint.line);
+    if (!breakpoint.message.empty()) object["message"] = json_text(breakpoint.message);
+    if (!breakpoint.file.empty()) {
+        const std::lock_guard lock(sources_);
+        object["source"] = inspection_.source(breakpoint.file);
+    }
+    return object;
+}
+
+/// In the order of the request: `errors` has a text for each that could not be set.
+json::Value Adapter::described(const std::vector<Breakpoint>& breakpoints, std::vector<std::string> errors) {
+    json::Array list;
+    auto next = breakpoints.begin();
+    for (const std::string& error : errors)
+        list.push_back(error.empty() ? described(*next++)
+                                     : json::Object{{"verified", false}, {"message", json_text(error)}});
+    return json::Object{{"breakpoints", std::move(list)}};
+}
+
+json::Value Adapter::set_breakpoints(const Arguments& arguments) {
+    const Arguments source = arguments.object("source");
+    std::string path = source.text_or("path");
+    if (path.empty()) {
+        const std::lock_guard lock(sources_);
+        path = inspection_.path_of_source(source.number("sourceReference"));
+    }
+    auto [requests, errors] = requests_of(arguments, [&](BreakpointRequest& request, const Arguments& one) {
+        request.file = path;
+        request.line = line_from_client(one.number("line"));
+    });
+    const auto set = session_.breakpoints.set_lines(path, std::move(requests));
+    session_.tell_of_changes();
+    return described(set, std::move(errors));
+}
+
+json::Value Adapter::set_function_breakpoints(const Arguments& arguments) {
+    auto [requests, errors] = requests_of(arguments, [](BreakpointRequest& request, const Arguments& one) {
+        request.function = one.text("name");
+    });
+    const auto set = session_.breakpoints.set_functions(std::move(requests));
+    session_.tell_of_changes();
+    return described(set, std::move(errors));
+}
+
+json::Value Adapter::set_exception_breakpoints(const Arguments& arguments) {
+    bool errors = false;
+    if (const json::Array* filters = arguments.array("filters"))
+        for (const json::Value& each : *filters) errors |= each.getAsString().value_or("") == "errors";
+    session_.errors_stop.store(errors);
+    return nullptr;
+}
+
+json::Value Adapter::breakpoint_locations(const Arguments& arguments) {
+    const std::string path = arguments.object("source").text("path");
+    const std::uint32_t first = line_from_client(arguments.number("line"));
+    const std::uint32_t last =
+        line_from_client(arguments.number_if_there("endLine").value_or(arguments.number("line")));
+    json::Array list;
+    for (const std::uint32_t line : session_.lines_with_code(path))
+        if (line >= first && line <= last) list.push_back(json::Object{{"line", line_for_client(line)}});
+    return json::Object{{"breakpoints", std::move(list)}};
+}
+
+/// The text that was compiled.
+json::Value Adapter::source_text(const Arguments& arguments) {
+    const Arguments source = arguments.object("source");
+    const auto reference = source.number_if_there("sourceReference")
+                               .value_or(arguments.number_if_there("sourceReference").value_or(0));
+    std::string path = source.text_or("path");
+    if (reference != 0) {
+        const std::lock_guard lock(sources_);
+        path = inspection_.path_of_source(reference);
+    }
+    auto text = session_.source(path);
+    if (!text) throw RequestError("no kernel of '" + path + "' has been launched");
+    return json::Object{{"content", json_text(*text)}};
+}
+
+json::Value Adapter::disconnect(const Arguments& arguments) {
+    configured_.store(true);
+    if (arguments.flag("terminateDebuggee")) return terminate(arguments);
+    session_.end();
+    return nullptr;
+}
+
+json::Value Adapter::terminate(const Arguments& /*arguments*/) {
+    (void)std::raise(SIGTERM);
+    return nullptr;
+}
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,115 @@
+// The server's side of the Debug Adapter Protocol, over a session. docs/debug_protocol.md describes the
+// messages.
+//
+//   receive(message) ── on the server's thread ──┬─► what needs no stopped launch is done at once
+//                                                └─► the rest is a job for the launch that is stopped
+//                                                (Session::mailbox)
+//   Audience's calls ── on launching threads ──────► events
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "debugger/control/session.h"
+#include "debugger/dap/inspection.h"
+#include "debugger/dap/message.h"
+#include "debugger/dap/thread_ids.h"
+
+namespace cudasim::debugger {
+
+struct Row;
+
+class Adapter final : public Audience {
+  public:
+    /// @param send sends one message, from any thread
+    explicit Adapter(std::function<void(const std::string&)> send)
+        : session_(*this), send_(std::move(send)) {}
+
+    [[nodiscard]] Session& session() { return session_; }
+    /// One message of the client.
+    void receive(const std::string& message);
+    /// Something is wrong with what the client sends: it is told.
+    void complain(const std::string& text);
+    /// The client has sent all that the program is to begin with.
+    [[nodiscard]] bool is_configured() const { return configured_.load(); }
+    /// The program ends.
+    void terminated();
+
+    void launch_begins(const Control& control) override;
+    void launch_ends(const Control& control) override;
+    void stopped(Control& control, const StopNotice& notice) override;
+    void breakpoint_changed(const Breakpoint& breakpoint) override;
+    void output(const std::string& line) override;
+
+  private:
+    friend struct Row;
+    struct Request {
+        std::int64_t sequence = 0;
+        std::string command;
+        json::Object arguments;
+    };
+
+    static const Row* row(const std::string& command);
+    void respond(const Request& request, json::Value body);
+    void fail(const Request& request, const std::string& message);
+    void event(const char* name, json::Value body);
+    void send(json::Object message);
+    /// Calls it, and responds with what it returns or throws.
+    template <typename Call>
+    void answer(const Request& request, Call&& call);
+
+    // At once, on the server's thread.
+    json::Value initialize(const Arguments& arguments);
+    json::Value attach(const Arguments& arguments);
+    json::Value configuration_done(const Arguments& arguments);
+    json::Value set_breakpoints(const Arguments& arguments);
+    json::Value set_function_breakpoints(const Arguments& arguments);
+    json::Value set_exception_breakpoints(const Arguments& arguments);
+    json::Value breakpoint_locations(const Arguments& arguments);
+    json::Value source_text(const Arguments& arguments);
+    json::Value disconnect(const Arguments& arguments);
+    json::Value terminate(const Arguments& arguments);
+
+    // For the launch that is stopped, on its thread.
+    json::Value continue_launch(Control& control, const Arguments& arguments);
+    json::Value next(Control& control, const Arguments& arguments);
+    json::Value step_in(Control& control, const Arguments& arguments);
+    json::Value step_out(Control& control, const Arguments& arguments);
+    json::Value until(Control& control, const Arguments& arguments);
+    json::Value to_barrier(Control& control, const Arguments& arguments);
+    json::Value threads(Control& control, const Arguments& arguments);
+    json::Value focus(Control& control, const Arguments& arguments);
+    json::Value groups(Control& control, const Arguments& arguments);
+    json::Value kernel(Control& control, const Arguments& arguments);
+    json::Value stack_trace(Control& control, const Arguments& arguments);
+    json::Value scopes(Control& control, const Arguments& arguments);
+    json::Value variables(Control& control, const Arguments& arguments);
+    json::Value set_variable(Control& control, const Arguments& arguments);
+    json::Value set_expression(Control& control, const Arguments& arguments);
+    json::Value evaluate(Control& control, const Arguments& arguments);
+    json::Value evaluate_lanes(Control& control, const Arguments& arguments);
+    json::Value exception_info(Control& control, const Arguments& arguments);
+    json::Value read_memory(Control& control, const Arguments& arguments);
+    json::Value write_memory(Control& control, const Arguments& arguments);
+
+    json::Value move(Control& control, const Arguments& arguments, MovementKind kind);
+    json::Object described(const Breakpoint& breakpoint);
+    json::Value described(const std::vector<Breakpoint>& breakpoints, std::vector<std::string> errors);
+    [[nodiscard]] std::uint32_t line_from_client(std::int64_t line) const;
+    [[nodiscard]] std::int64_t line_for_client(std::uint32_t line) const;
+
+    Session session_;
+    std::function<void(const std::string&)> send_;
+    std::mutex sending_;
+    std::int64_t sequence_ = 0;
+    std::atomic<bool> configured_{false};
+    std::atomic<int> first_line_{1};
+    std::mutex sources_;     ///< guards inspection_'s sources: the server's thread reads them
+    Inspection inspection_;  ///< of the launch that is stopped
+    ThreadIds ids_;
+};
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,380 @@
+// See inspection.h: frames, scopes, variables.
+#include "debugger/dap/inspection.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "debugger/dap/special_registers.h"
+#include "debugger/dap/thread_memory.h"
+#include "debugger/values/number_text.h"
+#include "debugger/values/path.h"
+
+namespace cudasim::debugger {
+
+using execution::ThreadRef;
+
+namespace {
+
+constexpr std::uint64_t first_page = 1000;  ///< of children, for clients that name no count
+
+std::string hexadecimal(std::uint64_t address) {
+    return "0x" + llvm::utohexstr(address, true);
+}
+
+}  // namespace
+
+void Inspection::forget_what_is_over(const Control& control) {
+    if (launch_ == control.number() && stop_ == control.stop_number()) return;
+    launch_ = control.number();
+    stop_ = control.stop_number();
+    frames_.clear();
+    nodes_.clear();
+}
+
+// Sources --------------------------------------------------------------------------------------------------
+
+json::Object Inspection::source(const std::string& path) {
+    const std::string normalised = normalised_path(path);
+    json::Object source{{"name", json_text(path.substr(path.find_last_of('/') + 1))},
+                        {"path", json_text(normalised)}};
+    if (access(normalised.c_str(), R_OK) == 0) return source;
+    auto known = std::ranges::find(texts_, path);
+    if (known == texts_.end()) known = texts_.insert(texts_.end(), path);
+    source["path"] = json_text(path);
+    source["sourceReference"] = known - texts_.begin() + 1;
+    return source;
+}
+
+const std::string& Inspection::path_of_source(std::int64_t reference) const {
+    if (reference < 1 || reference > static_cast<std::int64_t>(texts_.size()))
+        throw RequestError("there is no source " + std::to_string(reference));
+    return texts_[static_cast<std::size_t>(reference - 1)];
+}
+
+// Frames ---------------------------------------------------------------------------------------------------
+
+json::Value Inspection::stack(Control& control, ThreadRef thread, const Arguments& arguments) {
+    forget_what_is_over(control);
+    const std::uint64_t first = arguments.count_or("startFrame", 0), levels = arguments.count_or("levels", 0);
+    std::vector<std::pair<findings::SourceLocation, Frame>> all;
+    for (const findings::SourceLocation& place : control.launch().location(thread))
+        all.push_back({place, {thread, static_cast<std::uint32_t>(all.size()), false}});
+    if (Evaluator* evaluator = control.session().evaluator.load())
+        for (const findings::SourceLocation& place : evaluator->host_frames())
+            all.push_back({place, {thread, static_cast<std::uint32_t>(all.size()), true}});
+    json::Array list;
+    for (std::uint64_t i = first; i < all.size() && (levels == 0 || i - first < levels); ++i) {
+        const auto& [place, frame] = all[i];
+        const auto same = std::ranges::find_if(frames_, [&](const Frame& known) {
+            return known.thread == frame.thread && known.index == frame.index &&
+                   known.is_host == frame.is_host;
+        });
+        const auto id = same - frames_.begin() + 1;
+        if (same == frames_.end()) frames_.push_back(frame);
+        json::Object described{{"id", id},
+                               {"name", json_text(place.function.empty() ? "?" : place.function)},
+                               {"line", static_cast<std::int64_t>(place.line) - 1 + first_line},
+                               {"column", std::max<std::int64_t>(place.column, 1)},
+                               {"source", source(place.file)}};
+        if (frame.is_host) described["presentationHint"] = "subtle";
+        list.push_back(std::move(described));
+    }
+    return json::Object{{"stackFrames", std::move(list)}, {"totalFrames", json_number(all.size())}};
+}
+
+const Inspection::Frame& Inspection::frame(const Control& control, std::int64_t id) const {
+    const bool valid = launch_ == control.number() && stop_ == control.stop_number();
+    if (!valid || id < 1 || id > static_cast<std::int64_t>(frames_.size()))
+        throw RequestError("there is no frame " + std::to_string(id) + " now");
+    return frames_[static_cast<std::size_t>(id - 1)];
+}
+
+/// The frame that the request names; else the innermost one of the focus.
+Inspection::Frame Inspection::frame_of(Control& control, const Arguments& arguments) {
+    const auto id = arguments.number_if_there("frameId");
+    if (!id) return {control.focus(), 0, false};
+    return frame(control, *id);
+}
+
+json::Value Inspection::scopes(Control& control, const Arguments& arguments) {
+    const Frame here = frame(control, arguments.number("frameId"));
+    json::Array list;
+    if (!here.is_host) {
+        const auto add_scope = [&](Scope scope, const char* name, const char* hint) {
+            Node node{.scope = scope, .frame = here, .variable = {}, .expression = {}, .value = {}};
+            const std::size_t count = nodes_of(control, node).size();
+            if (count == 0 && scope != Scope::locals) return;
+            json::Object described{{"name", name},
+                                   {"variablesReference", add(std::move(node))},
+                                   {"namedVariables", json_number(count)},
+                                   {"expensive", false}};
+            if (hint != nullptr) described["presentationHint"] = hint;
+            list.push_back(std::move(described));
+        };
+        add_scope(Scope::locals, "Locals", "locals");
+        add_scope(Scope::arguments, "Arguments", "arguments");
+        add_scope(Scope::shared, "Shared", nullptr);
+        add_scope(Scope::registers, "Special registers", "registers");
+    }
+    return json::Object{{"scopes", std::move(list)}};
+}
+
+// Variables ------------------------------------------------------------------------------------------------
+
+std::int64_t Inspection::add(Node node) {
+    nodes_.push_back(std::move(node));
+    return static_cast<std::int64_t>(nodes_.size());
+}
+
+/// The members that responses about values have in common.
+void Inspection::describe(json::Object& target, Node node, const Memory& memory) {
+    const Value& value = node.value;
+    target["type"] = json_text(type_text(value));
+    const std::uint64_t elements = element_count(value), members = member_count(value);
+    if (elements != 0) target["indexedVariables"] = json_number(elements);
+    if (members != 0) target["namedVariables"] = json_number(members);
+    if (value.array)
+        target["memoryReference"] = hexadecimal(value.array->address);
+    else if (value.address)
+        target["memoryReference"] = hexadecimal(*value.address);
+    (void)memory;
+    target["variablesReference"] = elements + members != 0 ? add(std::move(node)) : 0;
+}
+
+/// The variables that a scope has, in the order of debug information; of those with the same name the last.
+std::vector<Inspection::Node> Inspection::nodes_of(Control& control, const Node& scope) {
+    std::vector<Node> nodes;
+    if (scope.scope == Scope::registers) {
+        for (const SpecialRegister& each : special_registers(control, scope.frame.thread))
+            nodes.push_back({Scope::none, scope.frame, each.name, each.name, each.value});
+        return nodes;
+    }
+    const auto shared = control.launch().shared(scope.frame.thread.block);
+    const auto low = reinterpret_cast<std::uint64_t>(shared.data());
+    std::map<std::string, std::size_t> by_name;
+    for (const findings::VariableValue& each : control.launch().variables(scope.frame.thread)) {
+        if (each.frame != scope.frame.index || each.name.empty()) continue;
+        Value value = value_of(types_, each);
+        const bool is_shared =
+            value.array && value.array->address >= low && value.array->address < low + shared.size();
+        if (scope.scope == Scope::shared ? !is_shared
+                                         : (each.argument != 0) != (scope.scope == Scope::arguments))
+            continue;
+        Node node{Scope::none, scope.frame, each.name, each.name, std::move(value)};
+        const auto [it, is_new] = by_name.try_emplace(each.name, nodes.size());
+        if (is_new)
+            nodes.push_back(std::move(node));
+        else
+            nodes[it->second] = std::move(node);
+    }
+    return nodes;
+}
+
+json::Value Inspection::variables(Control& control, const Arguments& arguments) {
+    const std::int64_t reference = arguments.number("variablesReference");
+    const bool valid = launch_ == control.number() && stop_ == control.stop_number();
+    if (!valid || reference < 1 || reference > static_cast<std::int64_t>(nodes_.size()))
+        throw RequestError("there are no variables " + std::to_string(reference) + " now");
+    const Node whole = nodes_[static_cast<std::size_t>(reference - 1)];
+    const std::uint64_t start = arguments.count_or("start", 0);
+    std::uint64_t count = arguments.count_or("count", 0);
+    const std::string filter = arguments.text_or("filter");
+    const ThreadMemory memory(control.launch(), whole.frame.thread);
+    json::Array list;
+    const auto show = [&](const std::string& name, Node node) {
+        json::Object described{{"name", json_text(name)},
+                               {"value", json_text(text_of(node.value, memory))},
+                               {"evaluateName", json_text(node.expression)}};
+        describe(described, std::move(node), memory);
+        list.push_back(std::move(described));
+    };
+    if (whole.scope != Scope::none) {
+        std::vector<Node> nodes = filter == "indexed" ? std::vector<Node>() : nodes_of(control, whole);
+        if (count == 0) count = nodes.size();
+        for (std::uint64_t i = start; i < nodes.size() && i - start < count; ++i)
+            show(nodes[i].expression, nodes[i]);
+    } else {
+        const bool indexed = element_count(whole.value) != 0;
+        if (filter.empty() || (filter == "indexed") == indexed) {
+            if (count == 0) count = filter.empty() && start == 0 ? first_page : ~std::uint64_t{0} - start;
+            count = std::min(count, std::uint64_t{1} << 20);
+            for (Part& part : parts_of(whole.value, start, count, memory)) {
+                std::string expression = whole.expression + part.suffix;
+                show(part.name, {Scope::none, whole.frame, whole.variable, std::move(expression),
+                                 std::move(part.value)});
+            }
+        }
+    }
+    return json::Object{{"variables", std::move(list)}};
+}
+
+std::optional<Value> Inspection::variable(Control& control, const Frame& frame, const std::string& name) {
+    std::optional<Value> found;
+    for (const findings::VariableValue& each : control.launch().variables(frame.thread))
+        if (each.frame == frame.index && each.name == name) found = value_of(types_, each);
+    if (found) return found;
+    for (const SpecialRegister& each : special_registers(control, frame.thread))
+        if (each.name == name) return each.value;
+    return std::nullopt;
+}
+
+/// What an expression names that is a variable or a part of one.
+std::optional<Inspection::Node> Inspection::place(Control& control, const Frame& frame,
+                                                  const std::string& expression) {
+    const auto path = path_from(expression);
+    if (!path || frame.is_host) return std::nullopt;
+    std::optional<Value> value = variable(control, frame, path->name);
+    const ThreadMemory memory(control.launch(), frame.thread);
+    for (const auto& step : path->steps) {
+        if (!value) break;
+        if (const auto* index = std::get_if<std::int64_t>(&step))
+            value = element_of(*value, *index, memory);
+        else
+            value = member_of(*value, std::get<std::string>(step), memory);
+    }
+    if (!value) return std::nullopt;
+    return Node{Scope::none, frame, path->name, expression, std::move(*value)};
+}
+
+// Expressions ----------------------------------------------------------------------------------------------
+
+Evaluation Inspection::front_end_value(Control& control, const Frame& frame, const std::string& expression) {
+    Evaluator* evaluator = control.session().evaluator.load();
+    if (evaluator != nullptr && !frame.is_host)
+        return evaluator->evaluate(control.launch(), frame.thread, frame.index, expression);
+    Evaluation none;
+    none.text = frame.is_host ? "expressions are evaluated in frames of kernels only"
+                              : "there is no variable '" + expression + "' here";
+    return none;
+}
+
+json::Value Inspection::evaluate(Control& control, const Arguments& arguments) {
+    const std::string expression = arguments.text("expression");
+    forget_what_is_over(control);
+    const Frame here = frame_of(control, arguments);
+    const ThreadMemory memory(control.launch(), here.thread);
+    if (auto node = place(control, here, expression)) {
+        json::Object described{{"result", json_text(text_of(node->value, memory))}};
+        describe(described, std::move(*node), memory);
+        return described;
+    }
+    const Evaluation value = front_end_value(control, here, expression);
+    if (!value.ok) throw RequestError(value.text);
+    return json::Object{
+        {"result", json_text(value.text)}, {"type", json_text(value.type)}, {"variablesReference", 0}};
+}
+
+json::Value Inspection::evaluate_lanes(Control& control, const Arguments& arguments) {
+    const std::string expression = arguments.text("expression");
+    forget_what_is_over(control);
+    const Frame here = frame_of(control, arguments);
+    const bool of_block = arguments.text_or("scope", "warp") == "block";
+    const std::uint32_t all = control.launch().threads_of_block();
+    const std::uint32_t first = of_block ? 0 : here.thread.thread / jit::warp_size * jit::warp_size;
+    const std::uint32_t end = of_block ? all : std::min(all, first + jit::warp_size);
+    struct Lanes {
+        bool ok;
+        std::string text;
+        LinearRanges threads;
+    };
+    std::vector<Lanes> values;
+    for (std::uint32_t thread = first; thread < end; ++thread) {
+        const Frame lane{{here.thread.block, thread}, here.index, false};
+        Evaluation value;
+        if (control.launch().location(lane.thread).size() <= lane.index) {
+            value.text = std::string("the thread is ") + state_text(control.launch().state(lane.thread));
+        } else if (const auto node = place(control, lane, expression)) {
+            value.ok = true;
+            value.text = text_of(node->value, ThreadMemory(control.launch(), lane.thread));
+        } else {
+            value = front_end_value(control, lane, expression);
+        }
+        auto same = std::ranges::find_if(
+            values, [&](const Lanes& each) { return each.ok == value.ok && each.text == value.text; });
+        if (same == values.end()) same = values.insert(values.end(), {value.ok, value.text, {}});
+        if (!same->threads.empty() && same->threads.back().second + 1 == thread)
+            same->threads.back().second = thread;
+        else
+            same->threads.emplace_back(thread, thread);
+    }
+    json::Array list;
+    for (const Lanes& each : values)
+        list.push_back(json::Object{{"threads", text_of(each.threads)},
+                                    {each.ok ? "result" : "error", json_text(each.text)}});
+    return json::Object{{"values", std::move(list)}};
+}
+
+// Assignment -----------------------------------------------------------------------------------------------
+
+/// @throws RequestError
+void Inspection::assign(Control& control, const Node& node, const std::string& text) {
+    const Value& value = node.value;
+    std::string error;
+    auto bytes = bytes_of_literal(*value.type, text, error);
+    if (!bytes && !value.array && value.type->kind <= TypeKind::boolean) {
+        const Evaluation evaluated = front_end_value(control, node.frame, text);
+        if (!evaluated.ok) throw RequestError(evaluated.text);
+        bytes = bytes_of_literal(*value.type, evaluated.text, error);
+    }
+    if (!bytes) throw RequestError(error);
+    bool done = false;
+    if (value.address)
+        done = control.launch().write(node.frame.thread, *value.address, *bytes);
+    else if (node.expression == node.variable)
+        done = control.launch().set_variable(node.frame.thread, node.frame.index, node.variable, *bytes);
+    else
+        throw RequestError("a part of '" + node.variable +
+                           "' cannot be set: compiled code keeps it as a whole");
+    if (!done) throw RequestError("'" + node.expression + "' cannot be set here");
+}
+
+json::Value Inspection::set_variable(Control& control, const Arguments& arguments) {
+    const std::int64_t reference = arguments.number("variablesReference");
+    const bool valid = launch_ == control.number() && stop_ == control.stop_number();
+    if (!valid || reference < 1 || reference > static_cast<std::int64_t>(nodes_.size()))
+        throw RequestError("there are no variables " + std::to_string(reference) + " now");
+    const Node whole = nodes_[static_cast<std::size_t>(reference - 1)];
+    const std::string name = arguments.text("name");
+    const bool is_member = whole.scope == Scope::none;
+    const std::string expression =
+        !is_member ? name : whole.expression + (name.starts_with('[') ? name : "." + name);
+    auto node = place(control, whole.frame, expression);
+    if (!node) throw RequestError("there is no variable '" + name + "' here");
+    if (whole.scope == Scope::registers) throw RequestError("special registers cannot be set");
+    assign(control, *node, arguments.text("value"));
+    node = place(control, whole.frame, expression);
+    const ThreadMemory memory(control.launch(), whole.frame.thread);
+    json::Object described{{"value", json_text(text_of(node->value, memory))}};
+    describe(described, std::move(*node), memory);
+    described.erase("memoryReference");
+    return described;
+}
+
+json::Value Inspection::set_expression(Control& control, const Arguments& arguments) {
+    const std::string expression = arguments.text("expression"), text = arguments.text("value");
+    forget_what_is_over(control);
+    const Frame here = frame_of(control, arguments);
+    const ThreadMemory memory(control.launch(), here.thread);
+    auto node = place(control, here, expression);
+    if (node && !node->value.array && node->value.type->kind <= TypeKind::boolean) {
+        for (const SpecialRegister& each : special_registers(control, here.thread))
+            if (each.name == node->variable) throw RequestError("special registers cannot be set");
+        assign(control, *node, text);
+        node = place(control, here, expression);
+        json::Object described{{"value", json_text(text_of(node->value, memory))}};
+        describe(described, std::move(*node), memory);
+        described.erase("memoryReference");
+        return described;
+    }
+    Evaluator* evaluator = control.session().evaluator.load();
+    if (evaluator == nullptr || here.is_host)
+        throw RequestError("there is no variable '" + expression + "' here");
+    const Evaluation value = evaluator->assign(control.launch(), here.thread, here.index, expression, text);
+    if (!value.ok) throw RequestError(value.text);
+    return json::Object{
+        {"value", json_text(value.text)}, {"type", json_text(value.type)}, {"variablesReference", 0}};
+}
+
+}  // namespace cudasim::debugger

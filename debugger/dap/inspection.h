@@ -1,0 +1,75 @@
+// Frames, scopes and variables of a stopped launch by the protocol's numbers, which are valid until the
+// launch goes on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "debugger/control/control.h"
+#include "debugger/dap/message.h"
+#include "debugger/values/value.h"
+
+namespace cudasim::debugger {
+
+class Inspection {
+  public:
+    struct Frame {
+        execution::ThreadRef thread;
+        std::uint32_t index = 0;  ///< into the thread's location
+        bool is_host = false;
+    };
+
+    /// @throws RequestError, as all of them
+    json::Value stack(Control& control, execution::ThreadRef thread, const Arguments& arguments);
+    json::Value scopes(Control& control, const Arguments& arguments);
+    json::Value variables(Control& control, const Arguments& arguments);
+    json::Value set_variable(Control& control, const Arguments& arguments);
+    json::Value set_expression(Control& control, const Arguments& arguments);
+    json::Value evaluate(Control& control, const Arguments& arguments);
+    json::Value evaluate_lanes(Control& control, const Arguments& arguments);
+    json::Value read_memory(Control& control, const Arguments& arguments);
+    json::Value write_memory(Control& control, const Arguments& arguments);
+
+    /// The protocol's description of a file: its path, or a number where it is text that lies in no file.
+    json::Object source(const std::string& path);
+    /// The file of such a number. @throws RequestError
+    [[nodiscard]] const std::string& path_of_source(std::int64_t reference) const;
+
+    /// Lines as the client counts them.
+    int first_line = 1;
+
+  private:
+    enum class Scope : std::uint8_t { locals, arguments, registers, shared, none };
+    /// What a variablesReference stands for.
+    struct Node {
+        Scope scope = Scope::none;  ///< else it is a value
+        Frame frame;
+        std::string variable;    ///< that the value is, or is a part of
+        std::string expression;  ///< that names it
+        Value value;
+    };
+
+    void forget_what_is_over(const Control& control);
+    [[nodiscard]] const Frame& frame(const Control& control, std::int64_t id) const;
+    [[nodiscard]] Frame frame_of(Control& control, const Arguments& arguments);
+    std::int64_t add(Node node);
+    void describe(json::Object& target, Node node, const Memory& memory);
+    [[nodiscard]] std::vector<Node> nodes_of(Control& control, const Node& scope);
+    [[nodiscard]] std::optional<Value> variable(Control& control, const Frame& frame,
+                                                const std::string& name);
+    [[nodiscard]] std::optional<Node> place(Control& control, const Frame& frame,
+                                            const std::string& expression);
+    [[nodiscard]] Evaluation front_end_value(Control& control, const Frame& frame,
+                                             const std::string& expression);
+    void assign(Control& control, const Node& node, const std::string& text);
+
+    Types types_;
+    std::vector<Frame> frames_;
+    std::vector<Node> nodes_;
+    std::uint64_t launch_ = 0, stop_ = 0;  ///< that they are of
+    std::vector<std::string> texts_;       ///< sources without a file
+};
+
+}  // namespace cudasim::debugger

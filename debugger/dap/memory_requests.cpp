@@ -1,0 +1,72 @@
+// Inspection's part for memory (inspection.h).
+#include <llvm/Support/Base64.h>
+
+#include <charconv>
+
+#include "debugger/dap/inspection.h"
+
+namespace cudasim::debugger {
+namespace {
+
+constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;
+
+std::uint64_t address_of(const Arguments& arguments) {
+    const std::string text = arguments.text("memoryReference");
+    std::string_view digits = text;
+    const int base = digits.starts_with("0x") ? 16 : 10;
+    if (base == 16) digits.remove_prefix(2);
+    std::uint64_t address = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address, base);
+    if (error != std::errc() || end != digits.data() + digits.size())
+        throw RequestError("'" + text + "' is no address");
+    return address + static_cast<std::uint64_t>(arguments.number_if_there("offset").value_or(0));
+}
+
+std::string hexadecimal(std::uint64_t address) {
+    return "0x" + llvm::utohexstr(address, true);
+}
+
+}  // namespace
+
+/// What cannot be read at the end is left out and counted.
+json::Value Inspection::read_memory(Control& control, const Arguments& arguments) {
+    const std::uint64_t address = address_of(arguments), count = arguments.count_or("count", 0);
+    if (count > most_bytes)
+        throw RequestError("at most " + std::to_string(most_bytes) + " bytes are read at a time");
+    const auto readable = [&](std::vector<std::byte>& bytes) {
+        return bytes.empty() || control.launch().read(control.focus(), address, bytes);
+    };
+    std::vector<std::byte> bytes(count);
+    if (!readable(bytes)) {
+        // The longest part from the beginning that can be read.
+        std::uint64_t low = 0, high = count;
+        while (high - low > 1) {
+            const std::uint64_t middle = low + (high - low) / 2;
+            bytes.resize(middle);
+            (readable(bytes) ? low : high) = middle;
+        }
+        bytes.resize(low);
+        (void)readable(bytes);
+    }
+    json::Object result{{"address", hexadecimal(address)}};
+    if (bytes.size() < count) result["unreadableBytes"] = json_number(count - bytes.size());
+    if (!bytes.empty())
+        result["data"] =
+            llvm::encodeBase64(llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    return result;
+}
+
+json::Value Inspection::write_memory(Control& control, const Arguments& arguments) {
+    const std::uint64_t address = address_of(arguments);
+    std::vector<char> data;
+    if (llvm::Error error = llvm::decodeBase64(arguments.text("data"), data)) {
+        llvm::consumeError(std::move(error));
+        throw RequestError("the data is not base64");
+    }
+    if (!data.empty() && !control.launch().write(control.focus(), address, std::as_bytes(std::span(data))))
+        throw RequestError("the thread may not write " + std::to_string(data.size()) + " bytes at " +
+                           hexadecimal(address));
+    return json::Object{{"offset", 0}, {"bytesWritten", json_number(data.size())}};
+}
+
+}  // namespace cudasim::debugger

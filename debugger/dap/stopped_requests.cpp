@@ -1,0 +1,235 @@
+// Adapter's requests for a launch that is stopped (adapter.h). They run on the launching thread.
+#include "debugger/dap/adapter.h"
+
+namespace cudasim::debugger {
+
+using execution::ThreadRef;
+
+json::Value Adapter::continue_launch(Control& control, const Arguments& /*arguments*/) {
+    control.go_on();
+    return json::Object{{"allThreadsContinued", true}};
+}
+
+namespace {
+
+StepUnit unit_of(const Arguments& arguments) {
+    const std::string unit = arguments.object("cudasim").text_or("unit", "thread");
+    if (unit == "thread") return StepUnit::thread;
+    if (unit == "warp") return StepUnit::warp;
+    if (unit == "block") return StepUnit::block;
+    if (unit == "grid") return StepUnit::grid;
+    throw RequestError("'" + unit + "' is no unit of steps: thread, warp, block or grid");
+}
+
+void start(Control& control, Movement movement) {
+    if (const std::string error = control.start(std::move(movement)); !error.empty())
+        throw RequestError(error);
+}
+
+}  // namespace
+
+json::Value Adapter::move(Control& control, const Arguments& arguments, MovementKind kind) {
+    Movement movement;
+    movement.kind = kind;
+    movement.unit = unit_of(arguments);
+    movement.thread = ids_.thread(control, arguments.count_or("threadId", ThreadIds::focus));
+    start(control, std::move(movement));
+    return nullptr;
+}
+
+json::Value Adapter::next(Control& control, const Arguments& arguments) {
+    return move(control, arguments, MovementKind::next);
+}
+
+json::Value Adapter::step_in(Control& control, const Arguments& arguments) {
+    return move(control, arguments, MovementKind::step_in);
+}
+
+json::Value Adapter::step_out(Control& control, const Arguments& arguments) {
+    return move(control, arguments, MovementKind::step_out);
+}
+
+json::Value Adapter::to_barrier(Control& control, const Arguments& arguments) {
+    return move(control, arguments, MovementKind::barrier);
+}
+
+json::Value Adapter::until(Control& control, const Arguments& arguments) {
+    Movement movement;
+    movement.kind = MovementKind::until;
+    movement.thread = ids_.thread(control, arguments.count_or("threadId", ThreadIds::focus));
+    if (const auto line = arguments.number_if_there("line")) {
+        std::string file = arguments.text_or("file");
+        if (file.empty()) {
+            const findings::CallChain place = control.launch().location(movement.thread);
+            if (!place.empty()) file = place.front().file;
+        }
+        const KernelCode::Line* found = control.code().line(file, line_from_client(*line));
+        if (found == nullptr)
+            throw RequestError("the kernel has no code at or behind line " + std::to_string(*line));
+        movement.file = found->file;
+        movement.line = found->line;
+    }
+    start(control, std::move(movement));
+    return nullptr;
+}
+
+// Threads --------------------------------------------------------------------------------------------------
+
+json::Value Adapter::threads(Control& control, const Arguments& /*arguments*/) {
+    json::Array list{
+        json::Object{{"id", ThreadIds::focus}, {"name", name_of_thread(control, control.focus())}}};
+    for (const ThreadIds::Group& group : ids_.groups(control)) {
+        if (list.size() >= ThreadIds::most_shown) break;
+        if (group.has_focus && group.threads.count == 1) continue;
+        list.push_back(json::Object{{"id", group.id}, {"name", json_text(name_of_group(group.threads))}});
+    }
+    return json::Object{{"threads", std::move(list)}};
+}
+
+namespace {
+
+/// A block or thread as coordinates or as a linear index.
+std::optional<std::uint64_t> index_of(const Arguments& arguments, const char* name,
+                                      const findings::Dim3& extents) {
+    const json::Value* value = arguments.find(name);
+    if (value == nullptr || value->kind() == json::Value::Null) return std::nullopt;
+    if (const auto number = value->getAsInteger(); number && *number >= 0)
+        return static_cast<std::uint64_t>(*number);
+    const json::Array* list = value->getAsArray();
+    findings::Dim3 point{0, 0, 0};
+    const std::array axes{&point.x, &point.y, &point.z};
+    const std::array sizes{extents.x, extents.y, extents.z};
+    if (list == nullptr || list->empty() || list->size() > axes.size())
+        throw RequestError("the " + std::string(name) + " is no index and no coordinates");
+    for (std::size_t axis = 0; axis < list->size(); ++axis) {
+        const auto number = (*list)[axis].getAsInteger();
+        if (!number || *number < 0 || *number >= sizes[axis])
+            throw RequestError("there is no such " + std::string(name) + ": the sizes are (" +
+                               std::to_string(extents.x) + "," + std::to_string(extents.y) + "," +
+                               std::to_string(extents.z) + ")");
+        *axes[axis] = static_cast<std::uint32_t>(*number);
+    }
+    return linear_in(extents, point);
+}
+
+void add_place(json::Object& object, const findings::CallChain& place, int first_line) {
+    if (place.empty()) return;
+    object["file"] = json_text(place.front().file);
+    object["line"] = static_cast<std::int64_t>(place.front().line) - 1 + first_line;
+    object["function"] = json_text(place.front().function);
+}
+
+json::Object both_points(const Control& control, ThreadRef thread) {
+    return json::Object{{"block", json_point(coordinates_in(control.configuration().grid, thread.block))},
+                        {"thread", json_point(coordinates_in(control.configuration().block, thread.thread))}};
+}
+
+}  // namespace
+
+json::Value Adapter::focus(Control& control, const Arguments& arguments) {
+    const auto block = index_of(arguments, "block", control.configuration().grid);
+    const auto thread = index_of(arguments, "thread", control.configuration().block);
+    ThreadRef wanted = control.focus();
+    if (block) wanted = {*block, 0};
+    if (thread && *thread >= control.configuration().block.volume())
+        throw RequestError("there is no thread " + std::to_string(*thread) + ": a block has " +
+                           std::to_string(control.configuration().block.volume()));
+    if (thread) wanted.thread = static_cast<std::uint32_t>(*thread);
+    if (block || thread)
+        if (const std::string error = control.set_focus(wanted); !error.empty()) throw RequestError(error);
+    json::Object result = both_points(control, wanted);
+    result["threadId"] = ThreadIds::focus;
+    result["kernel"] = json_text(control.kernel());
+    result["state"] = state_text(control.launch().state(wanted));
+    result["grid"] = json_point(control.configuration().grid);
+    result["blockDim"] = json_point(control.configuration().block);
+    add_place(result, control.launch().location(wanted), first_line_.load());
+    return result;
+}
+
+json::Value Adapter::groups(Control& control, const Arguments& /*arguments*/) {
+    json::Array list;
+    for (const ThreadIds::Group& group : ids_.groups(control)) {
+        const ThreadGroup& threads = group.threads;
+        json::Object object{{"threadId", group.id},
+                            {"focus", group.has_focus},
+                            {"state", state_text(threads.state)},
+                            {"count", json_number(threads.count)},
+                            {"blocks", text_of(threads.blocks)},
+                            {"threads", text_of(threads.threads)},
+                            {"first", both_points(control, threads.first)},
+                            {"last", both_points(control, threads.last)}};
+        if (threads.line != nullptr) {
+            object["file"] = json_text(threads.file);
+            object["line"] = line_for_client(threads.line->line);
+            object["function"] = json_text(threads.function);
+        }
+        list.push_back(std::move(object));
+    }
+    return json::Object{{"groups", std::move(list)}};
+}
+
+json::Value Adapter::kernel(Control& control, const Arguments& /*arguments*/) {
+    const execution::Launch& launch = control.launch().launch();
+    json::Array blocks;
+    for (const std::uint64_t block : control.launch().blocks()) blocks.push_back(json_number(block));
+    return json::Object{{"kernel", json_text(control.kernel())},
+                        {"launch", json_number(control.number())},
+                        {"grid", json_point(control.configuration().grid)},
+                        {"blockDim", json_point(control.configuration().block)},
+                        {"sharedBytes", json_number(launch.shared_bytes)},
+                        {"device", json_text(launch.profile != nullptr ? launch.profile->name : "")},
+                        {"blocksOnDevice", std::move(blocks)},
+                        {"blocksDone", json_number(launch.blocks_run.load())}};
+}
+
+json::Value Adapter::exception_info(Control& control, const Arguments& /*arguments*/) {
+    const StopNotice& notice = control.notice();
+    if (notice.reason != StopReason::exception) throw RequestError("the kernel has not stopped for an error");
+    return json::Object{{"exceptionId", json_text(notice.error_kind)},
+                        {"description", json_text(notice.error)},
+                        {"breakMode", "always"}};
+}
+
+// Frames and variables -------------------------------------------------------------------------------------
+
+json::Value Adapter::stack_trace(Control& control, const Arguments& arguments) {
+    const ThreadRef thread = ids_.thread(control, arguments.count_or("threadId", ThreadIds::focus));
+    const std::lock_guard lock(sources_);
+    inspection_.first_line = first_line_.load();
+    return inspection_.stack(control, thread, arguments);
+}
+
+json::Value Adapter::scopes(Control& control, const Arguments& arguments) {
+    return inspection_.scopes(control, arguments);
+}
+
+json::Value Adapter::variables(Control& control, const Arguments& arguments) {
+    return inspection_.variables(control, arguments);
+}
+
+json::Value Adapter::set_variable(Control& control, const Arguments& arguments) {
+    return inspection_.set_variable(control, arguments);
+}
+
+json::Value Adapter::set_expression(Control& control, const Arguments& arguments) {
+    return inspection_.set_expression(control, arguments);
+}
+
+json::Value Adapter::evaluate(Control& control, const Arguments& arguments) {
+    return inspection_.evaluate(control, arguments);
+}
+
+json::Value Adapter::evaluate_lanes(Control& control, const Arguments& arguments) {
+    return inspection_.evaluate_lanes(control, arguments);
+}
+
+json::Value Adapter::read_memory(Control& control, const Arguments& arguments) {
+    return inspection_.read_memory(control, arguments);
+}
+
+json::Value Adapter::write_memory(Control& control, const Arguments& arguments) {
+    return inspection_.write_memory(control, arguments);
+}
+
+}  // namespace cudasim::debugger

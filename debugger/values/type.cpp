@@ -1,0 +1,101 @@
+// See type.h.
+#include "debugger/values/type.h"
+
+#include <llvm/ADT/StringSwitch.h>
+#include <llvm/Support/JSON.h>
+
+#include <algorithm>
+
+namespace cudasim::debugger {
+namespace {
+
+namespace json = llvm::json;
+
+TypeKind basic_kind(llvm::StringRef name) {
+    return llvm::StringSwitch<TypeKind>(name)
+        .Case("signed", TypeKind::signed_number)
+        .Case("unsigned", TypeKind::unsigned_number)
+        .Case("float", TypeKind::floating)
+        .Case("complex", TypeKind::complex)
+        .Case("bool", TypeKind::boolean)
+        .Case("character", TypeKind::character)
+        .Default(TypeKind::unknown);
+}
+
+std::uint64_t number(const json::Object& object, llvm::StringRef name) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(object.getInteger(name).value_or(0), 0));
+}
+
+TypePtr type_of(const json::Value* value);
+
+void add_members(Type& type, const json::Array& members) {
+    for (const json::Value& each : members) {
+        const json::Array* triple = each.getAsArray();
+        if (triple == nullptr || triple->size() != 3) continue;
+        type.members.push_back({(*triple)[0].getAsString().value_or("").str(),
+                                static_cast<std::uint64_t>((*triple)[1].getAsInteger().value_or(0)),
+                                type_of(&(*triple)[2])});
+    }
+}
+
+TypePtr type_of(const json::Value* value) {
+    auto type = std::make_shared<Type>();
+    const json::Object* object = value != nullptr ? value->getAsObject() : nullptr;
+    if (object == nullptr) return type;
+    const llvm::StringRef kind = object->getString("kind").value_or("");
+    type->name = object->getString("name").value_or("").str();
+    if (kind == "alias") {
+        Type alias = *type_of(object->get("of"));
+        alias.name = type->name;
+        return std::make_shared<Type>(std::move(alias));
+    }
+    if (kind == "struct") {
+        type->kind = TypeKind::structure;
+        type->bytes = number(*object, "bytes");
+        if (const json::Array* members = object->getArray("members")) add_members(*type, *members);
+    } else if (kind == "pointer") {
+        type->kind = TypeKind::pointer;
+        type->bytes = sizeof(std::uint64_t);
+        type->of = type_of(object->get("to"));
+        type->name = "pointer to " + type->of->name;
+    } else if (kind == "sequence") {
+        type->kind = TypeKind::sequence;
+        type->length = number(*object, "length");
+        type->of = type_of(object->get("of"));
+        type->bytes = type->length * type->of->bytes;
+        type->name = type->of->name + " x " + std::to_string(type->length);
+    } else {
+        type->kind = basic_kind(kind);
+        type->bytes = number(*object, "bytes");
+    }
+    return type;
+}
+
+}  // namespace
+
+const Member* Type::member(std::string_view wanted) const {
+    const auto found = std::ranges::find(members, wanted, &Member::name);
+    return found != members.end() ? &*found : nullptr;
+}
+
+bool Type::is_array() const {
+    const Member *data = member("data"), *shape = member("shape"), *strides = member("strides");
+    return data != nullptr && shape != nullptr && strides != nullptr &&
+           data->type->kind == TypeKind::pointer && shape->type->kind == TypeKind::sequence &&
+           strides->type->kind == TypeKind::sequence && shape->type->length == strides->type->length;
+}
+
+TypePtr Types::parse(const std::string& description) {
+    TypePtr& type = known_[description];
+    if (type) return type;
+    llvm::Expected<json::Value> parsed = json::parse(description);
+    if (parsed) {
+        type = type_of(&*parsed);
+    } else {
+        llvm::consumeError(parsed.takeError());
+        type = std::make_shared<Type>();
+    }
+    return type;
+}
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,58 @@
+// Types of variables, read from the JSON that simulator/jit/debug_types.h describes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cudasim::debugger {
+
+struct Type;
+using TypePtr = std::shared_ptr<const Type>;
+
+struct Member {
+    std::string name;
+    std::uint64_t offset = 0;  ///< in bytes
+    TypePtr type;
+};
+
+enum class TypeKind : std::uint8_t {
+    signed_number,
+    unsigned_number,
+    floating,
+    complex,
+    boolean,
+    character,
+    structure,
+    pointer,
+    sequence,
+    unknown
+};
+
+/// Immutable. An alias is the type that it stands for, with its own name.
+struct Type {
+    TypeKind kind = TypeKind::unknown;
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::uint64_t length = 0;     ///< of a sequence
+    TypePtr of;                   ///< what a pointer points to, and what a sequence consists of
+    std::vector<Member> members;  ///< of a structure
+
+    [[nodiscard]] const Member* member(std::string_view name) const;
+    /// An array as front ends describe it: a structure of data, shape and strides.
+    [[nodiscard]] bool is_array() const;
+};
+
+/// Parses each description once.
+class Types {
+  public:
+    /// The unknown type for text that describes none.
+    [[nodiscard]] TypePtr parse(const std::string& description);
+
+  private:
+    std::map<std::string, TypePtr> known_;
+};
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,140 @@
+// The debug server (debugger/server/server.h) for Python, and Python's evaluator of expressions for it. The
+// evaluator is called on launching threads, with the GIL, while all simulated threads hold.
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <thread>
+
+#include "debugger/control/evaluator.h"
+#include "debugger/server/server.h"
+#include "frontend/bindings/bindings.h"
+#include "frontend/bindings/stop_view.h"
+
+namespace py = pybind11;
+
+namespace cudasim::bindings {
+namespace {
+
+using debugger::Evaluation;
+using debugger::Server;
+using execution::StoppedLaunch;
+using execution::ThreadRef;
+
+/// How often signals are looked at while the program waits for its debugger.
+constexpr std::chrono::milliseconds poll_interval{20};
+
+/// "ZeroDivisionError: division by zero"
+std::string text_of(const py::error_already_set& error) {
+    const auto name = py::cast<std::string>(error.type().attr("__name__"));
+    const auto message = py::cast<std::string>(py::str(error.value()));
+    return message.empty() ? name : name + ": " + message;
+}
+
+/// Calls methods of a Python object: cudasim.debugging.evaluation.
+class PythonEvaluator final : public debugger::Evaluator {
+  public:
+    explicit PythonEvaluator(py::object object) : object_(std::move(object)) {}
+
+    Evaluation evaluate(StoppedLaunch& launch, ThreadRef thread, std::uint32_t frame,
+                        const std::string& expression) override {
+        return call(launch, thread, [&](const py::object& view, const py::object& where) {
+            return object_.attr("evaluate")(view, where, frame, expression);
+        });
+    }
+    Evaluation assign(StoppedLaunch& launch, ThreadRef thread, std::uint32_t frame, const std::string& target,
+                      const std::string& value) override {
+        return call(launch, thread, [&](const py::object& view, const py::object& where) {
+            return object_.attr("assign")(view, where, frame, target, value);
+        });
+    }
+    std::vector<findings::SourceLocation> host_frames() override {
+        std::vector<findings::SourceLocation> frames;
+        if (interpreter_is_ending()) return frames;
+        const cpython::HeldGil held;
+        try {
+            for (const py::handle frame : object_.attr("host_frames")()) {
+                const auto [function, file, line] =
+                    py::cast<std::tuple<std::string, std::string, std::uint32_t>>(frame);
+                frames.push_back({file, function, line, 0});
+            }
+        } catch (const py::error_already_set&) {
+            frames.clear();  // a backtrace of the kernel is better than none
+        }
+        return frames;
+    }
+
+  private:
+    template <typename Call>
+    Evaluation call(StoppedLaunch& launch, ThreadRef thread, Call&& method) {
+        Evaluation result;
+        if (interpreter_is_ending()) {
+            result.text = "Python is ending";
+            return result;
+        }
+        const cpython::HeldGil held;
+        const auto view = std::make_shared<StopView>(launch, false);
+        try {
+            const py::object value = method(py::cast(view), py::make_tuple(thread.block, thread.thread));
+            std::tie(result.text, result.type, result.truth, result.truth_doubt) =
+                py::cast<std::tuple<std::string, std::string, bool, std::string>>(value);
+            result.ok = true;
+        } catch (const py::error_already_set& error) {
+            result.text = text_of(error);
+        } catch (const py::cast_error& error) {  // text that UTF-8 cannot have
+            result.text = error.what();
+        }
+        view->expire();
+        return result;
+    }
+
+    py::object object_;
+};
+
+Server& server() {
+    Server* running = Server::running();
+    if (running == nullptr) throw std::runtime_error("this process has no debugger");
+    return *running;
+}
+
+void wait_until_configured() {
+    Server& waiting_for = server();
+    while (!waiting_for.may_begin()) {
+        {
+            const ReleasedGil release(false);
+            std::this_thread::sleep_for(poll_interval);
+        }
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+}
+
+}  // namespace
+
+void bind_debugger(py::module_& module) {
+    module.def(
+        "debugger_connect",
+        [](const std::string& path) {
+            const ReleasedGil release(false);
+            Server::connect(path);
+        },
+        py::arg("path"),
+        "Connects to the debugger that listens at this Unix socket; RuntimeError when none does.");
+    module.def("debugger_is_there", [] { return Server::running() != nullptr; });
+    module.def("debugger_wait_until_configured", &wait_until_configured,
+               "Returns when the debugger has set what the program is to begin with, or has gone.");
+    module.def(
+        "debugger_set_evaluator",
+        // Kept for the process's life: launches of other threads may be using it.
+        [](py::object evaluator) { server().set_evaluator(new PythonEvaluator(std::move(evaluator))); },
+        py::arg("evaluator"),
+        "Who evaluates expressions: an object with evaluate(), assign() and host_frames().");
+    module.def(
+        "debugger_end",
+        [] {
+            Server* running = Server::running();
+            const ReleasedGil release(false);
+            if (running != nullptr) running->end();
+        },
+        "Tells the debugger that the program has ended.");
+}
+
+}  // namespace cudasim::bindings

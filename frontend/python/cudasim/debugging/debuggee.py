@@ -1,0 +1,37 @@
+"""Runs a program under a debugger: `python -m cudasim.debugging.debuggee script.py | -m module [arguments]`.
+
+The option `debugger` says where the debugger listens: CUDASIM_DEBUGGER=connect:PATH. The program runs as `python script.py` runs it, and
+the exit status is its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from cudasim import _native, debugging, options, script_runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the program to its end; its exit status, and 2 where it cannot be run at all."""
+    if not arguments or arguments == ["-m"]:
+        print(
+            "usage: python -m cudasim.debugging.debuggee script.py | -m module [arguments]", file=sys.stderr
+        )
+        return 2
+    try:
+        debugging.begin()
+    except (RuntimeError, options.OptionError) as error:
+        print(f"cudasim: {error}", file=sys.stderr)
+        return 2
+    try:
+        return script_runner.run(list(arguments))
+    finally:
+        _native.debugger_end()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,195 @@
+"""Expressions and assignments on the variables of a stopped thread: Python's, with NumPy.
+
+Only variables that an expression names are read, so that a condition on a number does not copy the arrays beside it. Arrays are copies;
+an assignment writes back the bytes that have changed.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import runpy
+import sys
+from collections import namedtuple
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cudasim.launch import stops
+from cudasim.reports.captured_variables import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cudasim import _native
+    from cudasim.launch.stops import Thread
+
+Dim3 = namedtuple("Dim3", "x y z")
+
+_WARP_SIZE = 32
+_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+#: Elements of an array that a text shows, and characters of a text.
+_MOST_ELEMENTS, _MOST_CHARACTERS = 60, 10_000
+
+
+class Evaluator:
+    """What the debug server calls on the launching thread. What it raises is told to the user."""
+
+    def evaluate(
+        self, launch: _native.StoppedLaunch, thread: Thread, frame: int, expression: str
+    ) -> tuple[str, str, bool, str]:
+        """The value's text and type, whether it counts as true, and why that cannot be said ("" where it can)."""
+        code = compile(expression.strip(), "<debugger>", "eval")
+        names = _namespace(launch, thread, frame, code)[0]
+        value = eval(code, names)  # noqa: S307 - the user of a debugger evaluates expressions
+        try:
+            truth, doubt = bool(value), ""
+        except ValueError as error:  # an array's
+            truth, doubt = False, str(error)
+        return _text(value), _type_name(value), truth, doubt
+
+    def assign(
+        self, launch: _native.StoppedLaunch, thread: Thread, frame: int, target: str, value: str
+    ) -> tuple[str, str, bool, str]:
+        """target = value; the target's new value as evaluate() gives it.
+
+        :raises ValueError: where the value does not fit, or the target cannot be set
+        """
+        read_target = compile(target.strip(), "<debugger>", "eval")
+        compile(value.strip(), "<debugger>", "eval")  # one expression
+        code = compile(f"{target.strip()} = {value.strip()}", "<debugger>", "exec")
+        names, variables = _namespace(launch, thread, frame, code)
+        before = {name: (names[name], _contents(variable)) for name, variable in variables.items()}
+        known = set(names)
+        exec(code, names)  # noqa: S102
+        for name in set(names) - known - {"__builtins__"}:
+            raise ValueError(f"there is no variable {name!r} here")
+        for name, variable in variables.items():
+            _write_back(launch, thread, frame, variable, names[name], *before[name])
+        shown = eval(read_target, names)  # noqa: S307
+        return _text(shown), _type_name(shown), False, ""
+
+    def host_frames(self) -> list[tuple[str, str, int]]:
+        """(function, file, line) of the host program where it launches, innermost first; none of this package."""
+        frames = []
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not file.startswith((_PACKAGE_FOLDER, "<frozen")) and file != runpy.__file__:
+                frames.append((frame.f_code.co_name, file, frame.f_lineno or 0))
+            frame = frame.f_back
+        return frames
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    """Names that code reads or writes, also in comprehensions and lambdas."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
+
+
+def _namespace(launch, thread, frame, code):
+    """({name: value}, {name: variable}) of what the code names."""
+    wanted = set(_names_in(code))
+    variables = stops.variables_in(launch, thread, frame, wanted)
+    names = {"np": np, "numpy": np, **_special_registers(launch, thread), **stops.values_of(variables, frame)}
+    return names, {variable["name"]: variable for variable in variables}
+
+
+def _special_registers(launch, thread):
+    thread_index, block_index = launch.coordinate(thread)
+    grid, block = launch.configuration
+    registers = {
+        "threadIdx": Dim3(*thread_index),
+        "blockIdx": Dim3(*block_index),
+        "blockDim": Dim3(*block),
+        "gridDim": Dim3(*grid),
+        "laneid": thread[1] % _WARP_SIZE,
+        "warpsize": _WARP_SIZE,
+    }
+    return {**registers, "cuda": namedtuple("cuda", registers)(**registers)}
+
+
+# -- assignment -------------------------------------------------------------------------------------------
+
+
+def _contents(variable):
+    return None if variable["contents"] is None else bytes(variable["contents"])
+
+
+def _write_back(launch, thread, frame, variable, value, value_before, contents_before):
+    name = variable["name"]
+    if contents_before is not None:
+        if value is not value_before:
+            raise ValueError(f"the array {name} cannot be replaced; assign to its elements: {name}[:] = ...")
+        for first, run in _changed_runs(contents_before, variable["contents"]):
+            if not launch.write(thread, variable["contents_address"] + first, run):
+                raise ValueError(f"the thread may not write to {name}")
+    elif value is not value_before:
+        data = _encoded(json.loads(variable["type"]), value, name)
+        if not launch.set_variable(thread, frame, name, data):
+            raise ValueError(f"{name} cannot be set here")
+
+
+def _changed_runs(before, after):
+    """(offset, bytes) of what differs; gaps of less than a word are written, too."""
+    old, new = np.frombuffer(before, np.uint8), np.frombuffer(after, np.uint8)
+    changed = np.flatnonzero(old != new)
+    if not changed.size:
+        return
+    for run in np.split(changed, np.flatnonzero(np.diff(changed) > 1) + 1):
+        first, end = int(run[0]), int(run[-1]) + 1
+        yield first, bytes(after[first:end])
+
+
+def _encoded(kind, value, name):
+    """The bytes of a value of a type (simulator/jit/debug_types.h)."""
+    what, type_name = kind["kind"], kind.get("name", "")
+    if what == "alias":
+        return _encoded(kind["of"], value, name)
+    if type_name.startswith(("datetime64", "timedelta64")):
+        return np.asarray(value, type_name).tobytes()
+    if what in ("signed", "unsigned", "bool"):
+        number = operator.index(value) if not isinstance(value, (bool, np.bool_)) else int(value)
+        dtype = np.dtype(f"{'i' if what == 'signed' else 'u'}{kind['bytes']}")
+        limits = np.iinfo(dtype)
+        if what == "bool":
+            number = int(bool(number))
+        if not limits.min <= number <= limits.max:
+            raise ValueError(f"{number} does not fit into {name}, which is {type_name}")
+        return np.array(number, dtype).tobytes()
+    if what == "float" and type_name != "bfloat16":
+        return np.array(float(value), f"f{kind['bytes']}").tobytes()
+    if what == "complex":
+        return np.array(complex(value), f"c{kind['bytes']}").tobytes()
+    raise ValueError(f"{name} cannot be set: it is {type_name or what}")
+
+
+# -- texts ------------------------------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, separator=", ", threshold=_MOST_ELEMENTS, edgeitems=3)
+        text = " ".join(text.split())
+    elif isinstance(value, np.generic):
+        text = repr(value.item()) if value.dtype.kind in "SUMm" else str(value)
+    elif isinstance(value, tuple) and type(value) is tuple:
+        text = "(" + ", ".join(map(_text, value)) + (",)" if len(value) == 1 else ")")
+    elif isinstance(value, list):
+        text = "[" + ", ".join(map(_text, value)) + "]"
+    else:
+        text = repr(value)
+    return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "..."
+
+
+def _type_name(value):
+    if isinstance(value, Unavailable):
+        return "unknown"
+    if isinstance(value, np.ndarray):
+        return f"array({value.dtype}, {value.ndim}d) shape {value.shape}"
+    return str(value.dtype) if isinstance(value, np.generic) else type(value).__name__
