@@ -15,12 +15,12 @@ namespace {
 /// How often a launch that is stopped serves the host (StoppedLaunch::poll()).
 constexpr std::chrono::milliseconds poll_interval{50};
 
-std::string place_text(const findings::Finding& finding) {
+}  // namespace
+
+std::string Control::place_text(const findings::Finding& finding) {
     if (finding.location.empty()) return {};
     return finding.location.front().file + ":" + std::to_string(finding.location.front().line);
 }
-
-}  // namespace
 
 // Begin and end --------------------------------------------------------------------------------------------
 
@@ -215,8 +215,11 @@ void Control::stopped(StoppedLaunch& launch) {
 void Control::note_error(const findings::Finding& finding, StopNotice& notice) {
     notice.reason = StopReason::exception;
     notice.error_kind = findings::info(finding.kind).name;
-    notice.error = finding.message;
-    if (error_.empty()) error_ = finding.message;
+    const std::string exception = finding.exception_type.empty()
+                                      ? std::string(findings::info(finding.kind).python_exception)
+                                      : finding.exception_type;
+    notice.error = (exception.empty() ? "" : exception + ": ") + finding.message;
+    if (error_.empty()) error_ = notice.error;
 }
 
 /// Threads that end with the same error at the same place are told of once.

@@ -97,13 +97,14 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] bool wait_for_turn();
     void wait_for_request();
     void note_error(const findings::Finding& finding, StopNotice& notice);
+    [[nodiscard]] static std::string place_text(const findings::Finding& finding);
 
     // movement.cpp
     [[nodiscard]] Outcome perform(Movement& movement, StopNotice& notice);
     [[nodiscard]] Outcome advance(Movement& movement, StopNotice& notice);
     [[nodiscard]] bool is_done(const Movement& movement) const;
-    [[nodiscard]] std::vector<execution::ThreadRef> companions(const Movement& movement) const;
-    [[nodiscard]] Outcome move_companions(std::vector<Movement>& companions, StopNotice& notice);
+    [[nodiscard]] std::vector<Movement> companions(const Movement& movement) const;
+    [[nodiscard]] Outcome move_companions(std::vector<Movement>& companions, StopNotice& notice, bool& moved);
     void remember_passing(const StopNotice& notice);
     void come_back_later(const Movement& movement);
 

@@ -72,8 +72,10 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
                 notice.description = state == ThreadState::in_warp ? "in a warp operation" : "at a barrier";
                 return Outcome::stopped;
             case ThreadState::faulted:
-                if (const findings::Finding* finding = launch_->fault(movement.thread))
+                if (const findings::Finding* finding = launch_->fault(movement.thread)) {
                     note_error(*finding, notice);
+                    told_errors_.emplace(finding->kind, place_text(*finding));
+                }
                 if (!session_.errors_stop) notice = notice_of(StopReason::step, "thread ended");
                 return Outcome::stopped;
             case ThreadState::over:
@@ -84,60 +86,93 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
     }
 }
 
-/// Threads of the unit that stand where the moving thread stands.
-std::vector<ThreadRef> Control::companions(const Movement& movement) const {
-    std::vector<ThreadRef> found;
-    if (movement.unit != StepUnit::warp && movement.unit != StepUnit::block) return found;
+/// Threads of the unit that are no further than the moving thread: those on its line, those that wait, and
+/// those that have not started.
+std::vector<Movement> Control::companions(const Movement& movement) const {
+    std::vector<Movement> found;
     const std::vector<execution::ThreadPlace> places = launch_->places(movement.thread.block);
     const std::uint32_t moving = movement.thread.thread;
     if (moving >= places.size()) return found;
     const KernelCode::Line* line = code_->line_of(places[moving].site);
     for (std::uint32_t thread = 0; thread < places.size(); ++thread) {
-        if (thread == moving || places[thread].state > ThreadState::spins) continue;
+        const ThreadState state = places[thread].state;
+        if (thread == moving || state >= ThreadState::faulted) continue;
         if (movement.unit == StepUnit::warp && thread / jit::warp_size != moving / jit::warp_size) continue;
-        const bool same_state = places[thread].state == places[moving].state;
-        if (same_state && code_->line_of(places[thread].site) == line)
-            found.push_back({movement.thread.block, thread});
+        if (state == ThreadState::stopped && code_->line_of(places[thread].site) != line) continue;
+        found.push_back(movement);
+        found.back().thread.thread = thread;
     }
     return found;
 }
 
-/// Each goes as far as it can. Those that are there are taken out of the list; an error of one of them stops.
-Control::Outcome Control::move_companions(std::vector<Movement>& companions, StopNotice& notice) {
+/// Each goes as far as it can. Those that are there, or have ended, are taken out of the list. An error of
+/// one of them stops everything. @param moved whether one has come further
+Control::Outcome Control::move_companions(std::vector<Movement>& companions, StopNotice& notice,
+                                          bool& moved) {
     std::vector<Movement> left;
+    moved = false;
     for (Movement& each : companions) {
-        StopNotice own;
-        const Outcome outcome = advance(each, own);
-        if (outcome == Outcome::over) return outcome;
-        if (outcome == Outcome::waits) left.push_back(each);
-        if (own.reason == StopReason::exception || own.reason == StopReason::pause) {
-            focus_ = each.thread;
-            notice = std::move(own);
-            return Outcome::stopped;
+        for (;;) {
+            if (launch_->state(each.thread) > ThreadState::spins) {
+                if (launch_->state(each.thread) < ThreadState::faulted) left.push_back(each);
+                break;
+            }
+            StopNotice own;
+            each.has_run = false;
+            const Outcome outcome = advance(each, own);
+            if (outcome == Outcome::over) return outcome;
+            if (own.reason == StopReason::exception || own.reason == StopReason::pause) {
+                focus_ = each.thread;
+                notice = std::move(own);
+                return Outcome::stopped;
+            }
+            remember_passing(own);
+            moved |= outcome == Outcome::stopped || launch_->state(each.thread) != ThreadState::spins;
+            const bool passes_breakpoint = !own.hit_breakpoints.empty() && !is_done(each);
+            if (passes_breakpoint) continue;
+            if (outcome == Outcome::waits || each.kind == MovementKind::barrier) left.push_back(each);
+            break;
         }
-        remember_passing(own);
     }
     companions = std::move(left);
     return Outcome::waits;
 }
 
+/// The others of the unit come to where the focus comes to.
 Control::Outcome Control::perform(Movement& movement, StopNotice& notice) {
+    if (movement.unit == StepUnit::thread) return advance(movement, notice);
     // Everything goes on in the policy's order until the focus has made its step.
-    if (movement.unit == StepUnit::grid && movement.kind != MovementKind::barrier) return Outcome::waits;
-    std::vector<Movement> others;
-    for (const ThreadRef thread : companions(movement)) {
-        others.push_back(movement);
-        others.back().thread = thread;
+    if (movement.unit == StepUnit::grid) return Outcome::waits;
+    std::vector<Movement> others = companions(movement);
+    Outcome outcome = advance(movement, notice);
+    bool moved = false;
+    while (outcome == Outcome::waits) {
+        for (Movement& each : others) each.kind = MovementKind::barrier;
+        if (const Outcome rest = move_companions(others, notice, moved); rest != Outcome::waits) return rest;
+        if (!moved) return Outcome::waits;
+        outcome = advance(movement, notice);
     }
-    if (const Outcome outcome = move_companions(others, notice); outcome != Outcome::waits) return outcome;
-    const Outcome outcome = advance(movement, notice);
-    if (outcome != Outcome::stopped || notice.reason == StopReason::exception) return outcome;
-    // Those that waited for the focus can go on now.
-    StopNotice further;
-    const Outcome rest = move_companions(others, further);
-    if (rest == Outcome::over) return rest;
-    if (rest == Outcome::stopped) notice = std::move(further);
-    return Outcome::stopped;
+    const bool is_step = notice.reason != StopReason::exception && notice.reason != StopReason::pause;
+    const findings::CallChain place = launch_->location(movement.thread);
+    if (outcome != Outcome::stopped || !is_step || place.empty()) return outcome;
+    for (Movement& each : others) {
+        each.kind = MovementKind::until;
+        each.file = place.front().file;
+        each.line = place.front().line;
+        each.depth = 1;
+    }
+    const ThreadRef focus = focus_;
+    do {
+        StopNotice further;
+        const Outcome rest = move_companions(others, further, moved);
+        if (rest == Outcome::over) return rest;
+        if (rest == Outcome::stopped) {
+            notice = std::move(further);
+            return rest;
+        }
+    } while (moved && !others.empty());
+    focus_ = focus;
+    return outcome;
 }
 
 void Control::remember_passing(const StopNotice& notice) {

@@ -284,7 +284,10 @@ json::Value Inspection::evaluate_lanes(Control& control, const Arguments& argume
         const Frame lane{{here.thread.block, thread}, here.index, false};
         Evaluation value;
         if (control.launch().location(lane.thread).size() <= lane.index) {
-            value.text = std::string("the thread is ") + state_text(control.launch().state(lane.thread));
+            const execution::ThreadState state = control.launch().state(lane.thread);
+            value.text = state == execution::ThreadState::not_started ? "the thread has not started"
+                         : state >= execution::ThreadState::faulted   ? "the thread has ended"
+                                                                      : "the thread is not in this function";
         } else if (const auto node = place(control, lane, expression)) {
             value.ok = true;
             value.text = text_of(node->value, ThreadMemory(control.launch(), lane.thread));

@@ -42,7 +42,8 @@ bool HostPoll::operator()(const execution::LaunchProgress& now) {
     const cpython::HeldGil acquire;
     try {
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-        if (now.seconds >= progress_.after_seconds && !progress_.begin.is_none()) show(now);
+        // Under a debugger the display would be drawn over its prompt.
+        if (debugger_ == nullptr && now.seconds >= progress_.after_seconds && !progress_.begin.is_none()) show(now);
         return false;
     } catch (const py::error_already_set& error) {
         const bool is_there = debugger_ != nullptr && debugger_ == debugger::Server::running();

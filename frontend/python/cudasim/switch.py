@@ -148,7 +148,7 @@ class _AliasLoader:
 
 
 def _connect_to_debugger():
-    from cudasim import options
+    from cudasim import options  # start-up time: this module is there before anything is asked for
 
     if options.get("debugger"):
         importlib.import_module("cudasim.debugging").begin()

@@ -27,6 +27,8 @@ def main(arguments: Sequence[str]) -> int:
     except (RuntimeError, options.OptionError) as error:
         print(f"cudasim: {error}", file=sys.stderr)
         return 2
+    if not sys.stdout.isatty():  # whole lines, in order with what the debugger writes
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     try:
         return script_runner.run(list(arguments))
     finally:

@@ -1,0 +1,68 @@
+// A kernel for the debugger's tests, on every carrier.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "simulator/execution/loaded_image.h"
+#include "tests/simulator/execution/ir_kernel.h"
+#include "tests/simulator/execution/ir_lines.h"
+
+namespace cudasim::debugger {
+
+enum class On { looping_runner, coroutines, lanes, fibers };
+
+inline std::string carrier_name(const ::testing::TestParamInfo<On>& info) {
+    constexpr std::array names = {"looping_runner", "coroutines", "lanes", "fibers"};
+    return names[static_cast<std::size_t>(info.param)];
+}
+
+inline const auto all_carriers = ::testing::Values(On::looping_runner, On::coroutines, On::lanes, On::fibers);
+
+inline execution::LaunchOptions options_on(On carrier) {
+    execution::LaunchOptions options;
+    options.carrier = carrier == On::fibers ? execution::Carrier::fiber : execution::Carrier::automatic;
+    options.compile.coroutines = carrier != On::looping_runner;
+    return options;
+}
+
+/// Threads put their numbers into `order`, one after another, wait, and do so again. @append is on lines 101
+/// to 106, @k on lines 201 to 205, and waits on line 203.
+inline image::KernelImage two_rounds(On carrier) {
+    return execution::with_lines(
+        execution::ir_image(std::string(R"(
+define internal void @append(ptr %order, i32 %number) {
+  %count = load i32, ptr %order, align 4
+  %next = add i32 %count, 1
+  store i32 %next, ptr %order, align 4
+  %place = getelementptr i32, ptr %order, i32 %next
+  store i32 %number, ptr %place, align 4
+  ret void
+}
+define void @k(ptr %order) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  call void @append(ptr %order, i32 %t)
+  )") +
+                            (carrier == On::lanes ? "call void @llvm.nvvm.bar.warp.sync(i32 -1)"
+                                                  : "call void @llvm.nvvm.barrier0()") +
+                            R"(
+  call void @append(ptr %order, i32 %t)
+  ret void
+})"));
+}
+
+/// Runs it; the numbers in their order.
+inline std::vector<std::uint32_t> run_two_rounds(On carrier, std::uint32_t blocks, std::uint32_t threads,
+                                                 const execution::LaunchOptions& options) {
+    execution::DeviceArray<std::uint32_t> array(std::size_t{2} * blocks * threads + 1);
+    const auto image = execution::device().load(two_rounds(carrier));
+    const std::uint64_t parameters[1] = {array.pointer()};
+    const auto result = execution::device().launch(*image, "k", {{blocks}, {threads}, 0},
+                                                   std::as_bytes(std::span(parameters)), options);
+    EXPECT_EQ(execution::messages(result), "");
+    std::vector<std::uint32_t> values = array.read();
+    values.erase(values.begin());
+    return values;
+}
+
+}  // namespace cudasim::debugger
