@@ -43,7 +43,8 @@ bool HostPoll::operator()(const execution::LaunchProgress& now) {
     try {
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();
         // Under a debugger the display would be drawn over its prompt.
-        if (debugger_ == nullptr && now.seconds >= progress_.after_seconds && !progress_.begin.is_none()) show(now);
+        if (debugger_ == nullptr && now.seconds >= progress_.after_seconds && !progress_.begin.is_none())
+            show(now);
         return false;
     } catch (const py::error_already_set& error) {
         const bool is_there = debugger_ != nullptr && debugger_ == debugger::Server::running();
