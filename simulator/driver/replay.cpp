@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "simulator/findings/writers.h"
+#include "simulator/image/unknown_origin.h"
 #include "simulator/memory/host_memory.h"
 
 namespace cudasim::driver {
@@ -76,7 +77,8 @@ Restored::Restored(Target& target, const LaunchRecord& record, const execution::
     try {
         if (!record.runs_in_front_end()) {
             const auto globals = std::ranges::find(record.memory, true, &RecordedMemory::globals);
-            module_ = target.load(image::KernelImage::deserialise(record.image.bytes()),
+            const auto image = image::KernelImage::deserialise(record.image.bytes());
+            module_ = target.load(image::without_claims(image),
                                   globals != record.memory.end() ? globals->address : 0);
             target.compile(*module_, record.kernel, options);
         }

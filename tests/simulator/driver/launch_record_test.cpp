@@ -125,6 +125,29 @@ TEST(LaunchRecord, faults_are_reproduced_with_the_object_they_are_about) {
     EXPECT_EQ(texts(replayed(record).differences), "");
 }
 
+/// A record may come from anybody: an image that claims that its accesses need no check is checked all the same.
+TEST(LaunchRecord, what_an_image_claims_of_its_accesses_is_not_believed) {
+    CUDASIM_SKIP_UNDER_THREAD_SANITIZER("no memory checks");
+    LaunchRecord record;
+    {
+        Recording recording;
+        record = recording.record();
+    }
+    for (const char* claim : {"cudasim.in_bounds", "cudasim.internal"}) {
+        static std::int32_t of_the_host = 7;
+        const auto image = execution::ir_image(
+            "define void @k(ptr %out, ptr %in, ptr %table) {\n  store i32 1, ptr inttoptr (i64 " +
+            std::to_string(reinterpret_cast<std::uint64_t>(&of_the_host)) + " to ptr), !" + claim +
+            " !{}\n  ret void\n}\n");
+        const auto bytes = image.serialise();
+        record.image = Content(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+        std::erase_if(record.memory, [](const RecordedMemory& memory) { return memory.globals; });
+        EXPECT_NE(texts(replayed(record).differences).find("the findings differ"), std::string::npos)
+            << claim << ": " << texts(replayed(record).differences);
+        EXPECT_EQ(of_the_host, 7) << claim;
+    }
+}
+
 TEST(LaunchRecord, uses_after_free_are_reproduced) {
     CUDASIM_SKIP_UNDER_THREAD_SANITIZER("no memory checks");
     LaunchRecord record;
