@@ -324,3 +324,80 @@ def test_other_places_are_refused(monkeypatch, value):
     monkeypatch.setenv("CUDASIM_DEBUGGER", value)
     with pytest.raises(options.OptionError, match="connect:PATH"):
         options.get("debugger")
+
+
+TWO_THREADS = """
+    import threading
+    import numpy as np
+    from numba import cuda
+
+    @cuda.jit
+    def kernel(x):
+        i = cuda.grid(1)
+        x[i] += i + 1  # add
+
+    arrays = [np.zeros(4, np.int64) for _ in range(2)]
+    threads = [threading.Thread(target=kernel[1, 4], args=(x,)) for x in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(*arrays[0], *arrays[1])
+"""
+
+
+def test_launches_of_several_host_threads_are_served_one_after_another(tmp_path):
+    with debugging(tmp_path, TWO_THREADS) as client:
+        client.break_at("add", cudasim={"threads": "2"})
+        client.run()
+        launches = []
+        for _ in range(2):
+            launches.append(client.wait("add")["cudasim"]["launch"])
+            time.sleep(0.2)
+            assert not client.stops()
+            assert client.value("x[0], x[1], x[2]") == "(1, 2, 0)"
+            client.ask("continue", threadId=1)
+        assert sorted(launches) == [1, 2]
+        assert numbers(client.end()) == 2 * [1, 2, 3, 4]
+
+
+def test_a_million_threads_are_a_handful_of_groups(tmp_path):
+    code = """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def kernel(x):
+            i, j = cuda.grid(2)
+            twice = 2 * i  # twice
+            cuda.syncthreads()  # wait
+            x[i, j] = twice + j  # last
+
+        x = cuda.to_device(np.zeros((1024, 1024), np.int64))
+        kernel[(64, 64), (16, 16)](x)
+        print(x.copy_to_host().sum())
+    """
+    with debugging(tmp_path, code) as client:
+        client.break_at("twice", cudasim={"threads": "(13,7,0)", "blocks": "(40,2,0)"})
+        client.run()
+        about = client.wait("twice")["cudasim"]
+        assert (about["block"], about["thread"]) == ([40, 2, 0], [13, 7, 0])
+        began = time.perf_counter()
+        groups = client.ask("cudasim/groups")["groups"]
+        assert time.perf_counter() - began < 1  # 0.4 ms where nothing else runs
+        assert sum(group["count"] for group in groups) == 1 << 20
+        focus = 7 * 16 + 13
+        assert [(group["state"], group["blocks"], group["threads"]) for group in groups] == [
+            ("at barrier", "168", f"0..{focus - 1}"), ("stopped", "168", str(focus)), ("not started", "168", f"{focus + 1}..255"),
+            ("over", "0..167", "0..255"), ("not started", "169..4095", "0..255")]  # fmt: skip
+        names = [thread["name"] for thread in client.ask("threads")["threads"]]
+        assert names[0] == "block(40,2,0) thread(13,7,0)"
+        assert names[1] == f"b(168) t(0..{focus - 1}) x{focus} script.py:{client.line('wait')}"
+        # Groups are threads, too: a step of one moves its first thread, which becomes the focus.
+        (waiting,) = [group["threadId"] for group in groups if group["threads"] == f"{focus + 1}..255"]
+        assert client.go("next", reason="step", threadId=waiting)["cudasim"]["thread"] == [14, 7, 0]
+        assert client.focus()["thread"] == [14, 7, 0]
+        assert "not on the device" in client.refused("cudasim/focus", block=[0, 0, 0])
+        assert "there is no such thread" in client.refused("cudasim/focus", thread=[16, 0, 0])
+        client.break_at()
+        assert client.go_to_end() == f"{sum(2 * i + j for i in range(1024) for j in range(1024))}\n"

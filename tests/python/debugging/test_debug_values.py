@@ -85,11 +85,14 @@ def test_assignments_change_variables_and_memory(many):
     assert assign("body.mass", "10") == "10.0"
     assert assign("local[2]", "-7") == "-7"
     assert assign("cube[1, 2, 3]", "i * 100") == "200"
+    assert assign("(byte)", "i + 5") == "7"
+    assert many.value("byte") == "7"
     assert assign("cube[2, 1, :2]", "[5, 6]") == "[5, 6]"
     assert many.value("cube[2, 1, 1]") == "6"
     refused = {
         ("local[2]", "40000"): "40000 does not fit into int16",
         ("byte", "-1"): "-1 does not fit into uint8",
+        ("(byte)", "256"): "256 does not fit into byte, which is uint8",
         ("cube", "3"): "the array cube cannot be replaced",
         ("nothing", "3"): "nothing",
         ("threadIdx.x", "3"): "special registers cannot be set",

@@ -28,5 +28,5 @@ def begin() -> None:
     os.environ.pop("CUDASIM_DEBUGGER", None)
     _native.debugger_connect(place[len(_CONNECT) :])
     _native.debugger_set_evaluator(Evaluator())
-    atexit.register(_native.debugger_end)
+    atexit.register(_native.debugger_end)  # when the program's threads have ended, too
     _native.debugger_wait_until_configured()

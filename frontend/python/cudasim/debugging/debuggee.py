@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from cudasim import _native, debugging, options, script_runner
+from cudasim import debugging, options, script_runner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     if not sys.stdout.isatty():  # whole lines, in order with what the debugger writes
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    try:
-        return script_runner.run(list(arguments))
-    finally:
-        _native.debugger_end()
+    return script_runner.run(list(arguments))
 
 
 if __name__ == "__main__":
