@@ -10,14 +10,17 @@
 #include "simulator/driver/memory.h"
 #include "simulator/driver/stream_work.h"
 #include "tests/simulator/driver/driver_errors.h"
+#include "tests/simulator/driver/recording.h"
 #include "tests/simulator/driver/stream_host.h"
 #include "tests/simulator/driver/test_context.h"
 #include "tests/simulator/execution/ir_kernel.h"
+#include "tests/simulator/thread_sanitizer.h"
 
 namespace cudasim::driver {
 namespace {
 
 using testing::context_on;
+using testing::launch_options;
 using testing::message_of;
 using testing::result_of;
 
@@ -57,7 +60,8 @@ struct Launching : ::testing::Test {
         return values;
     }
     [[nodiscard]] CudaResult launched(const KernelLaunch& launch) {
-        return result_of([&] { launch_kernel(context, number, launch, packed(number, out)); });
+        return result_of(
+            [&] { launch_kernel(context, number, launch, packed(number, out), launch_options()); });
     }
 };
 
@@ -66,7 +70,7 @@ TEST_F(Launching, a_kernel_of_a_module) {
     const auto values = result();
     for (int i = 0; i < 64; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], i);
     std::uint64_t blocks = 0;
-    launch_kernel(context, number, {.grid = {3, 1, 1}}, packed(number, out), {},
+    launch_kernel(context, number, {.grid = {3, 1, 1}}, packed(number, out), launch_options(),
                   [&](const execution::LaunchResult& ended) { blocks = ended.blocks_run; });
     EXPECT_EQ(blocks, 3U);
     EXPECT_EQ(module->function("shares").static_shared_bytes(), 1024U);
@@ -172,6 +176,7 @@ TEST_F(Launching, memory_that_waits_to_be_freed_ends_with_the_context_once) {
 }
 
 TEST_F(Launching, errors_that_last_make_the_context_unusable) {
+    CUDASIM_SKIP_UNDER_THREAD_SANITIZER("no memory checks");
     const DevicePointer nowhere = 64;
     EXPECT_EQ(result_of([&] { launch_kernel(context, number, {}, packed(number, nowhere)); }),
               CudaResult::illegal_address);
