@@ -60,7 +60,8 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     context_.shadow_base = worker.shadow_base();
     context_.captured = worker.captured();
     context_.check_state = nullptr;
-    if (launch.stops || !thread_stops_.empty()) [[unlikely]]
+    const bool is_compiled_for_stops = launch.kernel && !launch.kernel->stops.places.empty();
+    if (launch.stops || !thread_stops_.empty() || is_compiled_for_stops) [[unlikely]]
         start_stops();
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);

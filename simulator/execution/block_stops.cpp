@@ -15,14 +15,23 @@
 
 namespace cudasim::execution {
 
+/// Code that is compiled for stops notes where its threads are, also where nobody looks.
 void BlockRun::start_stops() {
-    const std::size_t threads = launch_->stops ? context_.thread_count : 0;
+    const bool notes = launch_->stops || (launch_->kernel && !launch_->kernel->stops.places.empty());
+    const std::size_t threads = notes ? context_.thread_count : 0;
     thread_stops_.assign(threads, {});
+    context_.thread_stops = thread_stops_.data();
+    stopped_ = nullptr;
+    if (!launch_->stops) {
+        run_before_.clear();
+        no_stop_flags_.assign(launch_->kernel ? launch_->kernel->sites.size() + 1 : 1, 0);
+        context_.stop_flags = no_stop_flags_.data();
+        return;
+    }
+    context_.stop_flags = launch_->stops->flags();
     run_before_.assign(threads, 0);
     held_.reserve(threads);
     faulting_.reserve(threads);
-    stopped_ = nullptr;
-    context_.thread_stops = thread_stops_.data();
 }
 
 /// The runner's thread has stopped. True: it goes on now. False: it is held, or has gone on meanwhile.

@@ -11,7 +11,8 @@
 
 namespace cudasim::execution {
 
-StoppedLaunch::StoppedLaunch(Launch& launch, StopHandler& handler) : launch_(launch), handler_(handler) {
+StoppedLaunch::StoppedLaunch(Launch& launch, StopHandler& handler)
+    : launch_(launch), handler_(handler), armed_(launch.kernel ? launch.kernel->sites.size() + 1 : 1) {
     arm();
 }
 
@@ -39,9 +40,8 @@ void StoppedLaunch::stop_at(const std::string& file, std::uint32_t line, bool st
 void StoppedLaunch::arm() {
     if (!launch_.kernel) return;
     const std::vector<findings::CallChain>& sites = launch_.kernel->sites;
-    armed_.assign(sites.size(), 0);
     for (std::size_t site = 0; site < sites.size(); ++site)
-        armed_[site] =
+        armed_[site + 1] =
             !sites[site].empty() && lines_.contains({sites[site].front().file, sites[site].front().line});
 }
 

@@ -127,7 +127,10 @@ class StoppedLaunch {
     void stop_at(const std::string& file, std::uint32_t line, bool stops = true);
     /// Every thread stops at every statement. Other host threads may call it, too, while the launch exists:
     /// the next statement of any thread stops.
-    void stop_everywhere(bool stops = true) { everywhere_.store(stops, std::memory_order_relaxed); }
+    void stop_everywhere(bool stops = true) {
+        everywhere_.store(stops, std::memory_order_relaxed);
+        std::atomic_ref(armed_.front()).store(stops ? 1 : 0, std::memory_order_relaxed);
+    }
     /// The thread stops at its next statements. False when it is over or absent.
     bool stop_thread(ThreadRef thread, bool stops = true);
 
@@ -192,11 +195,12 @@ class StoppedLaunch {
     // The engine's ------------------------------------------------------------------------------------------
 
     void begin();
+    [[nodiscard]] const std::uint8_t* flags() const { return armed_.data(); }
     /// On simulated stacks: is the thread to stop at this site?
     [[nodiscard]] bool wants(const jit::ThreadStop& here, const jit::BlockContext& block,
                              std::uint32_t thread, std::uint32_t site) const {
         if (everywhere_.load(std::memory_order_relaxed) || here.steps != 0) return true;
-        return site < armed_.size() && armed_[site] != 0 && handler_.wants(block, thread, site);
+        return site + 1 < armed_.size() && armed_[site + 1] != 0 && handler_.wants(block, thread, site);
     }
     /// The same for host code, whose sites nobody knows before.
     [[nodiscard]] bool wants(const jit::ThreadStop& thread, const std::string& file,
@@ -234,7 +238,7 @@ class StoppedLaunch {
     std::atomic<bool> everywhere_{false};
     std::vector<std::pair<ThreadRef, findings::Finding>> faults_;  ///< of threads in the state `faulted`
     std::set<std::pair<std::string, std::uint32_t>> lines_;
-    std::vector<std::uint8_t> armed_;  ///< by site, of compiled kernels
+    std::vector<std::uint8_t> armed_;  ///< BlockContext::stop_flags; of one size from the beginning
 };
 
 }  // namespace cudasim::execution

@@ -57,7 +57,9 @@ struct BlockContext {
     LaneOperation* lane_operations;  // 104 coroutine kernels with warp operations
     std::uint64_t* captured;         // 112 what a fault's cold path leaves for the report, see below
     void* check_state;  // 120 of instrumentations: what an observer set when the block began, else null
-    ThreadStop* thread_stops;  // 128 launches with stops: one per thread; the engine's, not compiled code's
+    ThreadStop* thread_stops;  // 128 code that is compiled for stops: one per thread
+    const std::uint8_t*
+        stop_flags;  // 136 such code: by site + 1, whether hook `stop` is to be called; first: everywhere
 };
 
 /// BlockContext::captured: the index into Captures::places, then values of variables there.
@@ -94,8 +96,9 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, barrier_result) == 52 && offsetof(BlockContext, thread_states) == 80 &&
               offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96 &&
               offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 &&
-              offsetof(BlockContext, check_state) == 120 && sizeof(LaneOperation) == 16 &&
-              sizeof(FrameRecord) == 16);
+              offsetof(BlockContext, check_state) == 120 && offsetof(BlockContext, thread_stops) == 128 &&
+              offsetof(BlockContext, stop_flags) == 136 && sizeof(ThreadStop) == 16 &&
+              sizeof(LaneOperation) == 16 && sizeof(FrameRecord) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
               offsetof(ThreadContext, stack_limit) == 32);

@@ -163,6 +163,7 @@ void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort ef
         number_sites(compilation);
         number_stop_places(compilation);
         lower_captures(compilation);
+        test_stops_in_line(compilation);
         return;
     }
     compilation.waits = true;
@@ -182,6 +183,7 @@ void optimise_kernel(Compilation& compilation, TargetMachine& machine, Effort ef
     }
     if (effort == Effort::full) clean_up(compilation, machine);
     lower_captures(compilation);
+    test_stops_in_line(compilation);
 }
 
 /// Instructions after instrumentation from which on a kernel is compiled in a child process: about 0.1 s.

@@ -142,7 +142,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 2; }
+    [[nodiscard]] std::uint32_t version() const override { return 3; }
 
     void early(Compilation& compilation) const override {
         for (Function& function : *compilation.module) {

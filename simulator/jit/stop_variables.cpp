@@ -7,6 +7,8 @@
 // says which of them it has now.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <map>
 
@@ -179,6 +181,41 @@ void number_stop_places(Compilation& compilation) {
             const auto place = cast<ConstantInt>(call->getArgOperand(2))->getZExtValue();
             const auto site = cast<ConstantInt>(call->getArgOperand(3))->getZExtValue();
             compilation.stops.places[place].site = static_cast<std::uint32_t>(site);
+        }
+    }
+}
+
+void test_stops_in_line(Compilation& compilation) {
+    for (Function& function : *compilation.module) {
+        for (CallInst* call : stop_calls(function)) {
+            IRBuilder<> builder(call);
+            const auto at = [&](Value* base, std::uint64_t offset) {
+                return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, offset);
+            };
+            Type *pointer = builder.getPtrTy(), *word = builder.getInt32Ty(), *byte = builder.getInt8Ty();
+            Value *context = call->getArgOperand(0), *record = call->getArgOperand(1);
+            const auto site = cast<ConstantInt>(call->getArgOperand(3))->getZExtValue();
+            Value* block = builder.CreateLoad(pointer, at(context, offsetof(ThreadContext, block)));
+            Value* thread = builder.CreateLoad(word, at(context, offsetof(ThreadContext, thread)));
+            Value* stops = builder.CreateLoad(pointer, at(block, offsetof(BlockContext, thread_stops)));
+            Value* flags = builder.CreateLoad(pointer, at(block, offsetof(BlockContext, stop_flags)));
+            Value* here =
+                builder.CreateInBoundsGEP(byte, stops,
+                                          builder.CreateMul(builder.CreateZExt(thread, builder.getInt64Ty()),
+                                                            builder.getInt64(sizeof(ThreadStop))));
+            builder.CreateStore(record, at(here, offsetof(ThreadStop, innermost)));
+            builder.CreateStore(call->getArgOperand(3), at(here, offsetof(ThreadStop, site)));
+            if (!isa<ConstantPointerNull>(record))
+                builder.CreateStore(call->getArgOperand(2), at(record, offsetof(FrameRecord, place)));
+            // Other host threads set the first one.
+            Value* everywhere = builder.CreateLoad(byte, flags, true);
+            Value* own = builder.CreateLoad(byte, at(flags, site + 1));
+            Value* steps = builder.CreateLoad(word, at(here, offsetof(ThreadStop, steps)));
+            Value* any = builder.CreateOr(builder.CreateZExt(builder.CreateOr(everywhere, own), word), steps);
+            Instruction* then =
+                SplitBlockAndInsertIfThen(builder.CreateIsNotNull(any), call->getIterator(), false,
+                                          MDBuilder(function.getContext()).createUnlikelyBranchWeights());
+            call->moveBefore(then);
         }
     }
 }
