@@ -3,6 +3,7 @@
 cudasim run [options] script.py args…    runs a script with numba.cuda simulated
 cudasim info [--json]                    versions, the simulated device, options in force
 cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
+cudasim debug script.py args…            stops, steps and looks at kernels' threads
 cudasim record -o FILE script.py args…   runs a script and keeps its kernel launches in a file
 cudasim replay FILE                      runs them again and compares
 cudasim show FILE                        what is in the file
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 import cudasim
 from cudasim import kernel_stages, recording_commands, script_runner
 from cudasim._option_values import is_switch_value
+from cudasim.debugger_client import arguments as debugger_arguments
 from cudasim.options import TABLE, OptionError
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def main(arguments: Any = None) -> Any:
     if given[:1] == ["ir"] and "--" in given:
         at = given.index("--")
         given, after = given[:at], given[at + 1 :]
-    if given[:1] in (["run"], ["record"]):
+    if given[:1] in (["run"], ["record"], ["debug"]):
         before, rest = _split_at_script(given[1:])
         if given[0] == "record":
             try:
@@ -70,12 +72,12 @@ def main(arguments: Any = None) -> Any:
 
 
 def _split_at_script(arguments):
-    """The arguments of `cudasim run` or `cudasim record`, those before the script and the rest. Switches before it have values:
+    """The arguments of `cudasim run`, `record` or `debug`, those before the script and the rest. Switches before it have values:
     ["--strict", "a.py"] is ["--strict=1"], ["a.py"].
     """
     switches = {option.argument for option in TABLE if option.is_switch}
     valued = {option.argument for option in TABLE if not option.is_switch}
-    valued |= set(recording_commands.RECORD_VALUED)
+    valued |= {*recording_commands.RECORD_VALUED, *debugger_arguments.VALUED}
     result, rest = [], list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("-", "--") and not rest[0].startswith("-m"):
         name = rest.pop(0)
@@ -127,6 +129,7 @@ def _parser():
     ir.add_argument("--arch", default=None, metavar="sm_NN", help="architecture for --stage ptx")
     ir.set_defaults(command=_ir)
 
+    debugger_arguments.add_to(commands)
     recording_commands.add_to(commands)
     cache = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
     actions = cache.add_subparsers(title="actions", metavar="action", required=True)

@@ -1,0 +1,78 @@
+"""The arguments of `cudasim debug`. What carries it out is imported when it is used."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from cudasim import options
+
+USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] [--args] script.py|-m module [arguments]"
+
+_FILE = ("-x", "-command", "--command")
+_COMMAND = ("-ex", "-eval-command", "--ex")
+#: The arguments that a value follows.
+VALUED = (*_FILE, *_COMMAND)
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to the program's.
+
+    :param commands: what ArgumentParser.add_subparsers() gave
+    """
+    debug = commands.add_parser(
+        "debug",
+        help="debug the kernels of a script",
+        usage=USAGE,
+        allow_abbrev=False,
+        description="Debugs the kernels of a script (or -m module), compiled as they are: stops, steps and looks at any thread of a "
+        "launch. Commands are those of gdb and CUDA's debugger; docs/debugging.md shows a session. With -batch the exit status is the "
+        "program's where it ended, else 1 when a command failed.",
+    )
+    for flags, kind, metavar, sentence in (
+        (_FILE, "file", "FILE", "run the commands in a file, before others are read"),
+        (_COMMAND, "command", "COMMAND", "run a command; -x and -ex run in their order"),
+    ):
+        debug.add_argument(
+            *flags, dest="commands", action="append", type=_of_kind(kind), metavar=metavar, help=sentence
+        )
+    debug.add_argument(
+        "-batch", "--batch", action="store_true", help="ask for no commands: end after those given"
+    )
+    debug.add_argument(
+        "-q", "-quiet", "--quiet", action="store_true", dest="quiet", help="without the first line"
+    )
+    debug.add_argument(
+        "--args", "-args", action="store_true", help="the script and its arguments follow, as without it"
+    )
+    options.add_arguments(debug)
+    debug.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="module [arguments]",
+        help="debug a module instead of a script",
+    )
+    debug.add_argument("script", nargs=argparse.REMAINDER, metavar="script.py [arguments]")
+    debug.set_defaults(command=_debug, runs_script=True)
+
+
+def _of_kind(kind: str) -> Any:
+    def take(text: str) -> tuple[str, str]:
+        return kind, text
+
+    return take
+
+
+def _debug(parsed: argparse.Namespace) -> int:
+    script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
+    if parsed.module:
+        script = ["-m", *parsed.module]
+    if not script:
+        print(f"cudasim debug: no script given; write: {USAGE}", file=sys.stderr)
+        return 2
+    options.take_arguments(parsed)
+    from cudasim.debugger_client import client
+
+    return client.run(parsed, script)

@@ -1,0 +1,176 @@
+"""The table of breakpoints. It is the client's: it outlives the program, and what changes is sent to a program that runs.
+
+The protocol sets all breakpoints of a source at once, and all those at functions, so a change is sent source by source.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from cudasim.debugger_client.errors import CommandError
+from cudasim.debugger_client.places import short_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Request = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+#: Breakpoints of commands such as `start` have numbers from here on; users do not see them.
+FIRST_INTERNAL = 1_000_000
+#: The name that means the entry of every kernel.
+EVERY_KERNEL = "*"
+
+
+@dataclasses.dataclass
+class Breakpoint:
+    """One breakpoint: at a line (path and line) or at a function."""
+
+    number: int
+    path: str = ""
+    line: int = 0
+    function: str = ""
+    condition: str = ""
+    ignore: int = 0
+    hits: int = 0
+    threads: str = ""
+    blocks: str = ""
+    temporary: bool = False
+    enabled: bool = True
+    message: str | None = None
+    commands: list[str] = dataclasses.field(default_factory=list)
+    verified: bool = False
+    actual_line: int = 0
+    problem: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What `info breakpoints` calls it."""
+        return "breakpoint" if self.message is None else "dprintf"
+
+    @property
+    def key(self) -> str:
+        """What it is sent together with: its source, or "" for functions."""
+        return self.path if not self.function else ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, as far as that is known."""
+        if self.function:
+            return "the entry of every kernel" if self.function == EVERY_KERNEL else self.function
+        return f"{short_path(self.path)}:{self.actual_line or self.line}"
+
+    def arguments(self) -> dict[str, Any]:
+        """The element of setBreakpoints or setFunctionBreakpoints."""
+        result: dict[str, Any] = {"name": self.function} if self.function else {"line": self.line}
+        if self.condition:
+            result["condition"] = self.condition
+        if self.ignore:
+            result["hitCondition"] = f">= {self.ignore + 1}"
+        if self.message is not None:
+            result["logMessage"] = self.message
+        own: dict[str, Any] = {"id": self.number}
+        if self.threads:
+            own["threads"] = self.threads
+        if self.blocks:
+            own["blocks"] = self.blocks
+        if self.temporary:
+            own["temporary"] = True
+        result["cudasim"] = own
+        return result
+
+
+class Breakpoints:
+    """All breakpoints, by number."""
+
+    def __init__(self) -> None:
+        self._all: dict[int, Breakpoint] = {}
+        self._last_number = 0
+        self._last_internal = FIRST_INTERNAL - 1
+        self._sent: set[str] = set()
+
+    def add(self, internal: bool = False, **what: Any) -> Breakpoint:
+        """A new one, with the next number. It is not sent yet."""
+        if internal:
+            self._last_internal += 1
+            number = self._last_internal
+        else:
+            self._last_number += 1
+            number = self._last_number
+        self._all[number] = Breakpoint(number, **what)
+        return self._all[number]
+
+    def find(self, number: int) -> Breakpoint:
+        """The one with this number.
+
+        :raises CommandError: where there is none
+        """
+        if number not in self._all or number >= FIRST_INTERNAL:
+            raise CommandError(f"No breakpoint number {number}.")
+        return self._all[number]
+
+    def get(self, number: int) -> Breakpoint | None:
+        """The one with this number, internal ones included."""
+        return self._all.get(number)
+
+    def all(self) -> list[Breakpoint]:
+        """The user's and those of commands."""
+        return list(self._all.values())
+
+    def visible(self) -> list[Breakpoint]:
+        """The user's, in the order of their numbers."""
+        return [one for number, one in self._all.items() if number < FIRST_INTERNAL]
+
+    def remove(self, numbers: list[int]) -> set[str]:
+        """Removes some; returns the sources that have to be sent again."""
+        return {self._all.pop(number).key for number in numbers if number in self._all}
+
+    @property
+    def last(self) -> Breakpoint | None:
+        """The user's newest one."""
+        return max(self.visible(), key=lambda one: one.number, default=None)
+
+    def begin_run(self) -> None:
+        """A new program knows of none, and has none verified."""
+        self._sent.clear()
+        for one in self._all.values():
+            one.verified, one.actual_line, one.problem, one.hits = False, 0, "", 0
+
+    def send_all(self, request: Request) -> None:
+        """Sends everything to a program that has just started."""
+        self.send(request, {one.key for one in self._all.values()})
+
+    def send(self, request: Request, keys: set[str]) -> None:
+        """Sends these sources' breakpoints, and "" for those at functions."""
+        for key in sorted(keys):
+            those = [one for one in self._all.values() if one.key == key and one.enabled]
+            if not those and key not in self._sent:
+                continue
+            elements = [one.arguments() for one in those]
+            if key:
+                body = request("setBreakpoints", {"source": {"path": key}, "breakpoints": elements})
+            else:
+                body = request("setFunctionBreakpoints", {"breakpoints": elements})
+            self._sent.add(key)
+            answers = body.get("breakpoints")
+            for one, answer in zip(those, answers if isinstance(answers, list) else []):
+                _take(one, answer)
+
+    def changed(self, body: dict[str, Any]) -> Breakpoint | None:
+        """Takes a breakpoint event; the breakpoint that it is about."""
+        answer = body.get("breakpoint")
+        found = self._all.get(answer.get("id", 0)) if isinstance(answer, dict) else None
+        if found is not None:
+            _take(found, answer)
+        return found
+
+
+def _take(one: Breakpoint, answer: Any) -> None:
+    if not isinstance(answer, dict):
+        return
+    one.verified = bool(answer.get("verified"))
+    message = str(answer.get("message") or "")
+    one.problem = "" if one.verified or message == "pending" else message
+    line = answer.get("line")
+    one.actual_line = line if one.verified and isinstance(line, int) else 0

@@ -1,0 +1,309 @@
+"""The debugger as commands see it: the session, the breakpoints, the settings, and the running of command lines."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from cudasim.debugger_client import settings, stop_reports
+from cudasim.debugger_client.breakpoints import EVERY_KERNEL, Breakpoint, Breakpoints
+from cudasim.debugger_client.commands.table import TABLE, split_word
+from cudasim.debugger_client.dap import ConnectionLost
+from cudasim.debugger_client.debuggee import StartError
+from cudasim.debugger_client.errors import CommandError
+from cudasim.debugger_client.places import Ended
+from cudasim.debugger_client.session import Session
+from cudasim.debugger_client.sources import Sources
+from cudasim.debugger_client.values import History
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from cudasim.debugger_client.console import Console
+    from cudasim.debugger_client.places import Focus, Listed, Stop
+    from cudasim.debugger_client.session import Program
+    from cudasim.debugger_client.settings import Display
+
+    #: Starts the program: takes the interpreter's arguments and variables of its environment.
+    Start = Callable[[list[str], dict[str, str]], Program]
+    #: Gives the next line for a prompt, None at the end.
+    ReadLine = Callable[[str], "str | None"]
+
+
+#: What runs the script in the debugged process: arguments of the interpreter.
+DEBUGGEE = ("-m", "cudasim.debugging.debuggee")
+
+
+class Debugger:
+    """One user's debugger.
+
+    :param script: [script, arguments…] or ["-m", module, arguments…]
+    :param start: how the program is started
+    """
+
+    def __init__(self, script: list[str], console: Console, start: Start) -> None:
+        self.script = script
+        self.console = console
+        self.session = Session(self._on_event)
+        self.breakpoints = Breakpoints()
+        self.settings = settings.table()
+        self.sources = Sources(self.session)
+        self.history = History()
+        self.displays: list[Display] = []
+        self.aliases: dict[str, str] = {}
+        self.listed: Listed | None = None
+        self.failed = False
+        self.previous_focus: Focus | None = None
+        self.previous_depth = 0
+        self._start = start
+        self._inputs: list[ReadLine] = []
+        self._stop_commands: list[str] = []
+        self._runs = 0
+        self._repeated = ""
+        arguments = script[2:] if script[:1] == ["-m"] else script[1:]
+        self.settings["args"].value = shlex.join(arguments)
+        console.pagination = lambda: self.settings["pagination"].value == "on"
+
+    # Command lines
+
+    @property
+    def prompt(self) -> str:
+        """What stands before the next command."""
+        focus = self.session.focus
+        return f"(cudasim) {focus.kernel} {focus.name} > " if focus else "(cudasim) "
+
+    def run_lines(self, read: ReadLine, stop_at_error: bool = False) -> None:
+        """Runs commands from one source of them until it ends; commands of several lines read on from it.
+
+        :param stop_at_error: a command that fails ends it, and the error passes through
+        """
+        self._inputs.append(read)
+        try:
+            while (line := read(self.prompt)) is not None:
+                self.run_line(line, raises=stop_at_error)
+        finally:
+            self._inputs.pop()
+
+    def interact(self, read: ReadLine) -> None:
+        """Runs what is typed until the end of input. An empty line repeats the last command where that makes sense."""
+        self._inputs.append(read)
+        try:
+            while True:
+                self.notice_end()
+                line = read(self.prompt)
+                if line is None:
+                    return
+                self.run_line(self.repeated(line))
+        finally:
+            self._inputs.pop()
+
+    def run_line(self, line: str, raises: bool = False) -> None:
+        """Runs one command, then those of the breakpoint that it came to. Errors are shown, unless they are to pass through."""
+        self.console.new_screen()
+        try:
+            self.execute(line)
+            self._run_stop_commands()
+        except (CommandError, ConnectionLost, OSError, RecursionError) as error:
+            self._stop_commands = []
+            if raises and isinstance(error, CommandError):
+                raise
+            self.fail(_words(error))
+        except KeyboardInterrupt:
+            self._stop_commands = []
+            self.fail("Quit")
+        except Exception as error:  # The session goes on: breakpoints and the stopped program are worth more than one command.
+            self._stop_commands = []
+            self.fail(f"Internal error: {type(error).__name__}: {error}")
+        self.notice_end()
+
+    @property
+    def depth_of_inputs(self) -> int:
+        """How many sources of commands are being read, one inside of another."""
+        return len(self._inputs)
+
+    def fail(self, message: str) -> None:
+        """Shows why a command failed."""
+        self.failed = True
+        self.console.error(message)
+
+    def execute(self, line: str) -> None:
+        """Runs one command.
+
+        :raises CommandError: where it fails
+        """
+        word, argument = split_word(line)
+        if not word or word.startswith("#"):
+            return
+        if word in self.aliases:
+            self.execute(f"{self.aliases[word]} {argument}")
+            return
+        TABLE.find(word).handler(self, argument)
+
+    def repeated(self, line: str) -> str:
+        """What a line that was typed means: an empty one is the last command where that repeats."""
+        line = line.strip()
+        if not line:
+            return self._repeated
+        word, argument = split_word(line)
+        word, _ = split_word(self.aliases.get(word, word))
+        self._repeated = ""
+        try:
+            found = TABLE.find(word)
+        except CommandError:
+            return line
+        if found.repeats:
+            self._repeated = found.name if found.name == "list" else line
+        return line
+
+    def read_block(self) -> list[str]:
+        """The lines up to `end` that follow a command, from where that came from."""
+        lines: list[str] = []
+        depth = 0
+        while (line := self._inputs[-1](">") if self._inputs else None) is not None:
+            line = line.strip()
+            if line == "end":
+                if depth == 0:
+                    break
+                depth -= 1
+            elif split_word(line)[0] == "commands":
+                depth += 1
+            lines.append(line)
+        return lines
+
+    def _run_stop_commands(self) -> None:
+        while self._stop_commands:
+            lines, self._stop_commands = self._stop_commands, []
+            runs = self._runs
+            pending: Iterator[str] = iter(lines)
+            self._inputs.append(lambda prompt, pending=pending: next(pending, None))  # type: ignore[misc]
+            try:
+                for line in pending:
+                    self.execute(line)
+                    if self._runs != runs:
+                        break
+            finally:
+                self._inputs.pop()
+
+    # The program
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a program, stopped as it is while commands are typed."""
+        return self.session.program is not None
+
+    def start_program(self, arguments: list[str]) -> None:
+        """Starts the program and reports its first stop, or its end.
+
+        :raises CommandError: where it cannot be started
+        """
+        problem = self.script_problem()
+        if problem:
+            raise CommandError(problem)
+        name = self.script[:2] if self.script[:1] == ["-m"] else self.script[:1]
+        variables = {"ENABLE_CUDASIM": "1"}
+        if not sys.stdout.isatty() and "PYTHONUNBUFFERED" not in os.environ:
+            variables["PYTHONUNBUFFERED"] = (
+                "1"  # The program's lines come between ours, in the order of what happens.
+            )
+        self.console.flush()
+        self.previous_focus = None
+        self.breakpoints.begin_run()
+        try:
+            program = self._start([*DEBUGGEE, *name, *arguments], variables)
+        except StartError as error:
+            raise CommandError(str(error)) from None
+        self._came_to(self.session.begin(program, lambda: self.breakpoints.send_all(self.session.request)))
+
+    def script_problem(self) -> str:
+        """Why the script cannot be run, empty where it can."""
+        if self.script[:1] == ["-m"]:
+            return ""
+        path = self.script[0]
+        try:
+            with open(path, "rb"):
+                return ""
+        except OSError as error:
+            return f"cudasim: cannot read the script {path}: {error.strerror}"
+
+    def resume(self, request: str, **arguments: Any) -> Stop | Ended:
+        """Lets the thread in focus, or all, go on by a request; reports where that ended."""
+        outcome = self.resume_silently(request, **arguments)
+        self._came_to(outcome)
+        return outcome
+
+    def resume_silently(self, request: str, **arguments: Any) -> Stop | Ended:
+        """The same without a report, for commands that go on several times; report() must follow."""
+        focus = self.session.thread()
+        self.console.flush()
+        return self.session.resume(request, {"threadId": focus.thread_id, **arguments})
+
+    def report(self, outcome: Stop | Ended) -> None:
+        """Tells where the program came to, and prepares the commands of the breakpoint there."""
+        self._came_to(outcome)
+
+    def kill(self) -> None:
+        """Ends the program by force."""
+        self.session.kill()
+        self.position_changed()
+
+    def notice_end(self) -> None:
+        """Tells of an end of the program that no command waited for."""
+        ended = self.session.poll()
+        if ended is not None:
+            self._came_to(ended)
+
+    def position_changed(self) -> None:
+        """`list` begins at the current line again."""
+        self.listed = None
+
+    def _came_to(self, outcome: Stop | Ended) -> None:
+        self._runs += 1
+        self.position_changed()
+        if isinstance(outcome, Ended):
+            self.previous_focus = None
+            stop_reports.tell_end(self, outcome)
+            self.breakpoints.remove([one.number for one in self.internal_breakpoints() if one.temporary])
+            return
+        hit = [one for one in map(self.breakpoints.get, outcome.hit_ids) if one is not None]
+        for one in hit:
+            one.hits += 1
+        commands = [line for one in hit for line in one.commands]
+        silent = commands[:1] == ["silent"]
+        self._stop_commands = [line for line in commands if line != "silent"]
+        stop_reports.tell_stop(self, outcome, hit, silent)
+        self.previous_focus = outcome.focus
+        self.send_breakpoints(self.breakpoints.remove([one.number for one in hit if one.temporary]))
+
+    # Breakpoints
+
+    def send_breakpoints(self, keys: set[str]) -> None:
+        """Tells a program that runs of changes."""
+        if self.is_running and keys:
+            self.breakpoints.send(self.session.request, keys)
+
+    def internal_breakpoints(self) -> list[Breakpoint]:
+        """Those of commands."""
+        return [one for one in self.breakpoints.all() if one not in self.breakpoints.visible()]
+
+    def stop_at_launches(self, temporary: bool) -> Breakpoint:
+        """Stops at the entry of the next kernel, or of every one."""
+        added = self.breakpoints.add(internal=True, function=EVERY_KERNEL, temporary=temporary)
+        self.send_breakpoints({added.key})
+        return added
+
+    def _on_event(self, name: str, body: dict[str, Any]) -> None:
+        try:
+            stop_reports.tell_event(self, name, body)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self.fail(f"The program sent an event {name} that is not understood: {error}")
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, ConnectionLost):
+        return f"The connection to the program is lost: {error}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return str(error)

@@ -1,0 +1,78 @@
+"""The lines of source files: what was compiled, where a program runs that can tell, and the file otherwise."""
+
+from __future__ import annotations
+
+import os
+import re
+import tokenize
+from typing import TYPE_CHECKING
+
+from cudasim.debugger_client.errors import CommandError
+
+if TYPE_CHECKING:
+    from cudasim.debugger_client.session import Session
+
+
+class Sources:
+    """Texts by path; they are kept until the next launch."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._kept: dict[tuple[str, int], list[str]] = {}
+        self._launch = -1
+
+    def lines(self, path: str, reference: int = 0) -> list[str]:
+        """All lines, without their ends; empty where there is no such text."""
+        focus = self._session.focus
+        launch = focus.launch if focus else 0
+        if launch != self._launch:
+            self._kept.clear()
+            self._launch = launch
+        key = (path, reference)
+        if key not in self._kept:
+            text = self._compiled(path, reference)
+            self._kept[key] = (_text_of_file(path) if text is None else text).splitlines()
+        return self._kept[key]
+
+    def line(self, path: str, number: int, reference: int = 0) -> str | None:
+        """One line; None where there is none."""
+        lines = self.lines(path, reference)
+        return lines[number - 1] if 0 < number <= len(lines) else None
+
+    def definition(self, path: str, function: str) -> int | None:
+        """The line where a function is defined."""
+        pattern = re.compile(rf"\s*def\s+{re.escape(function)}\s*\(")
+        for number, line in enumerate(self.lines(path), 1):
+            if pattern.match(line):
+                return number
+        return None
+
+    def functions(self, path: str) -> list[str]:
+        """The names of all functions in a file."""
+        found = (re.match(r"\s*def\s+(\w+)\s*\(", line) for line in self.lines(path))
+        return [match[1] for match in found if match]
+
+    def _compiled(self, path: str, reference: int) -> str | None:
+        if self._session.focus is None or not path:
+            return None
+        source = {"path": path, "sourceReference": reference} if reference else {"path": path}
+        try:
+            body = self._session.request("source", {"source": source, "sourceReference": reference})
+        except CommandError:
+            return None
+        content = body.get("content")
+        return content if isinstance(content, str) else None
+
+
+def _text_of_file(path: str) -> str:
+    if not os.path.isfile(path):
+        return ""
+    try:
+        with tokenize.open(path) as file:
+            return file.read()
+    except (OSError, SyntaxError, UnicodeError):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except OSError:
+            return ""
