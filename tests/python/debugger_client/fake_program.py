@@ -433,8 +433,8 @@ class FakeProgram:
 def main():
     """As a process: what the script's first line says happens before and after the launch.
 
-    The arguments are the script and words: ask (reads a line), spin (waits for Ctrl-C), raw (leaves the terminal without
-    echo), exit=N, die (by a signal), vanish (closes the connection), nonsense (sends no message), fork (leaves a child).
+    The arguments are the script and words: ask (reads a line), spin (waits for Ctrl-C), raw (changes the terminal's
+    settings), exit=N, die (by a signal), vanish (closes the connection), nonsense (sends no message), fork (leaves a child).
     """
     path, words = os.path.abspath(sys.argv[1]), sys.argv[2:]
     connected = socket.socket(socket.AF_UNIX)
@@ -450,6 +450,7 @@ def main():
     if "nonsense" in words:
         server._launch = lambda: (connected.sendall(b"Content-Length: x\r\n\r\n"), signal.pause())
     if "fork" in words and os.fork() == 0:
+        os.closerange(0, 3)
         signal.pause()
     print("the script begins", flush=True)
     server.serve()
@@ -462,7 +463,7 @@ def before_launch(words, server, launch):
         import termios
 
         settings = termios.tcgetattr(0)
-        settings[3] &= ~termios.ICANON
+        settings[3] |= termios.TOSTOP
         termios.tcsetattr(0, termios.TCSANOW, settings)
     if "ask" in words:
         print("got", json.dumps(sys.stdin.readline()), flush=True)

@@ -7,7 +7,7 @@ class CommandError(Exception):
     """A command cannot be carried out; the text says why, in one sentence."""
 
 
-class QuitDebugger(Exception):
+class QuitDebugger(BaseException):
     """The debugger is to end, with this status."""
 
     def __init__(self, status: int | None = None) -> None:
