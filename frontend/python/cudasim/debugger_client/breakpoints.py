@@ -171,6 +171,6 @@ def _take(one: Breakpoint, answer: Any) -> None:
         return
     one.verified = bool(answer.get("verified"))
     message = str(answer.get("message") or "")
-    one.problem = "" if one.verified or message == "pending" else message
+    one.problem = "" if one.verified or message.startswith("pending") else message
     line = answer.get("line")
     one.actual_line = line if one.verified and isinstance(line, int) else 0
