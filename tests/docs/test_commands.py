@@ -79,9 +79,9 @@ def check(command, expected, folder):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_do_what_the_document_says(document, tmp_path):
-    if document.name == "debugging.md" and REASON:
+    if document.name == "python_debuggers.md" and REASON:
         pytest.skip(REASON)
-    if document.name == "debugging.md" and sys.version_info >= (3, 13):
+    if document.name == "python_debuggers.md" and sys.version_info >= (3, 13):
         pytest.skip(
             "from CPython 3.13 on pdb stops in the line that calls it, which the document says and does not show"
         )

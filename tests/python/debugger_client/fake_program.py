@@ -123,7 +123,11 @@ class FakeServer:
     def _verified(self, one):
         number = one["cudasim"]["id"]
         if not self._launched:
-            return {"id": number, "verified": False, "message": "pending: no kernel with code there has been launched"}
+            return {
+                "id": number,
+                "verified": False,
+                "message": "pending: no kernel with code there has been launched",
+            }
         if one.get("condition") == "bad(":
             return {"id": number, "verified": False, "message": "the condition is no expression"}
         later = [line for line in LINES if line >= one["line"]]

@@ -342,7 +342,9 @@ def test_finish_from_a_selected_caller_leaves_it(stopped):
 def test_a_thread_that_has_not_started_has_no_stack(stopped):
     stopped.ask("thread 20")
     for line in ("bt", "info locals", "up"):
-        assert stopped.ask(line) == "No stack.\n"
+        assert stopped.ask(line) == "No stack: the thread has not started.\n"
+    stopped.ask("thread 3")
+    assert stopped.ask("bt") == "No stack: the thread is over.\n"
 
 
 # Data
@@ -351,6 +353,12 @@ def test_a_thread_that_has_not_started_has_no_stack(stopped):
 def test_print(stopped):
     assert stopped.ask("print i") == "$1 = 10\n" and stopped.ask("p/x i") == "$2 = 0xa\n"
     assert stopped.ask("p $1 * 3") == "$3 = 30\n" and stopped.ask("p") == "$4 = 30\n"
+    assert (
+        stopped.ask("p $1") == "$5 = 10\n"
+        and stopped.ask("p $") == "$6 = 10\n"
+        and stopped.ask("p $99").startswith("History")
+    )
+    stopped.debugger.history.values[4:] = []
     assert stopped.ask("p/x x[1:3]") == "$5 = {0xa, 0x14}\n"
     assert stopped.ask("show values").splitlines()[0] == "$1 = 10"
     assert "name 'nothing' is not defined" in stopped.ask("p nothing")
@@ -386,6 +394,14 @@ def test_print_for_a_warp_and_a_block(stopped):
     assert (
         stopped.ask("print -block 1 // (i // 31)").splitlines()[0]
         == "  thread 0..30  <integer division or modulo by zero>"
+    )
+    assert (
+        stopped.ask("print -warp 60 // (i - 3)").splitlines()[0]
+        == "  lane  0..7   -20  -30  -60    -   60   30   20   15"
+    )
+    assert (
+        stopped.ask("print -warp 60 // (i - 3)").splitlines()[4]
+        == "  thread 3  <integer division or modulo by zero>"
     )
     assert stopped.ask("print -- -i") == "$1 = -10\n"
 

@@ -137,6 +137,27 @@ def test_an_error_is_told_with_its_thread(client):
     )
 
 
+def test_a_thread_that_has_ended_is_told(client):
+    client.ask("break 12 thread 10 block 0", "run")
+    client.server._next = lambda arguments: {
+        "after": lambda: client.server.event(
+            "stopped",
+            reason="step",
+            threadId=1,
+            cudasim={
+                "kernel": "invert",
+                "block": [0, 0, 0],
+                "thread": [10, 0, 0],
+                "launch": 1,
+                "grid": [2, 1, 1],
+                "blockDim": [32, 1, 1],
+            },
+        )
+    }
+    assert client.ask("next") == "[Thread block(0,0,0) thread(10,0,0) has ended]\n"
+    assert client.ask("print i") == "$1 = 10\n" and "frameId" not in client.requests("evaluate")[-1]
+
+
 def test_until_and_advance(client):
     client.ask("break invert thread 0 block 0", "run")
     assert client.ask("until 12") == "12\t    y[i] = 255 - v\n"

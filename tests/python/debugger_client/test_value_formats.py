@@ -72,7 +72,7 @@ def history():
     kept = values.History()
     kept.add("3.5", "float32")
     kept.add("7", "int64")
-    kept.add("array([1., nan], dtype=float32)", "array(float32, 1d, C)")
+    kept.add("[1., nan]", "array(float32, 1d) shape (2,)")
     kept.add("-2", "int")
     return kept
 
@@ -101,9 +101,10 @@ def test_substituted_arrays_evaluate(history):
 def test_what_the_history_does_not_have(history):
     with pytest.raises(CommandError, match=r"not yet reached \$9"):
         history.substituted("$9")
-    history.add("array([0, ..., 9])", "array(int64, 1d, C)")
-    with pytest.raises(CommandError, match="does not hold the whole value"):
-        history.substituted("$ + 1")
+    for text, kind in [("[0, ..., 9]", "array(int64, 1d, C)"), ("(x=1, y=2)", "Dim3"), ("[1, ...]", "list")]:
+        history.add(text, kind)
+        with pytest.raises(CommandError, match="does not hold the whole value"):
+            history.substituted("$ + 1")
     with pytest.raises(CommandError):
         values.History().substituted("$")
 

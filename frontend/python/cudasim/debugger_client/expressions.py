@@ -29,25 +29,43 @@ def evaluated(debugger: Debugger, expression: str, letter: str = "", context: st
     :raises CommandError: where it has none
     """
     debugger.session.thread()
-    result = _evaluate(debugger, debugger.history.substituted(expression), context)
+    expression = debugger.history.substituted(expression)
+    result = _evaluate(debugger, expression, context)
+    limit = debugger.settings["print elements"].value
+    is_array_in_part = result.kind.startswith("array(") and "..." in result.whole
     if not letter:
-        result.text = values.shortened(result.whole, debugger.settings["print elements"].value)
+        if is_array_in_part and context == "repl":
+            result.whole = _more_of_array(debugger, expression, limit) or result.whole
+        result.text = values.shortened(result.whole, limit)
         return result
     try:
-        value = values.parsed(result.whole)
+        if is_array_in_part:
+            value = _first_elements(debugger, expression, limit)
+        else:
+            value = values.parsed(result.whole)
     except ValueError:
-        value = _as_list(debugger, expression, context, letter)
+        raise CommandError(f"The value has no format {letter}: {result.whole}") from None
     result.text = values.formatted(letter, value, result.kind)
+    if is_array_in_part:
+        result.text = result.text[:-1] + ", ...}"
     return result
 
 
-def _as_list(debugger: Debugger, expression: str, context: str, letter: str) -> object:
-    """The value of an array, as lists."""
-    listed = _evaluate(debugger, f"({debugger.history.substituted(expression)}).tolist()", context)
+def _more_of_array(debugger: Debugger, expression: str, limit: int) -> str:
+    """The text of an array of which the program shows a few elements: all up to the limit, else those at both ends; or ""."""
+    threshold = limit or 1_000_000_000
+    printed = f"np.array2string({expression}, separator=', ', threshold={threshold}, max_line_width=1000000)"
     try:
-        return values.parsed(listed.whole)
-    except ValueError:
-        raise CommandError(f"The value has no format {letter}: {listed.whole}") from None
+        text = values.parsed(_evaluate(debugger, printed, "watch").whole)
+    except (CommandError, ValueError):  # Longer than the program sends.
+        return ""
+    return " ".join(text.split()) if isinstance(text, str) else ""
+
+
+def _first_elements(debugger: Debugger, expression: str, limit: int) -> object:
+    """The first elements of an array as a flat list."""
+    count = min(limit or 200, 200)
+    return values.parsed(_evaluate(debugger, f"np.ravel({expression})[:{count}].tolist()", "watch").whole)
 
 
 def _evaluate(debugger: Debugger, expression: str, context: str) -> Evaluated:

@@ -235,9 +235,12 @@ class Session:
         return self.focus
 
     def frames(self) -> list[Frame]:
-        """The functions that the thread in focus is in, innermost first; empty where it has not started or is over."""
+        """The functions that the thread in focus is in, innermost first; empty where it has not started or is over.
+
+        Behind the kernel's functions stand those of the host that launch it.
+        """
         focus = self.thread()
-        if not self._frames:
+        if not self._frames and focus.file:
             body = self.request("stackTrace", {"threadId": focus.thread_id})
             self._frames = [Frame.from_body(one) for one in body.get("stackFrames") or []]
         return self._frames
@@ -249,7 +252,8 @@ class Session:
         """
         frames = self.frames()
         if not frames:
-            raise CommandError("No stack.")
+            has_not_started = self.thread().state == "not started"
+            raise CommandError(f"No stack: the thread {'has not started' if has_not_started else 'is over'}.")
         return frames[min(self.frame_index, len(frames) - 1)]
 
     def frame_arguments(self) -> dict[str, Any]:

@@ -44,6 +44,8 @@ def tell_stop(debugger: Debugger, stop: Stop, hit: list[Breakpoint], silent: boo
         write(where)
     elif stop.reason == "entry" or hit:
         write(f"Kernel entry, {where}")
+    elif not stop.focus.file:
+        write(f"[Thread {stop.focus.name} has ended]")
     elif stop.reason not in ("step", "goto") or not same_frame:
         write(where)
     for note in stop.notes:

@@ -116,19 +116,21 @@ class Value:
         :param name: what the user calls it, for the error
         :raises CommandError: where the text does not hold the whole value
         """
-        text = self.text.strip()
+        text = re.sub(r"(?<![\w.'\"])(nan|inf)\b", r"np.\1", self.text.strip())
         try:
-            parsed(text)
+            parsed(self.text)
         except ValueError:
-            pass
-        else:
-            text = re.sub(r"(?<![\w.'\"])(nan|inf)\b", r"np.\1", text)
-            scalar = re.fullmatch(r"u?int(8|16|32|64)|float(16|32|64)|complex(64|128)", self.kind)
-            return f"np.{self.kind}({text})" if scalar else f"({text})"
-        if text.startswith("array(") and "..." not in text:
-            text = re.sub(r"\bdtype=(\w+)", r"dtype='\1'", text)
-            return "np." + re.sub(r"(?<![\w.'\"])(nan|inf)\b", r"np.\1", text)
-        raise CommandError(f"{name} cannot be part of an expression: its text does not hold the whole value.")
+            text = ""
+        if not text or "..." in text:
+            raise CommandError(
+                f"{name} cannot be part of an expression: its text does not hold the whole value."
+            )
+        array = re.match(r"array\((.+), \d+d", self.kind)
+        if array:
+            kind = array[1] if array[1].startswith("[") else repr(array[1])
+            return f"np.array({text}, dtype={kind})"
+        scalar = re.fullmatch(r"u?int(8|16|32|64)|float(16|32|64)|complex(64|128)", self.kind)
+        return f"np.{self.kind}({text})" if scalar else f"({text})"
 
 
 class History:

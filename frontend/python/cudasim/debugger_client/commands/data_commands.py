@@ -44,10 +44,11 @@ def _print(debugger: Debugger, argument: str) -> None:
     if scope:
         _print_lanes(debugger, scope, letter, expression)
         return
-    if not expression and debugger.history.values:
-        last = debugger.history.values[-1]
-        number = debugger.history.add(last.text, last.kind)
-        debugger.console.write(f"${number} = {last.text}")
+    kept = re.fullmatch(r"\$(\$?)(\d*)", expression or "$")
+    if kept and not letter and (expression or debugger.history.values):
+        again = debugger.history.find(kept[1], kept[2])
+        number = debugger.history.add(again.text, again.kind)
+        debugger.console.write(f"${number} = {again.text}")
         return
     value = expressions.evaluated(debugger, expression, letter)
     number = debugger.history.add(value.whole, value.kind)
@@ -70,31 +71,33 @@ def lane_values(debugger: Debugger, expression: str, scope: str) -> list[dict[st
 def _print_lanes(debugger: Debugger, scope: str, letter: str, expression: str) -> None:
     focus = debugger.session.thread()
     found = lane_values(debugger, expression, scope)
-    shown: list[tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
     for one in found:
-        if "error" in one:
-            value = f"<{one['error']}>"
-        else:
-            value = str(one.get("result"))
-            if letter:
-                try:
-                    value = values.formatted(letter, values.parsed(value), str(one.get("type") or ""))
-                except ValueError:
-                    raise CommandError(f"The value has no format {letter}: {value}") from None
-        shown.append((str(one.get("threads")), value))
+        text_of_it = f"<{one['error']}>" if "error" in one else _lane_text(one, letter)
+        rows.append((str(one.get("threads")), text_of_it))
     write = debugger.console.write
-    if scope == "warp" and len(shown) > 1:
-        per_lane = {
-            thread % 32: value
-            for threads, value in shown
-            for thread in ranges.expanded(threads, focus.block_dim)
-        }
-        for line in text.lanes(sorted(per_lane.items())):
+    if scope == "warp" and sum("error" not in one for one in found) > 1:
+        per_lane = []
+        for (threads, value), one in zip(rows, found):
+            lanes = [thread % 32 for thread in ranges.expanded(threads, focus.block_dim)]
+            per_lane += [(lane, "-" if "error" in one else value) for lane in lanes]
+        for line in text.lanes(sorted(per_lane)):
             write(line)
-        return
-    width = max((len(threads) for threads, _ in shown), default=0)
-    for threads, value in shown:
+        rows = [row for row, one in zip(rows, found) if "error" in one]
+    width = max((len(threads) for threads, _ in rows), default=0)
+    for threads, value in rows:
         write(f"  thread {threads:<{width}}  {value}")
+
+
+def _lane_text(one: dict[str, Any], letter: str) -> str:
+    """The value of some threads, in a format where one is given."""
+    value = str(one.get("result"))
+    if not letter:
+        return value
+    try:
+        return values.formatted(letter, values.parsed(value), str(one.get("type") or ""))
+    except ValueError:
+        raise CommandError(f"The value has no format {letter}: {value}") from None
 
 
 @command("call", usage="EXPRESSION", group="data", completer=completion.expressions)
