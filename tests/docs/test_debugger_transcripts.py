@@ -46,7 +46,7 @@ def typed(session):
 def play(command, lines, folder):
     """What is shown when these lines are typed, one at each prompt, until the program ends."""
     words = [sys.executable, "-m", "cudasim", *command.split()[1:]]
-    terminal = Terminal(words, folder, 120, PYTHONPATH=os.environ.get("PYTHONPATH"))
+    terminal = Terminal(words, folder, 60, PYTHONPATH=os.environ.get("PYTHONPATH"))
     try:
         for line in lines:
             terminal.expect(PROMPT)
@@ -72,6 +72,8 @@ def test_there_are_transcripts():
 
 
 def test_lines_with_a_prompt_are_typed():
-    session = "(cudasim) run\nhere\n(cudasim) k block(0,0,0) thread(1,0,0) > print i\n$1 = 3\n(cudasim) quit\n"
+    session = (
+        "(cudasim) run\nhere\n(cudasim) k block(0,0,0) thread(1,0,0) > print i\n$1 = 3\n(cudasim) quit\n"
+    )
     assert typed(session) == (
         ["run", "print i", "quit"], "(cudasim) here\n(cudasim) k block(0,0,0) thread(1,0,0) > $1 = 3\n(cudasim) ")  # fmt: skip

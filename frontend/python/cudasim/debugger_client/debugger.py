@@ -208,6 +208,10 @@ class Debugger:
             variables["PYTHONUNBUFFERED"] = (
                 "1"  # The program's lines come between ours, in the order of what happens.
             )
+        if "CUDASIM_PROGRESS" not in os.environ:
+            variables["CUDASIM_PROGRESS"] = (
+                "0"  # A launch that stands at a stop draws no bar over the prompt.
+            )
         self.console.flush()
         self.previous_focus = None
         self.breakpoints.begin_run()
