@@ -73,6 +73,6 @@ def _debug(parsed: argparse.Namespace) -> int:
         print(f"cudasim debug: no script given; write: {USAGE}", file=sys.stderr)
         return 2
     options.take_arguments(parsed)
-    from cudasim.debugger_client import client
+    from cudasim.debugger_client import client  # other commands start without it
 
     return client.run(parsed, script)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def candidates(debugger: Debugger, line: str) -> tuple[int, list[str]]:
     """(where the last word begins, the words that it could become)."""
-    from cudasim.debugger_client.commands.table import TABLE
+    from cudasim.debugger_client.commands.table import TABLE  # a circle: commands name their completers
 
     return _in_table(debugger, TABLE, line, 0)
 
@@ -58,7 +58,7 @@ def _in_table(debugger: Debugger, table: Table, line: str, begin: int) -> tuple[
 
 def commands(debugger: Debugger, typed: str) -> list[str]:
     """Names of commands."""
-    from cudasim.debugger_client.commands.table import TABLE
+    from cudasim.debugger_client.commands.table import TABLE  # a circle: commands name their completers
 
     return [*TABLE.commands, *debugger.aliases]
 

@@ -54,7 +54,7 @@ def _retried(read: Any) -> ReadLine:
 def _at_terminal(debugger: Debugger) -> ReadLine:
     """With Python's own line editing, where it has one."""
     try:
-        import readline
+        import readline  # may be absent
     except ImportError:
         pass
     else:
@@ -81,7 +81,7 @@ def history_file() -> str:
 
 
 def _with_toolkit(debugger: Debugger) -> ReadLine:
-    from prompt_toolkit import PromptSession
+    from prompt_toolkit import PromptSession  # may be absent
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import cudasim
 from cudasim.debugger_client import completion, settings
 from cudasim.debugger_client.commands.data_commands import set_variable
 from cudasim.debugger_client.commands.table import command, split_word
@@ -79,8 +80,6 @@ def _show(debugger: Debugger, argument: str) -> None:
     """Show a setting of the debugger, all of them without SETTING; also version and values."""
     if argument in ("version", "values"):
         if argument == "version":
-            import cudasim
-
             debugger.console.write(f"cudasim {cudasim.__version__}")
             return
         first = max(len(debugger.history.values) - 9, 1)
