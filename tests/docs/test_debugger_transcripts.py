@@ -19,6 +19,8 @@ from test_commands import ROOT, blocks, same  # noqa: E402
 DOCUMENT = ROOT / "docs" / "debugging.md"
 PROMPT = re.compile(r"\(cudasim\) (?:\w+ block\S+ thread\S+ > )?|\(y or n\) |^>", re.MULTILINE)
 
+TYPED_BEHIND = re.compile(r"\(cudasim\) (?:\w+ block\S+ thread\S+ > )?|.*\(y or n\) |>")
+
 
 def transcripts():
     """(files, command, lines of the session) of each block."""
@@ -37,7 +39,7 @@ def typed(session):
     """What is typed, and the session without it: what a terminal shows that does not echo."""
     lines, shown = [], []
     for line in session.splitlines():
-        prompt = PROMPT.match(line)
+        prompt = TYPED_BEHIND.match(line)
         lines += [line[prompt.end() :]] if prompt else []
         shown.append(prompt[0] if prompt else line + "\n")
     return lines, "".join(shown)
@@ -46,7 +48,7 @@ def typed(session):
 def play(command, lines, folder):
     """What is shown when these lines are typed, one at each prompt, until the program ends."""
     words = [sys.executable, "-m", "cudasim", *command.split()[1:]]
-    terminal = Terminal(words, folder, 60, PYTHONPATH=os.environ.get("PYTHONPATH"))
+    terminal = Terminal(words, folder, 40, PYTHONPATH=os.environ.get("PYTHONPATH"))
     try:
         for line in lines:
             terminal.expect(PROMPT)

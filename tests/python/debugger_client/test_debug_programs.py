@@ -250,6 +250,18 @@ def test_the_prompt_completes_and_remembers(terminal, folder, with_toolkit):
         assert "+echo once\\n" in (folder / "state" / "cudasim" / "debug_history").read_text()
 
 
+def test_a_program_that_was_suspended_at_the_prompt_goes_on(terminal, folder):
+    session = terminal("-q", "k.py")
+    session.expect(PROMPT)
+    session.ask("break 12 thread 10 block 0", PROMPT)
+    session.ask("run", PROMPT)
+    (number,) = processes_of(folder)
+    os.kill(number, signal.SIGTTIN)
+    stat = pathlib.Path(f"/proc/{number}/stat")
+    wait_for(lambda: stat.read_text().split()[2] == "T")
+    assert "[The program exited normally]" in session.ask("continue", PROMPT)
+
+
 # In pipes
 
 

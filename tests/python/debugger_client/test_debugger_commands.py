@@ -335,7 +335,7 @@ def test_the_stack(stopped):
 
 def test_finish_from_a_selected_caller_leaves_it(stopped):
     stopped.ask("delete", "break square thread 11 block 0", "continue", "up")
-    assert stopped.ask("finish").startswith("Run till exit from #1  invert ()")
+    assert stopped.ask("finish").startswith("Run till exit from #1  invert (x=")
     assert len(stopped.requests("stepOut")) == 2
 
 

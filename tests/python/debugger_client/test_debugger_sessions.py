@@ -60,7 +60,7 @@ def test_steps_show_the_line_and_functions_that_they_enter(client):
     assert client.ask("next") == "11\t    v = square(x[i])\n"
     assert client.ask("step") == "square block(0,0,0) thread(0,0,0) at k.py:6\n6\t    return v * v\n"
     assert client.ask("finish") == (
-        "Run till exit from #0  square () at k.py:6\n"
+        "Run till exit from #0  square (x=array([0., 10.])) at k.py:6\n"
         "invert block(0,0,0) thread(0,0,0) at k.py:12\n12\t    y[i] = 255 - v\n"
     )  # fmt: skip
 

@@ -48,6 +48,7 @@ class Debuggee:
         """
         self.notices: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self.status: int | None = None
+        self._is_suspended = False
         self._terminal = terminal
         self._folder = tempfile.mkdtemp(prefix="cudasim_debug_")
         path = os.path.join(self._folder, "socket")
@@ -102,6 +103,7 @@ class Debuggee:
             except ChildProcessError:  # Somebody else has waited for it.
                 status = 0
             if os.WIFSTOPPED(status):
+                self._is_suspended = True
                 self.notices.put(("suspended", os.WSTOPSIG(status)))
                 continue
             self.status = os.waitstatus_to_exitcode(status)
@@ -115,6 +117,9 @@ class Debuggee:
     def run_in_foreground(self) -> None:
         """Hands the terminal over."""
         self._terminal.give_to(self._process.pid)
+        if self._is_suspended:  # Another thread of it has read from the terminal, which it did not have.
+            self._is_suspended = False
+            self._signal(signal.SIGCONT)
 
     def leave_foreground(self) -> None:
         """Takes the terminal back."""
@@ -128,8 +133,7 @@ class Debuggee:
         """Suspends the client, as the shell expects of a job, and lets the program go on when the client does."""
         self._terminal.take_back()
         os.kill(os.getpid(), signal.SIGTSTP)
-        self._terminal.give_to(self._process.pid)
-        self._signal(signal.SIGCONT)
+        self.run_in_foreground()
 
     def end(self) -> None:
         """Kills the program with all processes that it started, and takes the terminal back. Does nothing after its end."""

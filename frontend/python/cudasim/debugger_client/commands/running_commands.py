@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cudasim.debugger_client import completion
+from cudasim.debugger_client import completion, variables
 from cudasim.debugger_client.commands.table import command
 from cudasim.debugger_client.errors import CommandError
 from cudasim.debugger_client.locations import location_of
@@ -137,7 +137,9 @@ def _finish(debugger: Debugger, argument: str) -> None:
     frames = debugger.session.frames()
     frame = debugger.session.frame()
     index = frames.index(frame)
-    debugger.console.write("Run till exit from " + frame_line(index, frame, ()))
+    debugger.console.write(
+        "Run till exit from " + frame_line(index, frame, variables.arguments(debugger, frame))
+    )
     for level in range(index + 1):
         outcome = debugger.resume_silently("stepOut", **_unit(debugger))
         if not isinstance(outcome, Stop) or outcome.reason != "step" or level == index:
