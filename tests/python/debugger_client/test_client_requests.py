@@ -63,7 +63,17 @@ def test_requests_are_valid(tmp_path, monkeypatch):
                 for command in part.get("properties", {}).get("command", {}).get("enum", []):
                     names[command] = name
     seen = {command for command, _ in sent}
-    assert {"setBreakpoints", "evaluate", "next", "stepIn", "stepOut", "readMemory", "setExpression", "source", "scopes"} <= seen
+    assert {
+        "setBreakpoints",
+        "evaluate",
+        "next",
+        "stepIn",
+        "stepOut",
+        "readMemory",
+        "setExpression",
+        "source",
+        "scopes",
+    } <= seen
     for number, (command, arguments) in enumerate(sent, 1):
         message = {"seq": number, "type": "request", "command": command, "arguments": arguments}
         kind = names.get(command, "Request")

@@ -167,6 +167,11 @@ def test_an_error_stops_before_the_damage(folder):
     assert shown.endswith("[The program exited with code 1]\n") and status == 1
 
 
+def test_errors_do_not_stop_where_that_is_switched_off(folder):
+    status, shown = batch(folder, "set break_on_errors off", "run", script=("spread.py", "40"))
+    assert "IndexError: tid=[8, 0, 0] ctaid=[1, 0, 0]" in shown and "stopped" not in shown and status == 1
+
+
 def test_many_threads_at_once(folder):
     shown = shows(folder, "break 18 thread 10 block 0", "run", "info threads", "info cuda warps", "print -warp s[threadIdx.x]",
                   "thread find i % 10 == 3", "print -block threadIdx.x // 16")  # fmt: skip

@@ -122,6 +122,13 @@ def test_break_on_launch(client):
     assert client.requests("setFunctionBreakpoints")[-1] == {"breakpoints": []}
 
 
+def test_errors_stop_unless_that_is_switched_off(client):
+    client.ask("break 12", "set break_on_errors off", "run", "set break_on_errors on")
+    assert client.requests("setExceptionBreakpoints") == [{"filters": []}, {"filters": ["errors"]}]
+    client.ask("run")
+    assert client.requests("setExceptionBreakpoints") == []
+
+
 def test_launches_are_told_where_that_is_set(client):
     client.ask("set cuda kernel_events on")
     assert client.ask("run") == (

@@ -219,7 +219,19 @@ class Debugger:
             program = self._start([*DEBUGGEE, *name, *arguments], variables)
         except StartError as error:
             raise CommandError(str(error)) from None
-        self._came_to(self.session.begin(program, lambda: self.breakpoints.send_all(self.session.request)))
+        self._came_to(self.session.begin(program, self._configure))
+
+    def _configure(self) -> None:
+        """What a program is told before its script runs."""
+        self.breakpoints.send_all(self.session.request)
+        if self.settings["break_on_errors"].value == "off":
+            self.send_filters()
+
+    def send_filters(self) -> None:
+        """Tells a program that runs whether errors stop it."""
+        if self.is_running:
+            filters = ["errors"] if self.settings["break_on_errors"].value == "on" else []
+            self.session.request("setExceptionBreakpoints", {"filters": filters})
 
     def script_problem(self) -> str:
         """Why the script cannot be run, empty where it can."""

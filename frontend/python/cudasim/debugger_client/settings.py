@@ -52,6 +52,8 @@ def table() -> dict[str, Setting]:
                 "Whether every kernel stops at its entry: application or all, or none."),
         Setting("cuda kernel_events", ("on", "off", "none", "application", "all"), "off", "Telling of launches is {}.",
                 "Whether the begin and the end of every launch are told."),
+        Setting("break_on_errors", on_off, "on", "Stopping where a thread fails is {}.",
+                "Whether a thread that fails stops the program, before its error is raised in the script."),
         Setting("args", (), "", 'The arguments of the program are "{}".', "The arguments that run gives the program."),
     ]  # fmt: skip
     return {one.name: one for one in every}

@@ -63,6 +63,8 @@ def _set(debugger: Debugger, argument: str) -> None:
     settings.change(setting, value)
     if setting.name == "cuda break_on_launch":
         _break_on_launch(debugger)
+    elif setting.name == "break_on_errors":
+        debugger.send_filters()
 
 
 def _break_on_launch(debugger: Debugger) -> None:
