@@ -32,7 +32,7 @@ def evaluated(debugger: Debugger, expression: str, letter: str = "", context: st
     expression = debugger.history.substituted(expression)
     result = _evaluate(debugger, expression, context)
     limit = debugger.settings["print elements"].value
-    is_array_in_part = result.kind.startswith("array(") and "..." in result.whole
+    is_array_in_part = "array(" in result.kind and "..." in result.whole
     if not letter:
         if is_array_in_part and context == "repl":
             result.whole = _more_of_array(debugger, expression, limit) or result.whole

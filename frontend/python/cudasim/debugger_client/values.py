@@ -125,7 +125,7 @@ class Value:
             raise CommandError(
                 f"{name} cannot be part of an expression: its text does not hold the whole value."
             )
-        array = re.match(r"array\((.+), \d+d", self.kind)
+        array = re.search(r"\barray\((.+), \d+d", self.kind)
         if array:
             kind = array[1] if array[1].startswith("[") else repr(array[1])
             return f"np.array({text}, dtype={kind})"
