@@ -438,7 +438,8 @@ def main():
     """As a process: what the script's first line says happens before and after the launch.
 
     The arguments are the script and words: ask (reads a line), spin (waits for Ctrl-C), raw (changes the terminal's
-    settings), exit=N, die (by a signal), vanish (closes the connection), nonsense (sends no message), fork (leaves a child).
+    settings), exit=N, die (by a signal), vanish (closes the connection), nonsense (sends no message), fork (leaves a child),
+    flood (ends behind thousands of messages).
     """
     path, words = os.path.abspath(sys.argv[1]), sys.argv[2:]
     connected = socket.socket(socket.AF_UNIX)
@@ -449,6 +450,11 @@ def main():
         server._launch = lambda launch=server._launch: before_launch(words, server, launch)
     if "die" in words:
         server._launch = lambda: os.kill(os.getpid(), signal.SIGSEGV)
+    if "flood" in words:
+        server._launch = lambda: (
+            [server.event("output", output=f"line {number} {'x' * 500}\n") for number in range(5000)]
+            and os._exit(0)
+        )
     if "vanish" in words:
         server._launch = lambda: (connected.shutdown(socket.SHUT_RDWR), signal.pause())
     if "nonsense" in words:

@@ -279,6 +279,23 @@ def test_commands_come_from_a_pipe_and_the_script_reads_nothing(folder):
     )  # fmt: skip
 
 
+def test_nobody_is_asked_where_no_terminal_is(folder):
+    done = run(folder, "k.py", input="break 12\nbreak 11\ndelete\ninfo breakpoints\n")
+    assert "No breakpoints." in done.stdout and "y or n" not in done.stdout
+
+
+def test_the_script_does_not_read_commands(folder):
+    padding = "# a comment\n" * 4000  # more than the debugger reads at once
+    done = run(folder, "k.py", "ask", input=f"run\n{padding}echo last\\n\n")
+    assert 'got ""\n' in done.stdout and "last\n" in done.stdout
+
+
+def test_the_last_messages_of_a_program_are_shown(folder):
+    done = run(folder, "-batch", "-ex", "run", "k.py", "flood")
+    assert done.stdout.count("line ") == 5000 and "line 4999 " in done.stdout
+    assert done.stdout.endswith("[The program exited normally]\n")
+
+
 def test_the_end_of_a_pipe_kills_the_program(folder):
     done = run(folder, "k.py", input="break 12\nrun\n")
     assert done.returncode == 0 and done.stdout.endswith("thread(0,0,0) > \n")

@@ -176,6 +176,13 @@ def test_silent_commands_that_go_on(client):
     )
 
 
+def test_commands_behind_one_that_goes_on_are_left_out(client):
+    shown = client.read(
+        "break 12 thread 3..4 block 0\ncommands\nsilent\nprint i\ncontinue\necho never\nend\nrun"
+    )
+    assert "$2 = 4" in shown and "never" not in shown
+
+
 def test_a_failing_command_ends_those_of_its_breakpoint(client):
     shown = client.read("break 12 thread 3 block 0\ncommands\nprint nothing\nprint i\nend\nrun")
     assert "'nothing' is not defined" in shown and "$1" not in shown
@@ -208,6 +215,8 @@ def test_the_focus_by_warp_and_lane(stopped):
     assert stopped.requests("cudasim/focus")[-1] == {"thread": 7}
     stopped.ask("cuda lane 9")
     assert stopped.requests("cudasim/focus")[-1] == {"thread": 9}
+    stopped.ask("cuda warp 2 lane 3")
+    assert stopped.requests("cudasim/focus")[-1] == {"thread": 67}
     assert stopped.ask("cuda lane 32") == "Warps have a number, and lanes one from 0 to 31.\n"
     assert stopped.ask("cuda thread 1 lane 2").startswith("A thread is chosen by its number")
 
@@ -281,6 +290,9 @@ def test_warps_and_lanes(stopped):
         "*    0  10      0x00000400  stopped      invert at k.py:12",
         "     0  11..31  0xfffff800  not started",
     ]
+    stopped.ask("cuda block 1 thread 3")
+    assert stopped.ask("info cuda warps").splitlines()[2:] == ["*    0  0..31  0xffffffff  not started"]
+    stopped.ask("cuda block 0 thread 10")
     lanes = stopped.ask("info cuda lanes").splitlines()
     assert lanes[:2] == ["block(0,0,0) warp 0", "  Lane  Thread    State        Where"] and len(lanes) == 34
     assert lanes[12] == "*   10  (10,0,0)  stopped      invert at k.py:12"
@@ -481,10 +493,12 @@ def test_list(stopped):
     )
 
 
-def test_the_text_that_was_compiled_is_shown(stopped):
-    with open(stopped.path, "w") as file:
-        file.write("# changed\n")
-    assert stopped.ask("list 12,12") == "12\t    y[i] = 255 - v\n"
+def test_the_text_that_was_compiled_is_shown(client):
+    client.ask("break 12 thread 10 block 0")
+    with open(client.path, "w") as file:
+        file.write("# changed\n" * 20)
+    assert "\n12\t    y[i] = 255 - v\n" in client.ask("run")
+    assert client.ask("list 12,12") == "12\t    y[i] = 255 - v\n"
 
 
 def test_about_the_source(stopped):

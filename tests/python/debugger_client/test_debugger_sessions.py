@@ -73,9 +73,9 @@ def test_a_step_goes_several_times_and_says_where_it_ends_only(client):
 
 
 def test_several_steps_end_at_another_stop(client):
-    client.ask("tbreak invert", "break square thread 0 block 0", "run")
-    assert client.ask("next 5").startswith("[Switching focus to invert block(1,0,0) thread(0,0,0)]") is False
-    assert len(client.requests("next")) < 5
+    client.ask("tbreak invert", "break square thread 1 block 0", "run")
+    assert "Breakpoint 2, square block(0,0,0) thread(1,0,0)" in client.ask("next 10")
+    assert len(client.requests("next")) == 3
 
 
 def test_the_unit_of_steps_is_sent(client):
@@ -295,6 +295,22 @@ def test_answers_of_another_shape_do_not_end_the_client(client):
 def test_log_points_are_shown_as_they_come(client):
     client.ask('dprintf 12 thread 3..4,"i is {i}"')
     assert client.ask("run") == "i is 3\ni is 4\ni is 35\ni is 36\n[The program exited normally]\n"
+
+
+def test_what_comes_after_the_end_is_shown(client):
+    def without_kernel(command, variables, start=client.debugger._start):
+        program = start(command, variables)
+        program.server._launch = lambda: (
+            (
+                program.server.event("terminated"),
+                program.server.event("output", category="console", output="late\n"),
+            )
+            and "over"
+        )
+        return program
+
+    client.debugger._start = without_kernel
+    assert client.ask("run") == "late\n[The program exited normally]\n"
 
 
 def test_notes_of_a_stop_are_told(client):

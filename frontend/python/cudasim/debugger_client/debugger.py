@@ -107,16 +107,16 @@ class Debugger:
             self.execute(line)
             self._run_stop_commands()
         except (CommandError, ConnectionLost, OSError, RecursionError) as error:
-            self._stop_commands = []
             if raises and isinstance(error, CommandError):
                 raise
             self.fail(_words(error))
         except KeyboardInterrupt:
-            self._stop_commands = []
             self.fail("Quit")
-        except Exception as error:  # The session goes on: breakpoints and the stopped program are worth more than one command.
-            self._stop_commands = []
+        except Exception as error:
+            # The session goes on: breakpoints and the stopped program are worth more than one command.
             self.fail(f"Internal error: {type(error).__name__}: {error}")
+        finally:
+            self._stop_commands = []
         self.notice_end()
 
     @property

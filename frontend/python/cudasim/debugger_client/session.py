@@ -96,7 +96,7 @@ class Session:
             if kind == "event" and value.get("event") == "initialized":
                 return None
             if kind == "exited":
-                return self._end("")
+                return self._end("", has_exited=True)
             if kind == "lost":
                 return self._end(str(value))
 
@@ -163,7 +163,7 @@ class Session:
             elif kind == "suspended":
                 program.suspend_with()
             elif kind == "exited":
-                return self._end("")
+                return self._end("", has_exited=True)
             elif kind == "lost":
                 return self._end(str(value))
 
@@ -172,8 +172,10 @@ class Session:
         program = self.program
         while program is not None and not program.notices.empty():
             kind, value = program.notices.get()
-            if kind in ("exited", "lost"):
-                return self._end(str(value) if kind == "lost" else "")
+            if kind == "exited":
+                return self._end("", has_exited=True)
+            if kind == "lost":
+                return self._end(str(value))
             if kind == "event":
                 self._tell(value)
         return None
@@ -188,12 +190,12 @@ class Session:
             self.program.end()
         self._forget()
 
-    def _end(self, lost: str, in_peace: bool = False) -> Ended:
+    def _end(self, lost: str, in_peace: bool = False, has_exited: bool = False) -> Ended:
         """Waits for the process. One that has closed its connection without a word is killed after a while."""
         program = self.program
         assert program is not None
         killed = ""
-        while program.status is None:
+        while not has_exited:
             try:
                 kind, value = program.notices.get(timeout=None if in_peace else _TIME_TO_END)
             except KeyboardInterrupt:
@@ -202,6 +204,7 @@ class Session:
                 killed = lost or "the connection ended"
                 break
             else:
+                has_exited = kind == "exited"
                 if kind == "suspended":
                     program.suspend_with()
                 elif kind == "event":
