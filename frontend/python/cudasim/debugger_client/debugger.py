@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
 from cudasim.debugger_client import settings, stop_reports
@@ -204,10 +203,6 @@ class Debugger:
             raise CommandError(problem)
         name = self.script[:2] if self.script[:1] == ["-m"] else self.script[:1]
         variables = {"ENABLE_CUDASIM": "1"}
-        if not sys.stdout.isatty() and "PYTHONUNBUFFERED" not in os.environ:
-            variables["PYTHONUNBUFFERED"] = (
-                "1"  # The program's lines come between ours, in the order of what happens.
-            )
         if "CUDASIM_PROGRESS" not in os.environ:
             variables["CUDASIM_PROGRESS"] = (
                 "0"  # A launch that stands at a stop draws no bar over the prompt.
