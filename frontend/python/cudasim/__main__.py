@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _USAGE = """usage: python -m cudasim script.py [arguments]
        python -m cudasim -m module [arguments]
 
-       python -m cudasim run|debug|info|ir|record|replay|show|cache ...
+       python -m cudasim run|debug|dap|info|ir|record|replay|show|cache ...
 
 Runs a script or module with numba.cuda simulated by cudasim, or a command of the program `cudasim`. For options see
 `python -m cudasim run --help`.
 """
-_COMMANDS = ("run", "debug", "info", "ir", "record", "replay", "show", "cache")
+_COMMANDS = ("run", "debug", "dap", "info", "ir", "record", "replay", "show", "cache")
 
 
 def main() -> Any:
@@ -31,7 +31,7 @@ def main() -> Any:
         and arguments[0] in _COMMANDS
         and not os.path.exists(arguments[0])
     ):
-        from cudasim import command_line  # most calls run a script and need no argparse
+        from cudasim import command_line
 
         return command_line.main(arguments)
     if not arguments or arguments[0] in ("-h", "--help"):

@@ -4,6 +4,7 @@ cudasim run [options] script.py args…    runs a script with numba.cuda simulat
 cudasim info [--json]                    versions, the simulated device, options in force
 cudasim ir script.py --kernel NAME       a kernel at one stage of its compilation
 cudasim debug script.py args…            stops, steps and looks at kernels' threads
+cudasim dap                              the same for editors
 cudasim record -o FILE script.py args…   runs a script and keeps its kernel launches in a file
 cudasim replay FILE                      runs them again and compares
 cudasim show FILE                        what is in the file
@@ -130,6 +131,7 @@ def _parser():
     ir.set_defaults(command=_ir)
 
     debugger_arguments.add_to(commands)
+    debugger_arguments.add_adapter_to(commands)
     recording_commands.add_to(commands)
     cache = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
     actions = cache.add_subparsers(title="actions", metavar="action", required=True)

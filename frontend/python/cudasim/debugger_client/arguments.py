@@ -58,6 +58,29 @@ def add_to(commands: Any) -> None:
     debug.set_defaults(command=_debug, runs_script=True)
 
 
+def add_adapter_to(commands: Any) -> None:
+    """Adds the command `dap`."""
+    adapter = commands.add_parser(
+        "dap",
+        help="debug kernels from an editor (Debug Adapter Protocol)",
+        description="Starts programs for an editor that speaks the Debug Adapter Protocol: on standard input and output, or on a "
+        "port. docs/debugging.md says how editors are set up.",
+    )
+    adapter.add_argument(
+        "--port",
+        type=int,
+        metavar="N",
+        help="listen on this port of 127.0.0.1, 0 for any; the launch request then needs the token that is printed",
+    )
+    adapter.set_defaults(command=_adapt, runs_script=True)
+
+
+def _adapt(parsed: argparse.Namespace) -> int:
+    from cudasim.debugger_client import adapter
+
+    return adapter.serve_stdio() if parsed.port is None else adapter.serve_port(parsed.port)
+
+
 def _of_kind(kind: str) -> Any:
     def take(text: str) -> tuple[str, str]:
         return kind, text
