@@ -107,8 +107,8 @@ def start(editor, folder, *words, **more):
     editor.event("initialized")
 
 
-def stop_at_line_10(editor, folder):
-    start(editor, folder)
+def stop_at_line_10(editor, folder, *words):
+    start(editor, folder, *words)
     source = {"path": str(folder / "k.py")}
     editor.ask("setBreakpoints", source=source, breakpoints=[{"line": 10, "cudasim": {"id": 7, "threads": "3", "blocks": "0"}}])
     editor.ask("configurationDone")
@@ -175,6 +175,13 @@ def test_wrong_launches_are_refused_and_the_session_goes_on(editor, folder, wron
     editor.event("initialized")
 
 
+def test_what_a_program_says_before_it_fails_to_connect(editor, folder):
+    (folder / "python").write_text("#!/bin/sh\nsleep 0.2\necho 'No module named cudasim' >&2\nexit 1\n")
+    editor.ask("initialize", adapterID="cudasim")
+    assert "exit status 1" in editor.refused("launch", program="k.py", python=str(folder / "python"))
+    assert editor.output("stderr") == "No module named cudasim\n"
+
+
 def test_requests_before_the_launch(editor):
     assert "first request is launch" in editor.refused("threads")
     assert "not supported" in editor.refused("attach", processId=1)
@@ -196,8 +203,8 @@ def test_the_program_ends_with_its_session(folder, how):
     process = subprocess.Popen(ADAPTER, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT,
                                stderr=subprocess.PIPE)  # fmt: skip
     editor = Editor(process.stdout, process.stdin)
-    stop_at_line_10(editor, folder)
-    assert fake_processes(folder)
+    stop_at_line_10(editor, folder, "fork")  # a process that does not end with the connection
+    assert len(fake_processes(folder)) == 2
     if how == "vanish":
         process.stdin.close()
     elif how == "nonsense":
