@@ -31,7 +31,7 @@ def main() -> Any:
         and arguments[0] in _COMMANDS
         and not os.path.exists(arguments[0])
     ):
-        from cudasim import command_line
+        from cudasim import command_line  # most calls run a script and need no argparse
 
         return command_line.main(arguments)
     if not arguments or arguments[0] in ("-h", "--help"):

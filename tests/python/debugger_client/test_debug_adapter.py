@@ -89,7 +89,9 @@ def folder(tmp_path):
 
 @pytest.fixture
 def editor(folder):
-    process = subprocess.Popen(ADAPTER, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)
+    process = subprocess.Popen(
+        ADAPTER, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
+    )
     one = Editor(process.stdout, process.stdin)
     too_long = threading.Timer(60, process.kill)
     too_long.start()
@@ -103,14 +105,20 @@ def editor(folder):
 
 def start(editor, folder, *words, **more):
     editor.ask("initialize", clientID="test", adapterID="cudasim", **more.pop("capabilities", {}))
-    editor.ask("launch", program="k.py", cwd=str(folder), python=str(folder / "python"), args=list(words), **more)
+    editor.ask(
+        "launch", program="k.py", cwd=str(folder), python=str(folder / "python"), args=list(words), **more
+    )
     editor.event("initialized")
 
 
 def stop_at_line_10(editor, folder, *words):
     start(editor, folder, *words)
     source = {"path": str(folder / "k.py")}
-    editor.ask("setBreakpoints", source=source, breakpoints=[{"line": 10, "cudasim": {"id": 7, "threads": "3", "blocks": "0"}}])
+    editor.ask(
+        "setBreakpoints",
+        source=source,
+        breakpoints=[{"line": 10, "cudasim": {"id": 7, "threads": "3", "blocks": "0"}}],
+    )
     editor.ask("configurationDone")
     return editor.event("stopped")
 
@@ -127,7 +135,10 @@ def test_a_session(editor, folder):
     editor.ask("continue", threadId=1)
     assert editor.event("exited") == {"exitCode": 0}
     editor.event("terminated")
-    assert [m["event"] for m in editor.messages if m.get("event") in ("exited", "terminated")] == ["exited", "terminated"]
+    assert [m["event"] for m in editor.messages if m.get("event") in ("exited", "terminated")] == [
+        "exited",
+        "terminated",
+    ]
     assert editor.output() == "the script begins\nthe script ends\n"
     assert [message["seq"] for message in editor.messages] == list(range(1, len(editor.messages) + 1))
     assert "has ended" in editor.refused("threads")
@@ -237,7 +248,9 @@ def test_a_program_that_breaks_the_connection(editor, folder):
 
 def test_a_terminal_of_the_editors(editor, folder):
     editor.ask("initialize", adapterID="cudasim", supportsRunInTerminalRequest=True)
-    number = editor.send("launch", program="k.py", python=str(folder / "python"), console="integratedTerminal", cwd=str(folder))
+    number = editor.send(
+        "launch", program="k.py", python=str(folder / "python"), console="integratedTerminal", cwd=str(folder)
+    )
     request = editor.wait(lambda message: message["type"] == "request")
     assert request["command"] == "runInTerminal" and request["arguments"]["kind"] == "integrated"
     started = subprocess.Popen(request["arguments"]["args"], cwd=request["arguments"]["cwd"],
@@ -252,7 +265,9 @@ def test_a_terminal_of_the_editors(editor, folder):
 
 
 def test_without_the_debugger(editor, folder):
-    (folder / "plain.py").write_text("import os, sys\nprint(os.environ['A'], os.environ.get('HOME'), file=sys.stderr)\nsys.exit(3)\n")
+    (folder / "plain.py").write_text(
+        "import os, sys\nprint(os.environ['A'], os.environ.get('HOME'), file=sys.stderr)\nsys.exit(3)\n"
+    )
     editor.ask("initialize", adapterID="cudasim")
     editor.ask("launch", program="plain.py", noDebug=True, env={"A": "ä", "HOME": None})
     assert editor.event("exited") == {"exitCode": 3}
@@ -260,7 +275,9 @@ def test_without_the_debugger(editor, folder):
 
 
 def test_a_port_needs_the_token(folder):
-    process = subprocess.Popen([*ADAPTER, "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    process = subprocess.Popen(
+        [*ADAPTER, "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
     try:
         line = process.stdout.readline()
         port, token = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+), token (\w{32})\n", line).groups()
@@ -268,7 +285,9 @@ def test_a_port_needs_the_token(folder):
             editor = Editor(connected.makefile("rb"), connected.makefile("wb"))
             editor.ask("initialize", adapterID="cudasim")
             for wrong in ({}, {"token": "0" * 32}):
-                assert "token" in editor.refused("launch", program="k.py", python=str(folder / "python"), **wrong)
+                assert "token" in editor.refused(
+                    "launch", program="k.py", python=str(folder / "python"), **wrong
+                )
             editor.ask("launch", program="k.py", python=str(folder / "python"), token=token)
             editor.event("initialized")
             editor.ask("disconnect")
@@ -282,7 +301,9 @@ def test_a_port_needs_the_token(folder):
 def test_a_port_that_cannot_be_had(port):
     if port == "1" and os.geteuid() == 0:
         pytest.skip("root may listen on every port")
-    done = subprocess.run([*ADAPTER, "--port", port], capture_output=True, text=True, env=ENVIRONMENT, timeout=20)
+    done = subprocess.run(
+        [*ADAPTER, "--port", port], capture_output=True, text=True, env=ENVIRONMENT, timeout=20
+    )
     assert done.returncode == 2 and done.stderr.startswith(f"cudasim dap: cannot listen on port {port}: ")
 
 

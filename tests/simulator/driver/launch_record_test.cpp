@@ -125,7 +125,8 @@ TEST(LaunchRecord, faults_are_reproduced_with_the_object_they_are_about) {
     EXPECT_EQ(texts(replayed(record).differences), "");
 }
 
-/// A record may come from anybody: an image that claims that its accesses need no check is checked all the same.
+/// A record may come from anybody: an image that claims that its accesses need no check is checked all the
+/// same.
 TEST(LaunchRecord, what_an_image_claims_of_its_accesses_is_not_believed) {
     CUDASIM_SKIP_UNDER_THREAD_SANITIZER("no memory checks");
     LaunchRecord record;

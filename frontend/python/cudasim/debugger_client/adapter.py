@@ -104,7 +104,9 @@ class Adapter:
             elif command == "launch":
                 threading.Thread(target=self._launch, args=(request, arguments), daemon=True).start()
             elif command == "attach":
-                raise Refusal("attaching to a program that runs is not supported; start it with a launch request")
+                raise Refusal(
+                    "attaching to a program that runs is not supported; start it with a launch request"
+                )
             elif command == "disconnect":
                 if self._program is not None:
                     self._program.end()
@@ -258,7 +260,9 @@ class _Program:
             environment = {"ENABLE_CUDASIM": "1"}
             if self._debugged:
                 environment["CUDASIM_DEBUGGER"] = f"connect:{path}"
-            environment |= {name: value for name, value in arguments.get("env", {}).items() if value is not None}
+            environment |= {
+                name: value for name, value in arguments.get("env", {}).items() if value is not None
+            }
             self._start_process(command, environment, arguments, terminal)
             if self._debugged:
                 self._connect(listening)
@@ -272,7 +276,13 @@ class _Program:
     def _start_process(self, command, environment, arguments, terminal):
         folder = arguments.get("cwd") or os.getcwd()
         if terminal is not None:
-            request = {"kind": terminal, "title": "cudasim", "cwd": folder, "args": command, "env": environment}
+            request = {
+                "kind": terminal,
+                "title": "cudasim",
+                "cwd": folder,
+                "args": command,
+                "env": environment,
+            }
             if not self._adapter.ask("runInTerminal", request, _TIME_TO_CONNECT):
                 raise Refusal("the editor has not started the program in a terminal")
             return

@@ -76,7 +76,7 @@ def add_adapter_to(commands: Any) -> None:
 
 
 def _adapt(parsed: argparse.Namespace) -> int:
-    from cudasim.debugger_client import adapter
+    from cudasim.debugger_client import adapter  # other commands start without it
 
     return adapter.serve_stdio() if parsed.port is None else adapter.serve_port(parsed.port)
 
