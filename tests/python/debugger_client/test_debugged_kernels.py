@@ -182,7 +182,7 @@ def test_many_threads_at_once(folder):
     assert any(re.match(r"\* +0  10 +0x00000400  stopped +spread at spread\.py:18", line) for line in shown)
     assert (
         "  lane  8..15     -     -  10.0  11.0  12.0  13.0  14.0  15.0" in shown
-        and "  thread 0..9  <the thread is over>" in shown
+        and "  thread 0..9  <the thread has ended>" in shown
     )
     assert "block(0,0,0): thread 13,23 (2 of 32)" in shown
     assert "  thread 10..15  0" in shown and "  thread 16..31  1" in shown
