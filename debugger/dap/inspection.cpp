@@ -172,12 +172,16 @@ std::vector<Inspection::Node> Inspection::nodes_of(Control& control, const Node&
     return nodes;
 }
 
-json::Value Inspection::variables(Control& control, const Arguments& arguments) {
+Inspection::Node Inspection::node_of(Control& control, const Arguments& arguments) const {
     const std::int64_t reference = arguments.number("variablesReference");
     const bool valid = launch_ == control.number() && stop_ == control.stop_number();
     if (!valid || reference < 1 || reference > static_cast<std::int64_t>(nodes_.size()))
         throw RequestError("there are no variables " + std::to_string(reference) + " now");
-    const Node whole = nodes_[static_cast<std::size_t>(reference - 1)];
+    return nodes_[static_cast<std::size_t>(reference - 1)];
+}
+
+json::Value Inspection::variables(Control& control, const Arguments& arguments) {
+    const Node whole = node_of(control, arguments);
     const std::uint64_t start = arguments.count_or("start", 0);
     std::uint64_t count = arguments.count_or("count", 0);
     const std::string filter = arguments.text_or("filter");
@@ -334,11 +338,7 @@ void Inspection::assign(Control& control, const Node& node, const std::string& t
 }
 
 json::Value Inspection::set_variable(Control& control, const Arguments& arguments) {
-    const std::int64_t reference = arguments.number("variablesReference");
-    const bool valid = launch_ == control.number() && stop_ == control.stop_number();
-    if (!valid || reference < 1 || reference > static_cast<std::int64_t>(nodes_.size()))
-        throw RequestError("there are no variables " + std::to_string(reference) + " now");
-    const Node whole = nodes_[static_cast<std::size_t>(reference - 1)];
+    const Node whole = node_of(control, arguments);
     const std::string name = arguments.text("name");
     const bool is_member = whole.scope == Scope::none;
     const std::string expression =

@@ -57,6 +57,8 @@ class Inspection {
     std::int64_t add(Node node);
     void describe(json::Object& target, Node node, const Memory& memory);
     [[nodiscard]] std::vector<Node> nodes_of(Control& control, const Node& scope);
+    /// What the request's variablesReference stands for. @throws RequestError where it is not of this stop
+    [[nodiscard]] Node node_of(Control& control, const Arguments& arguments) const;
     [[nodiscard]] std::optional<Value> variable(Control& control, const Frame& frame,
                                                 const std::string& name);
     [[nodiscard]] std::optional<Node> place(Control& control, const Frame& frame,

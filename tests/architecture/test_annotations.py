@@ -2,7 +2,6 @@
 
 import ast
 import importlib
-import importlib.metadata
 import json
 import pathlib
 import re
@@ -10,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from test_format import tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "frontend" / "python" / "cudasim"
@@ -20,17 +20,8 @@ NOT_ANNOTATED = {
 }
 
 
-@pytest.mark.skipif(
-    pathlib.Path(sys.prefix).name.startswith(".venv-"), reason="`make test` checks this on its own Python"
-)
 def test_mypy_finds_nothing():
-    wanted = re.search(r"mypy==([\d.]+)", (ROOT / "scripts" / "set_up.sh").read_text()).group(1)
-    try:
-        found = importlib.metadata.version("mypy")
-    except importlib.metadata.PackageNotFoundError:
-        found = "not installed"
-    assert found == wanted, f"mypy is {found}; scripts/set_up.sh test installs {wanted}"
-    done = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True)
+    done = tool("mypy")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
