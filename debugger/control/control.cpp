@@ -33,7 +33,9 @@ void Control::launch_begins(StoppedLaunch& launch) {
     for (const Breakpoint& breakpoint : session_.breakpoints.resolve(code_))
         session_.audience.breakpoint_changed(breakpoint);
     arm(launch);
-    if (session_.pause_is_wanted()) look_soon();
+    core_source_ = CoreSource::of_this_thread();
+    at_entry_ = session_.stop_at_entry.exchange(false);
+    if (at_entry_ || session_.pause_is_wanted()) look_soon();
 }
 
 void Control::launch_ends() {
@@ -185,10 +187,10 @@ void Control::stopped(StoppedLaunch& launch) {
     const ThreadRef thread = launch.stopped_thread();
     StopNotice notice;
     const bool is_hit = any_hit(thread, notice);
-    const bool is_paused = session_.take_pause();
+    const bool is_paused = session_.take_pause(), is_entry = std::exchange(at_entry_, false);
     if (!pending_) {
-        if (!is_hit && !is_paused) return;
-        if (!is_hit) notice.reason = StopReason::pause;
+        if (!is_hit && !is_paused && !is_entry) return;
+        if (!is_hit) notice.reason = is_paused ? StopReason::pause : StopReason::entry;
         focus_ = thread;
         serve(std::move(notice));
         return;

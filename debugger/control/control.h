@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "debugger/control/core_source.h"
 #include "debugger/control/movement.h"
 #include "debugger/control/session.h"
 #include "debugger/control/thread_groups.h"
@@ -71,6 +72,8 @@ class Control final : public execution::StopHandler {
     /// @return what is wrong; empty: it is the focus now
     [[nodiscard]] std::string set_focus(execution::ThreadRef thread);
     [[nodiscard]] std::vector<ThreadGroup> groups() const { return thread_groups(*launch_, *code_); }
+    /// What writes it as a core file; null: its memory was not kept.
+    [[nodiscard]] const CoreSource* core_source() const { return core_source_; }
     /// Why it is stopped.
     [[nodiscard]] const StopNotice& notice() const { return notice_; }
 
@@ -116,6 +119,8 @@ class Control final : public execution::StopHandler {
     std::vector<std::vector<std::uint32_t>> armed_at_;  ///< by site: indices into armed_
     std::set<std::pair<std::string, std::uint32_t>> armed_lines_;
     std::atomic<bool> look_{false};
+    const CoreSource* core_source_ = nullptr;
+    bool at_entry_ = false;  ///< its first statement stops
 
     execution::ThreadRef focus_;
     StopNotice notice_;

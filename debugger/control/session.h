@@ -59,6 +59,7 @@ class Session {
     Breakpoints breakpoints;
     Mailbox mailbox;
     std::atomic<bool> errors_stop{true};
+    std::atomic<bool> stop_at_entry{false};  ///< the next launch stops at its first statement
     std::atomic<bool> client_is_there{true};
     std::atomic<Evaluator*> evaluator{nullptr};
     /// Held by the launch that serves the client: launches of several host threads take turns.

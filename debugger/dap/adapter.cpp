@@ -19,10 +19,10 @@ struct Row {
     const char* command;
     AtOnce at_once = nullptr;
     WhileStopped while_stopped = nullptr;
-    static const std::array<Row, 31> all;
+    static const std::array<Row, 32> all;
 };
 
-const std::array<Row, 31> Row::all{{
+const std::array<Row, 32> Row::all{{
     {"initialize", &Adapter::initialize},
     {"attach", &Adapter::attach},
     {"configurationDone", &Adapter::configuration_done},
@@ -53,6 +53,7 @@ const std::array<Row, 31> Row::all{{
     {"exceptionInfo", nullptr, &Adapter::exception_info},
     {"readMemory", nullptr, &Adapter::read_memory},
     {"writeMemory", nullptr, &Adapter::write_memory},
+    {"cudasim/core", nullptr, &Adapter::write_core},
     {"pause"},  // receive() does it: what it means depends on whether a launch is stopped
 }};
 

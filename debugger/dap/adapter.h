@@ -94,6 +94,7 @@ class Adapter final : public Audience {
     json::Value exception_info(Control& control, const Arguments& arguments);
     json::Value read_memory(Control& control, const Arguments& arguments);
     json::Value write_memory(Control& control, const Arguments& arguments);
+    json::Value write_core(Control& control, const Arguments& arguments);
 
     json::Value move(Control& control, const Arguments& arguments, MovementKind kind);
     json::Object described(const Breakpoint& breakpoint);

@@ -232,4 +232,16 @@ json::Value Adapter::write_memory(Control& control, const Arguments& arguments) 
     return inspection_.write_memory(control, arguments);
 }
 
+/// The launch as it was before it began, as a core file. The file's name is absolute.
+json::Value Adapter::write_core(Control& control, const Arguments& arguments) {
+    const std::string path = arguments.text("file");
+    if (!path.starts_with('/')) throw RequestError("the core file '" + path + "' is no absolute path");
+    if (control.core_source() == nullptr)
+        throw RequestError("the memory of this launch as it was before it began was not kept");
+    std::vector<findings::Finding> errors;
+    if (const findings::Finding* error = control.launch().fault(control.focus())) errors.push_back(*error);
+    control.core_source()->write(path, errors);
+    return json::Object{{"file", json_text(path)}};
+}
+
 }  // namespace cudasim::debugger

@@ -94,6 +94,10 @@ bool Server::may_begin() const {
     return parts_->adapter.is_configured() || !parts_->adapter.session().client_is_there.load();
 }
 
+void Server::stop_at_entry() {
+    parts_->adapter.session().stop_at_entry.store(true);
+}
+
 void Server::interrupt() {
     Session& session = parts_->adapter.session();
     if (!session.mailbox.post([](Control* /*control*/) {})) session.pause();

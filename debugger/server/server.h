@@ -28,6 +28,8 @@ class Server {
     void set_evaluator(Evaluator* evaluator);
     /// Whether the client has said all that the program is to begin with, or has gone.
     [[nodiscard]] bool may_begin() const;
+    /// The next launch stops at its first statement.
+    void stop_at_entry();
     /// Ctrl-C during a launch: it stops. Nothing happens while one is stopped.
     void interrupt();
     /// The client is told a line.

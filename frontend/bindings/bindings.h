@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "frontend/bindings/text_caster.h"
+#include "simulator/driver/core_files.h"
 #include "simulator/driver/error.h"
 #include "simulator/driver/simulated_device.h"
 #include "simulator/execution/device.h"
@@ -73,6 +74,7 @@ struct LaunchReport {
     std::vector<image::SourceFile> sources;
     std::uint64_t blocks_run = 0;
     pybind11::object host_exception;  ///< what a signal handler raised while the kernel ran, or None
+    driver::CoreFile core = {};       ///< of a launch that failed, where core files are asked for
 };
 
 [[nodiscard]] pybind11::dict device_profile_to_python(const execution::DeviceProfile& profile);

@@ -119,6 +119,9 @@ void bind_debugger(py::module_& module) {
         py::arg("path"),
         "Connects to the debugger that listens at this Unix socket; RuntimeError when none does.");
     module.def("debugger_is_there", [] { return Server::running() != nullptr; });
+    module.def(
+        "debugger_stop_at_entry", [] { server().stop_at_entry(); },
+        "The next launch stops at its first statement.");
     module.def("debugger_wait_until_configured", &wait_until_configured,
                "Returns when the debugger has set what the program is to begin with, or has gone.");
     module.def(

@@ -167,6 +167,12 @@ void bind_findings(py::module_& module) {
                                })
         .def_readonly("blocks_run", &LaunchReport::blocks_run)
         .def_readonly("host_exception", &LaunchReport::host_exception)
+        .def_property_readonly(
+            "core", [](const LaunchReport& report) { return report.core.path.string(); },
+            "The path of the launch's core file; empty where there is none.")
+        .def_property_readonly(
+            "core_problem", [](const LaunchReport& report) { return report.core.problem; },
+            "Why the core file that was asked for could not be written; empty otherwise.")
         .def("text", &text, "All findings for people to read.")
         .def("text_of", &text_of, "One finding for people to read.")
         .def("note_of", &note_of, "What it has besides the message and traceback of its exception.")

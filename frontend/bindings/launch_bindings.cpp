@@ -68,7 +68,8 @@ std::shared_ptr<BoundPlan> make_plan(const LoadedImage& loaded, const image::Ker
 
 py::object launch(BoundPlan& bound, const py::bytes& given) {
     const auto parameters = bytes_of(given);
-    if (const auto number = number_to_record(bound.plan)) return launch_recorded(bound, parameters, number);
+    const std::uint64_t number = number_to_record(bound.plan);
+    if (number != 0 || captures_launches()) return launch_recorded(bound, parameters, number);
     return launch_with(Runs::compiled_code, bound.plan.options, bound.progress, bound.plan.image.sources(),
                        [&](const auto& options) { return driver::run(bound.plan, parameters, options); });
 }

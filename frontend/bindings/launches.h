@@ -108,7 +108,9 @@ pybind11::object launch_with(Runs what, const execution::LaunchOptions& options,
 /// The number that the launch has in its record, 0 when it is not to be recorded (record_launches() of the
 /// module).
 [[nodiscard]] std::uint64_t number_to_record(const driver::LaunchPlan& plan);
-/// The same as a launch, recorded under a number.
+/// Whether launches are captured for other reasons: core files, or a debugger, which may ask for one.
+[[nodiscard]] bool captures_launches();
+/// The same as a launch, recorded under a number; 0: not by record_launches().
 [[nodiscard]] pybind11::object launch_recorded(BoundPlan& bound, std::span<const std::byte> parameters,
                                                std::uint64_t number);
 [[nodiscard]] pybind11::object launch_recorded(BoundHostPlan& bound, execution::HostKernel& kernel);

@@ -4,9 +4,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "debugger/control/core_source.h"
+#include "debugger/server/server.h"
 #include "frontend/bindings/launches.h"
+#include "simulator/driver/core_files.h"
 #include "simulator/driver/record_file.h"
 #include "simulator/driver/replay.h"
+#include "simulator/findings/writers.h"
 
 namespace py = pybind11;
 
@@ -77,6 +81,48 @@ image::KernelImage image_of(const LaunchRecord& record) {
     return image::KernelImage::deserialise(record.image.bytes());
 }
 
+driver::Content content_of(const image::KernelImage& image) {
+    const auto bytes = image.serialise();
+    return driver::Content(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+/// What a debugger writes as a core file while a launch of a record stands.
+class RecordAsCore final : public debugger::CoreSource {
+  public:
+    explicit RecordAsCore(const LaunchRecord& record) : record_(record) {}
+
+    void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
+        LaunchRecord record = record_;
+        for (driver::RecordedMemory& range : record.memory) {
+            range.after.reset();
+            range.after_hash.reset();
+        }
+        record.outcome = {.findings = findings::json_report(errors)};
+        driver::write_core(path, record);
+    }
+
+  private:
+    const LaunchRecord& record_;
+};
+
+/// The same for a launch of a program.
+class CaptureAsCore final : public debugger::CoreSource {
+  public:
+    CaptureAsCore(const driver::LaunchCapture& capture, const image::KernelImage& image)
+        : capture_(capture), image_(image) {}
+
+    void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
+        LaunchRecord record = capture_.before_launch();
+        record.image = content_of(image_);
+        record.outcome.findings = findings::json_report(errors);
+        driver::write_core(path, record);
+    }
+
+  private:
+    const driver::LaunchCapture& capture_;
+    const image::KernelImage& image_;
+};
+
 /// A record's memory on a device, for one launch.
 class RestoredLaunch {
   public:
@@ -105,6 +151,8 @@ class RestoredLaunch {
         return launch_with(
             Runs::compiled_code, options, progress_, image_sources(),
             [&](const LaunchOptions& in_force) {
+                const RecordAsCore source(record_);
+                const debugger::CoreSource::OfThisThread offered(source);
                 LaunchOptions tee = in_force;
                 tee.write_output = [&, write = in_force.write_output](std::string_view text) {
                     printed_ += text;
@@ -210,29 +258,38 @@ std::uint64_t number_to_record(const driver::LaunchPlan& plan) {
     return recorder == nullptr ? 0 : py::cast<std::uint64_t>(recorder->wants(plan.display_name));
 }
 
+bool captures_launches() {
+    return driver::CoreFiles::of_this_process().wanted() || debugger::Server::running() != nullptr;
+}
+
 py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> parameters, std::uint64_t number) {
     driver::LaunchPlan& plan = bound.plan;
-    LaunchRecord described{.version = recorder->version,
-                           .number = number,
+    auto& cores = driver::CoreFiles::of_this_process();
+    const bool leaves_core = cores.wanted();
+    LaunchRecord described{.version = number != 0 ? recorder->version : cores.settings().version,
+                           .number = number != 0 ? number : 1,
                            .kernel = plan.kernel,
                            .display_name = plan.display_name,
                            .configuration = plan.configuration,
                            .options = plan.options,
                            .arguments = plan.arguments,
                            .parameters = {parameters.begin(), parameters.end()}};
-    described.options.workers = 1;
+    if (number != 0) described.options.workers = 1;
     std::optional<LaunchRecord> record;
     std::string not_recorded;
-    const driver::CaptureOptions capture_options = recorder->options;
+    const driver::CaptureOptions capture_options =
+        number != 0 ? recorder->options
+                    : (leaves_core ? cores.capture_options() : driver::CaptureOptions{.only_failures = true});
     std::optional<driver::LaunchCapture> capture;
+    driver::CoreFile core;
+    const LaunchOptions chosen = described.options;
     auto report = launch_with(
-        Runs::compiled_code, described.options, bound.progress, plan.image.sources(),
+        Runs::compiled_code, chosen, bound.progress, plan.image.sources(),
         [&](const LaunchOptions& options) {
-            const auto image = plan.image.serialise();
-            described.image =
-                driver::Content(std::string_view(reinterpret_cast<const char*>(image.data()), image.size()));
             capture.emplace(*plan.device, std::move(described), plan.loaded.get(),
                             std::vector<std::uint64_t>(), capture_options);
+            const CaptureAsCore source(*capture, plan.image);
+            const debugger::CoreSource::OfThisThread offered(source);
             LaunchOptions tee = options;
             tee.observers.add(*capture);
             tee.write_output = [&](std::string_view text) {
@@ -242,9 +299,17 @@ py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> paramete
             return driver::run(plan, parameters, tee);
         },
         [&](const execution::LaunchResult& result, bool finished) {
+            if (!capture->wanted()) return;
             record = finished_record(*capture, result, finished, not_recorded);
+            if (record) record->image = content_of(plan.image);
+            if (!leaves_core || !finished || result.error() == nullptr) return;
+            if (record)
+                core = cores.write(*record);
+            else
+                core.problem = not_recorded;
         });
-    if (recorder != nullptr)
+    if (!report.is_none()) py::cast<LaunchReport&>(report).core = std::move(core);
+    if (number != 0 && recorder != nullptr)
         recorder->take(record ? py::cast(std::move(*record)) : py::none(), number, not_recorded);
     return report;
 }
@@ -299,6 +364,17 @@ py::object take_record(BoundHostPlan& bound) {
 }
 
 void bind_records(py::module_& module) {
+    module.def(
+        "write_cores",
+        [](const std::string& folder, std::uint64_t most_files, std::uint64_t most_bytes,
+           const std::string& version) {
+            driver::CoreFiles::of_this_process().set(
+                driver::core_settings(folder, most_files, most_bytes, version));
+        },
+        py::arg("folder"), py::arg("most_files"), py::arg("most_bytes"), py::arg("version"),
+        "Launches that fail from now on leave core files in the folder; where it is empty, only if CUDA's "
+        "own "
+        "variables of the environment ask for them.");
     module.def("record_launches", &record_launches, py::arg("wants"), py::arg("take") = py::none(),
                py::arg("version") = "", py::arg("keep_after") = false,
                "Compiled launches for which wants(kernel's name) gives a number are recorded and handed to "

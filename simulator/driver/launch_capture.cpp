@@ -125,8 +125,14 @@ void LaunchCapture::launch_begins(const execution::LaunchBegin&) {
     attempt([this] { take_memory(); });
 }
 
-void LaunchCapture::launch_ends(std::span<const findings::Finding>) {
-    attempt([this] { take_results(); });
+void LaunchCapture::launch_ends(std::span<const findings::Finding> findings) {
+    failed_ = std::ranges::any_of(findings, [](const findings::Finding& finding) {
+        return finding.severity == findings::Severity::error;
+    });
+    if (wanted())
+        attempt([this] { take_results(); });
+    else
+        record_.memory.clear();
 }
 
 void LaunchCapture::take_memory() {
@@ -157,6 +163,9 @@ void LaunchCapture::take_memory() {
     std::uint64_t copied_bytes = 0;
     for (std::size_t index = 0; search.next(index);) {
         copied_bytes += memory[index].bytes;
+        if (options_.most_bytes != 0 && copied_bytes > options_.most_bytes)
+            throw RecordError("the launch is not recorded: it reaches more than " +
+                              memory::bytes_text(options_.most_bytes) + " of memory");
         if (memory[index].bytes >= (64 << 20) &&
             memory[index].bytes + memory::host_reserve > memory::host_memory_available())
             throw RecordError("the launch cannot be recorded: a copy of the memory that it reaches, " +
@@ -180,6 +189,15 @@ void LaunchCapture::take_results() {
         range.after = Content(range.bytes);
         std::memcpy(range.after->data(), content.data(), content.size());
     }
+}
+
+LaunchRecord LaunchCapture::before_launch() const {
+    if (!began_) throw RecordError("the launch cannot be recorded: it has not begun");
+    if (!error_.empty()) throw RecordError(error_);
+    LaunchRecord record = record_;
+    record.outcome.printed.clear();
+    record.outcome.findings = findings::json_report({});
+    return record;
 }
 
 LaunchRecord LaunchCapture::finish(const execution::LaunchResult& result, bool finished) {

@@ -26,7 +26,9 @@
 namespace cudasim::driver {
 
 struct CaptureOptions {
-    bool keep_after = false;  ///< memory after the launch, not only its hash
+    bool keep_after = false;       ///< memory after the launch, not only its hash
+    bool only_failures = false;    ///< a launch without an error leaves no record, and is not hashed
+    std::uint64_t most_bytes = 0;  ///< of memory that the kernel can reach; 0: any
 };
 
 /// For one launch.
@@ -41,6 +43,13 @@ class LaunchCapture final : public execution::LaunchObserver {
 
     void launch_begins(const execution::LaunchBegin& launch) override;
     void launch_ends(std::span<const findings::Finding> findings) override;
+
+    /// Whether there is anything to finish: false where the launch has had no error and only_failures holds.
+    [[nodiscard]] bool wanted() const { return !options_.only_failures || failed_; }
+
+    /// The launch as it was before it began, while it runs; its outcome is empty and not finished.
+    /// @throws RecordError when the host had not the memory for a copy
+    [[nodiscard]] LaunchRecord before_launch() const;
 
     /// A part of what the kernel prints.
     void print(std::string_view text) { record_.outcome.printed += text; }
@@ -60,7 +69,7 @@ class LaunchCapture final : public execution::LaunchObserver {
     const execution::LoadedImage* image_;
     std::vector<std::uint64_t> roots_;
     CaptureOptions options_;
-    bool began_ = false;
+    bool began_ = false, failed_ = false;
     std::string error_;  ///< why there is no record
 };
 

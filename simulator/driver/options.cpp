@@ -202,6 +202,35 @@ constexpr Option table[] = {
         .kind = OptionKind::path,
     },
     {
+        .name = "core",
+        .default_text = "",
+        .default_from = "none",
+        .accepts = "a folder",
+        .help = "Every launch that fails leaves a core file there, which `cudasim debug --core FILE` opens "
+                "anywhere (docs/debugging.md). Costs a copy of the memory that a kernel can reach, before "
+                "each launch. CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 asks for the same in the current folder; "
+                "CUDA_COREDUMP_FILE then names the files.",
+        .kind = OptionKind::path,
+    },
+    {
+        .name = "core_files",
+        .highest = 1'000'000,
+        .default_text = "10",
+        .default_from = "a test session may have hundreds of failures",
+        .accepts = "a number from 0 to 1000000",
+        .help = "The most core files that a process leaves.",
+        .kind = OptionKind::whole_number,
+    },
+    {
+        .name = "core_memory",
+        .highest = most_bytes,
+        .default_text = "4G",
+        .default_from = "such a file is compressed, and can still be sent",
+        .accepts = "bytes, or with K, M, G, T, at most 64T; 0 is any",
+        .help = "A launch that can reach more device memory than this leaves no core file.",
+        .kind = OptionKind::size,
+    },
+    {
         .name = "report_as_simulator",
         .default_text = "1",
         .default_from = "what numba.config says under Numba's simulator",

@@ -281,10 +281,15 @@ def marked(where: Any, **values: Any) -> Any:
     return _within("marker", where, values)
 
 
-def add_arguments(parser: Any) -> None:
-    """Adds every option to an argparse parser."""
+def add_arguments(parser: Any, without: tuple[str, ...] = ()) -> None:
+    """Adds every option to an argparse parser.
+
+    :param without: names of options whose arguments the parser has another use for
+    """
     group = parser.add_argument_group("options of the simulator")
     for option in TABLE:
+        if option.name in without:
+            continue
         group.add_argument(
             option.argument,
             dest="option_" + option.name,
@@ -297,7 +302,7 @@ def add_arguments(parser: Any) -> None:
 def take_arguments(arguments: Any) -> None:
     """Puts what add_arguments parsed into force, here and (through the environment) in child processes."""
     for option in TABLE:
-        text = getattr(arguments, "option_" + option.name)
+        text = getattr(arguments, "option_" + option.name, None)
         if text is not None:
             set_from_arguments("command line " + option.argument, **{option.name: text})
             os.environ[option.variable] = text

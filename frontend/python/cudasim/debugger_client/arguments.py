@@ -7,13 +7,15 @@ import sys
 from typing import Any
 
 from cudasim import options
+from cudasim.debugger_client import core
 
 USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] [--args] script.py|-m module [arguments]"
+CORE_USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] --core FILE [--launch N]"
 
 _FILE = ("-x", "-command", "--command")
 _COMMAND = ("-ex", "-eval-command", "--ex")
 #: The arguments that a value follows.
-VALUED = (*_FILE, *_COMMAND)
+VALUED = (*_FILE, *_COMMAND, "--core", "-core", "-c", "--launch")
 
 
 def add_to(commands: Any) -> None:
@@ -24,10 +26,10 @@ def add_to(commands: Any) -> None:
     debug = commands.add_parser(
         "debug",
         help="debug the kernels of a script",
-        usage=USAGE,
+        usage=f"{USAGE}\n       {CORE_USAGE}",
         allow_abbrev=False,
         description="Debugs the kernels of a script (or -m module), compiled as they are: stops, steps and looks at any thread of a "
-        "launch. Commands are those of gdb and CUDA's debugger; docs/debugging.md shows a session. With -batch the exit status is the "
+        "launch. With --core it is a recorded launch that is debugged: a core file, or one of `cudasim record`. Commands are those of gdb and CUDA's debugger; docs/debugging.md shows a session. With -batch the exit status is the "
         "program's where it ended, else 1 when a command failed.",
     )
     for flags, kind, metavar, sentence in (
@@ -46,7 +48,20 @@ def add_to(commands: Any) -> None:
     debug.add_argument(
         "--args", "-args", action="store_true", help="the script and its arguments follow, as without it"
     )
-    options.add_arguments(debug)
+    debug.add_argument(
+        "--core",
+        "-core",
+        "-c",
+        metavar="FILE",
+        help="debug the launch in a core file (option core), or in a file of `cudasim record`",
+    )
+    debug.add_argument(
+        "--launch",
+        type=int,
+        metavar="N",
+        help="with --core: which launch of the file; else the first that failed",
+    )
+    options.add_arguments(debug, without=("core",))
     debug.add_argument(
         "-m",
         dest="module",
@@ -92,8 +107,19 @@ def _debug(parsed: argparse.Namespace) -> int:
     script = parsed.script[1:] if parsed.script[:1] == ["--"] else parsed.script
     if parsed.module:
         script = ["-m", *parsed.module]
-    if not script:
-        print(f"cudasim debug: no script given; write: {USAGE}", file=sys.stderr)
+    problem = ""
+    if parsed.core is not None:
+        problem = (
+            f"--core debugs a recorded launch, and takes no script; write: {CORE_USAGE}" if script else ""
+        )
+        problem = problem or core.problem_of(parsed.core)
+        script = core.script_for(parsed.core, parsed.launch)
+    elif parsed.launch is not None:
+        problem = f"--launch needs --core; write: {CORE_USAGE}"
+    elif not script:
+        problem = f"no script given; write: {USAGE}"
+    if problem:
+        print(f"cudasim debug: {problem}", file=sys.stderr)
         return 2
     options.take_arguments(parsed)
     from cudasim.debugger_client import client  # other commands start without it

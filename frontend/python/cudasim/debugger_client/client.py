@@ -44,12 +44,15 @@ def run(parsed: argparse.Namespace, script: list[str]) -> int:
     with _ends_on_signals():
         try:
             if interactive and not parsed.quiet:
+                start_it = ', "run" to start the program.' if parsed.core is None else "."
                 console.write(
-                    f'cudasim {cudasim.__version__} debugger. Type "help" for its commands, "run" to start the program.'
+                    f'cudasim {cudasim.__version__} debugger. Type "help" for its commands{start_it}'
                 )
             problem = debugger.script_problem()
             if problem and not parsed.batch:
                 console.error(problem)
+            if parsed.core is not None:
+                debugger.run_line("run")
             debugger.run_lines(_startup_lines(parsed.commands or []))
             if not parsed.batch:
                 _interact(debugger, console, at_terminal)

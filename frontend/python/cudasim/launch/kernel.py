@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cudasim import _native, cache, options, types
 from cudasim.compile.frozen_constants import warn_of_changes
 from cudasim.device.current import context_of, current_device
-from cudasim.launch import python_mode
+from cudasim.launch import core_files, python_mode
 from cudasim.launch.arguments import HostCopies, Packer
 from cudasim.launch.function_state import function_from, state_of
 from cudasim.launch.inspection import GpuCode, signature_of
@@ -168,6 +168,7 @@ def make_plan(
     :param arguments: (name, name of the type) of each, for records
     """
     cache.apply()
+    core_files.apply()
     launch = _native.LaunchOptions(
         **launch_options(target_options), optimisation=2 if target_options.get("opt", True) else 0
     )

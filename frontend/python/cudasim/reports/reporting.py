@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,7 @@ from cudasim.findings import from_native
 from cudasim.reports.captured_variables import argument_names, values_in_frame
 from cudasim.reports.raised_exceptions import NONE
 from cudasim.reports.tracebacks import at_kernel_lines
-from cudasim.reports.user_warnings import warn_at
+from cudasim.reports.user_warnings import warn_at, warn_at_users_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,12 @@ def deliver(
         exception = _exception(
             report, found, error_indices, kernel_globals, exceptions, raised, interrupted, arguments
         )
+    if exception is not None and report is not None and report.core and not _in_doctest():
+        _add_note(exception, f"  core file: {report.core}")
+        _add_note(exception, f"  open it with: cudasim debug --core {shlex.quote(report.core)}")
     try:
+        if report is not None and report.core_problem:
+            warn_at_users_line("option", f"core: there is no core file: {report.core_problem}")
         for finding in found:
             if finding.severity == "warning":
                 _warn(finding, kernel_globals)
