@@ -20,7 +20,8 @@ std::vector<Breakpoint> Breakpoints::replace(bool functions, const std::string& 
     std::vector<Breakpoint> old, now;
     for (auto it = all_.begin(); it != all_.end();) {
         const bool is_function = !it->request.function.empty();
-        if (is_function == functions && (functions || normalised_path(it->request.file) == file)) {
+        if (!it->request.is_call && is_function == functions &&
+            (functions || normalised_path(it->request.file) == file)) {
             old.push_back(std::move(*it));
             it = all_.erase(it);
         } else {
@@ -81,8 +82,46 @@ bool Breakpoints::place(Breakpoint& breakpoint, const KernelCode& code) const {
 
 void Breakpoints::clear() {
     const std::lock_guard lock(mutex_);
-    all_.clear();
+    std::erase_if(all_, [](const Breakpoint& each) { return !each.request.is_call; });
+    for (Breakpoint& call : all_) call.is_silent = false;
+    silent_calls_.clear();
     ++version_;
+}
+
+void Breakpoints::silence(const std::vector<std::pair<std::string, std::uint32_t>>& calls) {
+    std::set<std::pair<std::string, std::uint32_t>> silent;
+    for (const auto& [file, line] : calls) silent.emplace(normalised_path(file), line);
+    const std::lock_guard lock(mutex_);
+    silent_calls_ = std::move(silent);
+    for (Breakpoint& each : all_)
+        if (each.request.is_call)
+            each.is_silent = silent_calls_.contains({normalised_path(each.file), each.line});
+    ++version_;
+}
+
+std::string Breakpoints::name(std::int64_t id) const {
+    if (id >= first_call) {
+        const std::lock_guard lock(mutex_);
+        const auto found = std::ranges::find(all_, id, &Breakpoint::id);
+        if (found != all_.end()) return "breakpoint() in line " + std::to_string(found->line);
+    }
+    return "breakpoint " + std::to_string(id);
+}
+
+void Breakpoints::add_calls(const KernelCode& code) {
+    for (const KernelCode::Line& call : code.calls()) {
+        const bool is_known = std::ranges::any_of(all_, [&](const Breakpoint& each) {
+            return each.request.is_call && each.line == call.line && each.file == call.file;
+        });
+        if (is_known) continue;
+        Breakpoint added;
+        added.request.is_call = added.verified = true;
+        added.id = next_call_++;
+        added.request.file = added.file = call.file;
+        added.request.line = added.line = call.line;
+        added.is_silent = silent_calls_.contains({normalised_path(call.file), call.line});
+        all_.push_back(std::move(added));
+    }
 }
 
 std::vector<Breakpoint> Breakpoints::resolve(const std::shared_ptr<const KernelCode>& code) {
@@ -90,6 +129,7 @@ std::vector<Breakpoint> Breakpoints::resolve(const std::shared_ptr<const KernelC
     if (std::ranges::find(known_, code) == known_.end()) {
         if (known_.size() >= most_known_kernels) known_.erase(known_.begin());
         known_.push_back(code);
+        add_calls(*code);
     }
     std::vector<Breakpoint> changed;
     for (Breakpoint& breakpoint : all_)

@@ -11,7 +11,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "debugger/control/hit_condition.h"
@@ -31,6 +33,7 @@ struct BreakpointRequest {
     std::string log_message;  ///< {expression} in it is evaluated; empty: it stops
     IndexSet threads, blocks;
     bool temporary = false;
+    bool is_call = false;            ///< no client's: a call of `breakpoint()` in the program
     std::optional<std::int64_t> id;  ///< the client's number
     bool operator==(const BreakpointRequest&) const = default;
 };
@@ -44,7 +47,11 @@ struct Breakpoint {
     std::string message;        ///< what a user should know of it
     std::uint64_t hits = 0;     ///< of all threads that match
     bool failure_told = false;  ///< its condition could not be evaluated
+    bool is_silent = false;     ///< a call of `breakpoint()` at which nothing stops
 };
+
+/// Calls of `breakpoint()` have these numbers. Clients give their own breakpoints lower ones.
+inline constexpr std::int64_t first_call = 2'000'000'000;
 
 class Breakpoints {
   public:
@@ -52,6 +59,10 @@ class Breakpoints {
     std::vector<Breakpoint> set_lines(const std::string& file, std::vector<BreakpointRequest> requests);
     std::vector<Breakpoint> set_functions(std::vector<BreakpointRequest> requests);
     void clear();
+    /// At these calls of `breakpoint()`, by file and line, nothing stops; at all others it does.
+    void silence(const std::vector<std::pair<std::string, std::uint32_t>>& calls);
+    /// Of one in a sentence: "breakpoint 3".
+    [[nodiscard]] std::string name(std::int64_t id) const;
 
     /// A kernel is there: which pending breakpoints lie in it.
     /// @return those that have changed
@@ -73,12 +84,14 @@ class Breakpoints {
     std::vector<Breakpoint> replace(bool functions, const std::string& file,
                                     std::vector<BreakpointRequest> requests);
     bool place(Breakpoint& breakpoint, const KernelCode& code) const;
+    void add_calls(const KernelCode& code);
     Breakpoint* find(std::int64_t id);
 
     mutable std::mutex mutex_;
     std::vector<Breakpoint> all_;
-    std::vector<std::shared_ptr<const KernelCode>> known_;  ///< kernels that were launched
-    std::int64_t next_id_ = 1;
+    std::vector<std::shared_ptr<const KernelCode>> known_;          ///< kernels that were launched
+    std::set<std::pair<std::string, std::uint32_t>> silent_calls_;  ///< files' normalised paths
+    std::int64_t next_id_ = 1, next_call_ = first_call;
     std::atomic<std::uint64_t> version_{0};
 };
 

@@ -29,9 +29,9 @@ void Control::launch_begins(StoppedLaunch& launch) {
     number_ = session_.next_launch_number();
     code_ = session_.code_of(launch);
     session_.enter(*this);
+    const std::vector<Breakpoint> found = session_.breakpoints.resolve(code_);
     session_.audience.launch_begins(*this);
-    for (const Breakpoint& breakpoint : session_.breakpoints.resolve(code_))
-        session_.audience.breakpoint_changed(breakpoint);
+    for (const Breakpoint& breakpoint : found) session_.audience.breakpoint_changed(breakpoint);
     arm(launch);
     core_source_ = CoreSource::of_this_thread();
     at_entry_ = session_.stop_at_entry.exchange(false);
@@ -58,6 +58,13 @@ void Control::look(StoppedLaunch& launch) {
     if (look_.exchange(false)) arm(launch);
 }
 
+std::vector<const KernelCode::Line*> Control::places_of_call(const Breakpoint& call) const {
+    if (call.is_silent || !session_.calls_stop || !session_.client_is_there) return {};
+    for (const KernelCode::Line& each : code_->calls())
+        if (each.line == call.line && each.file == call.file) return {&each};
+    return {};
+}
+
 void Control::arm(StoppedLaunch& launch) {
     armed_.clear();
     armed_at_.clear();
@@ -65,7 +72,9 @@ void Control::arm(StoppedLaunch& launch) {
     for (Breakpoint& breakpoint : session_.breakpoints.snapshot()) {
         const BreakpointRequest& request = breakpoint.request;
         std::vector<const KernelCode::Line*> places;
-        if (!request.function.empty())
+        if (request.is_call)
+            places = places_of_call(breakpoint);
+        else if (!request.function.empty())
             places = code_->entries(request.function);
         else if (const KernelCode::Line* line = code_->line(request.file, request.line))
             places.push_back(line);
@@ -296,7 +305,7 @@ void Control::serve(StopNotice notice) {
     for (;;) {
         for (const auto& [id, count] : std::exchange(passed_, {}))
             notice.notes.push_back(std::to_string(count) + (count == 1 ? " other thread" : " other threads") +
-                                   " passed breakpoint " + std::to_string(id));
+                                   " passed " + session_.breakpoints.name(id));
         ++stop_number_;
         notice_ = std::move(notice);
         session_.mailbox.open();

@@ -92,6 +92,7 @@ class Control final : public execution::StopHandler {
     // control.cpp
     void look(execution::StoppedLaunch& launch);
     void arm(execution::StoppedLaunch& launch);
+    [[nodiscard]] std::vector<const KernelCode::Line*> places_of_call(const Breakpoint& call) const;
     [[nodiscard]] bool matches(const Armed& armed, execution::ThreadRef thread) const;
     [[nodiscard]] bool hit(const Armed& armed, execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] bool any_hit(execution::ThreadRef thread, StopNotice& notice);

@@ -27,9 +27,11 @@ std::string normalised_path(const std::string& path) {
 KernelCode::KernelCode(const execution::StoppedLaunch& launch) {
     const auto& kernel = launch.launch().kernel;
     if (kernel) name_ = kernel->head.function.empty() ? kernel->name : kernel->head.function;
+    std::map<std::pair<std::string, std::uint32_t>, std::vector<std::uint32_t>> calls;
     for (const execution::Statement& statement : launch.statements()) {
         const findings::SourceLocation& place = statement.place->front();
         if (place.file.starts_with(findings::own_code)) continue;
+        if (statement.is_breakpoint) calls[{place.file, place.line}].push_back(statement.site);
         Line& line = lines_[place.file][place.line];
         line.file = place.file;
         line.line = place.line;
@@ -39,6 +41,15 @@ KernelCode::KernelCode(const execution::StoppedLaunch& launch) {
         function.first = std::min(function.first, place.line);
         function.last = std::max(function.last, place.line);
         function.is_kernel |= statement.place->size() == 1 && place.function == name_;
+    }
+    for (auto& [place, sites] : calls) {
+        // A breakpoint of the line stops where the line begins, once.
+        std::vector<std::uint32_t>& all = lines_[place.first][place.second].sites;
+        const auto is_call = [&](std::uint32_t site) {
+            return std::ranges::find(sites, site) != sites.end();
+        };
+        if (!std::ranges::all_of(all, is_call)) std::erase_if(all, is_call);
+        calls_.push_back({place.first, place.second, std::move(sites)});
     }
     for (const auto& [file, lines] : lines_) files_[normalised_path(file)] = file;
     if (!kernel) return;

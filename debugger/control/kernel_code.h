@@ -36,6 +36,8 @@ class KernelCode {
     [[nodiscard]] const Line* line(const std::string& path, std::uint32_t line) const;
     /// The first statement of each function of this name; of the kernel for "*".
     [[nodiscard]] std::vector<const Line*> entries(std::string_view function) const;
+    /// The program's own calls of a debugger, `breakpoint()`, by line.
+    [[nodiscard]] const std::vector<Line>& calls() const { return calls_; }
     /// Lines of the file with statements, ascending.
     [[nodiscard]] std::vector<std::uint32_t> lines(const std::string& path) const;
     /// The name that debug information has for the file; nothing when the kernel has no code there.
@@ -58,6 +60,7 @@ class KernelCode {
     std::map<std::string, std::map<std::uint32_t, Line>> lines_;        ///< by debug information's name
     std::map<std::string, std::map<std::string, Function>> functions_;  ///< by file and name
     std::vector<const Line*> line_of_site_;
+    std::vector<Line> calls_;
 };
 
 }  // namespace cudasim::debugger

@@ -18,6 +18,15 @@ void Session::tell_of_changes() {
     for (Control* control : controls_) control->look_soon();
 }
 
+void Session::begin() {
+    breakpoints.clear();
+    pause_.store(false);
+    errors_stop.store(true);
+    calls_stop.store(true);
+    client_is_there.store(true);
+    tell_of_changes();
+}
+
 void Session::end() {
     client_is_there.store(false);
     breakpoints.clear();

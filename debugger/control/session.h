@@ -60,6 +60,7 @@ class Session {
     Mailbox mailbox;
     std::atomic<bool> errors_stop{true};
     std::atomic<bool> stop_at_entry{false};  ///< the next launch stops at its first statement
+    std::atomic<bool> calls_stop{true};  ///< calls of `breakpoint()` in the program
     std::atomic<bool> client_is_there{true};
     std::atomic<Evaluator*> evaluator{nullptr};
     /// Held by the launch that serves the client: launches of several host threads take turns.
@@ -72,6 +73,8 @@ class Session {
     [[nodiscard]] bool pause_is_wanted() const { return pause_.load(); }
     /// Running launches look at what has changed at their next statement.
     void tell_of_changes();
+    /// A client is there. It knows nothing yet.
+    void begin();
     /// The client is gone: nothing stops any more, and what is stopped goes on.
     void end();
 

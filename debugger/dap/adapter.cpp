@@ -29,6 +29,7 @@ const std::array<Row, 32> Row::all{{
     {"setBreakpoints", &Adapter::set_breakpoints},
     {"setFunctionBreakpoints", &Adapter::set_function_breakpoints},
     {"setExceptionBreakpoints", &Adapter::set_exception_breakpoints},
+    {"cudasim/silenceCalls", &Adapter::silence_calls},
     {"breakpointLocations", &Adapter::breakpoint_locations},
     {"source", &Adapter::source_text},
     {"disconnect", &Adapter::disconnect},
@@ -145,6 +146,22 @@ void Adapter::receive(const std::string& message) {
     fail(request, "no kernel is stopped");
 }
 
+void Adapter::begin() {
+    {
+        const std::lock_guard lock(sending_);
+        sequence_ = 0;
+    }
+    configured_.store(false);
+    first_line_.store(1);
+    session_.begin();
+}
+
+void Adapter::set_program(std::string name, std::string start_method) {
+    const std::lock_guard lock(sending_);
+    program_ = std::move(name);
+    start_method_ = std::move(start_method);
+}
+
 void Adapter::terminated() {
     event("terminated", json::Object{});
 }
@@ -169,7 +186,18 @@ const char* reason_text(StopReason reason) {
 }  // namespace
 
 void Adapter::launch_begins(const Control& control) {
-    event("cudasim/launch", launch_event(control, "begin"));
+    json::Object body = launch_event(control, "begin");
+    json::Array calls;
+    for (const Breakpoint& each : session_.breakpoints.snapshot()) {
+        const auto is_here = [&](const KernelCode::Line& call) {
+            return call.line == each.line && call.file == each.file;
+        };
+        if (!each.request.is_call || std::ranges::none_of(control.code().calls(), is_here)) continue;
+        calls.push_back(json::Object{
+            {"id", each.id}, {"file", json_text(each.file)}, {"line", line_for_client(each.line)}});
+    }
+    if (!calls.empty()) body["breakpointCalls"] = std::move(calls);
+    event("cudasim/launch", std::move(body));
 }
 
 void Adapter::launch_ends(const Control& control) {
@@ -246,10 +274,21 @@ json::Value Adapter::initialize(const Arguments& arguments) {
                          json::Array{json::Object{{"filter", "errors"},
                                                   {"label", "Errors of kernels"},
                                                   {"description", "Stops before what an error would damage"},
+                                                  {"default", true}},
+                                     json::Object{{"filter", "calls"},
+                                                  {"label", "breakpoint() in kernels"},
+                                                  {"description", "Stops every thread that comes to one"},
                                                   {"default", true}}}}};
 }
 
 json::Value Adapter::attach(const Arguments& /*arguments*/) {
+    json::Object body{{"systemProcessId", getpid()}, {"isLocalProcess", true}};
+    {
+        const std::lock_guard lock(sending_);
+        body["name"] = json_text(program_);
+        body["startMethod"] = start_method_;
+    }
+    event("process", std::move(body));
     return nullptr;
 }
 
@@ -380,10 +419,29 @@ json::Value Adapter::set_function_breakpoints(const Arguments& arguments) {
 }
 
 json::Value Adapter::set_exception_breakpoints(const Arguments& arguments) {
-    bool errors = false;
-    if (const json::Array* filters = arguments.array("filters"))
-        for (const json::Value& each : *filters) errors |= each.getAsString().value_or("") == "errors";
+    bool errors = false, calls = false;
+    if (const json::Array* filters = arguments.array("filters")) {
+        for (const json::Value& each : *filters) {
+            errors |= each.getAsString().value_or("") == "errors";
+            calls |= each.getAsString().value_or("") == "calls";
+        }
+    }
     session_.errors_stop.store(errors);
+    session_.calls_stop.store(calls);
+    session_.tell_of_changes();
+    return nullptr;
+}
+
+json::Value Adapter::silence_calls(const Arguments& arguments) {
+    std::vector<std::pair<std::string, std::uint32_t>> silent;
+    if (const json::Array* calls = arguments.array("calls")) {
+        for (const json::Value& each : *calls) {
+            const Arguments call(each.getAsObject());
+            silent.emplace_back(call.text("file"), line_from_client(call.number("line")));
+        }
+    }
+    session_.breakpoints.silence(silent);
+    session_.tell_of_changes();
     return nullptr;
 }
 

@@ -29,6 +29,10 @@ class Adapter final : public Audience {
         : session_(*this), send_(std::move(send)) {}
 
     [[nodiscard]] Session& session() { return session_; }
+    /// A client is there, the first one or another.
+    void begin();
+    /// What the client is told of the program. @param start_method "launch" or "attach"
+    void set_program(std::string name, std::string start_method);
     /// One message of the client.
     void receive(const std::string& message);
     /// Something is wrong with what the client sends: it is told.
@@ -68,6 +72,7 @@ class Adapter final : public Audience {
     json::Value set_breakpoints(const Arguments& arguments);
     json::Value set_function_breakpoints(const Arguments& arguments);
     json::Value set_exception_breakpoints(const Arguments& arguments);
+    json::Value silence_calls(const Arguments& arguments);
     json::Value breakpoint_locations(const Arguments& arguments);
     json::Value source_text(const Arguments& arguments);
     json::Value disconnect(const Arguments& arguments);
@@ -104,8 +109,9 @@ class Adapter final : public Audience {
 
     Session session_;
     std::function<void(const std::string&)> send_;
-    std::mutex sending_;
+    std::mutex sending_;  ///< guards sequence_ and program_
     std::int64_t sequence_ = 0;
+    std::string program_, start_method_ = "launch";
     std::atomic<bool> configured_{false};
     std::atomic<int> first_line_{1};
     std::mutex sources_;     ///< guards inspection_'s sources: the server's thread reads them

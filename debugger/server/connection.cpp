@@ -20,6 +20,12 @@ constexpr time_t seconds_to_take_a_message = 10;
 
 }  // namespace
 
+bool is_of_this_user(int descriptor) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
 Connection::Connection(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -33,10 +39,11 @@ Connection::Connection(const std::string& path) {
     };
     if (connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         give_up(std::strerror(errno));
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (getsockopt(descriptor_, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid())
-        give_up("it belongs to another user");
+    if (!is_of_this_user(descriptor_)) give_up("it belongs to another user");
+    set_timeout();
+}
+
+Connection::Connection(int descriptor) : descriptor_(descriptor) {
     set_timeout();
 }
 

@@ -7,12 +7,15 @@
 
 namespace cudasim::debugger {
 
+/// Whether the process at the other end of a Unix socket runs as this user.
+[[nodiscard]] bool is_of_this_user(int descriptor);
+
 class Connection {
   public:
     /// @throws std::runtime_error that says why there is none
     explicit Connection(const std::string& path);
     /// A socket that is connected already; owns it.
-    explicit Connection(int descriptor) : descriptor_(descriptor) {}
+    explicit Connection(int descriptor);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;

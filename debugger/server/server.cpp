@@ -2,8 +2,11 @@
 #include "debugger/server/server.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <mutex>
 #include <stdexcept>
@@ -13,32 +16,91 @@
 #include "debugger/dap/adapter.h"
 #include "debugger/dap/framing.h"
 #include "debugger/server/connection.h"
+#include "debugger/server/listener.h"
 
 namespace cudasim::debugger {
+namespace {
+
+/// Threads of the server. Signals are the program's own threads' business.
+template <typename Work>
+void start_thread(Work&& work) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread(std::forward<Work>(work)).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
 
 struct Server::Parts {
-    explicit Parts(const std::string& path)
-        : connection(path),
-          adapter([this](const std::string& message) { connection.send(framed(message)); }) {}
+    Parts()
+        : adapter([this](const std::string& message) {
+              if (const auto client = current()) client->send(framed(message));
+          }) {
+        adapter.session().client_is_there.store(false);
+    }
+
+    std::shared_ptr<Connection> current() {
+        const std::lock_guard lock(mutex);
+        return connection;
+    }
+
+    void begin(std::shared_ptr<Connection> client) {
+        {
+            const std::lock_guard lock(mutex);
+            connection = client;
+        }
+        for_child.store(client.get());
+        adapter.begin();
+        had_client.store(true);
+        start_thread([this, client] { read(*client); });
+    }
 
     /// Until the client is gone.
-    void read() {
+    void read(Connection& client) {
         MessageReader reader;
-        for (std::string bytes = connection.receive(); !bytes.empty(); bytes = connection.receive()) {
+        bool is_there = true;
+        for (std::string bytes = client.receive(); is_there && !bytes.empty(); bytes = client.receive()) {
             reader.add(bytes);
-            for (;;) {
+            while (is_there) {
                 const MessageReader::Result result = reader.next();
                 if (!result.complaint.empty()) adapter.complain(result.complaint);
                 if (result.message) adapter.receive(*result.message);
-                if (result.broken) connection.end();
-                if (result.broken || (!result.message && result.complaint.empty())) break;
+                is_there = !result.broken && adapter.session().client_is_there.load();
+                if (!result.message && result.complaint.empty()) break;
             }
+            if (!is_there) break;
         }
         adapter.session().end();
+        client.end();
+        for_child.store(nullptr);
+        const std::lock_guard lock(mutex);
+        connection.reset();
     }
 
-    Connection connection;
+    void accept_clients() {
+        for (int socket = listener->accept(); socket >= 0; socket = listener->accept()) {
+            auto client = std::make_shared<Connection>(socket);
+            // The one before may be about to go.
+            for (int tries = 0; current() && tries < 100; ++tries)
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            if (current()) {
+                client->send(framed(R"({"seq":1,"type":"event","event":"output","body":{"category":)"
+                                    R"("important","output":"another debugger is attached\n"}})"));
+                client->end();
+                continue;
+            }
+            begin(std::move(client));
+        }
+    }
+
     Adapter adapter;
+    std::mutex mutex;
+    std::shared_ptr<Connection> connection;       ///< of the client that is served
+    std::atomic<Connection*> for_child{nullptr};  ///< the same, without the lock
+    std::unique_ptr<Listener> listener;           ///< where further clients may come
+    std::atomic<bool> had_client{false}, ended{false};
 };
 
 namespace {
@@ -50,33 +112,47 @@ std::mutex connecting;
 
 Server* Server::running() {
     Server* server = the_server.load();
-    return server != nullptr && server->parts_->adapter.session().client_is_there.load() ? server : nullptr;
+    if (server == nullptr || server->parts_->ended.load()) return nullptr;
+    return server->parts_->listener || server->has_client() ? server : nullptr;
 }
 
-Server::Server(const std::string& path) : parts_(new Parts(path)) {
-    // Signals are the program's own threads' business.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([parts = parts_] { parts->read(); }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+Server::Server() : parts_(new Parts) {}
 
-Server& Server::connect(const std::string& path) {
+/// @param how called with the parts; throws where there is nobody
+template <typename Begin>
+Server& Server::begin(Begin&& how) {
     const std::lock_guard lock(connecting);
     if (running() != nullptr) throw std::runtime_error("this process has a debugger already");
     static const int registered = pthread_atfork(nullptr, nullptr, &Server::forget_in_child);
     (void)registered;
-    auto* server = new Server(path);  // launches may know an earlier one
-    the_server.store(server);
-    return *server;
+    auto server = std::unique_ptr<Server>(new Server);  // launches may know an earlier one
+    how(*server->parts_);
+    the_server.store(server.get());
+    return *server.release();
 }
 
-/// The child has neither the thread nor the launches; its parent goes on with the client.
+Server& Server::connect(const std::string& path) {
+    return begin([&](Parts& parts) { parts.begin(std::make_shared<Connection>(path)); });
+}
+
+Server& Server::serve(int descriptor) {
+    return begin([&](Parts& parts) { parts.begin(std::make_shared<Connection>(descriptor)); });
+}
+
+Server& Server::listen(const std::string& path) {
+    return begin([&](Parts& parts) {
+        parts.listener = std::make_unique<Listener>(path);
+        start_thread([&parts] { parts.accept_clients(); });
+    });
+}
+
+/// The child has neither the threads nor the launches; its parent goes on with the client. Locks may be held
+/// by threads that are not there.
 void Server::forget_in_child() {
     if (Server* server = the_server.exchange(nullptr)) {
         server->parts_->adapter.session().client_is_there.store(false);
-        server->parts_->connection.forget();
+        if (Connection* client = server->parts_->for_child.load()) client->forget();
+        if (server->parts_->listener) server->parts_->listener->forget();
     }
 }
 
@@ -90,8 +166,16 @@ void Server::set_evaluator(Evaluator* evaluator) {
     parts_->adapter.session().evaluator.store(evaluator);
 }
 
+void Server::set_program(std::string name) {
+    parts_->adapter.set_program(std::move(name), parts_->listener ? "attach" : "launch");
+}
+
+bool Server::has_client() const {
+    return parts_->adapter.session().client_is_there.load();
+}
+
 bool Server::may_begin() const {
-    return parts_->adapter.is_configured() || !parts_->adapter.session().client_is_there.load();
+    return parts_->adapter.is_configured() || (parts_->had_client.load() && !has_client());
 }
 
 void Server::stop_at_entry() {
@@ -108,9 +192,11 @@ void Server::tell(const std::string& line) {
 }
 
 void Server::end() {
+    parts_->ended.store(true);
+    if (parts_->listener) parts_->listener->end();
     parts_->adapter.terminated();
     parts_->adapter.session().end();
-    parts_->connection.end();
+    if (const auto client = parts_->current()) client->end();
 }
 
 }  // namespace cudasim::debugger

@@ -118,6 +118,20 @@ void bind_debugger(py::module_& module) {
         },
         py::arg("path"),
         "Connects to the debugger that listens at this Unix socket; RuntimeError when none does.");
+    module.def(
+        "debugger_serve", [](int descriptor) { Server::serve(descriptor); }, py::arg("descriptor"),
+        "Serves the debugger at the other end of a connected socket, which it owns.");
+    module.def(
+        "debugger_listen",
+        [](const std::string& path) {
+            const ReleasedGil release(false);
+            Server::listen(path);
+        },
+        py::arg("path"),
+        "Debuggers may connect to this Unix socket at any time; RuntimeError when it cannot be made.");
+    module.def(
+        "debugger_set_program", [](std::string name) { server().set_program(std::move(name)); },
+        py::arg("name"), "What debuggers are told of the program.");
     module.def("debugger_is_there", [] { return Server::running() != nullptr; });
     module.def(
         "debugger_stop_at_entry", [] { server().stop_at_entry(); },

@@ -43,18 +43,21 @@ bool HostPoll::operator()(const execution::LaunchProgress& now) {
     try {
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();
         // Under a debugger the display would be drawn over its prompt.
-        if (debugger_ == nullptr && now.seconds >= progress_.after_seconds && !progress_.begin.is_none())
+        if (!has_debugger() && now.seconds >= progress_.after_seconds && !progress_.begin.is_none())
             show(now);
         return false;
     } catch (const py::error_already_set& error) {
-        const bool is_there = debugger_ != nullptr && debugger_ == debugger::Server::running();
-        if (is_there && !now.compiling && error.matches(PyExc_KeyboardInterrupt)) {
+        if (has_debugger() && !now.compiling && error.matches(PyExc_KeyboardInterrupt)) {
             debugger_->interrupt();
             return false;
         }
         raised_ = error.value();
         return true;
     }
+}
+
+bool HostPoll::has_debugger() const {
+    return debugger_ != nullptr && debugger_ == debugger::Server::running() && debugger_->has_client();
 }
 
 void HostPoll::show(const execution::LaunchProgress& now) {

@@ -56,6 +56,7 @@ class HostPoll {
     }
 
   private:
+    [[nodiscard]] bool has_debugger() const;
     void show(const execution::LaunchProgress& now);
     void write_lines(std::string_view text);
 

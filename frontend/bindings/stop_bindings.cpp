@@ -80,7 +80,7 @@ std::unique_ptr<execution::StopHandler> stop_handler_for(HostPoll& poll, bool ke
     debugger::Server* server = debugger::Server::running();
     if (server == nullptr) return nullptr;
     if (keeps_gil) {
-        say_that_python_mode_has_pdb(*server, {});
+        if (server->has_client()) say_that_python_mode_has_pdb(*server, {});
         return nullptr;
     }
     poll.let_interrupts_pause(*server);

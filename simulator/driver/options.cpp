@@ -253,9 +253,13 @@ constexpr Option table[] = {
         .name = "debugger",
         .default_text = "",
         .default_from = "none",
-        .accepts = "connect:PATH of the Unix socket where a debugger listens; empty for none",
-        .help = "Kernels are compiled for a debugger, which is connected to before the program runs "
-                "(docs/debug_protocol.md). They run on one worker.",
+        .accepts = "cudasim, listen, listen:wait, connect:PATH of the Unix socket where a debugger listens; "
+                   "empty for none",
+        .help = "Kernels are compiled for a debugger and run on one worker. `cudasim` asks at this terminal "
+                "at the "
+                "first stop, `listen` waits for `cudasim debug -p PID` while the program runs, `listen:wait` "
+                "before "
+                "it runs (docs/debugging.md).",
         .kind = OptionKind::debugger,
     },
 };
@@ -355,8 +359,10 @@ std::optional<OptionValue> parsed(const Option& option, std::string_view text) {
             return OptionValue(std::string(text));
         case OptionKind::debugger: {
             constexpr std::string_view connect = "connect:";
-            const bool valid = text.empty() || (text.starts_with(connect) && text.size() > connect.size() &&
-                                                text.find('\0') == std::string_view::npos);
+            const bool names_socket = text.starts_with(connect) && text.size() > connect.size() &&
+                                      text.find('\0') == std::string_view::npos;
+            const bool valid = text.empty() || text == "cudasim" || text == "listen" ||
+                               text == "listen:wait" || names_socket;
             return valid ? std::optional<OptionValue>(std::string(text)) : std::nullopt;
         }
     }

@@ -51,7 +51,7 @@ std::vector<Statement> StoppedLaunch::statements() const {
     const std::vector<findings::CallChain>& sites = launch_.kernel->sites;
     for (const jit::StopPlace& place : launch_.kernel->stops.places)
         if (place.site < sites.size() && !sites[place.site].empty())
-            found.push_back({place.site, &sites[place.site]});
+            found.push_back({place.site, &sites[place.site], place.is_breakpoint});
     return found;
 }
 

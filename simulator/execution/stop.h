@@ -112,6 +112,7 @@ struct ThreadPlace {
 struct Statement {
     std::uint32_t site = 0;
     const findings::CallChain* place = nullptr;  ///< innermost function first
+    bool is_breakpoint = false;                  ///< the program's own call of a debugger
 };
 
 class StoppedLaunch {

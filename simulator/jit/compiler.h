@@ -148,6 +148,7 @@ struct Captures {
 struct StopPlace {
     std::uint32_t site = ~std::uint32_t{0};  ///< all ones: the optimiser has removed it
     std::vector<std::uint32_t> frames;  ///< by function of the site's call chain: index into Stops::frames
+    bool is_breakpoint = false;         ///< the program's own call of a debugger
 };
 
 /// Of code that is compiled for stops (statement_stops.h): its statements, and where variables lie.

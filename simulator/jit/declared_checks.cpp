@@ -9,6 +9,7 @@
 #include "simulator/jit/early_instrumentation.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/source_places.h"
+#include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
 namespace {
@@ -129,6 +130,15 @@ struct Expansion<Check::raise> {
     static void expand(CallInst& check, const Compilation& compilation) {
         IRBuilder<> builder(&check);
         call_hook(builder, Hook::raise, {exception_operand(check, 0, compilation)});
+    }
+};
+
+template <>
+struct Expansion<Check::breakpoint> {
+    static void expand(CallInst& check, const Compilation& compilation) {
+        if (!compilation.options.instrumentations.contains(statement_stops())) return;
+        IRBuilder<> builder(&check);
+        insert_stop(builder)->setMetadata(marks::breakpoint, MDNode::get(check.getContext(), {}));
     }
 };
 

@@ -85,8 +85,8 @@ void members(Stream& stream, Captures& captures) {
 
 template <class Stream>
 void members(Stream& stream, StopPlace& place) {
-    auto& [site, frames] = place;
-    stream(site, frames);
+    auto& [site, frames, is_breakpoint] = place;
+    stream(site, frames, is_breakpoint);
 }
 
 template <class Stream>

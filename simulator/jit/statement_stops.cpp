@@ -63,7 +63,8 @@ class Statements {
                 const bool is_none = is_first_zero(instruction) || is_none_of_the_source(instruction);
                 const auto line = is_none ? std::nullopt : line_of(instruction);
                 if (!line) continue;
-                if (!known || *line != current) starts.push_back(&instruction);
+                const bool is_start = hook_called_by(instruction) == Hook::stop;
+                if ((!known || *line != current) && !is_start) starts.push_back(&instruction);
                 known = true;
                 current = *line;
             }
@@ -129,7 +130,7 @@ class Statements {
         Instruction* before = isa<PHINode>(start) ? &*start.getParent()->getFirstInsertionPt() : &start;
         IRBuilder<> builder(before);
         builder.SetCurrentDebugLocation(start.getDebugLoc());
-        call_hook(builder, Hook::stop, {ConstantPointerNull::get(builder.getPtrTy()), builder.getInt32(0)});
+        insert_stop(builder);
     }
 
     Function& function_;
@@ -142,7 +143,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 3; }
+    [[nodiscard]] std::uint32_t version() const override { return 4; }
 
     void early(Compilation& compilation) const override {
         for (Function& function : *compilation.module) {
@@ -153,6 +154,11 @@ class StatementStops final : public Instrumentation {
 };
 
 }  // namespace
+
+CallInst* insert_stop(IRBuilderBase& builder) {
+    return call_hook(builder, Hook::stop,
+                     {ConstantPointerNull::get(builder.getPtrTy()), builder.getInt32(0)});
+}
 
 const Instrumentation& statement_stops() {
     static const StatementStops instrumentation;

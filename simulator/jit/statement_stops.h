@@ -3,7 +3,8 @@
 //
 //   early()    a call where a statement begins: where debug information's line changes, and where a loop
 //              comes round again, as Python's own line events do. It is the only source of places: images of
-//              every front end have statements where they have debug information.
+//              every front end have statements where they have debug information. The program's own calls of
+//              a debugger (image/checks.def: breakpoint) are calls already.
 //   values()   after inlining: what is assigned at each call, for the table KernelFacts::stops; where each
 //              variable is to lie in its function's frame record; the hooks `enter` and `leave` in functions
 //              that were not inlined
@@ -14,11 +15,16 @@
 // without this has nothing of it.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
+
 #include "simulator/jit/lowering.h"
 
 namespace cudasim::jit {
 
 [[nodiscard]] const Instrumentation& statement_stops();
+
+/// A call of the hook stop for a statement that begins at the builder's place.
+llvm::CallInst* insert_stop(llvm::IRBuilderBase& builder);
 
 /// What values() does (stop_variables.cpp).
 void lay_out_records(Compilation& compilation);

@@ -49,6 +49,7 @@ class RecordLayout {
             call->setArgOperand(
                 2, builder.getInt32(static_cast<std::uint32_t>(compilation_.stops.places.size())));
             StopPlace place;
+            place.is_breakpoint = call->getMetadata(marks::breakpoint) != nullptr;
             for (const VariableFrame& frame : frames_at(call->getDebugLoc().get()))
                 place.frames.push_back(variables_of(frame));
             compilation_.stops.places.push_back(std::move(place));

@@ -15,7 +15,7 @@ ROOMS = [
 ]  # fmt: skip
 #: The rooms of modules that lie in no folder.
 LOOSE = {
-    "base": ["", "options", "_option_sources", "_option_table", "_option_values", "device_profiles", "_cuda_errors", "errors", "findings",
+    "base": ["", "options", "_option_sources", "_option_table", "_option_values", "device_profiles", "_cuda_errors", "errors", "findings", "debug_sockets",
              "_numba_config", "_numba_error_classes", "reports"],
     "type_system": ["types"],
     "compile": ["cache", "kernel_library"],

@@ -1,4 +1,5 @@
-// What CUDA has as single instructions: cuda.popc, clz, ffs, brev, selp, fma, cbrt, nanosleep.
+// What CUDA has as single instructions: cuda.popc, clz, ffs, brev, selp, fma, cbrt, nanosleep;
+// and a call of the debugger.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -109,11 +110,26 @@ Emitted emit_nanosleep(CallEmission& call) {
     return {call.call.type, {}};
 }
 
+TypeRef type_breakpoint(const CallTyping& call) {
+    return call.types().none;
+}
+
+/// Where a debugger stops; nothing where there is none (simulator/image/checks.def).
+Emitted emit_breakpoint(CallEmission& call) {
+    call.emitter.call("__cudasim_breakpoint", call.emitter.builder.getVoidTy(), {});
+    return {call.call.type, {}};
+}
+
 constexpr Callable rows[] = {
-    {"cuda.popc", "x", type_bits, emit_popc},     {"cuda.clz", "x", type_bits, emit_clz},
-    {"cuda.ffs", "x", type_ffs, emit_ffs},        {"cuda.brev", "x", type_brev, emit_brev},
-    {"cuda.selp", "a b c", type_selp, emit_selp}, {"cuda.fma", "a b c", type_float, emit_fma},
-    {"cuda.cbrt", "a", type_float, emit_cbrt},    {"cuda.nanosleep", "ns", type_nanosleep, emit_nanosleep},
+    {"debugger.breakpoint", "", type_breakpoint, emit_breakpoint},
+    {"cuda.popc", "x", type_bits, emit_popc},
+    {"cuda.clz", "x", type_bits, emit_clz},
+    {"cuda.ffs", "x", type_ffs, emit_ffs},
+    {"cuda.brev", "x", type_brev, emit_brev},
+    {"cuda.selp", "a b c", type_selp, emit_selp},
+    {"cuda.fma", "a b c", type_float, emit_fma},
+    {"cuda.cbrt", "a", type_float, emit_cbrt},
+    {"cuda.nanosleep", "ns", type_nanosleep, emit_nanosleep},
 };
 
 }  // namespace

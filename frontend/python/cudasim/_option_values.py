@@ -106,10 +106,11 @@ def path(value: Any) -> str:
 
 
 def debugger(value: Any) -> str:
-    """Where a debugger listens: "connect:PATH", or nothing."""
+    """Which debugger there is to be: "cudasim", "listen", "listen:wait", "connect:PATH", or nothing."""
     text = path(value)
-    if text and (not text.startswith("connect:") or text == "connect:"):
-        raise ValueError("no place of a debugger")
+    known = ("", "cudasim", "listen", "listen:wait")
+    if text not in known and (not text.startswith("connect:") or text == "connect:"):
+        raise ValueError("no debugger")
     return text
 
 

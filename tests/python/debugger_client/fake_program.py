@@ -384,6 +384,8 @@ class FakeServer:
 class FakeProgram:
     """Stands for a process: the server runs in a thread of this one."""
 
+    is_attached = False
+
     def __init__(self, path, **how):
         self.notices = queue.SimpleQueue()
         self.status = None

@@ -124,7 +124,10 @@ def test_break_on_launch(client):
 
 def test_errors_stop_unless_that_is_switched_off(client):
     client.ask("break 12", "set break_on_errors off", "run", "set break_on_errors on")
-    assert client.requests("setExceptionBreakpoints") == [{"filters": []}, {"filters": ["errors"]}]
+    assert client.requests("setExceptionBreakpoints") == [
+        {"filters": ["calls"]},
+        {"filters": ["errors", "calls"]},
+    ]
     client.ask("run")
     assert client.requests("setExceptionBreakpoints") == []
 

@@ -319,7 +319,7 @@ def test_nobody_at_the_socket_is_one_sentence(tmp_path):
     assert done.stderr == f"cudasim: there is no debugger at {tmp_path}/nobody: No such file or directory\n"
 
 
-@pytest.mark.parametrize("value", ["cudasim", "listen", "connect:"])
+@pytest.mark.parametrize("value", ["cudasim:", "listen:now", "connect:", "gdb"])
 def test_other_places_are_refused(monkeypatch, value):
     monkeypatch.setenv("CUDASIM_DEBUGGER", value)
     with pytest.raises(options.OptionError, match="connect:PATH"):

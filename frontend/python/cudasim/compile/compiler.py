@@ -3,7 +3,6 @@ and hands them to the compiler in frontend/pykernel (C++), which types them and 
 
 from __future__ import annotations
 
-import ast
 import builtins
 import re
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from cudasim import _native, errors, findings, options
 from cudasim._cuda_errors import LinkerError
 from cudasim.compile import overloads
+from cudasim.compile.debugger_calls import as_compiled
 from cudasim.compile.frozen_constants import frozen_constants
 from cudasim.compile.kept_images import keep
 from cudasim.compile.kernel_source import SourceNotAvailable, copied, source_of
@@ -331,7 +331,7 @@ class _Program:
             self.exceptions.add_statements(function, source.node)
             if not described["library_name"]:
                 self.constants += frozen_constants(function, source, outer)
-        node = _stripped(source.node) if self._without_debuggers else source.node
+        node = as_compiled(source.node, outer, self._without_debuggers)
         described.update({
             "node": _without_first_parameter(node) if described.get("is_intrinsic") else node,
             "line_offset": source.line_offset, "file": file, "first_line": source.first_line, "lines": source.lines,
@@ -354,34 +354,6 @@ def _as_given(function, type_names):
     given = [public(none if name == "omitted" else from_compiler(name)) for name in type_names]
     named = {names[i]: given[i] for i in range(count, len(type_names)) if type_names[i] != "omitted"}
     return given[:count], named
-
-
-#: Functions by which code stops in a debugger, and the modules of debuggers.
-DEBUGGER_CALLS = frozenset(("breakpoint", "set_trace", "wait_for_client"))
-_DEBUGGERS = frozenset(("pdb", "pudb", "ipdb", "debugpy", "IPython", "pydevd", "rpdb", "web_pdb", "celery"))
-
-
-def _stripped(node):
-    """A copy without the statements that call or import debuggers."""
-    copy = copied(node)
-    for each in ast.walk(copy):
-        for statements in (value for _, value in ast.iter_fields(each) if isinstance(value, list)):
-            statements[:] = [
-                ast.copy_location(ast.Pass(), one) if _is_for_debugger(one) else one for one in statements
-            ]
-    return copy
-
-
-def _is_for_debugger(statement):
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        module = getattr(statement, "module", None) or statement.names[0].name
-        return module.partition(".")[0] in _DEBUGGERS
-    function = (
-        statement.value.func
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-        else None
-    )
-    return (getattr(function, "id", None) or getattr(function, "attr", None)) in DEBUGGER_CALLS
 
 
 def _without_source(error, function):

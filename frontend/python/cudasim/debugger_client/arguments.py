@@ -9,13 +9,14 @@ from typing import Any
 from cudasim import options
 from cudasim.debugger_client import core
 
-USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] [--args] script.py|-m module [arguments]"
+USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] [--args] script.py|-m module [arguments]|-p PROCESS"
 CORE_USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] --core FILE [--launch N]"
 
 _FILE = ("-x", "-command", "--command")
 _COMMAND = ("-ex", "-eval-command", "--ex")
+_PROCESS = ("-p", "-pid", "--attach", "--pid")
 #: The arguments that a value follows.
-VALUED = (*_FILE, *_COMMAND, "--core", "-core", "-c", "--launch")
+VALUED = (*_FILE, *_COMMAND, *_PROCESS, "--core", "-core", "-c", "--launch")
 
 
 def add_to(commands: Any) -> None:
@@ -48,6 +49,10 @@ def add_to(commands: Any) -> None:
     debug.add_argument(
         "--args", "-args", action="store_true", help="the script and its arguments follow, as without it"
     )
+    debug.add_argument(
+        *_PROCESS, dest="process", type=int, metavar="PROCESS",
+        help="debug a process that waits for debuggers (CUDASIM_DEBUGGER=listen)",
+    )  # fmt: skip
     debug.add_argument(
         "--core",
         "-core",
@@ -116,7 +121,7 @@ def _debug(parsed: argparse.Namespace) -> int:
         script = core.script_for(parsed.core, parsed.launch)
     elif parsed.launch is not None:
         problem = f"--launch needs --core; write: {CORE_USAGE}"
-    elif not script:
+    elif not script and parsed.process is None:
         problem = f"no script given; write: {USAGE}"
     if problem:
         print(f"cudasim debug: {problem}", file=sys.stderr)

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 #: Breakpoints of commands such as `start` have numbers from here on; users do not see them.
 FIRST_INTERNAL = 1_000_000
+#: What calls of `breakpoint()` are sent together as.
+_CALLS = "breakpoint()"
 #: The name that means the entry of every kernel.
 EVERY_KERNEL = "*"
 
 
 @dataclasses.dataclass
 class Breakpoint:
-    """One breakpoint: at a line (path and line) or at a function."""
+    """One breakpoint: at a line (path and line), at a function, or a call of `breakpoint()` in the program."""
 
     number: int
     path: str = ""
@@ -43,15 +45,20 @@ class Breakpoint:
     verified: bool = False
     actual_line: int = 0
     problem: str = ""
+    is_call: bool = False
 
     @property
     def kind(self) -> str:
         """What `info breakpoints` calls it."""
+        if self.is_call:
+            return _CALLS
         return "breakpoint" if self.message is None else "dprintf"
 
     @property
     def key(self) -> str:
-        """What it is sent together with: its source, or "" for functions."""
+        """What it is sent together with: its source, "" for functions, another word for calls of `breakpoint()`."""
+        if self.is_call:
+            return _CALLS
         return self.path if not self.function else ""
 
     @property
@@ -89,6 +96,8 @@ class Breakpoints:
         self._last_number = 0
         self._last_internal = FIRST_INTERNAL - 1
         self._sent: set[str] = set()
+        self._calls: dict[int, Breakpoint] = {}  # by the program's numbers
+        self._deleted_calls: set[tuple[str, int]] = set()
 
     def add(self, internal: bool = False, **what: Any) -> Breakpoint:
         """A new one, with the next number. It is not sent yet."""
@@ -111,8 +120,21 @@ class Breakpoints:
         return self._all[number]
 
     def get(self, number: int) -> Breakpoint | None:
-        """The one with this number, internal ones included."""
-        return self._all.get(number)
+        """The one with this number, internal ones included. Calls of `breakpoint()` have the program's numbers, too."""
+        return self._all.get(number) or self._calls.get(number)
+
+    def take_calls(self, body: dict[str, Any]) -> None:
+        """Takes the calls of `breakpoint()` of a kernel that is launched."""
+        for call in body.get("breakpointCalls") or []:
+            path, line = str(call["file"]), int(call["line"])
+            known = [
+                one for one in self._all.values() if one.is_call and (one.path, one.line) == (path, line)
+            ]
+            if not known and (path, line) not in self._deleted_calls:
+                known = [self.add(path=path, line=line, is_call=True)]
+            for one in known:
+                one.verified = True
+                self._calls[int(call["id"])] = one
 
     def all(self) -> list[Breakpoint]:
         """The user's and those of commands."""
@@ -124,7 +146,9 @@ class Breakpoints:
 
     def remove(self, numbers: list[int]) -> set[str]:
         """Removes some; returns the sources that have to be sent again."""
-        return {self._all.pop(number).key for number in numbers if number in self._all}
+        removed = [self._all.pop(number) for number in numbers if number in self._all]
+        self._deleted_calls |= {(one.path, one.line) for one in removed if one.is_call}
+        return {one.key for one in removed}
 
     @property
     def last(self) -> Breakpoint | None:
@@ -134,16 +158,23 @@ class Breakpoints:
     def begin_run(self) -> None:
         """A new program knows of none, and has none verified."""
         self._sent.clear()
+        self._calls.clear()
         for one in self._all.values():
             one.verified, one.actual_line, one.problem, one.hits = False, 0, "", 0
 
     def send_all(self, request: Request) -> None:
         """Sends everything to a program that has just started."""
-        self.send(request, {one.key for one in self._all.values()})
+        self.send(
+            request, {one.key for one in self._all.values()} | ({_CALLS} if self._deleted_calls else set())
+        )
 
     def send(self, request: Request, keys: set[str]) -> None:
         """Sends these sources' breakpoints, and "" for those at functions."""
-        for key in sorted(keys):
+        if _CALLS in keys:
+            silent = [(one.path, one.line) for one in self._all.values() if one.is_call and not one.enabled]
+            calls = [{"file": path, "line": line} for path, line in sorted([*silent, *self._deleted_calls])]
+            request("cudasim/silenceCalls", {"calls": calls})
+        for key in sorted(keys - {_CALLS}):
             those = [one for one in self._all.values() if one.key == key and one.enabled]
             if not those and key not in self._sent:
                 continue

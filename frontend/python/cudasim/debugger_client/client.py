@@ -48,11 +48,13 @@ def run(parsed: argparse.Namespace, script: list[str]) -> int:
                 console.write(
                     f'cudasim {cudasim.__version__} debugger. Type "help" for its commands{start_it}'
                 )
-            problem = debugger.script_problem()
+            problem = debugger.script_problem() if script else ""
             if problem and not parsed.batch:
                 console.error(problem)
             if parsed.core is not None:
                 debugger.run_line("run")
+            elif parsed.process is not None:
+                debugger.run_line(f"attach {parsed.process}")
             debugger.run_lines(_startup_lines(parsed.commands or []))
             if not parsed.batch:
                 _interact(debugger, console, at_terminal)
@@ -62,7 +64,7 @@ def run(parsed: argparse.Namespace, script: list[str]) -> int:
                 request.status if request.status is not None else _status(debugger) if parsed.batch else 0
             )
         finally:
-            debugger.kill()
+            debugger.leave()
             terminal.take_back(programs_end=True)
             console.flush()
     return status

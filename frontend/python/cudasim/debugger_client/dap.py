@@ -90,6 +90,11 @@ class Connection:
         self._reader = threading.Thread(target=self._read, name="cudasim debug: reader", daemon=True)
         self._reader.start()
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection has ended."""
+        return self._lost is not None
+
     def send(self, command: str, arguments: dict[str, Any] | None = None) -> Future:
         """Sends a request. Its future gives the response's body, or raises DapError or ConnectionLost."""
         future: Future = Future()

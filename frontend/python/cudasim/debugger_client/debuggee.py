@@ -18,7 +18,7 @@ import tempfile
 import threading
 from typing import TYPE_CHECKING
 
-from cudasim.debugger_client.dap import Connection
+from cudasim.debugger_client.dap import Connection, ConnectionLost, DapError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -35,6 +35,8 @@ class StartError(Exception):
 
 class Debuggee:
     """A program that runs under the debugger."""
+
+    is_attached = False
 
     def __init__(
         self, command: list[str], environment: dict[str, str], terminal: TerminalControl, own_input: bool
@@ -125,9 +127,15 @@ class Debuggee:
         """Takes the terminal back."""
         self._terminal.take_back(programs_end=self.status is not None)
 
-    def interrupt(self) -> None:
-        """What Ctrl-C does where the program has the terminal."""
+    def interrupt(self) -> float | None:
+        """What Ctrl-C does where the program has the terminal; None: it stops, or it ends."""
         self._signal(signal.SIGINT)
+        return None
+
+    def release(self) -> None:
+        """Lets it go on without the debugger; its process stays this one's child."""
+        with contextlib.suppress(ConnectionLost, DapError):
+            self.connection.request("disconnect", {"terminateDebuggee": False})
 
     def suspend_with(self) -> None:
         """Suspends the client, as the shell expects of a job, and lets the program go on when the client does."""

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cudasim.debugger_client import settings, stop_reports
+from cudasim.debugger_client.attached import attach
 from cudasim.debugger_client.breakpoints import EVERY_KERNEL, Breakpoint, Breakpoints
 from cudasim.debugger_client.commands.table import TABLE, split_word
 from cudasim.debugger_client.dap import ConnectionLost
@@ -55,6 +56,7 @@ class Debugger:
         self.aliases: dict[str, str] = {}
         self.listed: Listed | None = None
         self.failed = False
+        self.tells_end = True
         self.previous_focus: Focus | None = None
         self.previous_depth = 0
         self._start = start
@@ -86,12 +88,17 @@ class Debugger:
         finally:
             self._inputs.pop()
 
-    def interact(self, read: ReadLine) -> None:
-        """Runs what is typed until the end of input. An empty line repeats the last command where that makes sense."""
+    def interact(self, read: ReadLine, while_running: bool = False) -> None:
+        """Runs what is typed until the end of input. An empty line repeats the last command where that makes sense.
+
+        :param while_running: the program's end is the end, too
+        """
         self._inputs.append(read)
         try:
             while True:
                 self.notice_end()
+                if while_running and not self.is_running:
+                    return
                 line = read(self.prompt)
                 if line is None:
                     return
@@ -214,7 +221,42 @@ class Debugger:
             program = self._start([*DEBUGGEE, *name, *arguments], variables)
         except StartError as error:
             raise CommandError(str(error)) from None
+        self.begin(program)
+
+    def begin(self, program: Program) -> None:
+        """Runs a program that has connected, and reports its first stop, or its end."""
         self._came_to(self.session.begin(program, self._configure))
+
+    def attach(self, process: int) -> None:
+        """Debugs a process that waits for debuggers; a kernel that runs stops.
+
+        :raises CommandError: where that is not possible
+        """
+        program = attach(process)
+        self.previous_focus = None
+        self.breakpoints.begin_run()
+        self._came_to(self.session.attach(program, self._configure))
+
+    def detach(self) -> None:
+        """Lets the program go on without the debugger.
+
+        :raises CommandError: where there is none
+        """
+        process = getattr(self.session.program, "process", None)
+        ended = self.session.detach()
+        self.position_changed()
+        if ended is not None:
+            self._came_to(ended)
+        elif process is not None and self.tells_end:
+            self.console.write(f"[Detached from process {process}]")
+
+    def leave(self) -> None:
+        """The debugger ends: a program that it has started is killed, others go on."""
+        program = self.session.program
+        if program is not None and program.is_attached:
+            self.session.detach()
+        else:
+            self.kill()
 
     def _configure(self) -> None:
         """What a program is told before its script runs."""
@@ -225,13 +267,15 @@ class Debugger:
     def send_filters(self) -> None:
         """Tells a program that runs whether errors stop it."""
         if self.is_running:
-            filters = ["errors"] if self.settings["break_on_errors"].value == "on" else []
-            self.session.request("setExceptionBreakpoints", {"filters": filters})
+            errors = ["errors"] if self.settings["break_on_errors"].value == "on" else []
+            self.session.request("setExceptionBreakpoints", {"filters": [*errors, "calls"]})
 
     def script_problem(self) -> str:
         """Why the script cannot be run, empty where it can."""
         if self.script[:1] == ["-m"]:
             return ""
+        if not self.script:
+            return "There is no script to start; name one: cudasim debug script.py"
         path = self.script[0]
         try:
             with open(path, "rb"):
@@ -239,19 +283,24 @@ class Debugger:
         except OSError as error:
             return f"cudasim: cannot read the script {path}: {error.strerror}"
 
-    def resume(self, request: str, **arguments: Any) -> Stop | Ended:
+    def resume(self, request: str, **arguments: Any) -> Stop | Ended | None:
         """Lets the thread in focus, or all, go on by a request; reports where that ended."""
         outcome = self.resume_silently(request, **arguments)
         self._came_to(outcome)
         return outcome
 
-    def resume_silently(self, request: str, **arguments: Any) -> Stop | Ended:
+    def wait(self) -> None:
+        """Waits for a program that runs to stop or end, and reports that."""
+        self.console.flush()
+        self._came_to(self.session.wait())
+
+    def resume_silently(self, request: str, **arguments: Any) -> Stop | Ended | None:
         """The same without a report, for commands that go on several times; report() must follow."""
         focus = self.session.thread()
         self.console.flush()
         return self.session.resume(request, {"threadId": focus.thread_id, **arguments})
 
-    def report(self, outcome: Stop | Ended) -> None:
+    def report(self, outcome: Stop | Ended | None) -> None:
         """Tells where the program came to, and prepares the commands of the breakpoint there."""
         self._came_to(outcome)
 
@@ -270,12 +319,18 @@ class Debugger:
         """`list` begins at the current line again."""
         self.listed = None
 
-    def _came_to(self, outcome: Stop | Ended) -> None:
+    def _came_to(self, outcome: Stop | Ended | None) -> None:
         self._runs += 1
         self.position_changed()
+        if outcome is None:
+            self.console.write(
+                '[No kernel runs. "continue" waits for the next one, which stops where it begins]'
+            )
+            return
         if isinstance(outcome, Ended):
             self.previous_focus = None
-            stop_reports.tell_end(self, outcome)
+            if self.tells_end:
+                stop_reports.tell_end(self, outcome)
             self.breakpoints.remove([one.number for one in self.internal_breakpoints() if one.temporary])
             return
         hit = [one for one in map(self.breakpoints.get, outcome.hit_ids) if one is not None]

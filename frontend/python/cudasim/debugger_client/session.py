@@ -7,6 +7,7 @@ commands, so a run returns when the program has stopped or ended.
 from __future__ import annotations
 
 import queue
+import time
 from typing import TYPE_CHECKING, Protocol
 
 from cudasim.debugger_client.dap import ConnectionLost, DapError
@@ -38,8 +39,15 @@ class Program(Protocol):
     def leave_foreground(self) -> None:
         """Takes the terminal back."""
 
-    def interrupt(self) -> None:
-        """Does what Ctrl-C does."""
+    @property
+    def is_attached(self) -> bool:
+        """Whether the client did not start it: its end cannot be waited for, and it goes on when the client ends."""
+
+    def interrupt(self) -> float | None:
+        """Does what Ctrl-C does; how many seconds later the client asks for commands, None: at the next stop."""
+
+    def release(self) -> None:
+        """Lets it go on without the debugger."""
 
     def suspend_with(self) -> None:
         """Suspends client and program until the shell lets them go on."""
@@ -63,11 +71,23 @@ class Session:
         self._frames: list[Frame] = []
         self._on_event = on_event
 
-    def begin(self, program: Program, configure: Callable[[], None]) -> Stop | Ended:
+    def begin(self, program: Program, configure: Callable[[], None]) -> Stop | Ended | None:
         """Runs a program that has connected until its first stop, or its end.
 
         :param configure: called when breakpoints can be sent
         """
+        return self._begun(program, configure, lambda: self._run("configurationDone", {}))
+
+    def attach(self, program: Program, configure: Callable[[], None]) -> Stop | Ended | None:
+        """The same for a program that runs already: a kernel that runs stops, None where none does."""
+
+        def go_on() -> Stop | Ended | None:
+            self.request("configurationDone")
+            return self._next_stop(program, program.interrupt())
+
+        return self._begun(program, configure, go_on)
+
+    def _begun(self, program: Program, configure: Callable[[], None], go_on: Any) -> Any:
         self.program = program
         try:
             connection = program.connection
@@ -79,8 +99,12 @@ class Session:
             if ended is not None:
                 return ended
             configure()
-            return self._run("configurationDone", {})
+            return go_on()
         except ConnectionLost as error:
+            while self.program is not None and not program.notices.empty():  # what it said before
+                kind, value = program.notices.get()
+                if kind == "event":
+                    self._tell(value)
             return self._end(str(error))
         except DapError as error:
             self.kill()
@@ -95,6 +119,8 @@ class Session:
             kind, value = self.program.notices.get()
             if kind == "event" and value.get("event") == "initialized":
                 return None
+            if kind == "event":
+                self._tell(value)
             if kind == "exited":
                 return self._end("", has_exited=True)
             if kind == "lost":
@@ -112,8 +138,8 @@ class Session:
         except DapError as error:
             raise CommandError(str(error)) from None
 
-    def resume(self, command: str, arguments: dict[str, Any]) -> Stop | Ended:
-        """Lets the program go on by a request, until it stops again or ends.
+    def resume(self, command: str, arguments: dict[str, Any]) -> Stop | Ended | None:
+        """Lets the program go on by a request, until it stops again or ends. None as of wait().
 
         :raises CommandError: where it refuses; then the stop is as it was
         """
@@ -130,7 +156,7 @@ class Session:
             self.stop, self.focus, self.frame_index, self._frames = before
             raise CommandError(str(error)) from None
 
-    def _run(self, command: str, arguments: dict[str, Any]) -> Stop | Ended:
+    def _run(self, command: str, arguments: dict[str, Any]) -> Stop | Ended | None:
         program = self.program
         assert program is not None
         program.connection.send(command, arguments).add_done_callback(
@@ -141,12 +167,47 @@ class Session:
         finally:
             program.leave_foreground()
 
-    def _next_stop(self, program: Program) -> Stop | Ended:
+    def wait(self) -> Stop | Ended | None:
+        """Waits for a program that runs to stop, or to end. None: Ctrl-C, and no kernel runs.
+
+        :raises CommandError: where no program runs
+        """
+        if self.program is None:
+            raise CommandError(NOTHING_RUNS)
+        self.program.run_in_foreground()
+        try:
+            return self._next_stop(self.program)
+        finally:
+            if self.program is not None:
+                self.program.leave_foreground()
+
+    def detach(self) -> Ended | None:
+        """Lets the program go on without the debugger. One that the client has started runs to its end in the foreground.
+
+        :raises CommandError: where no program runs
+        """
+        program = self.program
+        if program is None:
+            raise CommandError(NOTHING_RUNS)
+        program.run_in_foreground()
+        program.release()
+        if not program.is_attached:
+            return self._end("", in_peace=True)
+        self._forget()
+        return None
+
+    def _next_stop(self, program: Program, seconds: float | None = None) -> Stop | Ended | None:
+        """None: neither a stop nor the end has come within these seconds."""
+        until = None if seconds is None else time.monotonic() + seconds
         while True:
             try:
-                kind, value = program.notices.get()
+                left = None if until is None else max(until - time.monotonic(), 0)
+                kind, value = program.notices.get(timeout=left)
+            except queue.Empty:
+                return None
             except KeyboardInterrupt:  # Ctrl-C came to the client, which has the terminal or has none.
-                program.interrupt()
+                seconds = program.interrupt()
+                until = None if seconds is None else time.monotonic() + seconds
                 continue
             if kind == "answered":
                 if isinstance(error := value.exception(), DapError):
@@ -154,9 +215,7 @@ class Session:
             elif kind == "event":
                 name, body = value.get("event"), value.get("body")
                 if name == "stopped":
-                    self.stop = Stop.from_body(body if isinstance(body, dict) else {})
-                    self.focus = self.stop.focus
-                    return self.stop
+                    return self._stopped(body)
                 if name == "terminated":
                     return self._end("", in_peace=True)
                 self._tell(value)
@@ -167,8 +226,14 @@ class Session:
             elif kind == "lost":
                 return self._end(str(value))
 
-    def poll(self) -> Ended | None:
-        """What happened while the program stood: events are told, and its end is noticed."""
+    def _stopped(self, body: Any) -> Stop:
+        self.stop = Stop.from_body(body if isinstance(body, dict) else {})
+        self.focus = self.stop.focus
+        self.frame_index, self._frames = 0, []
+        return self.stop
+
+    def poll(self) -> Stop | Ended | None:
+        """What happened while commands were typed: events are told, its end is noticed, and a stop where it ran on."""
         program = self.program
         while program is not None and not program.notices.empty():
             kind, value = program.notices.get()
@@ -176,6 +241,8 @@ class Session:
                 return self._end("", has_exited=True)
             if kind == "lost":
                 return self._end(str(value))
+            if kind == "event" and value.get("event") == "stopped":
+                return self._stopped(value.get("body"))
             if kind == "event":
                 self._tell(value)
         return None

@@ -122,7 +122,9 @@ def tell_event(debugger: Debugger, name: str, body: dict[str, Any]) -> None:
         changed = debugger.breakpoints.changed(body)
         if changed is not None and changed.problem and changed.problem != before:
             write(f"Breakpoint {changed.number} at {changed.place}: {changed.problem}")
-    elif name == "cudasim/launch" and debugger.settings["cuda kernel_events"].value not in ("off", "none"):
+    if name == "cudasim/launch":
+        debugger.breakpoints.take_calls(body)
+    if name == "cudasim/launch" and debugger.settings["cuda kernel_events"].value not in ("off", "none"):
         launch, kernel = body.get("launch", "?"), body.get("kernel", "?")
         if body.get("event") == "begin":
             shape = (

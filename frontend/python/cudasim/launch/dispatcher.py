@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cudasim import _native, options, types
+from cudasim.compile.debugger_calls import breakpoints_are_compiled
 from cudasim.device.current import current_device
 from cudasim.launch import current_launch, python_mode
 from cudasim.launch.arguments import convertible
@@ -388,7 +389,7 @@ class CUDADispatcher(InspectedFunction):
 
     @property
     def _options_of_compiler(self):
-        return (bool(self.targetoptions.get("fastmath", False)),)
+        return (bool(self.targetoptions.get("fastmath", False)), breakpoints_are_compiled())
 
     def _cached_kernel(self, argument_types, converts):
         if self._cache is None or options.get("mode") == "python":

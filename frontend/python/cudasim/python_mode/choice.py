@@ -1,6 +1,6 @@
 """Which kernels run in Python mode, and what a refusal by the compiler means.
 
-mode auto    compiled; in Python mode when a kernel calls a debugger, or uses what the compiler does not know yet
+mode auto    compiled; in Python mode when a kernel calls a debugger other than cudasim's, or uses what the compiler does not know yet
      native  compiled, or refused
      python  everything in Python mode
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from cudasim import errors, options
 from cudasim._numba_config import poses_as_gpu
-from cudasim.compile.compiler import DEBUGGER_CALLS
+from cudasim.compile.debugger_calls import calls_for_python_mode
 from cudasim.compile.source_lines import codes_in
 from cudasim.launch.kernel import CompiledKernel
 from cudasim.python_mode.reach import names_in, reachable_functions
@@ -163,7 +163,7 @@ def debugger_call(function: Callable[..., Any]) -> Reason | None:
         code = getattr(known, "__code__", None)
         if code is None:
             continue
-        for name in sorted(names_in(code) & DEBUGGER_CALLS):
+        for name in sorted(names_in(code) & calls_for_python_mode()):
             if not isinstance(known.__globals__.get(name), python_types.FunctionType) or name == "set_trace":
                 line = next(_lines_naming(code, name), code.co_firstlineno)
                 return Reason(f"{name}() stops in the thread that reaches it", code.co_filename, line)

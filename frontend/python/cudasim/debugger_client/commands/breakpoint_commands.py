@@ -234,10 +234,18 @@ def _first_number(debugger: Debugger, argument: str) -> tuple[Breakpoint, str]:
     return debugger.breakpoints.find(int(word)), rest.strip()
 
 
+def _refuse_call(one: Breakpoint) -> None:
+    if one.is_call:
+        raise CommandError(
+            f"Breakpoint {one.number} is a call of breakpoint(), which stops always; disable {one.number} silences it."
+        )
+
+
 @command("condition", "cond", usage="N [CONDITION]", group="breakpoints", completer=completion.breakpoints)
 def _condition(debugger: Debugger, argument: str) -> None:
     """Make breakpoint N stop only where CONDITION is true; without one it stops always."""
     one, condition = _first_number(debugger, argument)
+    _refuse_call(one)
     one.condition = re.sub(r"^if\s+", "", condition)
     debugger.send_breakpoints({one.key})
     if not condition:
@@ -253,6 +261,7 @@ def _ignore(debugger: Debugger, argument: str) -> None:
     All threads that come to it are counted together.
     """
     one, count = _first_number(debugger, argument)
+    _refuse_call(one)
     if not count.isdigit():
         raise CommandError("A count is missing: ignore N COUNT." if not count else f'"{count}" is no count.')
     one.ignore = int(count)

@@ -73,6 +73,11 @@ def _continue(debugger: Debugger, argument: str) -> None:
 
     With a number N the breakpoint that the program stopped at is passed N - 1 times more before it stops again.
     """
+    program = debugger.session.program
+    if program is not None and program.is_attached and debugger.session.stop is None:
+        debugger.console.write("Continuing.")
+        debugger.wait()
+        return
     debugger.session.thread()
     if argument:
         count = _count(argument)
@@ -80,6 +85,8 @@ def _continue(debugger: Debugger, argument: str) -> None:
         hit = [one for one in map(debugger.breakpoints.get, stop.hit_ids if stop else []) if one is not None]
         if not hit:
             raise CommandError("The program did not stop at a breakpoint, so there is none to pass.")
+        if count > 1 and hit[0].is_call:
+            raise CommandError("The program stopped at a call of breakpoint(), which stops always.")
         if count > 1:
             hit[0].ignore = count - 1
             debugger.send_breakpoints({hit[0].key})
@@ -192,6 +199,28 @@ def _advance(debugger: Debugger, argument: str) -> None:
 def _barrier(debugger: Debugger, argument: str) -> None:
     """Run until the thread in focus waits at its next barrier or warp operation."""
     debugger.resume("cudasim/barrier")
+
+
+@command("attach", usage="PROCESS", group="running")
+def _attach(debugger: Debugger, argument: str) -> None:
+    """Debug a process that waits for debuggers, which it does with CUDASIM_DEBUGGER=listen.
+
+    A kernel that runs stops. Where none runs, breakpoints can be set, and continue waits for the next one.
+    """
+    if not argument.isdigit():
+        raise CommandError("The number of a process is missing: attach PROCESS.")
+    if debugger.is_running:
+        raise CommandError("A program is being debugged; detach or kill it first.")
+    debugger.attach(int(argument))
+
+
+@command("detach", usage="", group="running")
+def _detach(debugger: Debugger, argument: str) -> None:
+    """Let the program go on without the debugger.
+
+    Its breakpoints are forgotten there; this debugger keeps them. A program that the debugger has started runs to its end.
+    """
+    debugger.detach()
 
 
 @command("kill", "k", usage="", group="running")
