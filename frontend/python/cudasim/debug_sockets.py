@@ -32,6 +32,7 @@ def make_path() -> str:
         except OSError as error:
             problem = f"{folder} cannot be made: {error.strerror}"
         if problem is None:
+            _remove_those_of_ended_processes(folder)
             return os.path.join(folder, _NAME.format(os.getpid()))
         problems.append(problem)
     raise RuntimeError(f"debuggers cannot attach: {'; '.join(problems)}")
@@ -53,15 +54,28 @@ def path_of(process: int) -> str | None:
 
 
 def listening() -> list[int]:
-    """The processes that have a socket, those that ended without removing it left out."""
-    found = set()
-    for folder in folders():
-        with contextlib.suppress(OSError):
-            for name in os.listdir(folder):
-                match = re.fullmatch(_NAME.format(r"(\d+)"), name)
-                if match and os.path.exists(f"/proc/{match[1]}"):
-                    found.add(int(match[1]))
-    return sorted(found)
+    """The processes that have a socket."""
+    found = {process for folder in folders() for process, _ in _sockets_in(folder)}
+    return sorted(process for process in found if _exists(process))
+
+
+def _sockets_in(folder):
+    """(process, path) of each socket."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if match := re.fullmatch(_NAME.format(r"(\d+)"), name):
+                yield int(match[1]), os.path.join(folder, name)
+
+
+def _exists(process):
+    return os.path.exists(f"/proc/{process}")
+
+
+def _remove_those_of_ended_processes(folder):
+    for process, path in list(_sockets_in(folder)):
+        if not _exists(process):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 def folders() -> Iterator[str]:

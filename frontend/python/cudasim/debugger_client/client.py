@@ -75,7 +75,7 @@ def _interact(debugger: Debugger, console: Console, at_terminal: bool) -> None:
     while True:
         debugger.interact(read)
         ask = console.interactive and debugger.is_running and debugger.settings["confirm"].value == "on"
-        if not ask or console.agrees("The program is being debugged. Quit anyway?"):
+        if not ask or console.agrees(debugger.quit_question):
             return
 
 

@@ -57,6 +57,7 @@ class Debugger:
         self.listed: Listed | None = None
         self.failed = False
         self.tells_end = True
+        self.ends_program = False
         self.previous_focus: Focus | None = None
         self.previous_depth = 0
         self._start = start
@@ -235,7 +236,10 @@ class Debugger:
         program = attach(process)
         self.previous_focus = None
         self.breakpoints.begin_run()
-        self._came_to(self.session.attach(program, self._configure))
+        outcome = self.session.attach(program, self._configure)
+        if isinstance(outcome, Ended):
+            raise CommandError(f"Process {process} cannot be debugged now.")
+        self._came_to(outcome)
 
     def detach(self) -> None:
         """Lets the program go on without the debugger.
@@ -249,6 +253,13 @@ class Debugger:
             self._came_to(ended)
         elif process is not None and self.tells_end:
             self.console.write(f"[Detached from process {process}]")
+
+    @property
+    def quit_question(self) -> str:
+        """What is asked before the debugger ends while there is a program."""
+        if self.session.program is not None and self.session.program.is_attached and not self.ends_program:
+            return "The program will be detached. Quit anyway?"
+        return "The program is being debugged. Quit anyway?"
 
     def leave(self) -> None:
         """The debugger ends: a program that it has started is killed, others go on."""

@@ -103,6 +103,7 @@ def _refuse_to_start(command: list[str], environment: dict[str, str]) -> Any:
 
 
 def _serve(debugger: Debugger, program: _Program, has_terminal: bool) -> None:
+    debugger.ends_program = True
     debugger.tells_end = False  # The shell, or whatever has started the program, does.
     debugger.begin(program)
     if not debugger.is_running:

@@ -64,14 +64,14 @@ def _names(one: Command) -> str:
 
 @command("quit", "q", "exit", usage="[STATUS]", group="support")
 def _quit(debugger: Debugger, argument: str) -> None:
-    """End the debugger, and the program where it runs.
+    """End the debugger, and the program where it runs. A program that it has attached to goes on.
 
     The exit status is STATUS, 0 without it.
     """
     if argument and not argument.isdigit():
         raise CommandError(f'"{argument}" is no exit status.')
     ask = debugger.is_running and debugger.settings["confirm"].value == "on"
-    if ask and not debugger.console.agrees("The program is being debugged. Quit anyway?"):
+    if ask and not debugger.console.agrees(debugger.quit_question):
         return
     raise QuitDebugger(int(argument) & 0xFF if argument else None)
 
