@@ -19,10 +19,10 @@ struct Row {
     const char* command;
     AtOnce at_once = nullptr;
     WhileStopped while_stopped = nullptr;
-    static const std::array<Row, 32> all;
+    static const std::vector<Row> all;
 };
 
-const std::array<Row, 32> Row::all{{
+const std::vector<Row> Row::all{
     {"initialize", &Adapter::initialize},
     {"attach", &Adapter::attach},
     {"configurationDone", &Adapter::configuration_done},
@@ -56,7 +56,7 @@ const std::array<Row, 32> Row::all{{
     {"writeMemory", nullptr, &Adapter::write_memory},
     {"cudasim/core", nullptr, &Adapter::write_core},
     {"pause"},  // receive() does it: what it means depends on whether a launch is stopped
-}};
+};
 
 const Row* Adapter::row(const std::string& command) {
     const auto found = std::ranges::find(Row::all, command, &Row::command);
