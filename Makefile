@@ -58,15 +58,17 @@ test-threads: ## the tests of the driver and of streams under ThreadSanitizer
 
 FUZZ_SECONDS ?= 600
 
-fuzz: ## the readers of image files and of records against random changes of their seeds, FUZZ_SECONDS=600 each
+fuzz: ## the readers of image files, of records and of the debugger's messages against random changes of their seeds, FUZZ_SECONDS=600 each
 	@scripts/set_up.sh fuzz
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz
-	@mkdir -p build/fuzz/corpus build/fuzz/record_corpus
+	@mkdir -p build/fuzz/corpus build/fuzz/record_corpus build/fuzz/message_corpus
 	build/fuzz/tests/simulator/image/image_reader_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=16384 \
 	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/simulator/image/seeds
 	build/fuzz/tests/simulator/driver/record_reader_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=65536 \
 	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/record_corpus tests/simulator/driver/seeds
+	build/fuzz/tests/debugger/debugger_message_fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
+	    -timeout=90 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/message_corpus tests/debugger/dap/seeds
 
 bench: ## speed, each number beside its peer's in the same run; writes build/bench.json
 	@scripts/set_up.sh bench

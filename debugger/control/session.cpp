@@ -64,6 +64,27 @@ std::optional<std::string> Session::source(const std::string& path) const {
     return std::nullopt;
 }
 
+std::vector<std::string> Session::source_paths() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> paths;
+    for (const auto& [path, text] : sources_)
+        if (!path.starts_with(findings::own_code)) paths.push_back(path);
+    return paths;
+}
+
+std::vector<std::pair<std::string, std::string>> Session::kernels() const {
+    std::set<std::pair<std::string, std::string>> found;  // by file
+    const std::lock_guard lock(mutex_);
+    for (const auto& [kernel, known] : codes_) {
+        if (!known.second) continue;
+        const auto entries = known.second->entries("*");
+        found.emplace(entries.empty() ? "" : entries.front()->file, known.second->name());
+    }
+    std::vector<std::pair<std::string, std::string>> kernels;
+    for (const auto& [file, name] : found) kernels.emplace_back(name, file);
+    return kernels;
+}
+
 std::vector<std::uint32_t> Session::lines_with_code(const std::string& path) const {
     std::set<std::uint32_t> lines;
     const std::lock_guard lock(mutex_);

@@ -60,7 +60,7 @@ class Session {
     Mailbox mailbox;
     std::atomic<bool> errors_stop{true};
     std::atomic<bool> stop_at_entry{false};  ///< the next launch stops at its first statement
-    std::atomic<bool> calls_stop{true};  ///< calls of `breakpoint()` in the program
+    std::atomic<bool> calls_stop{true};      ///< calls of `breakpoint()` in the program
     std::atomic<bool> client_is_there{true};
     std::atomic<Evaluator*> evaluator{nullptr};
     /// Held by the launch that serves the client: launches of several host threads take turns.
@@ -83,6 +83,9 @@ class Session {
     // Texts that were compiled, by path.
     void keep_sources(const std::vector<image::SourceFile>& sources);
     [[nodiscard]] std::optional<std::string> source(const std::string& path) const;
+    [[nodiscard]] std::vector<std::string> source_paths() const;
+    /// Name and file of every kernel that has been launched, each once, in order of their files.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> kernels() const;
     [[nodiscard]] std::vector<std::uint32_t> lines_with_code(const std::string& path) const;
 
     // A Control's.

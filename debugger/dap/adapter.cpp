@@ -32,6 +32,9 @@ const std::vector<Row> Row::all{
     {"cudasim/silenceCalls", &Adapter::silence_calls},
     {"breakpointLocations", &Adapter::breakpoint_locations},
     {"source", &Adapter::source_text},
+    {"loadedSources", &Adapter::loaded_sources},
+    {"modules", &Adapter::modules},
+    {"cancel", &Adapter::cancel},
     {"disconnect", &Adapter::disconnect},
     {"terminate", &Adapter::terminate},
     {"continue", nullptr, &Adapter::continue_launch},
@@ -49,6 +52,7 @@ const std::vector<Row> Row::all{
     {"variables", nullptr, &Adapter::variables},
     {"setVariable", nullptr, &Adapter::set_variable},
     {"setExpression", nullptr, &Adapter::set_expression},
+    {"completions", nullptr, &Adapter::completions},
     {"evaluate", nullptr, &Adapter::evaluate},
     {"cudasim/evaluateLanes", nullptr, &Adapter::evaluate_lanes},
     {"exceptionInfo", nullptr, &Adapter::exception_info},
@@ -121,7 +125,7 @@ void Adapter::receive(const std::string& message) {
     if (json::Object* arguments = object->getObject("arguments")) request.arguments = std::move(*arguments);
     const Row* found = row(request.command);
     if (found == nullptr)
-        return fail(request, "unsupported: cudasim does not know the request '" + request.command + "'");
+        return fail(request, "unsupported: cudasim does not have the request '" + request.command + "'");
     if (found->at_once != nullptr) {
         answer(request, [&] { return (this->*found->at_once)(Arguments(&request.arguments)); });
         if (request.command == "initialize") event("initialized", json::Object{});
@@ -136,12 +140,15 @@ void Adapter::receive(const std::string& message) {
         session_.pause();
         return respond(request, nullptr);
     }
+    note_queued(request.sequence);
     const bool taken = session_.mailbox.post([this, request, found](Control* control) {
+        if (!take_queued(request.sequence)) return fail(request, "cancelled");
         if (control == nullptr) return fail(request, "no kernel is stopped");
         answer(request,
                [&] { return (this->*found->while_stopped)(*control, Arguments(&request.arguments)); });
     });
     if (taken) return;
+    (void)take_queued(request.sequence);
     if (request.command == "threads") return respond(request, json::Object{{"threads", json::Array{}}});
     fail(request, "no kernel is stopped");
 }
@@ -153,6 +160,7 @@ void Adapter::begin() {
     }
     configured_.store(false);
     first_line_.store(1);
+    first_column_.store(1);
     session_.begin();
 }
 
@@ -255,6 +263,7 @@ void Adapter::output(const std::string& line) {
 
 json::Value Adapter::initialize(const Arguments& arguments) {
     first_line_.store(arguments.flag("linesStartAt1", true) ? 1 : 0);
+    first_column_.store(arguments.flag("columnsStartAt1", true) ? 1 : 0);
     return json::Object{{"supportsConfigurationDoneRequest", true},
                         {"supportsFunctionBreakpoints", true},
                         {"supportsConditionalBreakpoints", true},
@@ -269,6 +278,11 @@ json::Value Adapter::initialize(const Arguments& arguments) {
                         {"supportsBreakpointLocationsRequest", true},
                         {"supportsDelayedStackTraceLoading", true},
                         {"supportsTerminateRequest", true},
+                        {"supportsCompletionsRequest", true},
+                        {"completionTriggerCharacters", json::Array{"."}},
+                        {"supportsCancelRequest", true},
+                        {"supportsLoadedSourcesRequest", true},
+                        {"supportsModulesRequest", true},
                         {"supportTerminateDebuggee", true},
                         {"exceptionBreakpointFilters",
                          json::Array{json::Object{{"filter", "errors"},

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -75,6 +76,9 @@ class Adapter final : public Audience {
     json::Value silence_calls(const Arguments& arguments);
     json::Value breakpoint_locations(const Arguments& arguments);
     json::Value source_text(const Arguments& arguments);
+    json::Value loaded_sources(const Arguments& arguments);
+    json::Value modules(const Arguments& arguments);
+    json::Value cancel(const Arguments& arguments);
     json::Value disconnect(const Arguments& arguments);
     json::Value terminate(const Arguments& arguments);
 
@@ -94,6 +98,7 @@ class Adapter final : public Audience {
     json::Value variables(Control& control, const Arguments& arguments);
     json::Value set_variable(Control& control, const Arguments& arguments);
     json::Value set_expression(Control& control, const Arguments& arguments);
+    json::Value completions(Control& control, const Arguments& arguments);
     json::Value evaluate(Control& control, const Arguments& arguments);
     json::Value evaluate_lanes(Control& control, const Arguments& arguments);
     json::Value exception_info(Control& control, const Arguments& arguments);
@@ -101,6 +106,9 @@ class Adapter final : public Audience {
     json::Value write_memory(Control& control, const Arguments& arguments);
     json::Value write_core(Control& control, const Arguments& arguments);
 
+    /// Of requests that wait for a launch to take them. @return whether it is still wanted
+    void note_queued(std::int64_t request);
+    [[nodiscard]] bool take_queued(std::int64_t request);
     json::Value move(Control& control, const Arguments& arguments, MovementKind kind);
     json::Object described(const Breakpoint& breakpoint);
     json::Value described(const std::vector<Breakpoint>& breakpoints, std::vector<std::string> errors);
@@ -113,9 +121,11 @@ class Adapter final : public Audience {
     std::int64_t sequence_ = 0;
     std::string program_, start_method_ = "launch";
     std::atomic<bool> configured_{false};
-    std::atomic<int> first_line_{1};
-    std::mutex sources_;     ///< guards inspection_'s sources: the server's thread reads them
-    Inspection inspection_;  ///< of the launch that is stopped
+    std::atomic<int> first_line_{1}, first_column_{1};
+    std::mutex queue_;
+    std::map<std::int64_t, bool> queued_;  ///< by number: whether the client has cancelled it
+    std::mutex sources_;                   ///< guards inspection_'s sources: the server's thread reads them
+    Inspection inspection_;                ///< of the launch that is stopped
     ThreadIds ids_;
 };
 

@@ -109,7 +109,7 @@ json::Value Inspection::scopes(Control& control, const Arguments& arguments) {
             json::Object described{{"name", name},
                                    {"variablesReference", add(std::move(node))},
                                    {"namedVariables", json_number(count)},
-                                   {"expensive", false}};
+                                   {"expensive", scope == Scope::warp}};
             if (hint != nullptr) described["presentationHint"] = hint;
             list.push_back(std::move(described));
         };
@@ -117,6 +117,7 @@ json::Value Inspection::scopes(Control& control, const Arguments& arguments) {
         add_scope(Scope::arguments, "Arguments", "arguments");
         add_scope(Scope::shared, "Shared", nullptr);
         add_scope(Scope::registers, "Special registers", "registers");
+        add_scope(Scope::warp, "Warp", nullptr);
     }
     return json::Object{{"scopes", std::move(list)}};
 }
@@ -146,6 +147,7 @@ void Inspection::describe(json::Object& target, Node node, const Memory& memory)
 /// The variables that a scope has, in the order of debug information; of those with the same name the last.
 std::vector<Inspection::Node> Inspection::nodes_of(Control& control, const Node& scope) {
     std::vector<Node> nodes;
+    if (scope.scope == Scope::warp) return numbers_of(control, scope);
     if (scope.scope == Scope::registers) {
         for (const SpecialRegister& each : special_registers(control, scope.frame.thread))
             nodes.push_back({Scope::none, scope.frame, each.name, each.name, each.value});
@@ -194,7 +196,13 @@ json::Value Inspection::variables(Control& control, const Arguments& arguments) 
         describe(described, std::move(node), memory);
         list.push_back(std::move(described));
     };
-    if (whole.scope != Scope::none) {
+    if (whole.scope == Scope::warp && filter != "indexed") {
+        for (const Node& node : nodes_of(control, whole))
+            list.push_back(json::Object{{"name", json_text(node.variable)},
+                                        {"value", json_text(text_in_lanes(control, node))},
+                                        {"type", json_text(type_text(node.value))},
+                                        {"variablesReference", 0}});
+    } else if (whole.scope != Scope::none) {
         std::vector<Node> nodes = filter == "indexed" ? std::vector<Node>() : nodes_of(control, whole);
         if (count == 0) count = nodes.size();
         for (std::uint64_t i = start; i < nodes.size() && i - start < count; ++i)

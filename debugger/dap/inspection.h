@@ -27,6 +27,7 @@ class Inspection {
     json::Value variables(Control& control, const Arguments& arguments);
     json::Value set_variable(Control& control, const Arguments& arguments);
     json::Value set_expression(Control& control, const Arguments& arguments);
+    json::Value completions(Control& control, const Arguments& arguments);
     json::Value evaluate(Control& control, const Arguments& arguments);
     json::Value evaluate_lanes(Control& control, const Arguments& arguments);
     json::Value read_memory(Control& control, const Arguments& arguments);
@@ -37,11 +38,11 @@ class Inspection {
     /// The file of such a number. @throws RequestError
     [[nodiscard]] const std::string& path_of_source(std::int64_t reference) const;
 
-    /// Lines as the client counts them.
-    int first_line = 1;
+    /// Lines and columns as the client counts them.
+    int first_line = 1, first_column = 1;
 
   private:
-    enum class Scope : std::uint8_t { locals, arguments, registers, shared, none };
+    enum class Scope : std::uint8_t { locals, arguments, registers, shared, warp, none };
     /// What a variablesReference stands for.
     struct Node {
         Scope scope = Scope::none;  ///< else it is a value
@@ -57,6 +58,8 @@ class Inspection {
     std::int64_t add(Node node);
     void describe(json::Object& target, Node node, const Memory& memory);
     [[nodiscard]] std::vector<Node> nodes_of(Control& control, const Node& scope);
+    [[nodiscard]] std::vector<Node> numbers_of(Control& control, const Node& scope);
+    [[nodiscard]] std::string text_in_lanes(Control& control, const Node& node);
     /// What the request's variablesReference stands for. @throws RequestError where it is not of this stop
     [[nodiscard]] Node node_of(Control& control, const Arguments& arguments) const;
     [[nodiscard]] std::optional<Value> variable(Control& control, const Frame& frame,

@@ -216,6 +216,13 @@ json::Value Adapter::set_expression(Control& control, const Arguments& arguments
     return inspection_.set_expression(control, arguments);
 }
 
+json::Value Adapter::completions(Control& control, const Arguments& arguments) {
+    const std::lock_guard lock(sources_);
+    inspection_.first_line = first_line_.load();
+    inspection_.first_column = first_column_.load();
+    return inspection_.completions(control, arguments);
+}
+
 json::Value Adapter::evaluate(Control& control, const Arguments& arguments) {
     return inspection_.evaluate(control, arguments);
 }

@@ -1,21 +1,28 @@
 """The sessions that docs/debugging.md shows are typed on a pseudo-terminal, and what is shown is compared.
 
-A ```debugger block begins with `$ ` and a command of the debugger; other commands may stand before it, as in a ```console block. A line with the debugger's prompt is what is typed there, all other lines are what
+A ```debugger block begins with `$ ` and a command of the debugger, or a script with CUDASIM_DEBUGGER; other commands may stand before it, as in a
+```console block, and those that end in `&` run until the session is over, as process 4711. A line with the debugger's prompt is what is typed there, all other lines are what
 is shown, where `...` stands for anything. The files of the ```python blocks before it are there, as in test_commands.py.
 """
 
+import contextlib
 import os
 import pathlib
 import re
+import subprocess
 import sys
+import time
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 
+from processes import clean_environment  # noqa: E402
 from terminal import Terminal  # noqa: E402
 from test_commands import ROOT, blocks, check, same, session  # noqa: E402
 
+#: The number that the document gives to processes.
+PROCESS = "4711"
 DOCUMENT = ROOT / "docs" / "debugging.md"
 PROMPT = re.compile(r"\(cudasim\) (?:\w+ block\S+ thread\S+ > )?|\(y or n\) |^>", re.MULTILINE)
 
@@ -29,10 +36,11 @@ def transcripts():
         if language == "python" and (name := re.match(r"# (\w+\.py)\n", text)):
             files[name[1]] = text
         elif language == "debugger":
-            before, start, session = text.partition("$ cudasim debug")
+            start = re.search(
+                r"^\$ (cudasim debug.*|[^\n]*CUDASIM_DEBUGGER=cudasim .*)\n", text, re.MULTILINE
+            )
             assert start, text
-            rest_of_command, _, lines = session.partition("\n")
-            found.append((dict(files), before, f"cudasim debug{rest_of_command}", lines))
+            found.append((dict(files), text[: start.start()], start[1], text[start.end() :]))
     return found
 
 
@@ -46,10 +54,38 @@ def typed(lines_of_session):
     return lines, "".join(shown)
 
 
+def words_of(command):
+    """(words, variables) of `NAME=VALUE … cudasim …` or `… python …`."""
+    words, variables = command.split(), {}
+    while "=" in words[0]:
+        name, _, variables[name] = words.pop(0).partition("=")
+    return [sys.executable, *(["-m", "cudasim"] if words[0] == "cudasim" else []), *words[1:]], variables
+
+
+@contextlib.contextmanager
+def running(before, folder):
+    """(what is left, process) while the command that ends in `&` runs."""
+    found = re.search(r"^\$ (.*) &\n", before, re.MULTILINE)
+    if not found:
+        yield before, None
+        return
+    words, variables = words_of(found[1])
+    process = subprocess.Popen(
+        words, cwd=folder, env=clean_environment(PYTHONPATH=os.environ.get("PYTHONPATH"), **variables)
+    )
+    try:
+        time.sleep(2)
+        yield before.replace(found[0], ""), process
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
 def play(command, lines, folder):
     """What is shown when these lines are typed, one at each prompt, until the program ends."""
-    words = [sys.executable, "-m", "cudasim", *command.split()[1:]]
-    terminal = Terminal(words, folder, 40, PYTHONPATH=os.environ.get("PYTHONPATH"))
+    words, variables = words_of(command)
+    terminal = Terminal(words, folder, 40, PYTHONPATH=os.environ.get("PYTHONPATH"), **variables)
     try:
         for line in lines:
             terminal.expect(PROMPT)
@@ -65,10 +101,14 @@ def test_a_transcript_is_what_a_terminal_shows(number, tmp_path):
     files, before, command, lines_of_session = transcripts()[number]
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    for earlier, output in session(before):
-        check(earlier, output, tmp_path)
-    lines, expected = typed(lines_of_session)
-    shown = play(command, lines, tmp_path).replace(str(tmp_path), "/home/you")
+    with running(before, tmp_path) as (before, process):
+        for earlier, output in session(before):
+            check(earlier, output, tmp_path)
+        if process is not None:
+            command = command.replace(PROCESS, str(process.pid))
+            lines_of_session = lines_of_session.replace(PROCESS, str(process.pid))
+        lines, expected = typed(lines_of_session)
+        shown = play(command, lines, tmp_path).replace(str(tmp_path), "/home/you")
     assert same(expected, shown), f"$ {command}\n{shown}\n--- documented ---\n{expected}"
 
 

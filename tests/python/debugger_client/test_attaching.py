@@ -15,6 +15,7 @@ import time
 import pytest
 from cudasim import debug_sockets
 from cudasim.debugger_client import attached
+from cudasim.debugger_client.dap import encoded, read_message
 from cudasim.debugger_client.errors import CommandError
 from processes import clean_environment
 from terminal import Terminal
@@ -294,6 +295,62 @@ def test_a_forked_child_has_no_debugger_and_leaves_its_parents(tmp_path):
         assert program.finish() == (0, "x 1.0\n")
     finally:
         program.process.kill()
+
+
+# -- editors
+
+
+class Editor:
+    """An editor that has started `cudasim dap`."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([sys.executable, "-m", "cudasim", "dap"], cwd=program.folder, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, env=clean_environment(**program.variables))  # fmt: skip
+        self._sequence = 0
+        self.events = []
+
+    def ask(self, command, **arguments):
+        self._sequence += 1
+        message = {"seq": self._sequence, "type": "request", "command": command, "arguments": arguments}
+        self.process.stdin.write(encoded(message))
+        self.process.stdin.flush()
+        while True:
+            answer = read_message(self.process.stdout)
+            if answer["type"] == "response" and answer["request_seq"] == self._sequence:
+                return answer
+            self.events.append(answer)
+
+    def event(self, name):
+        while not any(one.get("event") == name for one in self.events):
+            self.events.append(read_message(self.process.stdout))
+        return next(one for one in self.events if one.get("event") == name).get("body")
+
+
+@pytest.mark.parametrize("how", ["lets go", "ends it", "vanishes"])
+def test_editors_attach_by_the_processs_number(listening, how):
+    program = listening(SPIN)
+    time.sleep(0.5)
+    editor = Editor(program)
+    try:
+        editor.ask("initialize", clientID="test", adapterID="cudasim")
+        assert editor.ask("attach", processId=str(program.pid))["success"]
+        editor.event("initialized")
+        process = editor.event("process")
+        assert (process["systemProcessId"], process["startMethod"]) == (program.pid, "attach")
+        assert process["name"] == str(program.folder / "k.py")
+        assert editor.ask("configurationDone")["success"]
+        assert editor.ask("pause", threadId=1)["success"]
+        assert editor.event("stopped")["reason"] == "pause"
+        assert editor.ask("setExpression", expression="x[0]", value="1")["success"]
+        if how == "vanishes":
+            editor.process.kill()
+        else:
+            assert editor.ask("disconnect", terminateDebuggee=how == "ends it")["success"]
+        status = program.finish()
+        assert status == ((-signal.SIGTERM, "") if how == "ends it" else (5, "x 1\n"))
+    finally:
+        editor.process.kill()
+        editor.process.wait()
 
 
 # -- processes that cannot be debugged

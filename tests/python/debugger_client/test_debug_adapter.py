@@ -195,7 +195,9 @@ def test_what_a_program_says_before_it_fails_to_connect(editor, folder):
 
 def test_requests_before_the_launch(editor):
     assert "first request is launch" in editor.refused("threads")
-    assert "not supported" in editor.refused("attach", processId=1)
+    assert editor.refused("attach", processId=999999999).startswith("There is no process 999999999.")
+    for wrong in ({}, {"processId": True}, {"processId": "k.py"}):
+        assert "the number of a process" in editor.refused("attach", **wrong)
 
 
 def fake_processes(folder):

@@ -1,4 +1,4 @@
-"""`cudasim dap`: starts programs for editors that speak the Debug Adapter Protocol.
+"""`cudasim dap`: starts programs, and attaches to them, for editors that speak the Debug Adapter Protocol.
 
 The debugged program is a DAP server of its own (docs/debug_protocol.md). This adapter answers what comes before there is a
 program (`initialize`, `launch`), starts it, and hands requests, responses and events on. What it adds: the program's
@@ -21,7 +21,9 @@ import tempfile
 import threading
 from typing import TYPE_CHECKING
 
+from cudasim.debugger_client.attached import connected_to
 from cudasim.debugger_client.dap import ConnectionLost, encoded, read_message
+from cudasim.debugger_client.errors import CommandError
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
@@ -104,20 +106,19 @@ class Adapter:
             elif command == "launch":
                 threading.Thread(target=self._launch, args=(request, arguments), daemon=True).start()
             elif command == "attach":
-                raise Refusal(
-                    "attaching to a program that runs is not supported; start it with a launch request"
-                )
+                self._attach(request, arguments)
             elif command == "disconnect":
-                if self._program is not None:
-                    self._program.end()
+                self._disconnect(arguments)
                 self._respond(request)
                 return False
             elif command == "terminate":
-                if self._program is not None:
+                if self._program is not None and self._program.is_attached:
+                    self._program.request("terminate", {}, None)
+                elif self._program is not None:
                     self._program.ask_to_end()
                 self._respond(request)
             elif self._program is None or not self._program.connected:
-                raise Refusal("no program has been started; the first request is launch")
+                raise Refusal("no program has been started; the first request is launch, or attach")
             else:
                 self._hand_on(self._program, request, arguments)
         except Refusal as refusal:
@@ -154,12 +155,39 @@ class Adapter:
         except Refusal as refusal:
             self._refuse(request, str(refusal))
 
+    def _attach(self, request: dict[str, Any], arguments: dict[str, Any]) -> None:
+        if self._program is not None:
+            raise Refusal("this session has its program already")
+        self._check_token(arguments)
+        process = arguments.get("processId")
+        if isinstance(process, str) and process.isdigit():  # as editors' lists of processes give it
+            process = int(process)
+        if not isinstance(process, int) or isinstance(process, bool):
+            raise Refusal('the attach request needs "processId", the number of a process')
+        program = _Program(self, debugged=True)
+        try:
+            program.attach(connected_to(process))
+        except CommandError as error:
+            raise Refusal(str(error)) from None
+        self._program = program
+        self._respond(request)
+
+    def _disconnect(self, arguments: dict[str, Any]) -> None:
+        if self._program is None:
+            return
+        if self._program.is_attached and not arguments.get("terminateDebuggee"):
+            self._program.let_go()
+        elif self._program.is_attached:
+            self._program.request("terminate", {}, None)
+        else:
+            self._program.end()
+
     def _check_token(self, arguments: dict[str, Any]) -> None:
         given = arguments.get("token")
         if self._token is None:
             return
         if not isinstance(given, str) or not hmac.compare_digest(given.encode(), self._token.encode()):
-            raise Refusal('the launch request needs "token": the one that cudasim dap has printed')
+            raise Refusal('the request needs "token": the one that cudasim dap has printed')
 
     def _terminal_of(self, arguments: dict[str, Any]) -> str | None:
         """The kind of terminal that the editor is to start the program in; None where the adapter starts it."""
@@ -237,6 +265,7 @@ class _Program:
 
     def __init__(self, adapter: Adapter, debugged: bool) -> None:
         self.connected = False
+        self.is_attached = False
         self.knows_functions = False
         self._debugged = debugged
         self._adapter = adapter
@@ -315,6 +344,21 @@ class _Program:
                     self.end()
                     raise Refusal("the program does not connect") from None
         self._socket.settimeout(None)
+        self._begin()
+
+    def attach(self, connected: socket.socket) -> None:
+        """Debugs a process that runs already."""
+        self._socket, self.is_attached, self.connected = connected, True, True
+        self._begin()
+
+    def let_go(self) -> None:
+        """Lets a process that was attached to run on."""
+        with contextlib.suppress(Refusal):
+            self.request("disconnect", {"terminateDebuggee": False}, None)
+        self.end()
+
+    def _begin(self) -> None:
+        assert self._socket is not None
         threading.Thread(target=self._read, args=(self._socket.makefile("rb"),), daemon=True).start()
         self.request("initialize", self._adapter.initialize_of_program(), None)
         self.request("attach", {}, None)

@@ -89,7 +89,15 @@ class Attached:
 
 
 def attach(process: int) -> Attached:
-    """Connects to a process that listens (option `debugger`).
+    """A process that listens (option `debugger`).
+
+    :raises CommandError: with the reason where that is not possible
+    """
+    return Attached(connected_to(process), process)
+
+
+def connected_to(process: int) -> socket.socket:
+    """A connection to a process that listens.
 
     :raises CommandError: with the reason where that is not possible
     """
@@ -122,7 +130,7 @@ def attach(process: int) -> Attached:
         raise CommandError(
             f"Process {process} does not answer at {path}: {error.strerror or error}."
         ) from None
-    return Attached(connected, process)
+    return connected
 
 
 def _others(process):

@@ -44,7 +44,8 @@ def run(parsed: argparse.Namespace, script: list[str]) -> int:
     with _ends_on_signals():
         try:
             if interactive and not parsed.quiet:
-                start_it = ', "run" to start the program.' if parsed.core is None else "."
+                is_there = parsed.core is not None or parsed.process is not None
+                start_it = "." if is_there else ', "run" to start the program.'
                 console.write(
                     f'cudasim {cudasim.__version__} debugger. Type "help" for its commands{start_it}'
                 )
