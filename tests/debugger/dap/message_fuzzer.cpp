@@ -1,5 +1,6 @@
-// What a client of the debugger may send, under libFuzzer: `make fuzz`. The bytes go through the framing; where
-// an input is one message of JSON without a header, it gets one, which random changes would hardly keep right.
+// What a client of the debugger may send, under libFuzzer: `make fuzz`. The bytes go through the framing.
+// Where an input is one message of JSON without a header, it gets one, which random changes would hardly keep
+// right.
 #include <signal.h>
 
 #include <cstddef>
