@@ -133,7 +133,7 @@ std::vector<Breakpoint> Breakpoints::resolve(const std::shared_ptr<const KernelC
     }
     std::vector<Breakpoint> changed;
     for (Breakpoint& breakpoint : all_)
-        if (!breakpoint.verified && place(breakpoint, *code)) changed.push_back(breakpoint);
+        if (!breakpoint.verified && !breakpoint.refused && place(breakpoint, *code)) changed.push_back(breakpoint);
     return changed;
 }
 
@@ -157,6 +157,16 @@ bool Breakpoints::tell_failure(std::int64_t id) {
     const std::lock_guard lock(mutex_);
     Breakpoint* breakpoint = find(id);
     return breakpoint != nullptr && !std::exchange(breakpoint->failure_told, true);
+}
+
+std::optional<Breakpoint> Breakpoints::refuse(std::int64_t id, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    Breakpoint* breakpoint = find(id);
+    if (breakpoint == nullptr) return std::nullopt;
+    breakpoint->refused = true;
+    breakpoint->verified = false;
+    breakpoint->message = "the condition '" + breakpoint->request.condition + "' cannot be used: " + why;
+    return *breakpoint;
 }
 
 void Breakpoints::remove(std::int64_t id) {

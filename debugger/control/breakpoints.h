@@ -48,6 +48,7 @@ struct Breakpoint {
     std::uint64_t hits = 0;     ///< of all threads that match
     bool failure_told = false;  ///< its condition could not be evaluated
     bool is_silent = false;     ///< a call of `breakpoint()` at which nothing stops
+    bool refused = false;       ///< its condition is none: it never stops, and `message` says why
 };
 
 /// Calls of `breakpoint()` have these numbers. Clients give their own breakpoints lower ones.
@@ -76,6 +77,8 @@ class Breakpoints {
     std::uint64_t count_hit(std::int64_t id);
     /// The first call for a breakpoint says true.
     bool tell_failure(std::int64_t id);
+    /// Its condition means nothing where it lies. @return the breakpoint; nothing where it is gone
+    std::optional<Breakpoint> refuse(std::int64_t id, const std::string& why);
     void remove(std::int64_t id);
 
   private:

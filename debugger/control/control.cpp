@@ -78,11 +78,15 @@ void Control::arm(StoppedLaunch& launch) {
             places = code_->entries(request.function);
         else if (const KernelCode::Line* line = code_->line(request.file, request.line))
             places.push_back(line);
-        if (places.empty()) continue;
+        if (places.empty() || breakpoint.refused) continue;
         const auto index = static_cast<std::uint32_t>(armed_.size());
-        Armed armed{std::move(breakpoint), {}, {}};
+        Armed armed;
+        armed.breakpoint = std::move(breakpoint);
         armed.threads = armed.breakpoint.request.threads.in(configuration().block);
         armed.blocks = armed.breakpoint.request.blocks.in(configuration().grid);
+        armed.all_threads = armed.breakpoint.request.threads == IndexSet();
+        armed.all_blocks = armed.breakpoint.request.blocks == IndexSet();
+        if (!compile_condition(armed, places)) continue;
         for (const KernelCode::Line* line : places) {
             lines.emplace(line->file, line->line);
             for (const std::uint32_t site : line->sites) {
@@ -102,11 +106,17 @@ void Control::arm(StoppedLaunch& launch) {
 /// On the thread's own stack.
 bool Control::wants(const jit::BlockContext& block, std::uint32_t thread, std::uint32_t site) noexcept {
     if (site >= armed_at_.size()) return false;
-    const std::uint64_t index =
-        block.ctaid[0] +
-        std::uint64_t{block.nctaid[0]} * (block.ctaid[1] + std::uint64_t{block.nctaid[1]} * block.ctaid[2]);
-    for (const std::uint32_t each : armed_at_[site])
-        if (matches(armed_[each], {index, thread})) return true;
+    for (const std::uint32_t each : armed_at_[site]) {
+        const Armed& armed = armed_[each];
+        if (!armed.all_threads && !contains(armed.threads, thread)) continue;
+        if (!armed.all_blocks) {
+            const std::uint64_t index =
+                block.ctaid[0] + std::uint64_t{block.nctaid[0]} *
+                                     (block.ctaid[1] + std::uint64_t{block.nctaid[1]} * block.ctaid[2]);
+            if (!contains(armed.blocks, index)) continue;
+        }
+        if (!armed.condition || armed.may_hold(block, thread)) return true;
+    }
     return false;
 }
 
@@ -115,27 +125,19 @@ bool Control::matches(const Armed& armed, ThreadRef thread) const {
 }
 
 /// Whether a thread that has come to the breakpoint is to stop.
-bool Control::hit(const Armed& armed, ThreadRef thread, StopNotice& notice) {
-    const Breakpoint& breakpoint = armed.breakpoint;
+bool Control::hit(Armed& armed, ThreadRef thread, StopNotice& notice) {
+    Breakpoint& breakpoint = armed.breakpoint;
     const BreakpointRequest& request = breakpoint.request;
     if (!request.condition.empty()) {
-        Evaluator* evaluator = session_.evaluator.load();
-        Evaluation value;
-        if (evaluator != nullptr)
-            value = evaluator->evaluate(*launch_, thread, 0, request.condition);
-        else
-            value.text = "this program has nobody to evaluate expressions";
-        if (value.ok && !value.truth_doubt.empty()) {
-            value.ok = false;
-            value.text = value.truth_doubt;
-        }
-        if (!value.ok) {
+        const ConditionResult result = condition_of(armed, thread);
+        if (!result.ok) {
+            breakpoint.failure_told = true;
             if (!session_.breakpoints.tell_failure(breakpoint.id)) return false;
             notice.notes.push_back("the condition of breakpoint " + std::to_string(breakpoint.id) +
-                                   " cannot be evaluated: " + value.text);
+                                   " cannot be evaluated: " + result.text);
             return true;
         }
-        if (!value.truth) return false;
+        if (!result.holds) return false;
     }
     const std::uint64_t hits = session_.breakpoints.count_hit(breakpoint.id);
     if (hits == 0 || (request.hits && !request.hits->stops(hits))) return false;
@@ -152,7 +154,7 @@ bool Control::any_hit(ThreadRef thread, StopNotice& notice) {
     bool removed = false;
     bool kernel_entry = false, only_functions = true;
     for (const std::uint32_t index : armed_at_[*site]) {
-        const Armed& armed = armed_[index];
+        Armed& armed = armed_[index];
         if (!matches(armed, thread) || !hit(armed, thread, notice)) continue;
         const BreakpointRequest& request = armed.breakpoint.request;
         notice.hit_breakpoints.push_back(armed.breakpoint.id);
@@ -173,7 +175,7 @@ bool Control::any_hit(ThreadRef thread, StopNotice& notice) {
 
 /// {expression} is replaced by its value; what cannot be evaluated says so in its place.
 std::string Control::log_line(const std::string& message, ThreadRef thread) {
-    Evaluator* evaluator = session_.evaluator.load();
+    Evaluator* evaluator = session_.evaluator_for(*launch_);
     std::string line;
     for (std::size_t at = 0; at < message.size();) {
         const std::size_t open = message.find('{', at), close = message.find('}', open);

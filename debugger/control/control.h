@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "debugger/control/conditions.h"
 #include "debugger/control/core_source.h"
 #include "debugger/control/movement.h"
 #include "debugger/control/session.h"
@@ -86,6 +87,10 @@ class Control final : public execution::StopHandler {
     struct Armed {
         Breakpoint breakpoint;
         LinearRanges threads, blocks;
+        bool all_threads = false, all_blocks = false;
+        std::shared_ptr<const Condition> condition;  ///< null: there is none, or nobody compiles it
+        /// Where there is a condition.
+        [[nodiscard]] bool may_hold(const jit::BlockContext& block, std::uint32_t thread) const noexcept;
     };
     enum class Outcome : std::uint8_t { stopped, waits, over };
 
@@ -93,8 +98,10 @@ class Control final : public execution::StopHandler {
     void look(execution::StoppedLaunch& launch);
     void arm(execution::StoppedLaunch& launch);
     [[nodiscard]] std::vector<const KernelCode::Line*> places_of_call(const Breakpoint& call) const;
+    [[nodiscard]] bool compile_condition(Armed& armed, const std::vector<const KernelCode::Line*>& places);
     [[nodiscard]] bool matches(const Armed& armed, execution::ThreadRef thread) const;
-    [[nodiscard]] bool hit(const Armed& armed, execution::ThreadRef thread, StopNotice& notice);
+    [[nodiscard]] ConditionResult condition_of(const Armed& armed, execution::ThreadRef thread) const;
+    [[nodiscard]] bool hit(Armed& armed, execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] bool any_hit(execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] std::string log_line(const std::string& message, execution::ThreadRef thread);
     void serve(StopNotice notice);

@@ -48,6 +48,25 @@ std::shared_ptr<const KernelCode> Session::code_of(const execution::StoppedLaunc
     return code;
 }
 
+namespace {
+
+bool is_cplusplus(const execution::StoppedLaunch& launch) {
+    const auto& kernel = launch.launch().kernel;
+    return kernel && kernel->is_cplusplus;
+}
+
+}  // namespace
+
+Evaluator* Session::evaluator_for(const execution::StoppedLaunch& launch) const {
+    Evaluator* front_end = evaluator.load();
+    return front_end == nullptr || is_cplusplus(launch) ? own_evaluator.load() : front_end;
+}
+
+ExpressionCompiler* Session::compiler_for(const execution::StoppedLaunch& launch) const {
+    if (is_cplusplus(launch) || evaluator.load() == nullptr) return own_compiler.load();
+    return expression_compiler.load();
+}
+
 void Session::keep_sources(const std::vector<image::SourceFile>& sources) {
     const std::lock_guard lock(mutex_);
     for (const image::SourceFile& source : sources) {

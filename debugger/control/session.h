@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "debugger/control/breakpoints.h"
+#include "debugger/control/conditions.h"
 #include "debugger/control/evaluator.h"
 #include "debugger/control/mailbox.h"
 #include "simulator/image/kernel_image.h"
@@ -63,6 +64,11 @@ class Session {
     std::atomic<bool> calls_stop{true};      ///< calls of `breakpoint()` in the program
     std::atomic<bool> client_is_there{true};
     std::atomic<Evaluator*> evaluator{nullptr};
+    std::atomic<ExpressionCompiler*> expression_compiler{nullptr};
+    /// The debugger's own, for kernels of C++ and where there is no other. They live as long as the session.
+    std::atomic<Evaluator*> own_evaluator{nullptr};
+    std::atomic<ExpressionCompiler*> own_compiler{nullptr};
+    Conditions conditions;
     /// Held by the launch that serves the client: launches of several host threads take turns.
     std::timed_mutex serving;
 
@@ -79,6 +85,10 @@ class Session {
     void end();
 
     [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const execution::StoppedLaunch& launch);
+
+    /// By the kernel's language; null where there is none.
+    [[nodiscard]] Evaluator* evaluator_for(const execution::StoppedLaunch& launch) const;
+    [[nodiscard]] ExpressionCompiler* compiler_for(const execution::StoppedLaunch& launch) const;
 
     // Texts that were compiled, by path.
     void keep_sources(const std::vector<image::SourceFile>& sources);

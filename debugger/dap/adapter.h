@@ -18,6 +18,7 @@
 #include "debugger/dap/inspection.h"
 #include "debugger/dap/message.h"
 #include "debugger/dap/thread_ids.h"
+#include "debugger/expressions/cpp_evaluator.h"
 
 namespace cudasim::debugger {
 
@@ -27,7 +28,10 @@ class Adapter final : public Audience {
   public:
     /// @param send sends one message, from any thread
     explicit Adapter(std::function<void(const std::string&)> send)
-        : session_(*this), send_(std::move(send)) {}
+        : session_(*this), send_(std::move(send)) {
+        session_.own_evaluator.store(&evaluator_);
+        session_.own_compiler.store(&compiler_);
+    }
 
     [[nodiscard]] Session& session() { return session_; }
     /// A client is there, the first one or another.
@@ -115,6 +119,8 @@ class Adapter final : public Audience {
     [[nodiscard]] std::uint32_t line_from_client(std::int64_t line) const;
     [[nodiscard]] std::int64_t line_for_client(std::uint32_t line) const;
 
+    CppEvaluator evaluator_;
+    CppExpressionCompiler compiler_;
     Session session_;
     std::function<void(const std::string&)> send_;
     std::mutex sending_;  ///< guards sequence_ and program_

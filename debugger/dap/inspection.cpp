@@ -253,7 +253,7 @@ std::optional<Inspection::Node> Inspection::place(Control& control, const Frame&
 // Expressions ----------------------------------------------------------------------------------------------
 
 Evaluation Inspection::front_end_value(Control& control, const Frame& frame, const std::string& expression) {
-    Evaluator* evaluator = control.session().evaluator.load();
+    Evaluator* evaluator = control.session().evaluator_for(control.launch());
     if (evaluator != nullptr && !frame.is_host)
         return evaluator->evaluate(control.launch(), frame.thread, frame.index, expression);
     Evaluation none;
@@ -368,7 +368,9 @@ json::Value Inspection::set_expression(Control& control, const Arguments& argume
     forget_what_is_over(control);
     const Frame here = frame_of(control, arguments);
     const ThreadMemory memory(control.launch(), here.thread);
-    auto node = place(control, here, expression);
+    Evaluator* evaluator = control.session().evaluator_for(control.launch());
+    const bool is_cplusplus = control.launch().launch().kernel && control.launch().launch().kernel->is_cplusplus;
+    auto node = is_cplusplus ? std::nullopt : place(control, here, expression);
     if (node && !node->value.array && node->value.type->kind <= TypeKind::boolean) {
         for (const SpecialRegister& each : special_registers(control, here.thread))
             if (each.name == node->variable) throw RequestError("special registers cannot be set");
@@ -379,7 +381,6 @@ json::Value Inspection::set_expression(Control& control, const Arguments& argume
         described.erase("memoryReference");
         return described;
     }
-    Evaluator* evaluator = control.session().evaluator.load();
     if (evaluator == nullptr || here.is_host)
         throw RequestError("there is no variable '" + expression + "' here");
     const Evaluation value = evaluator->assign(control.launch(), here.thread, here.index, expression, text);

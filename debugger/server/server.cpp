@@ -174,6 +174,10 @@ bool Server::has_client() const {
     return parts_->adapter.session().client_is_there.load();
 }
 
+void Server::set_expression_compiler(ExpressionCompiler* compiler) {
+    parts_->adapter.session().expression_compiler.store(compiler);
+}
+
 bool Server::may_begin() const {
     return parts_->adapter.is_configured() || (parts_->had_client.load() && !has_client());
 }

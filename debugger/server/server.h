@@ -31,6 +31,7 @@ class Server {
         const std::vector<image::SourceFile>& sources);
 
     void set_evaluator(Evaluator* evaluator);
+    void set_expression_compiler(ExpressionCompiler* compiler);
     /// What clients are told of the program.
     void set_program(std::string name);
     [[nodiscard]] bool has_client() const;

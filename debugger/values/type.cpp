@@ -58,6 +58,7 @@ TypePtr type_of(const json::Value* value) {
         type->bytes = sizeof(std::uint64_t);
         type->of = type_of(object->get("to"));
         type->name = "pointer to " + type->of->name;
+        type->is_reference = object->getBoolean("reference").value_or(false);
     } else if (kind == "sequence") {
         type->kind = TypeKind::sequence;
         type->length = number(*object, "length");

@@ -39,6 +39,7 @@ struct Type {
     std::uint64_t length = 0;     ///< of a sequence
     TypePtr of;                   ///< what a pointer points to, and what a sequence consists of
     std::vector<Member> members;  ///< of a structure
+    bool is_reference = false;    ///< a pointer that C++ calls a reference
 
     [[nodiscard]] const Member* member(std::string_view name) const;
     /// An array as front ends describe it: a structure of data, shape and strides.

@@ -8,6 +8,7 @@
 #include "debugger/control/evaluator.h"
 #include "debugger/server/server.h"
 #include "frontend/bindings/bindings.h"
+#include "frontend/bindings/condition_compiler.h"
 #include "frontend/bindings/stop_view.h"
 
 namespace py = pybind11;
@@ -22,13 +23,6 @@ using execution::ThreadRef;
 
 /// How often signals are looked at while the program waits for its debugger.
 constexpr std::chrono::milliseconds poll_interval{20};
-
-/// "ZeroDivisionError: division by zero"
-std::string text_of(const py::error_already_set& error) {
-    const auto name = py::cast<std::string>(error.type().attr("__name__"));
-    const auto message = py::cast<std::string>(py::str(error.value()));
-    return message.empty() ? name : name + ": " + message;
-}
 
 /// Calls methods of a Python object: cudasim.debugging.evaluation.
 class PythonEvaluator final : public debugger::Evaluator {
@@ -144,6 +138,14 @@ void bind_debugger(py::module_& module) {
         [](py::object evaluator) { server().set_evaluator(new PythonEvaluator(std::move(evaluator))); },
         py::arg("evaluator"),
         "Who evaluates expressions: an object with evaluate(), assign() and host_frames().");
+    module.def(
+        "debugger_set_condition_compiler",
+        [](py::object compiler) {
+            server().set_expression_compiler(new_condition_compiler(std::move(compiler)));
+        },
+        py::arg("compiler"),
+        "Who compiles the conditions of breakpoints: an object with names_in() and compile(), as "
+        "cudasim.debugging.conditions has them.");
     module.def(
         "debugger_end",
         [] {

@@ -106,6 +106,11 @@ findings::ThreadCoordinate StoppedLaunch::coordinate(ThreadRef thread) const {
     return exists(thread) ? find(thread.block)->coordinate(thread.thread) : findings::ThreadCoordinate{};
 }
 
+const jit::BlockContext* StoppedLaunch::context(std::uint64_t block) const {
+    const BlockRun* run = find(block);
+    return run != nullptr ? &run->context() : nullptr;
+}
+
 findings::CallChain StoppedLaunch::location(ThreadRef thread) const {
     if (!exists(thread)) return {};
     BlockRun& block = *find(thread.block);

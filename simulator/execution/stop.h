@@ -153,6 +153,8 @@ class StoppedLaunch {
     /// state() and site() of every thread of a block, at the cost of one. Empty for a block that is not on
     /// the device.
     [[nodiscard]] std::vector<ThreadPlace> places(std::uint64_t block) const;
+    /// Of a block on the device; null for others. What compiled code knows of its threads: thread_stops.
+    [[nodiscard]] const jit::BlockContext* context(std::uint64_t block) const;
     /// Where the thread is, as a number that launch().location() takes: quicker than location().
     [[nodiscard]] std::optional<std::uint32_t> site(ThreadRef thread) const;
     /// How many functions the thread is in, that is location().size(), where it stands at a statement of

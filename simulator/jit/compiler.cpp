@@ -1,6 +1,7 @@
 // The story of a compilation, pass by pass (see compiler.h and docs/architecture.md).
 #include "simulator/jit/compiler.h"
 
+#include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -100,10 +101,17 @@ void instrument(Compilation& compilation, const image::KernelImage& image, std::
     verify(*compilation.module, "instrumentation");
 }
 
+bool is_cplusplus(const DISubprogram* function) {
+    if (function == nullptr || function->getUnit() == nullptr) return false;
+    const auto language = static_cast<dwarf::SourceLanguage>(function->getUnit()->getSourceLanguage());
+    return dwarf::isCPlusPlus(language);
+}
+
 KernelFacts facts_of(Compilation& compilation, std::string_view kernel, std::uint64_t frame_bytes) {
     KernelFacts facts;
     facts.name = std::string(kernel);
     facts.head = place_of(compilation.kernel->getSubprogram());
+    facts.is_cplusplus = is_cplusplus(compilation.kernel->getSubprogram());
     facts.waits = compilation.waits;
     facts.cooperative = compilation.cooperative;
     facts.reads_clock = compilation.reads_clock;

@@ -163,6 +163,7 @@ struct Stops {
 struct KernelFacts {
     std::string name;
     findings::SourceLocation head;  ///< where the kernel is defined; line 0 without debug info
+    bool is_cplusplus = false;      ///< debug information says that it is written in C++
     bool waits = false;             ///< contains a barrier
     bool cooperative = false;  ///< asks for the group of the grid: all its blocks have to be resident at once
     bool prints = false;       ///< calls vprintf

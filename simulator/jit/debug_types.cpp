@@ -46,6 +46,11 @@ json::Object describe_composite(const DICompositeType& type, unsigned depth) {
         const auto length = static_cast<std::int64_t>(element_bits ? type.getSizeInBits() / element_bits : 0);
         return json::Object{{"kind", "sequence"}, {"length", length}, {"of", describe(element, depth + 1)}};
     }
+    if (type.getTag() == dwarf::DW_TAG_enumeration_type) {
+        json::Object number = describe(type.getBaseType(), depth + 1);
+        return type.getBaseType() ? json::Object{{"kind", "alias"}, {"name", type.getName()}, {"of", std::move(number)}}
+                                  : json::Object{{"kind", "signed"}, {"name", type.getName()}, {"bytes", bytes_of(type)}};
+    }
     json::Array members;
     for (const DINode* node : type.getElements()) {
         const auto* member = dyn_cast_or_null<DIDerivedType>(node);
@@ -70,6 +75,9 @@ json::Object describe(const DIType* type, unsigned depth) {
     const auto* derived = dyn_cast<DIDerivedType>(type);
     if (!derived) return json::Object{{"kind", "unknown"}, {"name", type->getName()}};
     json::Object base = describe(derived->getBaseType(), depth + 1);
+    if (derived->getTag() == dwarf::DW_TAG_reference_type ||
+        derived->getTag() == dwarf::DW_TAG_rvalue_reference_type)
+        return json::Object{{"kind", "pointer"}, {"reference", true}, {"to", std::move(base)}};
     if (derived->getTag() == dwarf::DW_TAG_pointer_type)
         return json::Object{{"kind", "pointer"}, {"to", std::move(base)}};
     return json::Object{{"kind", "alias"}, {"name", derived->getName()}, {"of", std::move(base)}};

@@ -2,7 +2,8 @@
 //
 //   {"name": "int64", "kind": "signed", "bytes": 8}  kinds: signed, unsigned, float, complex, bool, character
 //   {"name": ..., "kind": "struct", "bytes": n, "members": [[name, offset, type], ...]}
-//   {"kind": "pointer", "to": type}, {"kind": "sequence", "length": n, "of": type}
+//   {"kind": "pointer", "to": type}, with "reference": true where C++ calls it a reference
+//   {"kind": "sequence", "length": n, "of": type}
 //   {"kind": "alias", "name": ..., "of": type}
 //   {"kind": "unknown", "name": ...}
 #pragma once

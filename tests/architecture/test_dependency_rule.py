@@ -28,7 +28,12 @@ ALLOWED = {
     "simulator/streams": set(),
     "debugger/values": set(),
     "debugger/control": {"simulator/image", "simulator/findings", "simulator/jit", "simulator/execution"},
-    "debugger/dap": {"debugger/values", "debugger/control", "simulator/findings", "simulator/jit", "simulator/execution"},
+    "debugger/expressions": {
+        "debugger/values", "debugger/control", "simulator/image", "simulator/findings", "simulator/memory", "simulator/jit",
+        "simulator/execution",
+    },
+    "debugger/dap": {
+        "debugger/values", "debugger/control", "debugger/expressions", "simulator/findings", "simulator/jit", "simulator/execution"},
     "debugger/server": {"debugger/control", "debugger/dap", "simulator/execution"},
     "gpu_backend": {"simulator/image", "simulator/findings"},
     "frontend/pykernel/syntax": {"simulator/image"},
@@ -53,7 +58,7 @@ ALLOWED = {
     "frontend/cpython": set(),
     "frontend/bindings": {
         "library",
-        "debugger/control", "debugger/server",
+        "debugger/control", "debugger/expressions", "debugger/server",
         "simulator/driver",
         "frontend/cpython",
         "simulator/image", "simulator/findings", "simulator/jit", "simulator/execution", "simulator/streams",

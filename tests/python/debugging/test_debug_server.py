@@ -89,10 +89,10 @@ def test_a_condition_is_a_python_expression(look):
 
 
 def test_a_condition_that_fails_stops_once_and_says_so(look):
-    look.break_at("last", condition="i + no_such_name > 0")
+    look.break_at("last", condition="x[i + 100] > 0 and i > 200")
     look.run()
     (note,) = look.wait("last", "breakpoint")["cudasim"]["notes"]
-    assert "condition of breakpoint 1 cannot be evaluated: NameError" in note
+    assert "condition of breakpoint 1 cannot be evaluated: IndexError: index 128 is out of bounds" in note
     assert results(look.go_to_end()) == RESULTS
 
 

@@ -18,6 +18,7 @@ import sys
 
 from cudasim import _native, debug_sockets, options
 from cudasim.compile import debugger_calls
+from cudasim.debugging.conditions import ConditionCompiler
 from cudasim.debugging.evaluation import Evaluator
 
 _CONNECT = "connect:"
@@ -45,6 +46,7 @@ def begin() -> None:
         _native.debugger_connect(kind[len(_CONNECT) :])
     _native.debugger_set_program(_program_name())
     _native.debugger_set_evaluator(Evaluator())
+    _native.debugger_set_condition_compiler(ConditionCompiler())
     debugger_calls.compile_breakpoints()
     atexit.register(_end, client, os.getpid())  # when the program's threads have ended, too
     if kind == "listen:wait":

@@ -1,0 +1,260 @@
+// See conditions.h.
+#include "debugger/control/conditions.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "debugger/control/control.h"
+
+namespace cudasim::debugger {
+
+using execution::ThreadRef;
+
+namespace {
+
+/// Types that a condition's variables may have: combinations of them that are compiled.
+constexpr std::size_t most_variants = 8;
+
+std::byte byte_at(const jit::FrameRecord& record, std::uint64_t offset) {
+    return reinterpret_cast<const std::byte*>(&record)[offset];
+}
+
+/// Where a variable lies; nothing where it is not in a record.
+std::optional<VariablePlace> place_of(const jit::CapturedVariable& variable, const jit::Stops& stops) {
+    if (variable.parts.size() != 2 || variable.parts.back().offset != jit::assigned_flag) return std::nullopt;
+    for (const jit::CapturedPart& part : variable.parts)
+        if (part.source != jit::PartSource::record) return std::nullopt;
+    return VariablePlace{variable.name, stops.types[variable.type], variable.bytes,
+                         variable.parts.front().value, variable.parts.back().value};
+}
+
+/// One of the values of each list, in every combination; nothing where there are too many.
+std::vector<std::vector<VariablePlace>> combinations(const std::vector<std::vector<VariablePlace>>& lists) {
+    std::vector<std::vector<VariablePlace>> all{{}};
+    for (const std::vector<VariablePlace>& list : lists) {
+        std::vector<std::vector<VariablePlace>> longer;
+        if (all.size() * list.size() > most_variants) return {};
+        for (const auto& each : all) {
+            for (const VariablePlace& variable : list) {
+                longer.push_back(each);
+                longer.back().push_back(variable);
+            }
+        }
+        all = std::move(longer);
+    }
+    return all;
+}
+
+}  // namespace
+
+// On simulated stacks --------------------------------------------------------------------------------------
+
+const Condition::Place* Condition::place_at(const jit::FrameRecord* record) const noexcept {
+    return record != nullptr && record->place < by_place_.size() ? &by_place_[record->place] : nullptr;
+}
+
+const Condition::Variant* Condition::variant_of(const InFunction& function,
+                                                const jit::FrameRecord& record) noexcept {
+    for (const Variant& variant : function.variants) {
+        bool assigned = true;
+        for (const std::uint64_t flag : variant.assigned) assigned &= byte_at(record, flag) != std::byte{0};
+        if (assigned) return &variant;
+    }
+    return nullptr;
+}
+
+Condition::Answer Condition::test(const jit::BlockContext& block, std::uint32_t thread) const noexcept {
+    const jit::FrameRecord* record = block.thread_stops[thread].innermost;
+    const Place* place = place_at(record);
+    if (place == nullptr || place->function == nullptr || place->function->variants.empty())
+        return Answer::ask;
+    const Predicate* predicate = place->predicate;
+    if (predicate != nullptr) {
+        for (std::uint32_t i = 0; i < place->flag_count; ++i)
+            if (byte_at(*record, place->flags[i]) == std::byte{0}) return Answer::fails;
+    } else {
+        const Variant* variant = variant_of(*place->function, *record);
+        if (variant == nullptr) return Answer::fails;
+        predicate = variant->predicate.get();
+    }
+    switch (predicate->test(*record, block, thread)) {
+        case Truth::no:
+            return Answer::no;
+        case Truth::yes:
+            return Answer::yes;
+        case Truth::ask:
+            return Answer::ask;
+        default:
+            return Answer::fails;
+    }
+}
+
+// On the launching thread ----------------------------------------------------------------------------------
+
+std::string Condition::failure(const jit::BlockContext& block, std::uint32_t thread) const {
+    const jit::FrameRecord* record = block.thread_stops[thread].innermost;
+    const Place* place = place_at(record);
+    const InFunction* function = place != nullptr ? place->function : nullptr;
+    if (function == nullptr) return "its variables are not known here";
+    if (const Variant* variant = variant_of(*function, *record))
+        return variant->predicate->reason(*record, block, thread);
+    std::string missing;
+    for (const auto& [name, flag] : function->flags) {
+        const bool has_value = std::ranges::any_of(function->flags, [&](const auto& each) {
+            return each.first == name && byte_at(*record, each.second) != std::byte{0};
+        });
+        if (!has_value) missing = name;
+    }
+    return "the variable '" + missing + "' has not been assigned yet";
+}
+
+Condition::Place Condition::place_in(const InFunction& function) {
+    Place place;
+    place.function = &function;
+    if (function.variants.size() != 1) return place;
+    const Variant& only = function.variants.front();
+    if (only.assigned.size() > Place::most_flags) return place;
+    for (const std::uint64_t flag : only.assigned) {
+        if (flag > std::numeric_limits<std::uint32_t>::max()) return place;
+        place.flags[place.flag_count++] = static_cast<std::uint32_t>(flag);
+    }
+    place.predicate = only.predicate.get();
+    return place;
+}
+
+bool Condition::is_compiled() const {
+    return !functions_.empty() &&
+           std::ranges::none_of(functions_, [](const auto& each) { return each.second.variants.empty(); });
+}
+
+std::shared_ptr<const Condition> Conditions::in(const std::shared_ptr<const jit::CompiledKernel>& kernel,
+                                                const std::string& expression,
+                                                std::span<const std::uint32_t> sites,
+                                                ExpressionCompiler& compiler) {
+    const jit::Stops& stops = kernel->stops;
+    std::vector<std::uint32_t> frames;
+    for (const jit::StopPlace& place : stops.places)
+        if (!place.frames.empty() && std::ranges::find(sites, place.site) != sites.end())
+            frames.push_back(place.frames.front());
+    std::ranges::sort(frames);
+    frames.erase(std::ranges::unique(frames).begin(), frames.end());
+
+    const Key key{kernel.get(), expression, frames};
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto kept = kept_.find(key); kept != kept_.end() && kept->second.kernel.lock() == kernel)
+            return kept->second.condition;
+    }
+    auto condition = std::make_shared<Condition>();
+    const ExpressionNames named = compiler.names(expression);
+    if (!named.error.empty()) {
+        condition->refusal_ = named.error;
+        condition->is_expression_ = false;
+        return condition;
+    }
+    std::string unknown;
+    std::size_t functions_with_all = 0;
+    for (const std::uint32_t frame : frames) {
+        Condition::InFunction& function = condition->functions_[frame];
+        std::vector<std::vector<VariablePlace>> wanted;
+        bool has_all = true;
+        for (const ExpressionNames::Name& name : named.names) {
+            std::vector<VariablePlace> types;
+            bool is_variable = false;
+            for (const jit::CapturedVariable& variable : stops.frames[frame]) {
+                if (variable.name != name.text) continue;
+                is_variable = true;
+                if (auto place = place_of(variable, stops)) types.push_back(std::move(*place));
+            }
+            for (const VariablePlace& type : types) function.flags.emplace_back(type.name, type.assigned);
+            if (!types.empty()) wanted.push_back(std::move(types));
+            if (is_variable || name.known) continue;
+            unknown = name.text;
+            has_all = false;
+        }
+        if (!has_all) continue;
+        ++functions_with_all;
+        for (const std::vector<VariablePlace>& variables : combinations(wanted)) {
+            std::string why;
+            auto predicate = compiler.compile(expression, variables, why);
+            if (!predicate) {
+                function.variants.clear();
+                break;
+            }
+            Condition::Variant& variant = function.variants.emplace_back();
+            variant.predicate = std::move(predicate);
+            for (const VariablePlace& variable : variables) variant.assigned.push_back(variable.assigned);
+        }
+    }
+    if (!frames.empty() && functions_with_all == 0)
+        condition->refusal_ = "there is no variable '" + unknown + "' here";
+    condition->by_place_.resize(stops.places.size());
+    for (std::size_t place = 0; place < stops.places.size(); ++place) {
+        if (stops.places[place].frames.empty()) continue;
+        const auto found = condition->functions_.find(stops.places[place].frames.front());
+        if (found != condition->functions_.end())
+            condition->by_place_[place] = Condition::place_in(found->second);
+    }
+    const std::lock_guard lock(mutex_);
+    if (kept_.size() >= most_kept) kept_.clear();
+    kept_[key] = {kernel, condition};
+    return condition;
+}
+
+ConditionResult evaluate_condition(Evaluator* evaluator, execution::StoppedLaunch& launch,
+                                   execution::ThreadRef thread, const std::string& expression) {
+    if (evaluator == nullptr) return {false, false, "this program has nobody to evaluate expressions"};
+    Evaluation value = evaluator->evaluate(launch, thread, 0, expression);
+    if (!value.ok) return {false, false, std::move(value.text)};
+    if (!value.truth_doubt.empty()) return {false, false, std::move(value.truth_doubt)};
+    return {true, value.truth, {}};
+}
+
+// Of a launch ----------------------------------------------------------------------------------------------
+
+/// On simulated stacks. Of what cannot be evaluated one thread is enough.
+bool Control::Armed::may_hold(const jit::BlockContext& block, std::uint32_t thread) const noexcept {
+    const Condition::Answer answer = condition->test(block, thread);
+    if (answer == Condition::Answer::fails) return !breakpoint.failure_told;
+    return answer != Condition::Answer::no;
+}
+
+/// False where the breakpoint cannot stop: its condition means nothing here.
+bool Control::compile_condition(Armed& armed, const std::vector<const KernelCode::Line*>& places) {
+    const std::string& text = armed.breakpoint.request.condition;
+    ExpressionCompiler* compiler = session_.compiler_for(*launch_);
+    if (text.empty() || compiler == nullptr || !launch_->launch().kernel) return true;
+    std::vector<std::uint32_t> sites;
+    for (const KernelCode::Line* line : places)
+        sites.insert(sites.end(), line->sites.begin(), line->sites.end());
+    armed.condition = session_.conditions.in(launch_->launch().kernel, text, sites, *compiler);
+    const std::string& refusal = armed.condition->refusal();
+    if (refusal.empty()) return true;
+    // Of all kernels some may have the variable.
+    const bool may_mean_something = armed.condition->is_expression();
+    if (may_mean_something && armed.breakpoint.request.function == "*") return false;
+    if (const auto refused = session_.breakpoints.refuse(armed.breakpoint.id, refusal))
+        session_.audience.breakpoint_changed(*refused);
+    return false;
+}
+
+ConditionResult Control::condition_of(const Armed& armed, ThreadRef thread) const {
+    const jit::BlockContext* block = launch_->context(thread.block);
+    if (armed.condition && block != nullptr) {
+        switch (armed.condition->test(*block, thread.thread)) {
+            case Condition::Answer::no:
+                return {true, false, {}};
+            case Condition::Answer::yes:
+                return {true, true, {}};
+            case Condition::Answer::fails:
+                return {false, false, armed.condition->failure(*block, thread.thread)};
+            case Condition::Answer::ask:
+                break;
+        }
+    }
+    return evaluate_condition(session_.evaluator_for(*launch_), *launch_, thread,
+                              armed.breakpoint.request.condition);
+}
+
+}  // namespace cudasim::debugger

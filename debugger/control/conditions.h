@@ -1,0 +1,105 @@
+// Conditions of breakpoints in one kernel, compiled where a front end can.
+//
+//   launch begins, breakpoints change ─► Conditions::in(): compiles once for each kernel, condition and
+//                                        function that the breakpoint lies in; keeps what it has
+//   a thread comes by ─► Condition::test(): the thread's frame record says which function, and which of a
+//                        variable's types it has now; the predicate of these says whether to stop
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "debugger/control/evaluator.h"
+#include "debugger/control/expression_compiler.h"
+
+namespace cudasim::debugger {
+
+class Condition {
+  public:
+    enum class Answer : std::uint8_t {
+        no,
+        yes,
+        fails,  ///< it cannot be evaluated
+        ask     ///< it is not compiled for this place: the evaluator knows
+    };
+
+    /// On simulated stacks: no locks, no allocations, no exceptions.
+    [[nodiscard]] Answer test(const jit::BlockContext& block, std::uint32_t thread) const noexcept;
+    /// Why the answer is `fails`.
+    [[nodiscard]] std::string failure(const jit::BlockContext& block, std::uint32_t thread) const;
+    /// Why there cannot be a stop: the text is no expression, or names what there is not. Else empty.
+    [[nodiscard]] const std::string& refusal() const { return refusal_; }
+    /// False: the text is no expression at all.
+    [[nodiscard]] bool is_expression() const { return is_expression_; }
+    /// Whether a predicate decides at every place.
+    [[nodiscard]] bool is_compiled() const;
+
+  private:
+    friend class Conditions;
+    /// For variables that have these types.
+    struct Variant {
+        std::vector<std::uint64_t> assigned;  ///< offsets of bytes in the record, none of which may be 0
+        std::shared_ptr<const Predicate> predicate;
+    };
+    struct InFunction {
+        std::vector<Variant> variants;                             ///< empty: not compiled
+        std::vector<std::pair<std::string, std::uint64_t>> flags;  ///< of its variables, each type apart
+    };
+    /// What most threads need, in one line of the cache: of a function with one variant.
+    struct alignas(64) Place {
+        static constexpr std::size_t most_flags = 8;
+        const InFunction* function = nullptr;  ///< null: the breakpoint is not here
+        const Predicate* predicate = nullptr;  ///< null: there are several variants, or none
+        std::uint32_t flag_count = 0;
+        std::array<std::uint32_t, most_flags> flags{};  ///< Variant::assigned
+    };
+    [[nodiscard]] const Place* place_at(const jit::FrameRecord* record) const noexcept;
+    [[nodiscard]] static Place place_in(const InFunction& function);
+    [[nodiscard]] static const Variant* variant_of(const InFunction& function,
+                                                   const jit::FrameRecord& record) noexcept;
+
+    std::vector<Place> by_place_;  ///< by FrameRecord::place
+    std::map<std::uint32_t, InFunction> functions_;
+    std::string refusal_;
+    bool is_expression_ = true;
+};
+
+/// Of a session: what has been compiled for its kernels.
+class Conditions {
+  public:
+    /// On the launching thread. @param sites where the breakpoint lies in the kernel
+    [[nodiscard]] std::shared_ptr<const Condition> in(
+        const std::shared_ptr<const jit::CompiledKernel>& kernel, const std::string& expression,
+        std::span<const std::uint32_t> sites, ExpressionCompiler& compiler);
+
+  private:
+    static constexpr std::size_t most_kept = 128;
+    using Key = std::tuple<const jit::CompiledKernel*, std::string, std::vector<std::uint32_t>>;
+    struct Kept {
+        std::weak_ptr<const jit::CompiledKernel> kernel;
+        std::shared_ptr<const Condition> condition;
+    };
+    std::mutex mutex_;
+    std::map<Key, Kept> kept_;
+};
+
+/// Whether a condition holds; where `ok` is false its text says why nobody knows.
+struct ConditionResult {
+    bool ok = false;
+    bool holds = false;
+    std::string text;
+};
+
+/// Asks the evaluator, which may be null. On the launching thread.
+[[nodiscard]] ConditionResult evaluate_condition(Evaluator* evaluator, execution::StoppedLaunch& launch,
+                                                 execution::ThreadRef thread, const std::string& expression);
+
+}  // namespace cudasim::debugger

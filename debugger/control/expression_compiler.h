@@ -1,0 +1,72 @@
+// Conditions as machine code. Front ends implement it: Python's is frontend/bindings/condition_bindings.cpp.
+//
+//   text ─► names()    once for each breakpoint: which variables it names, and whether it is an expression
+//        └► compile()  for each function of a kernel that has such a breakpoint ─► Predicate
+//                      which a thread that comes by calls on its own stack
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulator/jit/abi.h"
+#include "simulator/jit/compiler.h"
+
+namespace cudasim::debugger {
+
+/// A variable that an expression may name, and where it lies in its function's frame record.
+struct VariablePlace {
+    std::string name;
+    std::string type;            ///< simulator/jit/debug_types.h
+    std::uint32_t bytes = 0;     ///< of the variable
+    std::uint64_t offset = 0;    ///< in the record
+    std::uint64_t assigned = 0;  ///< in the record: offset of a byte that is 0 until it is assigned
+    bool operator==(const VariablePlace&) const = default;
+};
+
+enum class Truth : std::uint8_t {
+    no,
+    yes,
+    unknown,  ///< it cannot be evaluated: an index out of range, a division by zero
+    ask       ///< it may be evaluated where the thread stands still: the Evaluator knows
+};
+
+/// A compiled condition. Immutable; several launches use it.
+class Predicate {
+  public:
+    virtual ~Predicate() = default;
+    /// Called on simulated stacks: it must not lock, allocate or throw. All variables that it was compiled
+    /// for are assigned.
+    [[nodiscard]] virtual Truth test(const jit::FrameRecord& record, const jit::BlockContext& block,
+                                     std::uint32_t thread) const noexcept = 0;
+    /// Why test() says `unknown`, for the same thread, which has not moved meanwhile.
+    [[nodiscard]] virtual std::string reason(const jit::FrameRecord& record, const jit::BlockContext& block,
+                                             std::uint32_t thread) const = 0;
+};
+
+/// What an expression names.
+struct ExpressionNames {
+    struct Name {
+        std::string text;
+        bool known = false;  ///< means something also where there is no such variable
+    };
+    std::vector<Name> names;
+    std::string error;  ///< why the text is no expression; empty: it is one
+};
+
+class ExpressionCompiler {
+  public:
+    virtual ~ExpressionCompiler() = default;
+    /// On the launching thread.
+    [[nodiscard]] virtual ExpressionNames names(const std::string& expression) = 0;
+    /// On the launching thread. @param variables those that the expression names, each name once
+    /// @return null where it has no form for that: then the Evaluator is asked for every thread; `why` says
+    /// why
+    [[nodiscard]] virtual std::shared_ptr<const Predicate> compile(const std::string& expression,
+                                                                   std::span<const VariablePlace> variables,
+                                                                   std::string& why) = 0;
+};
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,265 @@
+// See cpp_evaluator.h.
+#include "debugger/expressions/cpp_evaluator.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "debugger/expressions/cpp_nodes.h"
+#include "debugger/values/value.h"
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::debugger {
+namespace {
+
+using execution::StoppedLaunch;
+using execution::ThreadRef;
+using findings::VariableValue;
+
+std::uint32_t axis_of(const findings::Dim3& point, unsigned axis) {
+    return std::array{point.x, point.y, point.z}[axis];
+}
+
+/// Of a stopped thread: the variables that are assigned in one of its functions.
+class StoppedEnvironment final : public CppEnvironment, public Memory {
+  public:
+    StoppedEnvironment(StoppedLaunch& launch, ThreadRef thread, std::uint32_t frame)
+        : launch_(launch), thread_(thread), coordinate_(launch.coordinate(thread)) {
+        for (VariableValue& variable : launch.variables(thread))
+            if (variable.frame == frame && variable.known) variables_.push_back(std::move(variable));
+        std::ranges::reverse(variables_);  // of several with one name the last
+        for (const VariableValue& variable : variables_) {
+            TypePtr type = types_.parse(variable.type);
+            if (type->bytes > variable.bytes.size()) type = types_.parse("{}");
+            known_.push_back({variable.name, std::move(type)});
+        }
+    }
+
+    [[nodiscard]] const std::vector<CppVariable>& known() const { return known_; }
+    [[nodiscard]] VariableValue& at(std::size_t index) { return variables_[index]; }
+
+    [[nodiscard]] const std::byte* variable(std::size_t index) const noexcept override {
+        return variables_[index].bytes.data();
+    }
+    [[nodiscard]] std::uint64_t address(std::size_t /*index*/) const noexcept override { return 0; }
+    [[nodiscard]] bool read(std::uint64_t address, std::byte* target,
+                            std::size_t bytes) const noexcept override {
+        return launch_.read(thread_, address, {target, bytes});
+    }
+    [[nodiscard]] bool read(std::uint64_t address, std::span<std::byte> target) const override {
+        return launch_.read(thread_, address, target);
+    }
+    [[nodiscard]] std::uint32_t special(CppSpecial which, unsigned axis) const noexcept override {
+        const auto& configuration = launch_.launch().configuration;
+        switch (which) {
+            case CppSpecial::thread_index:
+                return axis_of(coordinate_.tid, axis);
+            case CppSpecial::block_index:
+                return axis_of(coordinate_.ctaid, axis);
+            case CppSpecial::block_extent:
+                return axis_of(configuration.block, axis);
+            case CppSpecial::grid_extent:
+                return axis_of(configuration.grid, axis);
+            case CppSpecial::lane:
+                return thread_.thread % jit::warp_size;
+            default:
+                return jit::warp_size;
+        }
+    }
+
+  private:
+    StoppedLaunch& launch_;
+    ThreadRef thread_;
+    findings::ThreadCoordinate coordinate_;
+    std::vector<VariableValue> variables_;
+    std::vector<CppVariable> known_;
+    Types types_;
+};
+
+/// @throws ExpressionError
+void check(const CppFault& fault) {
+    if (fault.kind != CppFault::Kind::none) throw ExpressionError(fault.text());
+}
+
+/// @throws ExpressionError
+Value value_of(const CppProgram& program, StoppedEnvironment& environment) {
+    if (program.is_scalar()) {
+        CppScalar scalar;
+        check(program.value(environment, scalar));
+        return value_from(program.type(), bytes_of(scalar, *program.type()));
+    }
+    CppPlace place;
+    check(program.place(environment, place));
+    if (place.variable == CppPlace::in_memory) return value_at(program.type(), place.offset, environment);
+    const std::span<const std::byte> bytes = environment.at(place.variable).bytes;
+    return value_from(program.type(), bytes.subspan(place.offset, program.type()->bytes));
+}
+
+Evaluation described(const CppProgram& program, StoppedEnvironment& environment) {
+    Evaluation result;
+    const Value value = value_of(program, environment);
+    if (!value.unavailable.empty()) throw ExpressionError(value.unavailable);
+    result.ok = true;
+    result.text = text_of(value, environment);
+    result.type = type_text(value);
+    if (program.is_scalar())
+        check(program.truth(environment, result.truth));
+    else
+        result.truth_doubt = "a value of type " + result.type + " is neither true nor false";
+    return result;
+}
+
+/// What an expression or assignment gives, or why it gives nothing.
+template <typename Work>
+Evaluation attempt(Work&& work) {
+    try {
+        return work();
+    } catch (const ExpressionError& error) {
+        Evaluation failed;
+        failed.text = error.what();
+        return failed;
+    }
+}
+
+/// Of a thread that comes by: variables lie in its frame record. On simulated stacks.
+class RecordEnvironment final : public CppEnvironment {
+  public:
+    RecordEnvironment(const std::vector<std::uint64_t>& offsets, const jit::FrameRecord& record,
+                      const jit::BlockContext& block, std::uint32_t thread)
+        : offsets_(offsets), record_(record), block_(block), thread_(thread) {}
+    [[nodiscard]] const std::byte* variable(std::size_t index) const noexcept override {
+        return reinterpret_cast<const std::byte*>(&record_) + offsets_[index];
+    }
+    [[nodiscard]] std::uint64_t address(std::size_t index) const noexcept override {
+        return reinterpret_cast<std::uint64_t>(variable(index));
+    }
+    [[nodiscard]] bool read(std::uint64_t address, std::byte* target,
+                            std::size_t bytes) const noexcept override {
+        const memory::Shadow& shadow = memory::Shadow::instance();
+        if (shadow.base() == nullptr || !shadow.allows(address, bytes, false)) return false;
+        std::memcpy(target, reinterpret_cast<const void*>(address), bytes);
+        return true;
+    }
+    [[nodiscard]] std::uint32_t special(CppSpecial which, unsigned axis) const noexcept override {
+        switch (which) {
+            case CppSpecial::thread_index:
+                return axis == 0   ? thread_ % block_.ntid[0]
+                       : axis == 1 ? thread_ / block_.ntid[0] % block_.ntid[1]
+                                   : thread_ / block_.ntid[0] / block_.ntid[1];
+            case CppSpecial::block_index:
+                return block_.ctaid[axis];
+            case CppSpecial::block_extent:
+                return block_.ntid[axis];
+            case CppSpecial::grid_extent:
+                return block_.nctaid[axis];
+            case CppSpecial::lane:
+                return thread_ % jit::warp_size;
+            default:
+                return jit::warp_size;
+        }
+    }
+
+  private:
+    const std::vector<std::uint64_t>& offsets_;
+    const jit::FrameRecord& record_;
+    const jit::BlockContext& block_;
+    std::uint32_t thread_;
+};
+
+class CppPredicate final : public Predicate {
+  public:
+    CppPredicate(CppProgram program, std::vector<std::uint64_t> offsets)
+        : program_(std::move(program)), offsets_(std::move(offsets)) {}
+
+    [[nodiscard]] Truth test(const jit::FrameRecord& record, const jit::BlockContext& block,
+                             std::uint32_t thread) const noexcept override {
+        bool truth = false;
+        const CppFault fault = program_.truth(RecordEnvironment(offsets_, record, block, thread), truth);
+        // The thread's own memory, which only the slow way knows.
+        if (fault.kind == CppFault::Kind::memory) return Truth::ask;
+        if (fault.kind != CppFault::Kind::none) return Truth::unknown;
+        return truth ? Truth::yes : Truth::no;
+    }
+    [[nodiscard]] std::string reason(const jit::FrameRecord& record, const jit::BlockContext& block,
+                                     std::uint32_t thread) const override {
+        bool truth = false;
+        return program_.truth(RecordEnvironment(offsets_, record, block, thread), truth).text();
+    }
+
+  private:
+    CppProgram program_;
+    std::vector<std::uint64_t> offsets_;
+};
+
+}  // namespace
+
+Evaluation CppEvaluator::evaluate(StoppedLaunch& launch, ThreadRef thread, std::uint32_t frame,
+                                  const std::string& expression) {
+    return attempt([&] {
+        StoppedEnvironment environment(launch, thread, frame);
+        return described(CppProgram(expression, environment.known()), environment);
+    });
+}
+
+Evaluation CppEvaluator::assign(StoppedLaunch& launch, ThreadRef thread, std::uint32_t frame,
+                                const std::string& target, const std::string& value) {
+    return attempt([&] {
+        StoppedEnvironment environment(launch, thread, frame);
+        const CppProgram to(target, environment.known()), from(value, environment.known());
+        if (!to.is_place()) throw ExpressionError("'" + target + "' is nothing that can be assigned to");
+        if (!from.is_scalar()) throw ExpressionError("'" + value + "' is no number");
+        CppScalar scalar;
+        CppPlace place;
+        check(from.value(environment, scalar));
+        check(to.place(environment, place));
+        const std::vector<std::byte> bytes = converted_bytes(scalar, from.type(), to.type());
+        bool done = false;
+        if (place.variable == CppPlace::in_memory) {
+            done = launch.write(thread, place.offset, bytes);
+        } else {
+            VariableValue& variable = environment.at(place.variable);
+            std::ranges::copy(bytes, variable.bytes.begin() + static_cast<std::ptrdiff_t>(place.offset));
+            done = launch.set_variable(thread, frame, variable.name, variable.bytes);
+        }
+        if (!done) throw ExpressionError("'" + target + "' cannot be set here");
+        StoppedEnvironment after(launch, thread, frame);
+        return described(CppProgram(target, after.known()), after);
+    });
+}
+
+ExpressionNames CppExpressionCompiler::names(const std::string& expression) {
+    ExpressionNames result;
+    try {
+        for (std::string& name : names_in_cpp(expression)) {
+            const bool known = is_special_name(name);
+            result.names.push_back({std::move(name), known});
+        }
+    } catch (const ExpressionError& error) {
+        result.error = error.what();
+    }
+    return result;
+}
+
+std::shared_ptr<const Predicate> CppExpressionCompiler::compile(const std::string& expression,
+                                                                std::span<const VariablePlace> variables,
+                                                                std::string& why) {
+    try {
+        Types types;
+        std::vector<CppVariable> known;
+        std::vector<std::uint64_t> offsets;
+        for (const VariablePlace& variable : variables) {
+            known.push_back({variable.name, types.parse(variable.type)});
+            offsets.push_back(variable.offset);
+            if (known.back().type->bytes > variable.bytes)
+                throw ExpressionError("the size of '" + variable.name + "' is not known");
+        }
+        CppProgram program(expression, std::move(known));
+        if (!program.is_scalar()) throw ExpressionError("it is neither true nor false");
+        return std::make_shared<CppPredicate>(std::move(program), std::move(offsets));
+    } catch (const ExpressionError& error) {
+        why = error.what();
+        return nullptr;
+    }
+}
+
+}  // namespace cudasim::debugger

@@ -1,0 +1,289 @@
+// See kernel_predicate.h.
+#include "debugger/expressions/kernel_predicate.h"
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "simulator/findings/finding.h"
+#include "simulator/jit/hooks.h"
+#include "simulator/jit/standard_instrumentations.h"
+#include "simulator/memory/shadow.h"
+
+namespace cudasim::debugger {
+namespace {
+
+/// Of all parameters together, so that they fit onto every simulated stack.
+constexpr std::size_t most_parameter_bytes = 1024;
+/// What the condition's own code may put onto a simulated stack.
+constexpr std::uint64_t most_frame_bytes = 4096;
+
+// The way out of an evaluation that fails. The compiler's own form saves three registers.
+#if defined(__x86_64__)
+using WayOut = void* [5];
+#define CUDASIM_LEAVES(way_out) (__builtin_setjmp(way_out) != 0)
+[[noreturn]] void leave(WayOut way_out) {
+    __builtin_longjmp(way_out, 1);
+}
+#else
+using WayOut = std::jmp_buf;
+#define CUDASIM_LEAVES(way_out) (setjmp(way_out) != 0)
+[[noreturn]] void leave(WayOut way_out) {
+    std::longjmp(way_out, 1);
+}
+#endif
+
+/// Why an evaluation has ended without a result.
+struct Failure {
+    enum class What : std::uint8_t { none, index, access, finding, exception, other } what = What::none;
+    std::int64_t index = 0, size = 0;
+    std::int32_t axis = 0, number = 0;  ///< number: of the kind of finding, or of the exception
+    std::uint64_t address = 0;
+};
+
+/// One evaluation. Compiled code knows it as its thread.
+struct Evaluation : jit::ThreadContext {
+    WayOut out;
+    Failure failure;
+    std::uint64_t local_low = 0, local_end = 0;  ///< local arrays whose shadow is open
+};
+
+[[noreturn]] void give_up(jit::ThreadContext* context, const Failure& failure) {
+    auto& evaluation = *static_cast<Evaluation*>(context);
+    evaluation.failure = failure;
+    if (evaluation.local_low != 0)
+        memory::Shadow::instance().set(evaluation.local_low & ~std::uint64_t{7},
+                                       (evaluation.local_end - evaluation.local_low + 15) & ~std::uint64_t{7},
+                                       memory::Access::none);
+    leave(evaluation.out);
+}
+
+[[noreturn]] void refuse(jit::ThreadContext* context) {
+    give_up(context, {.what = Failure::What::other});
+}
+
+using jit::FrameRecord;
+using jit::ThreadContext;
+
+/// What a condition's code calls (simulator/jit/hooks.def).
+struct Hooks {
+    static std::int32_t barrier(ThreadContext* context, std::int32_t, std::int32_t, std::uint32_t) {
+        refuse(context);
+    }
+    static std::int32_t named_barrier(ThreadContext* context, std::int32_t, std::uint32_t, std::uint32_t,
+                                      std::int32_t, std::uint32_t) {
+        refuse(context);
+    }
+    static std::uint64_t warp(ThreadContext* context, std::int32_t, std::uint32_t, std::uint64_t,
+                              std::uint32_t, std::uint32_t) {
+        refuse(context);
+    }
+    static void yield(ThreadContext*, std::uint32_t) {}
+    static void sleep(ThreadContext* context, std::uint32_t) { refuse(context); }
+    static void index_fault(ThreadContext* context, std::int64_t index, std::int64_t size, std::int32_t axis,
+                            std::int32_t, std::uint32_t) {
+        give_up(context, {.what = Failure::What::index, .index = index, .size = size, .axis = axis});
+    }
+    static void index_wraps(ThreadContext*, std::int64_t, std::int64_t, std::int32_t, std::uint32_t) {}
+    static void access_check(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                             std::uint32_t flags, std::uint32_t) {
+        const std::uint64_t alignment = flags >> 8;
+        const bool aligned = alignment <= 1 || (address & (alignment - 1)) == 0;
+        const bool write = (flags & (jit::access_write | jit::access_atomic)) != 0;
+        if (aligned && memory::Shadow::instance().allows(address, bytes, write)) return;
+        give_up(context, {.what = Failure::What::access, .address = address});
+    }
+    static void fault(ThreadContext* context, std::int32_t kind, std::uint32_t) {
+        give_up(context, {.what = Failure::What::finding, .number = kind});
+    }
+    static void raise(ThreadContext* context, std::int32_t exception, std::uint32_t) {
+        give_up(context, {.what = Failure::What::exception, .number = exception});
+    }
+    static void float_division(ThreadContext*, std::uint32_t) {}
+    static void stack_overflow(ThreadContext* context, std::uint32_t) { refuse(context); }
+    static std::int32_t vprintf(ThreadContext* context, std::uint64_t, std::uint64_t, std::uint32_t) {
+        refuse(context);
+    }
+    static std::int32_t is_local(ThreadContext*, std::uint64_t, std::uint32_t) { return 0; }
+    static void bad_call(ThreadContext* context, std::uint64_t, std::uint32_t) { refuse(context); }
+    static void local_begin(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                            std::uint32_t) {
+        auto& evaluation = *static_cast<Evaluation*>(context);
+        memory::Shadow::instance().set(address, bytes, memory::Access::read_write);
+        if (evaluation.local_low == 0 || address < evaluation.local_low) evaluation.local_low = address;
+        evaluation.local_end = std::max(evaluation.local_end, address + bytes);
+    }
+    static void local_end(ThreadContext*, std::uint64_t address, std::uint64_t bytes, std::uint32_t) {
+        memory::Shadow::instance().set(address, (bytes + 7) & ~std::uint64_t{7}, memory::Access::none);
+    }
+    static void stop(ThreadContext*, FrameRecord*, std::uint32_t, std::uint32_t) {}
+    static void enter(ThreadContext*, FrameRecord*, std::uint32_t) {}
+    static void leave(ThreadContext*, FrameRecord*, std::uint32_t) {}
+};
+
+std::span<const jit::HookAddress> hooks() {
+    static const std::array all = {
+#define HOOK(identifier, result, returns, parameters) \
+    jit::HookAddress{"cudasim_hook_" #identifier, reinterpret_cast<void*>(&Hooks::identifier)},
+#include "simulator/jit/hooks.def"
+#undef HOOK
+    };
+    return all;
+}
+
+/// Bytes that go from the frame record to the parameters.
+struct Run {
+    std::uint64_t from = 0;
+    std::uint32_t to = 0, bytes = 0;
+};
+
+/// What a parameter buffer begins with: an array of one byte.
+struct ResultArray {
+    std::uint8_t* data;
+    std::int64_t shape, stride;
+};
+
+class KernelPredicate final : public Predicate {
+  public:
+    KernelPredicate(std::shared_ptr<const jit::CompiledKernel> kernel, std::vector<Run> runs, bool by_thread)
+        : kernel_(std::move(kernel)),
+          entry_(kernel_->entry),
+          runs_(std::move(runs)),
+          by_thread_(by_thread),
+          can_fail_(!kernel_->sites.empty()) {}
+
+    [[nodiscard]] Truth test(const FrameRecord& record, const jit::BlockContext& block,
+                             std::uint32_t thread) const noexcept override {
+        Failure failure;
+        return evaluate(record, block, thread, failure);
+    }
+
+    [[nodiscard]] std::string reason(const FrameRecord& record, const jit::BlockContext& block,
+                                     std::uint32_t thread) const override {
+        Failure failure;
+        (void)evaluate(record, block, thread, failure);
+        switch (failure.what) {
+            case Failure::What::none:
+                return "it can be evaluated now";
+            case Failure::What::index:
+                return "IndexError: index " + std::to_string(failure.index) + " is out of bounds for axis " +
+                       std::to_string(failure.axis) + " with size " + std::to_string(failure.size);
+            case Failure::What::access:
+                return "it reads memory that the thread may not access";
+            case Failure::What::exception: {
+                const auto& [type, message] = kernel_->exceptions.at(static_cast<std::size_t>(failure.number));
+                return message.empty() ? type : type + ": " + message;
+            }
+            case Failure::What::finding: {
+                const auto& kind = findings::info(static_cast<findings::FindingKind>(failure.number));
+                const std::string exception(kind.python_exception);
+                return (exception.empty() ? "" : exception + ": ") + std::string(kind.name);
+            }
+            default:
+                return "it does what a condition must not do";
+        }
+    }
+
+  private:
+    [[gnu::noinline]] Truth evaluate(const FrameRecord& record, const jit::BlockContext& block,
+                                     std::uint32_t thread, Failure& failure) const noexcept {
+        alignas(16) std::byte parameters[most_parameter_bytes];
+        std::uint8_t result = 0;
+        const ResultArray array{&result, 1, 1};
+        std::memcpy(parameters, &array, sizeof array);
+        const auto* from = reinterpret_cast<const std::byte*>(&record);
+        for (const Run& run : runs_) {
+            if (run.bytes == sizeof(std::uint64_t))
+                std::memcpy(parameters + run.to, from + run.from, sizeof(std::uint64_t));
+            else
+                std::memcpy(parameters + run.to, from + run.from, run.bytes);
+        }
+        jit::BlockContext own;
+        std::memcpy(&own, &block, offsetof(jit::BlockContext, shared_base));
+        own.shared_base = block.shared_base;
+        own.shadow_base = block.shadow_base;
+        own.captured = block.captured;  // written in front of calls that end the evaluation
+        own.parameters = parameters;
+        Evaluation evaluation;
+        evaluation.block = &own;
+        evaluation.thread = by_thread_ ? thread : 0;
+        evaluation.end = evaluation.thread + 1;
+        evaluation.fuel = jit::fuel_per_slice;
+        evaluation.stack_limit = 0;
+        if (can_fail_ && CUDASIM_LEAVES(evaluation.out)) {
+            failure = evaluation.failure;
+            return Truth::unknown;
+        }
+        entry_(&evaluation);
+        return result != 0 ? Truth::yes : Truth::no;
+    }
+
+    std::shared_ptr<const jit::CompiledKernel> kernel_;
+    jit::EntryFunction entry_;
+    std::vector<Run> runs_;
+    bool by_thread_;  ///< the condition asks which thread it is
+    bool can_fail_;   ///< it calls hooks
+};
+
+/// Which bytes of the records the parameters are; nothing where the kernel's parameters are others.
+std::optional<std::vector<Run>> runs_of(const image::Kernel& kernel,
+                                        std::span<const VariablePlace> variables) {
+    std::vector<Run> runs;
+    const VariablePlace* current = nullptr;
+    std::uint64_t offset = 0;  // in the current variable
+    std::uint32_t result_bytes = 0;
+    for (const image::Parameter& parameter : kernel.parameters) {
+        const std::string_view name = std::string_view(parameter.name).substr(0, parameter.name.find('.'));
+        if (name == result_parameter) {
+            result_bytes = parameter.offset + parameter.size;
+            continue;
+        }
+        if (current == nullptr || current->name != name) {
+            const auto found = std::ranges::find(variables, name, &VariablePlace::name);
+            if (found == variables.end()) return std::nullopt;
+            current = &*found;
+            offset = 0;
+        }
+        offset = (offset + parameter.alignment - 1) / parameter.alignment * parameter.alignment;
+        if (offset + parameter.size > current->bytes) return std::nullopt;
+        runs.push_back({current->offset + offset, parameter.offset, parameter.size});
+        offset += parameter.size;
+    }
+    if (result_bytes != sizeof(ResultArray) || kernel.parameter_bytes > most_parameter_bytes)
+        return std::nullopt;
+    return runs;
+}
+
+std::string what_is_wrong_with(const jit::CompiledKernel& kernel) {
+    if (kernel.waits || !kernel.resume_points.empty()) return "it waits";
+    if (kernel.prints) return "it prints";
+    if (kernel.recursive || kernel.frame_bytes > most_frame_bytes) return "it needs too much stack";
+    if (kernel.static_shared_bytes != 0 || (kernel.globals && kernel.globals->bytes != 0))
+        return "it has memory of its own";
+    if (kernel.uses_shadow && memory::Shadow::instance().base() == nullptr) return "there is no shadow memory";
+    return {};
+}
+
+}  // namespace
+
+std::shared_ptr<const Predicate> kernel_predicate(const image::KernelImage& image, std::string_view kernel,
+                                                  std::span<const VariablePlace> variables, bool by_thread,
+                                                  std::string& why) {
+    const image::Kernel* description = image.find(kernel);
+    auto runs = description != nullptr ? runs_of(*description, variables) : std::nullopt;
+    if (!runs) {
+        why = "its variables are not passed as they lie in memory";
+        return nullptr;
+    }
+    jit::CompileOptions options;
+    options.coroutines = options.lane_coroutines = false;
+    const auto compiled = jit::compile_kernel(image, kernel, options, hooks());
+    why = what_is_wrong_with(*compiled);
+    if (!why.empty()) return nullptr;
+    return std::make_shared<KernelPredicate>(compiled, std::move(*runs), by_thread);
+}
+
+}  // namespace cudasim::debugger
