@@ -16,7 +16,15 @@ from bench.measure import ONE_CORE
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Each in a process of its own.
-FRESH = {"first_launch", "first_launch_cached", "compile_examples", "specialisations", "import", "fiber"}
+FRESH = {
+    "first_launch",
+    "first_launch_cached",
+    "compile_examples",
+    "specialisations",
+    "import",
+    "fiber",
+    "false_condition",
+}
 
 
 def measure(python, side, names, cache=None):
@@ -38,11 +46,15 @@ def measure(python, side, names, cache=None):
 
 def measure_all(numba_python, bars):
     """{side: {name: value}}, {side: versions}, {side: why it is absent}; peers run right before cudasim."""
-    results, found, absent = {"cudasim": {}, "simulator": {}, "njit": {}, "numpy": {}, "pocl": {}}, {}, {}
-    for side in ("simulator", "njit", "numpy", "pocl"):
+    results, found, absent = (
+        {"cudasim": {}, "simulator": {}, "njit": {}, "numpy": {}, "pocl": {}, "pdb": {}, "gdb": {}},
+        {},
+        {},
+    )
+    for side in ("simulator", "njit", "numpy", "pocl", "pdb", "gdb"):
         names = list(dict.fromkeys(bar.peer_measurement for bar in bars if bar.peer == side))
         print(f"bench: {side}: {', '.join(names)}" if names else f"bench: {side}: nothing", flush=True)
-        answer = measure(sys.executable if side == "numpy" else numba_python, side, names)
+        answer = measure(sys.executable if side in ("numpy", "pdb", "gdb") else numba_python, side, names)
         if "absent" in answer:
             absent[side] = answer["absent"]
             continue

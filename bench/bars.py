@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Bar:
     name: str  # of the measurement on every side, unless told otherwise below
     title: str
-    peer: str  # "simulator", "njit", "numpy", "pocl", or "" for an absolute bar
+    peer: str  # "simulator", "njit", "numpy", "pocl", "pdb", "gdb", or "" for an absolute bar
     limit: float  # with a peer: a ratio; else in the measurement's unit
     unit: str = "s"
     peer_name: str = ""  # of the peer's measurement, where that is another
@@ -24,7 +24,7 @@ class Bar:
     @property
     def faster(self):
         """True: cudasim must be at least `limit` times as fast. False: it may take at most `limit`."""
-        return self.peer == "simulator"
+        return self.peer in ("simulator", "pdb", "gdb")
 
     def ratio(self, ours, peer):
         if self.faster:
@@ -46,6 +46,13 @@ def _beside_pocl(measurement, title, limit):
         peer_name=measurement,
         own_name=measurement,
     )
+
+
+def _beside_debugger(debugger, limit):
+    """The same breakpoint in another debugger, in a loop on the host."""
+    title = "a breakpoint's false condition, each time it is passed"
+    name = "false_condition"
+    return Bar(f"{name}_{debugger}", title, debugger, limit, peer_name=name, own_name=name)
 
 
 def _python_mode(name, title):
@@ -89,6 +96,9 @@ BARS = (
     Bar("python_thread", "a thread that waits once, Python mode, one core", "", 2e-6),
     Bar("python_barrier", "a barrier, per thread, Python mode, one core", "", 150e-9),
     Bar("empty_launch", "empty launch, 1 block of 1 thread, compiled", "", 6e-6),
+    Bar("false_condition", "a breakpoint's false condition, each time it is passed, one core", "", 20e-9),
+    _beside_debugger("pdb", 100),
+    _beside_debugger("gdb", 1_000),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),
     Bar("first_launch_cached", "first launch of a 20-line kernel, from the cache", "", 10e-3),
     Bar("compile_examples", "compiling a kernel of the examples, cold, the slowest", "", 80e-3),

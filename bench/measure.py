@@ -1,7 +1,7 @@
 """One side of the comparison in a process of its own: prints {"results": {name: seconds}, "versions": ...}, or
 {"absent": reason} where the peer cannot run.
 
-    python -m bench.measure cudasim|simulator|njit|numpy|pocl NAME...
+    python -m bench.measure cudasim|simulator|njit|numpy|pocl|pdb|gdb NAME...
 
 A time is the median of repeated runs after one run that is not counted (Numba's simulator: one run, since it
 takes seconds): processor time for measurements on one core, else time on the wall. A result that differs from NumPy's ends the process with an error.
@@ -16,7 +16,7 @@ import sys
 
 import numpy as np
 
-from bench import compiling, workloads
+from bench import compiling, debuggers, workloads
 from bench.timing import REPEATS, require, timed, use_one_core
 
 ONE_CORE = {"vector_add_large", "matmul_naive", "mandelbrot", "pi", "barrier", "shuffle", "fiber", "python_thread",
@@ -288,6 +288,9 @@ class Kernels:
 
         return timed(action, self.repeats) / runs
 
+    def false_condition(self):
+        return debuggers.cudasim()
+
     def first_launch(self):
         return compiling.first_launch(self.kernels.twenty_lines, check_twenty_lines)
 
@@ -350,6 +353,14 @@ def main(side, names):
     if side in ("njit", "pocl") or set(names) <= ONE_CORE:
         use_one_core()
     found = versions()
+    if side in ("pdb", "gdb"):
+        try:
+            results = {name: getattr(debuggers, side)() for name in names}
+        except debuggers.Absent as reason:
+            print(json.dumps({"absent": str(reason)}))
+            return
+        print(json.dumps({"results": results, "versions": found}))
+        return
     if side == "njit":
         bench = Loops()
     elif side == "numpy":

@@ -133,7 +133,8 @@ std::vector<Breakpoint> Breakpoints::resolve(const std::shared_ptr<const KernelC
     }
     std::vector<Breakpoint> changed;
     for (Breakpoint& breakpoint : all_)
-        if (!breakpoint.verified && !breakpoint.refused && place(breakpoint, *code)) changed.push_back(breakpoint);
+        if (!breakpoint.verified && !breakpoint.refused && place(breakpoint, *code))
+            changed.push_back(breakpoint);
     return changed;
 }
 

@@ -1,4 +1,5 @@
-// Conditions as machine code. Front ends implement it: Python's is frontend/bindings/condition_bindings.cpp.
+// Conditions as machine code. Front ends implement it: Python's is
+// frontend/bindings/condition_compiler.cpp.
 //
 //   text ─► names()    once for each breakpoint: which variables it names, and whether it is an expression
 //        └► compile()  for each function of a kernel that has such a breakpoint ─► Predicate

@@ -27,8 +27,7 @@ struct Row;
 class Adapter final : public Audience {
   public:
     /// @param send sends one message, from any thread
-    explicit Adapter(std::function<void(const std::string&)> send)
-        : session_(*this), send_(std::move(send)) {
+    explicit Adapter(std::function<void(const std::string&)> send) : session_(*this), send_(std::move(send)) {
         session_.own_evaluator.store(&evaluator_);
         session_.own_compiler.store(&compiler_);
     }

@@ -369,7 +369,8 @@ json::Value Inspection::set_expression(Control& control, const Arguments& argume
     const Frame here = frame_of(control, arguments);
     const ThreadMemory memory(control.launch(), here.thread);
     Evaluator* evaluator = control.session().evaluator_for(control.launch());
-    const bool is_cplusplus = control.launch().launch().kernel && control.launch().launch().kernel->is_cplusplus;
+    const bool is_cplusplus =
+        control.launch().launch().kernel && control.launch().launch().kernel->is_cplusplus;
     auto node = is_cplusplus ? std::nullopt : place(control, here, expression);
     if (node && !node->value.array && node->value.type->kind <= TypeKind::boolean) {
         for (const SpecialRegister& each : special_registers(control, here.thread))

@@ -114,10 +114,12 @@ CppScalar converted(const CppScalar& value, const Type& from, const Type& to) no
         if (is_real)
             result.real = to.bytes == sizeof(float) ? static_cast<float>(value.real) : value.real;
         else if (is_signed(from))
-            result.real = to.bytes == sizeof(float) ? static_cast<float>(static_cast<std::int64_t>(value.bits))
-                                                    : static_cast<double>(static_cast<std::int64_t>(value.bits));
+            result.real = to.bytes == sizeof(float)
+                              ? static_cast<float>(static_cast<std::int64_t>(value.bits))
+                              : static_cast<double>(static_cast<std::int64_t>(value.bits));
         else
-            result.real = to.bytes == sizeof(float) ? static_cast<float>(value.bits) : static_cast<double>(value.bits);
+            result.real =
+                to.bytes == sizeof(float) ? static_cast<float>(value.bits) : static_cast<double>(value.bits);
     } else {
         result.bits = extended(is_real ? integer_from(value.real, to) : value.bits, to);
     }
@@ -198,7 +200,8 @@ CppFault CppMachine::array_element(const Node& node, CppPlace& result) const noe
     CppFault fault = place(*node.first, array);
     if (fault.kind != CppFault::Kind::none) return fault;
     const auto word = [&](std::uint64_t offset, std::int64_t& target) {
-        return read({array.variable, array.offset + offset}, reinterpret_cast<std::byte*>(&target), sizeof target);
+        return read({array.variable, array.offset + offset}, reinterpret_cast<std::byte*>(&target),
+                    sizeof target);
     };
     std::int64_t address = 0;
     fault = word(type.member("data")->offset, address);
@@ -212,7 +215,10 @@ CppFault CppMachine::array_element(const Node& node, CppPlace& result) const noe
         const auto given = static_cast<std::int64_t>(index.bits);
         const std::int64_t at = given < 0 ? given + size : given;
         if (at < 0 || at >= size)
-            return {.kind = CppFault::Kind::index, .index = given, .size = size, .axis = static_cast<unsigned>(axis)};
+            return {.kind = CppFault::Kind::index,
+                    .index = given,
+                    .size = size,
+                    .axis = static_cast<unsigned>(axis)};
         address += at * stride;
     }
     result = {CppPlace::in_memory, static_cast<std::uint64_t>(address)};
@@ -275,17 +281,17 @@ CppFault CppMachine::value(const Node& node, CppScalar& result) const noexcept {
             result.bits = left.bits + right.bits * node.type->of->bytes;
             return {};
         case Op::distance:
-            result.bits = static_cast<std::uint64_t>(
-                static_cast<std::int64_t>(left.bits - right.bits) / node.number);
+            result.bits =
+                static_cast<std::uint64_t>(static_cast<std::int64_t>(left.bits - right.bits) / node.number);
             return {};
         default:
             break;
     }
     if (node.op >= Op::equal && node.op <= Op::at_least) {
         result.bits = type.kind == TypeKind::floating ? compare(node.op, left.real, right.real)
-                      : is_signed(type) ? compare(node.op, static_cast<std::int64_t>(left.bits),
-                                                  static_cast<std::int64_t>(right.bits))
-                                        : compare(node.op, left.bits, right.bits);
+                      : is_signed(type)               ? compare(node.op, static_cast<std::int64_t>(left.bits),
+                                                                static_cast<std::int64_t>(right.bits))
+                                                      : compare(node.op, left.bits, right.bits);
         return {};
     }
     if (type.kind == TypeKind::floating) {

@@ -41,11 +41,11 @@ enum class Op : std::uint8_t {
     advance,   ///< a pointer by a number of elements
     distance,  ///< of two pointers; number: bytes of an element
     // Places.
-    variable,     ///< number: its index
-    member,       ///< number: its offset
-    element,      ///< of a sequence, at `second`
-    dereference,  ///< first: a pointer
-    array_element ///< of an array with data, shape and strides; more: the indices
+    variable,      ///< number: its index
+    member,        ///< number: its offset
+    element,       ///< of a sequence, at `second`
+    dereference,   ///< first: a pointer
+    array_element  ///< of an array with data, shape and strides; more: the indices
 };
 
 struct CppProgram::Node {
@@ -59,15 +59,17 @@ struct CppProgram::Node {
     CppScalar constant;
 };
 
-[[nodiscard]] inline bool is_signed(const Type& type) { return type.kind == TypeKind::signed_number; }
+[[nodiscard]] inline bool is_signed(const Type& type) {
+    return type.kind == TypeKind::signed_number;
+}
 [[nodiscard]] inline bool is_integral(const Type& type) {
     return (is_signed(type) || type.kind == TypeKind::unsigned_number || type.kind == TypeKind::boolean ||
             type.kind == TypeKind::character) &&
            type.bytes >= 1 && type.bytes <= 8;
 }
 [[nodiscard]] inline bool is_number(const Type& type) {
-    return is_integral(type) ||
-           (type.kind == TypeKind::floating && (type.bytes == 4 || type.bytes == 8) && type.name != "bfloat16");
+    return is_integral(type) || (type.kind == TypeKind::floating && (type.bytes == 4 || type.bytes == 8) &&
+                                 type.name != "bfloat16");
 }
 [[nodiscard]] inline bool is_scalar_type(const Type& type) {
     return is_number(type) || type.kind == TypeKind::pointer;

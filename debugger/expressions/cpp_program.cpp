@@ -123,7 +123,8 @@ class Binder {
             node->constant.real = syntax.real;
             return node;
         }
-        const bool is_long = syntax.is_long || syntax.integer > (syntax.is_unsigned ? 0xffffffff : 0x7fffffff);
+        const bool is_long =
+            syntax.is_long || syntax.integer > (syntax.is_unsigned ? 0xffffffff : 0x7fffffff);
         const char* name = syntax.kind == Syntax::boolean ? "bool"
                            : syntax.is_unsigned           ? (is_long ? "uint64" : "uint32")
                                                           : (is_long ? "int64" : "int32");
@@ -141,7 +142,8 @@ class Binder {
         node->is_place = true;
         if (!node->type->is_reference) return node;
         TypePtr reference = node->type, target = reference->of;
-        node = make(Op::dereference, std::move(target), make(Op::load, std::move(reference), std::move(node)));
+        node =
+            make(Op::dereference, std::move(target), make(Op::load, std::move(reference), std::move(node)));
         node->is_place = true;
         return node;
     }
@@ -206,7 +208,8 @@ class Binder {
             Made whole = std::move(pointer->first);
             if (whole->type->kind != TypeKind::sequence || pointer->type->of == whole->type) return whole;
             TypePtr type = whole->type->of;
-            return place(Op::element, std::move(type), std::move(whole), make(Op::constant, type_named("int64")));
+            return place(Op::element, std::move(type), std::move(whole),
+                         make(Op::constant, type_named("int64")));
         }
         TypePtr target = pointer->type->of;
         return place(Op::dereference, std::move(target), std::move(pointer));
@@ -252,7 +255,8 @@ class Binder {
         node->is_place = true;
         for (std::size_t axis = 0; axis < dimensions; ++axis) {
             Made at = value(bind(*syntax.parts[axis + 1]));
-            if (!is_integral(*at->type)) throw ExpressionError("an index is an integer, not " + shown(at->type));
+            if (!is_integral(*at->type))
+                throw ExpressionError("an index is an integer, not " + shown(at->type));
             node->more.push_back(convert(std::move(at), type_named("int64")));
         }
         return node;
@@ -282,7 +286,8 @@ class Binder {
     }
 
     static Made condition(Made operand) {
-        if (!is_scalar_type(*operand->type)) throw ExpressionError(shown(operand->type) + " is neither true nor false");
+        if (!is_scalar_type(*operand->type))
+            throw ExpressionError(shown(operand->type) + " is neither true nor false");
         return convert(std::move(operand), type_named("bool"));
     }
 
@@ -319,13 +324,27 @@ class Binder {
 
     Made binary(const CppSyntax& syntax) {
         static const std::array<std::pair<std::string_view, Op>, 18> operations{{
-            {"||", Op::logical_or},    {"&&", Op::logical_and}, {"|", Op::bit_or},  {"^", Op::bit_xor},
-            {"&", Op::bit_and},        {"==", Op::equal},       {"!=", Op::unequal}, {"<", Op::less},
-            {">", Op::greater},        {"<=", Op::less_or_equal},     {">=", Op::at_least}, {"<<", Op::shift_left},
-            {">>", Op::shift_right},   {"+", Op::add},          {"-", Op::subtract}, {"*", Op::multiply},
-            {"/", Op::divide},         {"%", Op::remainder},
+            {"||", Op::logical_or},
+            {"&&", Op::logical_and},
+            {"|", Op::bit_or},
+            {"^", Op::bit_xor},
+            {"&", Op::bit_and},
+            {"==", Op::equal},
+            {"!=", Op::unequal},
+            {"<", Op::less},
+            {">", Op::greater},
+            {"<=", Op::less_or_equal},
+            {">=", Op::at_least},
+            {"<<", Op::shift_left},
+            {">>", Op::shift_right},
+            {"+", Op::add},
+            {"-", Op::subtract},
+            {"*", Op::multiply},
+            {"/", Op::divide},
+            {"%", Op::remainder},
         }};
-        const Op op = std::ranges::find(operations, syntax.text, &std::pair<std::string_view, Op>::first)->second;
+        const Op op =
+            std::ranges::find(operations, syntax.text, &std::pair<std::string_view, Op>::first)->second;
         Made left = value(bind(*syntax.parts[0])), right = value(bind(*syntax.parts[1]));
         if (op == Op::logical_or || op == Op::logical_and)
             return make(op, type_named("bool"), condition(std::move(left)), condition(std::move(right)));
@@ -342,7 +361,8 @@ class Binder {
             return make(op, std::move(type), std::move(left), std::move(right));
         }
         make_alike(left, right);
-        if (!is_integral(*left->type) && (op == Op::remainder || op == Op::bit_or || op == Op::bit_and || op == Op::bit_xor))
+        if (!is_integral(*left->type) &&
+            (op == Op::remainder || op == Op::bit_or || op == Op::bit_and || op == Op::bit_xor))
             throw ExpressionError("'" + syntax.text + "' takes integers only");
         TypePtr type = compares ? type_named("bool") : left->type;
         return make(op, std::move(type), std::move(left), std::move(right));
@@ -350,7 +370,8 @@ class Binder {
 
     static Made with_pointers(Op op, bool compares, Made left, Made right) {
         const bool both = left->type->kind == right->type->kind;
-        if (compares && (both || (op <= Op::unequal && is_integral(*left->type)) || is_integral(*right->type))) {
+        if (compares &&
+            (both || (op <= Op::unequal && is_integral(*left->type)) || is_integral(*right->type))) {
             left = convert(std::move(left), type_named("uint64"));
             right = convert(std::move(right), type_named("uint64"));
             return make(op, type_named("bool"), std::move(left), std::move(right));
@@ -386,7 +407,8 @@ class Binder {
 
     Made cast(const CppSyntax& syntax) {
         Made operand = value(bind(*syntax.parts[0]));
-        if (!is_scalar_type(*operand->type)) throw ExpressionError(shown(operand->type) + " cannot be converted");
+        if (!is_scalar_type(*operand->type))
+            throw ExpressionError(shown(operand->type) + " cannot be converted");
         TypePtr type = type_named(syntax.text);
         for (unsigned i = 0; i < syntax.pointers; ++i) type = pointer_to(type);
         if (type->kind == TypeKind::pointer && operand->type->kind == TypeKind::floating)

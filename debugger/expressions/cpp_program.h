@@ -26,7 +26,14 @@ struct CppVariable {
 };
 
 /// threadIdx, blockIdx, blockDim and gridDim by axis, then laneid and warpsize.
-enum class CppSpecial : std::uint8_t { thread_index, block_index, block_extent, grid_extent, lane, warp_size };
+enum class CppSpecial : std::uint8_t {
+    thread_index,
+    block_index,
+    block_extent,
+    grid_extent,
+    lane,
+    warp_size
+};
 
 /// Where values come from.
 class CppEnvironment {

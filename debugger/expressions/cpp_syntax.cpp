@@ -20,9 +20,9 @@ constexpr unsigned deepest = 100;
 /// Words of which the names of fundamental types consist, and types that are known by one word.
 const std::set<std::string, std::less<>>& type_words() {
     static const std::set<std::string, std::less<>> words{
-        "unsigned", "signed",  "char",    "short",    "int",      "long",     "float",   "double", "bool",
-        "int8_t",   "int16_t", "int32_t", "int64_t",  "uint8_t",  "uint16_t", "uint32_t", "uint64_t",
-        "size_t",   "const",   "ptrdiff_t"};
+        "unsigned", "signed",   "char",     "short",   "int",     "long",     "float",
+        "double",   "bool",     "int8_t",   "int16_t", "int32_t", "int64_t",  "uint8_t",
+        "uint16_t", "uint32_t", "uint64_t", "size_t",  "const",   "ptrdiff_t"};
     return words;
 }
 
@@ -53,13 +53,17 @@ class Parser {
         while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
         token_ = {Token::Kind::end, text_.substr(at_, 0), at_ + 1};
         if (at_ == text_.size()) return;
-        const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+        const auto is_name = [](char c) {
+            return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+        };
         const char first = text_[at_];
         std::size_t end = at_ + 1;
         if (std::isdigit(static_cast<unsigned char>(first)) != 0 ||
-            (first == '.' && end < text_.size() && std::isdigit(static_cast<unsigned char>(text_[end])) != 0)) {
+            (first == '.' && end < text_.size() &&
+             std::isdigit(static_cast<unsigned char>(text_[end])) != 0)) {
             token_.kind = Token::Kind::number;
-            const bool is_hexadecimal = text_.substr(at_).starts_with("0x") || text_.substr(at_).starts_with("0X");
+            const bool is_hexadecimal =
+                text_.substr(at_).starts_with("0x") || text_.substr(at_).starts_with("0X");
             while (end < text_.size()) {
                 const char before = text_[end - 1];
                 const bool is_sign = (text_[end] == '+' || text_[end] == '-') && !is_hexadecimal &&
@@ -73,8 +77,8 @@ class Parser {
                 end += text_[end] == ':' ? 2 : 1;
         } else {
             token_.kind = Token::Kind::operation;
-            constexpr std::array<std::string_view, 9> long_ones{"->", "<<", ">>", "<=", ">=",
-                                                                "==", "!=", "&&", "||"};
+            constexpr std::array<std::string_view, 9> long_ones{
+                "->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||"};
             for (const std::string_view each : long_ones)
                 if (text_.substr(at_).starts_with(each)) end = at_ + each.size();
         }
@@ -269,7 +273,8 @@ class Parser {
             std::string suffix(end, text.data() + text.size());
             std::ranges::transform(suffix, suffix.begin(),
                                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-            static const std::set<std::string, std::less<>> suffixes{"", "u", "l", "ul", "lu", "ll", "ull", "llu"};
+            static const std::set<std::string, std::less<>> suffixes{"",   "u",  "l",   "ul",
+                                                                     "lu", "ll", "ull", "llu"};
             if (error != std::errc() || !suffixes.contains(suffix)) fail("'" + text + "' is no number");
             made->is_unsigned = suffix.find('u') != std::string::npos;
             made->is_long = suffix.find('l') != std::string::npos;
@@ -312,14 +317,14 @@ std::string fundamental_type(std::string_view words) {
     if (is_unsigned && is_signed) return {};
     if (is_unsigned || is_signed || longs != 0 || is_short || is_int || is_char) {
         if (!count.empty() || longs > 2 || (is_char && (longs != 0 || is_short || is_int))) return {};
-        return std::string(is_unsigned ? "u" : "") + (is_char          ? "int8"
-                                                      : is_short       ? "int16"
-                                                      : longs != 0     ? "int64"
-                                                                       : "int32");
+        return std::string(is_unsigned ? "u" : "") + (is_char      ? "int8"
+                                                      : is_short   ? "int16"
+                                                      : longs != 0 ? "int64"
+                                                                   : "int32");
     }
     static const std::map<std::string, std::string, std::less<>> others{
-        {"float", "float"},     {"double", "double"},   {"bool", "bool"},      {"int8_t", "int8"},
-        {"int16_t", "int16"},   {"int32_t", "int32"},   {"int64_t", "int64"},  {"uint8_t", "uint8"},
+        {"float", "float"},     {"double", "double"},   {"bool", "bool"},       {"int8_t", "int8"},
+        {"int16_t", "int16"},   {"int32_t", "int32"},   {"int64_t", "int64"},   {"uint8_t", "uint8"},
         {"uint16_t", "uint16"}, {"uint32_t", "uint32"}, {"uint64_t", "uint64"}, {"size_t", "uint64"},
         {"ptrdiff_t", "int64"}};
     if (count.size() != 1 || count.begin()->second != 1) return {};

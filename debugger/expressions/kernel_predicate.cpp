@@ -174,7 +174,8 @@ class KernelPredicate final : public Predicate {
             case Failure::What::access:
                 return "it reads memory that the thread may not access";
             case Failure::What::exception: {
-                const auto& [type, message] = kernel_->exceptions.at(static_cast<std::size_t>(failure.number));
+                const auto& [type, message] =
+                    kernel_->exceptions.at(static_cast<std::size_t>(failure.number));
                 return message.empty() ? type : type + ": " + message;
             }
             case Failure::What::finding: {
@@ -263,7 +264,8 @@ std::string what_is_wrong_with(const jit::CompiledKernel& kernel) {
     if (kernel.recursive || kernel.frame_bytes > most_frame_bytes) return "it needs too much stack";
     if (kernel.static_shared_bytes != 0 || (kernel.globals && kernel.globals->bytes != 0))
         return "it has memory of its own";
-    if (kernel.uses_shadow && memory::Shadow::instance().base() == nullptr) return "there is no shadow memory";
+    if (kernel.uses_shadow && memory::Shadow::instance().base() == nullptr)
+        return "there is no shadow memory";
     return {};
 }
 

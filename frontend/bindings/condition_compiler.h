@@ -1,5 +1,5 @@
-// Conditions of breakpoints in Python kernels (debugger/control/expression_compiler.h): Python says what their
-// names are and makes a kernel of them (cudasim.debugging.conditions), which is compiled here.
+// Conditions of breakpoints in Python kernels (debugger/control/expression_compiler.h): Python says what
+// their names are and makes a kernel of them (cudasim.debugging.conditions), which is compiled here.
 #pragma once
 
 #include <pybind11/pybind11.h>

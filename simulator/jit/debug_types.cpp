@@ -48,8 +48,9 @@ json::Object describe_composite(const DICompositeType& type, unsigned depth) {
     }
     if (type.getTag() == dwarf::DW_TAG_enumeration_type) {
         json::Object number = describe(type.getBaseType(), depth + 1);
-        return type.getBaseType() ? json::Object{{"kind", "alias"}, {"name", type.getName()}, {"of", std::move(number)}}
-                                  : json::Object{{"kind", "signed"}, {"name", type.getName()}, {"bytes", bytes_of(type)}};
+        return type.getBaseType()
+                   ? json::Object{{"kind", "alias"}, {"name", type.getName()}, {"of", std::move(number)}}
+                   : json::Object{{"kind", "signed"}, {"name", type.getName()}, {"bytes", bytes_of(type)}};
     }
     json::Array members;
     for (const DINode* node : type.getElements()) {

@@ -97,12 +97,12 @@ void members(Stream& stream, Stops& stops) {
 
 template <class Stream>
 void members(Stream& stream, KernelFacts& facts) {
-    auto& [name, head, is_cplusplus, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes,
-           resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes, dynamic_shared_offset,
-           shared_variables, sites, exceptions, captures, stops, globals] = facts;
-    stream(name, head, is_cplusplus, waits, cooperative, prints, reads_clock, uses_shadow, recursive, frame_bytes,
-           resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes, dynamic_shared_offset,
-           shared_variables, sites, exceptions, captures, stops, globals);
+    auto& [name, head, is_cplusplus, waits, cooperative, prints, reads_clock, uses_shadow, recursive,
+           frame_bytes, resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes,
+           dynamic_shared_offset, shared_variables, sites, exceptions, captures, stops, globals] = facts;
+    stream(name, head, is_cplusplus, waits, cooperative, prints, reads_clock, uses_shadow, recursive,
+           frame_bytes, resume_points, coroutine_frame_bytes, parameter_bytes, static_shared_bytes,
+           dynamic_shared_offset, shared_variables, sites, exceptions, captures, stops, globals);
 }
 
 class Save {

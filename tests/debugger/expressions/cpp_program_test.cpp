@@ -106,7 +106,7 @@ void expect_value(const std::string& text, const Values& values, Number expected
     const Found value = found(text, values);
     EXPECT_EQ(value.error, "") << text;
     ASSERT_EQ(value.bytes.size(), sizeof expected) << text;
-    const TypeKind kind = std::is_same_v<Number, bool>         ? TypeKind::boolean
+    const TypeKind kind = std::is_same_v<Number, bool>       ? TypeKind::boolean
                           : std::is_floating_point_v<Number> ? TypeKind::floating
                           : std::is_signed_v<Number>         ? TypeKind::signed_number
                                                              : TypeKind::unsigned_number;
@@ -117,7 +117,8 @@ void expect_value(const std::string& text, const Values& values, Number expected
     std::memcpy(&number, value.bytes.data(), sizeof number);
     if constexpr (std::is_floating_point_v<Number>)
         if (number != number && expected != expected) return;
-    EXPECT_EQ(std::memcmp(&number, &expected, sizeof number), 0) << text << ": " << +number << ", not " << +expected;
+    EXPECT_EQ(std::memcmp(&number, &expected, sizeof number), 0)
+        << text << ": " << +number << ", not " << +expected;
 }
 
 #define SAME(...) expect_value(#__VA_ARGS__, values, __VA_ARGS__)
@@ -160,6 +161,7 @@ TEST(CppExpressions, integers_wrap_and_shifts_end) {
     expect_value("(-2147483647 - 1) / -1", values, std::numeric_limits<int>::min());
     expect_value("(-2147483647 - 1) % -1", values, 0);
     expect_value("1 << 32", values, 0);
+    expect_value("1l << 64", values, 0L);
     expect_value("-8 >> 40", values, -1);
     expect_value("8u >> 40", values, 0U);
     EXPECT_EQ(found("1 / 0", values).error, "integer division or modulo by zero");
@@ -193,7 +195,8 @@ void expect_operators(std::mt19937_64& random) {
         using Both = decltype(a + b);
         if constexpr (std::is_integral_v<Both>) {
             using Unsigned = std::make_unsigned_t<Both>;
-            const auto left = static_cast<Unsigned>(static_cast<Both>(a)), right = static_cast<Unsigned>(static_cast<Both>(b));
+            const auto left = static_cast<Unsigned>(static_cast<Both>(a)),
+                       right = static_cast<Unsigned>(static_cast<Both>(b));
             expect_value("a + b", values, static_cast<Both>(left + right));
             expect_value("a - b", values, static_cast<Both>(left - right));
             expect_value("a * b", values, static_cast<Both>(left * right));
@@ -380,14 +383,17 @@ TEST(CppExpressions, what_is_none_says_why) {
 TEST(CppExpressions, any_text_is_answered) {
     Values values;
     values.add("i", 3);
-    values.add("p", static_cast<int*>(nullptr), R"({"kind": "pointer", "to": {"kind": "signed", "name": "int", "bytes": 4}})");
-    constexpr std::array words{"i", "p", "(", ")", "[", "]", "+", "-", "*", "/", "%", "?", ":", "->", ".", "&&",
-                               "&", "!", "~", "1", "2.5f", "0x", "float", "(int)", "threadIdx", "x", "<<", ",", "'", "\\"};
+    values.add("p", static_cast<int*>(nullptr),
+               R"({"kind": "pointer", "to": {"kind": "signed", "name": "int", "bytes": 4}})");
+    constexpr std::array words{"i",    "p",  "(",     ")",     "[",         "]",  "+",  "-", "*", "/",
+                               "%",    "?",  ":",     "->",    ".",         "&&", "&",  "!", "~", "1",
+                               "2.5f", "0x", "float", "(int)", "threadIdx", "x",  "<<", ",", "'", "\\"};
     std::mt19937 random(7);
     int good = 0;
     for (int round = 0; round < 20'000; ++round) {
         std::string text;
-        for (unsigned i = random() % 9 + 1; i != 0; --i) text += std::string(words[random() % words.size()]) + " ";
+        for (unsigned i = random() % 9 + 1; i != 0; --i)
+            text += std::string(words[random() % words.size()]) + " ";
         good += found(text, values).error.empty() ? 1 : 0;
     }
     EXPECT_GT(good, 100);

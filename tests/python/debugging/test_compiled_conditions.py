@@ -5,9 +5,8 @@ import json
 import random
 
 import pytest
-from debug_session import debugging
-
 from cudasim.debugging.conditions import ConditionCompiler, NotCompiled
+from debug_session import debugging
 
 THREADS = 96
 
@@ -88,14 +87,17 @@ def held(folder, expressions):
     names = "warpsize laneid threadIdx blockIdx blockDim gridDim".split()
     header = "    from numba.cuda import " + ", ".join(names)
     lines = [f"        out[{n}, i] = 1 if {text} else 0" for n, text in enumerate(expressions)]
-    script = header + "\n" + KERNEL.replace("{lines}", "\n".join(lines)).replace("{count}", str(len(expressions)))
+    script = (
+        header + "\n" + KERNEL.replace("{lines}", "\n".join(lines)).replace("{count}", str(len(expressions)))
+    )
     with debugging(folder, script) as client:
         line = client.line("here")
         client.ask(
             "setBreakpoints",
             source={"path": str(client.script)},
             breakpoints=[
-                {"line": line, "condition": text, "logMessage": f"holds {n} {{i}}"} for n, text in enumerate(expressions)
+                {"line": line, "condition": text, "logMessage": f"holds {n} {{i}}"}
+                for n, text in enumerate(expressions)
             ],
         )
         client.run()
@@ -108,7 +110,8 @@ def held(folder, expressions):
     digits = output.strip().splitlines()[-1]  # behind the kernel's warnings
     assert len(digits) == THREADS * len(expressions)
     by_kernel = [
-        {thread for thread in range(THREADS) if digits[n * THREADS + thread] == "1"} for n in range(len(expressions))
+        {thread for thread in range(THREADS) if digits[n * THREADS + thread] == "1"}
+        for n in range(len(expressions))
     ]
     return by_condition, by_kernel
 
@@ -139,24 +142,45 @@ def test_the_arithmetic_is_the_kernels(tmp_path):
 
 
 def described(name, kind, size):
-    return (name, json.dumps({"name": kind.__class__ and kind, "kind": "signed" if "int" in kind else "float", "bytes": size}))
+    return (
+        name,
+        json.dumps(
+            {"name": kind.__class__ and kind, "kind": "signed" if "int" in kind else "float", "bytes": size}
+        ),
+    )
 
 
 @pytest.mark.parametrize(
     ("expression", "by_thread"),
-    [("i > 3", False), ("v * 2 < i and blockIdx.x == 1", False), ("threadIdx.x == 3", True), ("abs(v) > 1 if i else True", False)],
+    [
+        ("i > 3", False),
+        ("v * 2 < i and blockIdx.x == 1", False),
+        ("threadIdx.x == 3", True),
+        ("abs(v) > 1 if i else True", False),
+    ],
 )
 def test_simple_conditions_are_compiled(expression, by_thread):
     compiler = ConditionCompiler()
     known = {"i": described("i", "int64", 8), "v": described("v", "float32", 4)}
     names = [name for name, _ in compiler.names_in(expression) if name in known]
     image, name, of_thread = compiler.compile(expression, [known[name] for name in names])
-    assert name in [kernel["name"] if isinstance(kernel, dict) else kernel for kernel in image.kernels] or image
+    assert (
+        name in [kernel["name"] if isinstance(kernel, dict) else kernel for kernel in image.kernels] or image
+    )
     assert of_thread == by_thread
 
 
 @pytest.mark.parametrize(
-    "expression", ["str(i) == '3'", "[k for k in range(3)]", "(lambda: i)()", "print(i)", "(y := i)", "np.arange(3)[i]", "i.bit_count()"]
+    "expression",
+    [
+        "str(i) == '3'",
+        "[k for k in range(3)]",
+        "(lambda: i)()",
+        "print(i)",
+        "(y := i)",
+        "np.arange(3)[i]",
+        "i.bit_count()",
+    ],
 )
 def test_what_is_more_than_a_look_is_left_to_python(expression):
     with pytest.raises(NotCompiled):
@@ -164,7 +188,9 @@ def test_what_is_more_than_a_look_is_left_to_python(expression):
 
 
 def test_names_of_an_expression():
-    names = ConditionCompiler().names_in("s[i].mass > sum(k * q for k in range(3)) and threadIdx.x == (lambda a: a + r)(1)")
+    names = ConditionCompiler().names_in(
+        "s[i].mass > sum(k * q for k in range(3)) and threadIdx.x == (lambda a: a + r)(1)"
+    )
     assert {name for name, known in names if not known} == {"s", "i", "q", "r"}
     assert {name for name, known in names if known} == {"sum", "range", "threadIdx"}
 
@@ -260,7 +286,12 @@ def test_a_condition_that_faults_stops_once_and_says_why(frames, condition, reas
 
 @pytest.mark.parametrize(
     ("condition", "reason"),
-    [("i > nothing", "there is no variable 'nothing' here"), ("i >", "SyntaxError"), ("i = 3", "SyntaxError"), ("late ==\n3 4", "SyntaxError")],
+    [
+        ("i > nothing", "there is no variable 'nothing' here"),
+        ("i >", "SyntaxError"),
+        ("i = 3", "SyntaxError"),
+        ("late ==\n3 4", "SyntaxError"),
+    ],
 )
 def test_a_condition_that_means_nothing_is_refused(frames, condition, reason):
     frames.break_at("end", condition=condition)

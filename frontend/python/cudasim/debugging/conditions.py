@@ -132,7 +132,11 @@ def _function(text, names):
     """A function object with source, whose names mean what they do in debug expressions."""
     from cudasim import cuda  # which begins the debugger when it is imported
 
-    lines = [f"def condition({', '.join([_RESULT, *names])}):", f"    {_RESULT}[0] = 1 if ({text}", "    ) else 0"]
+    lines = [
+        f"def condition({', '.join([_RESULT, *names])}):",
+        f"    {_RESULT}[0] = 1 if ({text}",
+        "    ) else 0",
+    ]
     source = "\n".join(lines) + "\n"
     tree = parse(source)
     outer: dict[str, Any] = {name: getattr(cuda, name) for name in _SPECIAL if name != "cuda"}

@@ -97,7 +97,13 @@ def _namespace(launch, thread, frame, code):
     """({name: value}, {name: variable}) of what the code names."""
     wanted = set(_names_in(code))
     variables = stops.variables_in(launch, thread, frame, wanted)
-    names = {"math": math, "np": np, "numpy": np, **_special_registers(launch, thread), **stops.values_of(variables, frame)}
+    names = {
+        "math": math,
+        "np": np,
+        "numpy": np,
+        **_special_registers(launch, thread),
+        **stops.values_of(variables, frame),
+    }
     return names, {variable["name"]: variable for variable in variables}
 
 

@@ -1,0 +1,38 @@
+// Structures, pointers, references and local arrays, for the debugger's expressions of C++ (clang_image_test.cpp).
+#include "cuda_keywords.h"
+
+enum Kind { light, heavy = 5 };
+
+struct Vector {
+    float x, y;
+};
+
+struct Particle {
+    Vector place;
+    int mass;
+    Kind kind;
+    const Particle* next;
+    unsigned char flags[4];
+};
+
+__device__ float energy(const Particle& particle, float factor) {
+    float result = particle.mass * factor;
+    result += particle.place.x;  // inside
+    return result;
+}
+
+extern "C" __global__ void simulate(Particle* particles, float* result, int n) {
+    const int i = block_index() * block_size() + thread_index();
+    if (i >= n) return;
+    Particle* p = &particles[i];
+    Vector speed = {0.5f * i, -1.0f};
+    int counts[3] = {i, i + 1, i + 2};
+    unsigned char small = 200;
+    long wide = 1;
+    wide <<= 40;
+    const Particle* nobody = nullptr;
+    p->place.x += speed.x;  // stop
+    float total = energy(*p, 2.0f);
+    total += counts[i % 3] + small;
+    result[i] = nobody ? 0 : total;  // end
+}
