@@ -16,6 +16,9 @@ using execution::StoppedLaunch;
 using execution::ThreadRef;
 using findings::VariableValue;
 
+/// So that it fits onto every simulated stack.
+constexpr std::size_t deepest_condition = 20;
+
 std::uint32_t axis_of(const findings::Dim3& point, unsigned axis) {
     return std::array{point.x, point.y, point.z}[axis];
 }
@@ -255,6 +258,7 @@ std::shared_ptr<const Predicate> CppExpressionCompiler::compile(const std::strin
         }
         CppProgram program(expression, std::move(known));
         if (!program.is_scalar()) throw ExpressionError("it is neither true nor false");
+        if (program.depth() > deepest_condition) throw ExpressionError("it is nested too deeply");
         return std::make_shared<CppPredicate>(std::move(program), std::move(offsets));
     } catch (const ExpressionError& error) {
         why = error.what();

@@ -67,8 +67,7 @@ std::string shown(const TypePtr& type) {
 
 class Binder {
   public:
-    Binder(const std::vector<CppVariable>& variables, std::vector<bool>& uses)
-        : variables_(variables), uses_(uses) {}
+    explicit Binder(const std::vector<CppVariable>& variables) : variables_(variables) {}
 
     Made bind(const CppSyntax& syntax) {
         switch (syntax.kind) {
@@ -151,7 +150,6 @@ class Binder {
     Made name(const CppSyntax& syntax) {
         for (std::size_t i = 0; i < variables_.size(); ++i) {
             if (variables_[i].name != syntax.text) continue;
-            uses_[i] = true;
             Made variable = make(Op::variable, variables_[i].type);
             variable->number = static_cast<std::int64_t>(i);
             return as_place(std::move(variable));
@@ -418,7 +416,6 @@ class Binder {
     }
 
     const std::vector<CppVariable>& variables_;
-    std::vector<bool>& uses_;
     const CppSyntax this_ = [] {
         CppSyntax name;
         name.kind = Syntax::name;
@@ -426,6 +423,14 @@ class Binder {
         return name;
     }();
 };
+
+std::size_t depth_of(const Node& node) {
+    std::size_t deepest = 0;
+    for (const Node* each : {node.first.get(), node.second.get(), node.third.get()})
+        if (each != nullptr) deepest = std::max(deepest, depth_of(*each));
+    for (const Made& each : node.more) deepest = std::max(deepest, depth_of(*each));
+    return deepest + 1;
+}
 
 void add_names(const CppSyntax& syntax, std::vector<std::string>& names) {
     if (syntax.kind == Syntax::name && std::ranges::find(names, syntax.text) == names.end())
@@ -436,9 +441,8 @@ void add_names(const CppSyntax& syntax, std::vector<std::string>& names) {
 }  // namespace
 
 CppProgram::CppProgram(std::string_view text, std::vector<CppVariable> variables)
-    : variables_(std::move(variables)), uses_(variables_.size()) {
-    root_ = Binder(variables_, uses_).bind(*parse_cpp(text));
-    if (root_->is_place && is_scalar_type(*root_->type)) return;
+    : variables_(std::move(variables)) {
+    root_ = Binder(variables_).bind(*parse_cpp(text));
     if (!root_->is_place && !is_scalar_type(*root_->type)) throw ExpressionError("it has no value");
 }
 
@@ -451,6 +455,9 @@ const TypePtr& CppProgram::type() const {
 }
 bool CppProgram::is_place() const {
     return root_->is_place;
+}
+std::size_t CppProgram::depth() const {
+    return depth_of(*root_);
 }
 bool CppProgram::is_scalar() const {
     return is_scalar_type(*root_->type);

@@ -84,8 +84,8 @@ class CppProgram {
     [[nodiscard]] bool is_place() const;
     /// Whether the value is one number or pointer.
     [[nodiscard]] bool is_scalar() const;
-    /// Which variables it uses.
-    [[nodiscard]] const std::vector<bool>& uses() const { return uses_; }
+    /// How deeply its evaluation recurses, in steps of some 300 bytes of stack.
+    [[nodiscard]] std::size_t depth() const;
 
     // These do not lock, allocate or throw.
     [[nodiscard]] CppFault place(const CppEnvironment& environment, CppPlace& result) const noexcept;
@@ -97,7 +97,6 @@ class CppProgram {
 
   private:
     std::vector<CppVariable> variables_;
-    std::vector<bool> uses_;
     std::unique_ptr<const Node> root_;
 };
 
