@@ -175,8 +175,8 @@ TEST(Adapters, lead_through_a_launch) {
                   .getObject("body")
                   ->getString("result"),
               "2");
-    EXPECT_EQ(client.refused("evaluate", {{"expression", "1 + 1"}, {"frameId", frame}}),
-              "there is no variable '1 + 1' here");
+    EXPECT_EQ(client.refused("evaluate", {{"expression", "1 + one"}, {"frameId", frame}}),
+              "there is no variable 'one' here");
     EXPECT_EQ(client.refused("scopes", {{"frameId", 99}}), "there is no frame 99 now");
     EXPECT_EQ(client.refused("variables", {{"variablesReference", 99}}), "there are no variables 99 now");
     EXPECT_EQ(client.refused("next", {{"threadId", 99}}), "there is no thread 99 now");
