@@ -71,7 +71,7 @@ class Client {
 
 TEST(Adapters, refuse_what_they_do_not_know_and_what_needs_a_stopped_launch) {
     Client client;
-    EXPECT_EQ(client.refused("stepBack"), "unsupported: cudasim does not have the request 'stepBack'");
+    EXPECT_EQ(client.refused("goto"), "unsupported: cudasim does not have the request 'goto'");
     EXPECT_EQ(client.refused("stackTrace", {{"threadId", 1}}), "no kernel is stopped");
     EXPECT_EQ(client.refused("evaluate", {{"expression", "1"}}), "no kernel is stopped");
     const json::Object threads = client.ask("threads");
