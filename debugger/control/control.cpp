@@ -41,6 +41,7 @@ void Control::launch_begins(StoppedLaunch& launch) {
 void Control::launch_ends() {
     if (launch_ == nullptr) return;
     session_.leave(*this);
+    forget_watches();
     session_.audience.launch_ends(*this);
     launch_ = nullptr;
 }
@@ -101,6 +102,7 @@ void Control::arm(StoppedLaunch& launch) {
     for (const auto& [file, line] : lines)
         if (!armed_lines_.contains({file, line})) launch.stop_at(file, line);
     armed_lines_ = std::move(lines);
+    if (watch_version_ != session_.watchpoints.version()) arm_watches(launch);
 }
 
 /// On the thread's own stack.
@@ -197,8 +199,16 @@ void Control::stopped(StoppedLaunch& launch) {
     look(launch);
     const ThreadRef thread = launch.stopped_thread();
     StopNotice notice;
-    const bool is_hit = any_hit(thread, notice);
-    const bool is_paused = session_.take_pause(), is_entry = std::exchange(at_entry_, false);
+    const bool is_inside = launch.is_inside_statement();
+    const bool is_hit = !is_inside && any_hit(thread, notice);
+    const bool is_watched = any_watch_hit(notice);
+    const bool is_paused = session_.take_pause(), is_entry = !is_inside && std::exchange(at_entry_, false);
+    if (is_watched || (is_inside && is_paused)) {
+        if (!is_watched) notice.reason = StopReason::pause;
+        stop_for_all(thread, std::move(notice));
+        return;
+    }
+    if (is_inside) return;
     if (!pending_) {
         if (!is_hit && !is_paused && !is_entry) return;
         if (!is_hit) notice.reason = is_paused ? StopReason::pause : StopReason::entry;
@@ -223,6 +233,14 @@ void Control::stopped(StoppedLaunch& launch) {
         if (outcome == Outcome::waits) come_back_later(movement);
         if (outcome == Outcome::stopped) serve(std::move(notice));
     }
+}
+
+/// Whatever moves, the thread that has stopped is the focus now.
+void Control::stop_for_all(ThreadRef thread, StopNotice notice) {
+    if (pending_) (void)launch_->stop_thread(pending_->thread, false);
+    pending_.reset();
+    focus_ = thread;
+    serve(std::move(notice));
 }
 
 void Control::note_error(const findings::Finding& finding, StopNotice& notice) {
@@ -253,6 +271,8 @@ void Control::faulted(StoppedLaunch& launch) {
 
 void Control::ended(StoppedLaunch& launch) {
     look(launch);
+    if (StopNotice notice; any_watch_hit(notice))
+        return stop_for_all(launch.stopped_thread(), std::move(notice));
     if (!pending_ || pending_->thread != launch.stopped_thread()) return;
     serve(notice_of(StopReason::step, "thread ended"));
 }
@@ -297,6 +317,8 @@ void Control::wait_for_request() {
             break;
     }
     session_.mailbox.close();
+    // The stopped thread is in the middle of a statement, or about to begin one: what it does there counts.
+    if (watch_version_ != session_.watchpoints.version()) arm_watches(*launch_);
 }
 
 void Control::serve(StopNotice notice) {

@@ -44,6 +44,8 @@ class Control final : public execution::StopHandler {
     void stopped(execution::StoppedLaunch& launch) override;
     [[nodiscard]] bool wants(const jit::BlockContext& block, std::uint32_t thread,
                              std::uint32_t site) noexcept override;
+    [[nodiscard]] bool wants_hits(const jit::BlockContext& block, std::uint32_t thread,
+                                  std::span<const execution::WatchHit> hits) noexcept override;
     void faulted(execution::StoppedLaunch& launch) override;
     void ended(execution::StoppedLaunch& launch) override;
     void ends_early(execution::StoppedLaunch& launch, const findings::Finding& reason) override;
@@ -92,6 +94,11 @@ class Control final : public execution::StopHandler {
         /// Where there is a condition.
         [[nodiscard]] bool may_hold(const jit::BlockContext& block, std::uint32_t thread) const noexcept;
     };
+    /// A watch in this launch.
+    struct Watched {
+        Watchpoint watchpoint;
+        LinearRanges threads, blocks;
+    };
     enum class Outcome : std::uint8_t { stopped, waits, over };
 
     // control.cpp
@@ -104,11 +111,19 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] bool hit(Armed& armed, execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] bool any_hit(execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] std::string log_line(const std::string& message, execution::ThreadRef thread);
+    void stop_for_all(execution::ThreadRef thread, StopNotice notice);
     void serve(StopNotice notice);
     [[nodiscard]] bool wait_for_turn();
     void wait_for_request();
     void note_error(const findings::Finding& finding, StopNotice& notice);
     [[nodiscard]] static std::string place_text(const findings::Finding& finding);
+
+    // watching.cpp
+    void arm_watches(execution::StoppedLaunch& launch);
+    [[nodiscard]] Watched* watched(std::uint64_t id);
+    [[nodiscard]] bool counts(const Watched& watched, execution::ThreadRef thread, StopNotice& notice);
+    [[nodiscard]] bool any_watch_hit(StopNotice& notice);
+    void forget_watches();
 
     // movement.cpp
     [[nodiscard]] Outcome perform(Movement& movement, StopNotice& notice);
@@ -126,6 +141,8 @@ class Control final : public execution::StopHandler {
     std::vector<Armed> armed_;
     std::vector<std::vector<std::uint32_t>> armed_at_;  ///< by site: indices into armed_
     std::set<std::pair<std::string, std::uint32_t>> armed_lines_;
+    std::vector<Watched> watched_;
+    std::uint64_t watch_version_ = 0;  ///< of the table that watched_ is a copy of
     std::atomic<bool> look_{false};
     const CoreSource* core_source_ = nullptr;
     bool at_entry_ = false;  ///< its first statement stops

@@ -9,6 +9,15 @@ namespace cudasim::debugger {
 using execution::ThreadRef;
 using execution::ThreadState;
 
+namespace {
+
+/// Breakpoints of others are passed and counted; these are not.
+bool stops_everything(StopReason reason) {
+    return reason == StopReason::exception || reason == StopReason::pause || reason == StopReason::watch;
+}
+
+}  // namespace
+
 std::string Control::start(Movement movement) {
     if (cannot_move_) return "no thread can go on: the kernel ends here; continue lets it";
     const ThreadState state = launch_->state(movement.thread);
@@ -44,6 +53,7 @@ bool Control::is_done(const Movement& movement) const {
 Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
     const bool to_a_wait = movement.kind == MovementKind::barrier;
     for (;;) {
+        bool is_inside = false, is_hit = false;
         (void)launch_->stop_thread(movement.thread, !to_a_wait);
         const ThreadState before = launch_->state(movement.thread);
         const ThreadState state = launch_->run(movement.thread);
@@ -53,13 +63,15 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
         switch (state) {
             case ThreadState::stopped:
                 look(*launch_);
-                if (any_hit(movement.thread, notice)) return Outcome::stopped;
+                is_inside = launch_->is_inside_statement();
+                if (!is_inside) is_hit = any_hit(movement.thread, notice);
+                if (any_watch_hit(notice) || is_hit) return Outcome::stopped;
                 notice = {};
                 if (session_.take_pause()) {
                     notice.reason = StopReason::pause;
                     return Outcome::stopped;
                 }
-                if (is_done(movement)) return Outcome::stopped;
+                if (!is_inside && is_done(movement)) return Outcome::stopped;
                 break;
             case ThreadState::can_run:  // all have come to its barrier
             case ThreadState::not_started:
@@ -81,6 +93,7 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
             case ThreadState::over:
             case ThreadState::absent:
                 notice.description = "thread ended";
+                (void)any_watch_hit(notice);
                 return Outcome::stopped;
         }
     }
@@ -121,7 +134,7 @@ Control::Outcome Control::move_companions(std::vector<Movement>& companions, Sto
             each.has_run = false;
             const Outcome outcome = advance(each, own);
             if (outcome == Outcome::over) return outcome;
-            if (own.reason == StopReason::exception || own.reason == StopReason::pause) {
+            if (stops_everything(own.reason)) {
                 focus_ = each.thread;
                 notice = std::move(own);
                 return Outcome::stopped;
@@ -152,7 +165,7 @@ Control::Outcome Control::perform(Movement& movement, StopNotice& notice) {
         if (!moved) return Outcome::waits;
         outcome = advance(movement, notice);
     }
-    const bool is_step = notice.reason != StopReason::exception && notice.reason != StopReason::pause;
+    const bool is_step = !stops_everything(notice.reason);
     const findings::CallChain place = launch_->location(movement.thread);
     if (outcome != Outcome::stopped || !is_step || place.empty()) return outcome;
     for (Movement& each : others) {

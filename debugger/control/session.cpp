@@ -30,6 +30,7 @@ void Session::begin() {
 void Session::end() {
     client_is_there.store(false);
     breakpoints.clear();
+    watchpoints.clear();
     pause_.store(false);
     tell_of_changes();
     (void)mailbox.post([](Control* control) {

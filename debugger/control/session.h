@@ -14,18 +14,28 @@
 #include "debugger/control/conditions.h"
 #include "debugger/control/evaluator.h"
 #include "debugger/control/mailbox.h"
+#include "debugger/control/watchpoints.h"
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::debugger {
 
 class Control;
 
-enum class StopReason : std::uint8_t { breakpoint, function_breakpoint, step, pause, exception, entry };
+enum class StopReason : std::uint8_t {
+    breakpoint,
+    function_breakpoint,
+    step,
+    pause,
+    exception,
+    entry,
+    watch
+};
 
 /// Why a launch has stopped.
 struct StopNotice {
     StopReason reason = StopReason::step;
-    std::vector<std::int64_t> hit_breakpoints;
+    std::vector<std::int64_t> hit_breakpoints;  ///< and watches
+    std::vector<WatchReport> watches;
     std::string description;         ///< more than the reason says; may be empty
     std::string error_kind, error;   ///< of an exception: the finding's kind and message
     std::vector<std::string> notes;  ///< what else there is to tell
@@ -47,6 +57,8 @@ class Audience {
     virtual void launch_ends(const Control& control) = 0;
     virtual void stopped(Control& control, const StopNotice& notice) = 0;
     virtual void breakpoint_changed(const Breakpoint& breakpoint) = 0;
+    /// A watch is over by itself. @param reason the rest of a sentence
+    virtual void watch_removed(const Watchpoint& /*watchpoint*/, const std::string& /*reason*/) {}
     virtual void output(const std::string& line) = 0;
 };
 
@@ -58,6 +70,7 @@ class Session {
 
     Audience& audience;
     Breakpoints breakpoints;
+    Watchpoints watchpoints;
     Mailbox mailbox;
     std::atomic<bool> errors_stop{true};
     std::atomic<bool> stop_at_entry{false};  ///< the next launch stops at its first statement

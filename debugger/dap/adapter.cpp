@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "debugger/dap/breakpoint_requests.h"
 #include "debugger/dap/framing.h"
 
 namespace cudasim::debugger {
@@ -30,6 +31,7 @@ const std::vector<Row> Row::all{
     {"setFunctionBreakpoints", &Adapter::set_function_breakpoints},
     {"setExceptionBreakpoints", &Adapter::set_exception_breakpoints},
     {"cudasim/silenceCalls", &Adapter::silence_calls},
+    {"setDataBreakpoints", &Adapter::set_data_breakpoints},
     {"breakpointLocations", &Adapter::breakpoint_locations},
     {"source", &Adapter::source_text},
     {"loadedSources", &Adapter::loaded_sources},
@@ -55,6 +57,7 @@ const std::vector<Row> Row::all{
     {"completions", nullptr, &Adapter::completions},
     {"evaluate", nullptr, &Adapter::evaluate},
     {"cudasim/evaluateLanes", nullptr, &Adapter::evaluate_lanes},
+    {"dataBreakpointInfo", nullptr, &Adapter::data_breakpoint_info},
     {"exceptionInfo", nullptr, &Adapter::exception_info},
     {"readMemory", nullptr, &Adapter::read_memory},
     {"writeMemory", nullptr, &Adapter::write_memory},
@@ -187,7 +190,8 @@ json::Object launch_event(const Control& control, const char* what) {
 }
 
 const char* reason_text(StopReason reason) {
-    constexpr std::array names{"breakpoint", "function breakpoint", "step", "pause", "exception", "entry"};
+    constexpr std::array names{"breakpoint", "function breakpoint", "step", "pause", "exception",
+                               "entry",      "data breakpoint"};
     return names[static_cast<std::size_t>(reason)];
 }
 
@@ -233,6 +237,7 @@ void Adapter::stopped(Control& control, const StopNotice& notice) {
         for (const std::string& note : notice.notes) notes.push_back(json_text(note));
         more["notes"] = std::move(notes);
     }
+    if (!notice.watches.empty()) more["watches"] = described(notice.watches);
     json::Object body{{"reason", reason_text(notice.reason)},
                       {"threadId", ThreadIds::focus},
                       {"allThreadsStopped", true},
@@ -245,6 +250,8 @@ void Adapter::stopped(Control& control, const StopNotice& notice) {
     if (!notice.error.empty()) {
         body["description"] = json_text(notice.error_kind);
         body["text"] = json_text(notice.error);
+    } else if (!notice.watches.empty()) {
+        body["text"] = json_text(line_about(notice.watches.front()));
     } else if (!notice.description.empty()) {
         body["description"] = json_text(notice.description);
     }
@@ -275,6 +282,8 @@ json::Value Adapter::initialize(const Arguments& arguments) {
                         {"supportsExceptionInfoRequest", true},
                         {"supportsReadMemoryRequest", true},
                         {"supportsWriteMemoryRequest", true},
+                        {"supportsDataBreakpoints", true},
+                        {"supportsDataBreakpointBytes", true},
                         {"supportsBreakpointLocationsRequest", true},
                         {"supportsDelayedStackTraceLoading", true},
                         {"supportsTerminateRequest", true},
@@ -320,72 +329,6 @@ std::int64_t Adapter::line_for_client(std::uint32_t line) const {
     return static_cast<std::int64_t>(line) - 1 + first_line_.load();
 }
 
-namespace {
-
-/// "3" or a number, or a list of such texts.
-IndexSet index_set(const Arguments& arguments, const char* name) {
-    const json::Value* value = arguments.find(name);
-    if (value == nullptr) return {};
-    std::string text;
-    if (const auto number = value->getAsInteger()) {
-        text = std::to_string(*number);
-    } else if (const auto given = value->getAsString()) {
-        text = given->str();
-    } else if (const json::Array* list = value->getAsArray()) {
-        for (const json::Value& each : *list) {
-            if (!text.empty()) text += ",";
-            text += each.getAsInteger() ? std::to_string(*each.getAsInteger())
-                                        : each.getAsString().value_or("?").str();
-        }
-    }
-    std::string error;
-    auto set = IndexSet::parse(text, error);
-    if (!set) throw RequestError(error);
-    return *set;
-}
-
-/// What line and function breakpoints have in common.
-BreakpointRequest common_request(const Arguments& arguments) {
-    BreakpointRequest request;
-    request.condition = arguments.text_or("condition");
-    request.log_message = arguments.text_or("logMessage");
-    request.hits_text = arguments.text_or("hitCondition");
-    if (!request.hits_text.empty()) {
-        request.hits = HitCondition::parse(request.hits_text);
-        if (!request.hits)
-            throw RequestError("'" + request.hits_text + "' is no hit count: write 3, >= 3, == 3 or % 3");
-    }
-    const Arguments more = arguments.object("cudasim");
-    request.threads = index_set(more, "threads");
-    request.blocks = index_set(more, "blocks");
-    request.temporary = more.flag("temporary");
-    request.id = more.number_if_there("id");
-    return request;
-}
-
-/// Each breakpoint, or what is wrong with it.
-template <typename Fill>
-std::pair<std::vector<BreakpointRequest>, std::vector<std::string>> requests_of(const Arguments& arguments,
-                                                                                Fill&& fill) {
-    std::pair<std::vector<BreakpointRequest>, std::vector<std::string>> result;
-    const json::Array* list = arguments.array("breakpoints");
-    if (list == nullptr) return result;
-    for (const json::Value& each : *list) {
-        try {
-            const Arguments one(each.getAsObject());
-            BreakpointRequest request = common_request(one);
-            fill(request, one);
-            result.first.push_back(std::move(request));
-            result.second.emplace_back();
-        } catch (const RequestError& error) {
-            result.second.emplace_back(error.what());
-        }
-    }
-    return result;
-}
-
-}  // namespace
-
 json::Object Adapter::described(const Breakpoint& breakpoint) {
     json::Object object{{"id", breakpoint.id}, {"verified", breakpoint.verified}};
     if (breakpoint.line != 0) object["line"] = line_for_client(breakpoint.line);
@@ -414,19 +357,20 @@ json::Value Adapter::set_breakpoints(const Arguments& arguments) {
         const std::lock_guard lock(sources_);
         path = inspection_.path_of_source(source.number("sourceReference"));
     }
-    auto [requests, errors] = requests_of(arguments, [&](BreakpointRequest& request, const Arguments& one) {
-        request.file = path;
-        request.line = line_from_client(one.number("line"));
-    });
+    auto [requests, errors] =
+        requests_of<BreakpointRequest>(arguments, [&](BreakpointRequest& request, const Arguments& one) {
+            request.file = path;
+            request.line = line_from_client(one.number("line"));
+        });
     const auto set = session_.breakpoints.set_lines(path, std::move(requests));
     session_.tell_of_changes();
     return described(set, std::move(errors));
 }
 
 json::Value Adapter::set_function_breakpoints(const Arguments& arguments) {
-    auto [requests, errors] = requests_of(arguments, [](BreakpointRequest& request, const Arguments& one) {
-        request.function = one.text("name");
-    });
+    auto [requests, errors] = requests_of<BreakpointRequest>(
+        arguments,
+        [](BreakpointRequest& request, const Arguments& one) { request.function = one.text("name"); });
     const auto set = session_.breakpoints.set_functions(std::move(requests));
     session_.tell_of_changes();
     return described(set, std::move(errors));

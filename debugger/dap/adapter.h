@@ -50,6 +50,7 @@ class Adapter final : public Audience {
     void launch_ends(const Control& control) override;
     void stopped(Control& control, const StopNotice& notice) override;
     void breakpoint_changed(const Breakpoint& breakpoint) override;
+    void watch_removed(const Watchpoint& watchpoint, const std::string& reason) override;
     void output(const std::string& line) override;
 
   private:
@@ -77,6 +78,7 @@ class Adapter final : public Audience {
     json::Value set_function_breakpoints(const Arguments& arguments);
     json::Value set_exception_breakpoints(const Arguments& arguments);
     json::Value silence_calls(const Arguments& arguments);
+    json::Value set_data_breakpoints(const Arguments& arguments);
     json::Value breakpoint_locations(const Arguments& arguments);
     json::Value source_text(const Arguments& arguments);
     json::Value loaded_sources(const Arguments& arguments);
@@ -104,6 +106,7 @@ class Adapter final : public Audience {
     json::Value completions(Control& control, const Arguments& arguments);
     json::Value evaluate(Control& control, const Arguments& arguments);
     json::Value evaluate_lanes(Control& control, const Arguments& arguments);
+    json::Value data_breakpoint_info(Control& control, const Arguments& arguments);
     json::Value exception_info(Control& control, const Arguments& arguments);
     json::Value read_memory(Control& control, const Arguments& arguments);
     json::Value write_memory(Control& control, const Arguments& arguments);
@@ -114,6 +117,8 @@ class Adapter final : public Audience {
     [[nodiscard]] bool take_queued(std::int64_t request);
     json::Value move(Control& control, const Arguments& arguments, MovementKind kind);
     json::Object described(const Breakpoint& breakpoint);
+    json::Array described(const std::vector<WatchReport>& watches);
+    static std::string line_about(const WatchReport& report);
     json::Value described(const std::vector<Breakpoint>& breakpoints, std::vector<std::string> errors);
     [[nodiscard]] std::uint32_t line_from_client(std::int64_t line) const;
     [[nodiscard]] std::int64_t line_for_client(std::uint32_t line) const;

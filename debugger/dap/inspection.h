@@ -30,6 +30,7 @@ class Inspection {
     json::Value completions(Control& control, const Arguments& arguments);
     json::Value evaluate(Control& control, const Arguments& arguments);
     json::Value evaluate_lanes(Control& control, const Arguments& arguments);
+    json::Value data_breakpoint_info(Control& control, const Arguments& arguments);
     json::Value read_memory(Control& control, const Arguments& arguments);
     json::Value write_memory(Control& control, const Arguments& arguments);
 

@@ -64,6 +64,8 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     if (launch.stops || !thread_stops_.empty() || is_compiled_for_stops) [[unlikely]]
         start_stops();
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
+    if (launch.stops) [[unlikely]]
+        launch.stops->block_begins(context_, block);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
     warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
     named_.start();

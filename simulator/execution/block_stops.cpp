@@ -22,6 +22,7 @@ void BlockRun::start_stops() {
     thread_stops_.assign(threads, {});
     context_.thread_stops = thread_stops_.data();
     stopped_ = nullptr;
+    context_.watch_low = context_.watch_bytes = 0;
     if (!launch_->stops) {
         run_before_.clear();
         no_stop_flags_.assign(launch_->kernel ? launch_->kernel->sites.size() + 1 : 1, 0);

@@ -204,6 +204,20 @@ void cudasim_hook_stop(ThreadContext* context, jit::FrameRecord* record, std::ui
     runner.fiber.suspend();
 }
 
+void cudasim_hook_watched_access(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                                 std::uint32_t flags, std::uint32_t site) {
+    Runner& runner = runner_of(context);
+    if (!runner.launch->stops) return;
+    WatchHit access;
+    access.address = address;
+    access.bytes = bytes;
+    access.site = site;
+    if (!runner.launch->stops->touched(*runner.block, runner.thread, access, flags)) return;
+    runner.site = site;
+    runner.event = Event::stopped;
+    runner.fiber.suspend();
+}
+
 void cudasim_hook_enter(ThreadContext* context, jit::FrameRecord* record, std::uint32_t) {
     Runner& runner = runner_of(context);
     if (!runner.launch->stops) return;
@@ -215,7 +229,9 @@ void cudasim_hook_enter(ThreadContext* context, jit::FrameRecord* record, std::u
 
 void cudasim_hook_leave(ThreadContext* context, jit::FrameRecord* record, std::uint32_t) {
     Runner& runner = runner_of(context);
-    if (runner.launch->stops) runner.block->thread_stops[runner.thread].innermost = record->caller;
+    if (!runner.launch->stops) return;
+    runner.block->thread_stops[runner.thread].innermost = record->caller;
+    runner.launch->stops->frame_left(record);
 }
 
 }  // extern "C"

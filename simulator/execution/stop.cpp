@@ -12,7 +12,10 @@
 namespace cudasim::execution {
 
 StoppedLaunch::StoppedLaunch(Launch& launch, StopHandler& handler)
-    : launch_(launch), handler_(handler), armed_(launch.kernel ? launch.kernel->sites.size() + 1 : 1) {
+    : launch_(launch),
+      handler_(handler),
+      watches_(launch),
+      armed_(launch.kernel ? launch.kernel->sites.size() + 1 : 1) {
     arm();
 }
 
@@ -63,8 +66,74 @@ const findings::Finding* StoppedLaunch::fault(ThreadRef thread) const {
 bool StoppedLaunch::stop_thread(ThreadRef thread, bool stops) {
     const ThreadState where = state(thread);
     if (where >= ThreadState::faulted) return false;
-    find(thread.block)->stop_state(thread.thread).steps = stops ? 1 : 0;
+    std::uint32_t& steps = find(thread.block)->stop_state(thread.thread).steps;
+    steps = stops ? steps | jit::step_stops : steps & ~jit::step_stops;
     return true;
+}
+
+// What to watch --------------------------------------------------------------------------------------------
+
+std::optional<WatchedSpace> StoppedLaunch::space_of(ThreadRef thread, std::uint64_t address,
+                                                    std::size_t bytes) const {
+    {
+        const std::lock_guard lock(*launch_.arena_mutex);
+        if (launch_.arena->containing(address, bytes) != nullptr) return WatchedSpace::global;
+    }
+    if (!accessible(thread, address, bytes, false)) return std::nullopt;
+    const std::span<std::byte> own = shared(thread.block);
+    return contains(own.data(), own.size(), address, bytes) ? WatchedSpace::shared : WatchedSpace::local;
+}
+
+bool StoppedLaunch::watch(const MemoryWatch& watch) {
+    watches_.remove(watch.id);
+    if (!launch_.kernel || (watch.space == WatchedSpace::local) != watch.frame.has_value()) return false;
+    for (const WatchedRange& range : watch.ranges) {
+        if (range.count == 0 || range.bytes == 0) return false;
+        const std::uint64_t bytes = range.extent();
+        const bool is_there =
+            watch.space == WatchedSpace::shared
+                ? bytes <= launch_.shared_bytes && range.address <= launch_.shared_bytes - bytes
+                : space_of(watch.frame ? watch.frame->thread : ThreadRef{}, range.address, bytes) ==
+                      watch.space;
+        if (!is_there) return false;
+    }
+    if (!watch.frame) return watches_.add(watch);
+    if (!exists(watch.frame->thread)) return false;
+    BlockRun& block = *find(watch.frame->thread.block);
+    return watches_.bind(watch, block.stop_state(watch.frame->thread.thread), block.context()) &&
+           watches_.add(watch);
+}
+
+bool StoppedLaunch::watch(const VariableWatch& watch) {
+    const ThreadRef thread = watch.frame.thread;
+    watches_.remove(watch.id);
+    if (!exists(thread) || launch_.host_kernel != nullptr) return false;
+    BlockRun& block = *find(thread.block);
+    return block.site_of(thread.thread) &&
+           watches_.add(watch, block.stop_state(thread.thread), block.context());
+}
+
+bool StoppedLaunch::declares(const FrameRef& frame, std::string_view name) const {
+    if (!exists(frame.thread) || launch_.host_kernel != nullptr) return false;
+    BlockRun& block = *find(frame.thread.block);
+    return block.site_of(frame.thread.thread) &&
+           watches_.declares(frame, name, block.stop_state(frame.thread.thread), block.context());
+}
+
+bool StoppedLaunch::touched(const jit::BlockContext& block, std::uint32_t thread, const WatchHit& access,
+                            std::uint32_t flags) noexcept {
+    if (!watches_.touched(block, thread, access.address, access.bytes, flags, access.site)) return false;
+    if (handler_.wants_hits(block, thread, watches_.hits())) return true;
+    watches_.forget_hits();
+    return false;
+}
+
+bool StoppedLaunch::variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
+                                      std::uint32_t thread) noexcept {
+    if (!watches_.variables_changed(here, block, thread)) return false;
+    if (handler_.wants_hits(block, thread, watches_.hits())) return true;
+    watches_.forget_hits();
+    return false;
 }
 
 // What to look at ------------------------------------------------------------------------------------------
@@ -171,9 +240,10 @@ bool StoppedLaunch::read(ThreadRef thread, std::uint64_t address, std::span<std:
     return true;
 }
 
-bool StoppedLaunch::write(ThreadRef thread, std::uint64_t address, std::span<const std::byte> source) const {
+bool StoppedLaunch::write(ThreadRef thread, std::uint64_t address, std::span<const std::byte> source) {
     if (!accessible(thread, address, source.size(), true)) return false;
     std::memcpy(reinterpret_cast<void*>(address), source.data(), source.size());
+    watches_.refresh(address, source.size());
     return true;
 }
 
@@ -202,6 +272,7 @@ void StoppedLaunch::call_handler(Worker& worker, BlockRun& block, Call&& call) {
 
 void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) {
     last_stopped_ = {block.block(), thread};
+    watches_.take();
     if (worker_ != nullptr) return;  // run() says so
     call_handler(worker, block, [&] { handler_.stopped(*this); });
 }
@@ -209,12 +280,15 @@ void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) 
 void StoppedLaunch::tell_fault(Worker& worker, BlockRun& block, std::uint32_t thread,
                                const findings::Finding& finding) {
     last_stopped_ = {block.block(), thread};
+    watches_.take();
     faults_.emplace_back(last_stopped_, finding);
     if (worker_ != nullptr) return;  // run() says so
     call_handler(worker, block, [&] { handler_.faulted(*this); });
 }
 
 void StoppedLaunch::tell_end(Worker& worker, BlockRun& block, std::uint32_t thread) {
+    (void)watches_.thread_ended({block.block(), thread});
+    watches_.take();
     if (worker_ != nullptr) return;  // run() says so
     last_stopped_ = {block.block(), thread};
     call_handler(worker, block, [&] { handler_.ended(*this); });
@@ -230,6 +304,7 @@ ThreadState StoppedLaunch::run(ThreadRef thread) {
     const ThreadState before = state(thread);
     if (over() || before > ThreadState::spins) return before;
     BlockRun& block = *find(thread.block);
+    watches_.take();
     stopped_block_->hold_stopped_thread();
     hold(false);
     try {

@@ -45,17 +45,11 @@
 #include <vector>
 
 #include "simulator/execution/launch.h"
+#include "simulator/execution/watches.h"
 
 namespace cudasim::execution {
 
 class Worker;
-
-/// A thread of the launch.
-struct ThreadRef {
-    std::uint64_t block = 0;   ///< linear index
-    std::uint32_t thread = 0;  ///< linear index in its block
-    bool operator==(const ThreadRef&) const = default;
-};
 
 /// Where a thread is. The first four can go on: run() takes them.
 enum class ThreadState : std::uint8_t {
@@ -80,13 +74,19 @@ class StopHandler {
     /// The launch has ended, also with an error; the StoppedLaunch is no more when this returns. On the
     /// launching thread.
     virtual void launch_ends() {}
-    /// A thread has come to a statement at which it is to stop.
+    /// A thread has come to a statement at which it is to stop, or has touched what is watched:
+    /// launch.watch_hits() says which.
     virtual void stopped(StoppedLaunch& launch) = 0;
     /// A thread has come to a statement of a line that stop_at() names: whether it stops there. Called on the
     /// thread's own stack, for each thread that comes there: it must not lock, allocate or throw.
     /// @param thread linear index in its block
     [[nodiscard]] virtual bool wants(const jit::BlockContext& /*block*/, std::uint32_t /*thread*/,
                                      std::uint32_t /*site*/) noexcept {
+        return true;
+    }
+    /// A thread has touched what is watched (StoppedLaunch::watch): whether it stops. The same rules.
+    [[nodiscard]] virtual bool wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thread*/,
+                                          std::span<const WatchHit> /*hits*/) noexcept {
         return true;
     }
     /// An error has ended a thread. What it was about to do has not happened; where it was and its variables
@@ -135,6 +135,29 @@ class StoppedLaunch {
     /// The thread stops at its next statements. False when it is over or absent.
     bool stop_thread(ThreadRef thread, bool stops = true);
 
+    // What to watch (watches.h) -----------------------------------------------------------------------------
+
+    /// Threads that touch the memory stop, directly behind the access. Another watch with the same id is
+    /// forgotten. Compiled kernels only. False, and nothing is watched: memory that may not be read, a frame
+    /// that is not there, or more than Watches::most_bytes. @throws std::bad_alloc
+    bool watch(const MemoryWatch& watch);
+    /// The thread stops at its first statement after an assignment that changes the variable, and at the one
+    /// after the function has returned. False where there is no such variable.
+    bool watch(const VariableWatch& watch);
+    /// Whether the function has such a variable, assigned or not.
+    [[nodiscard]] bool declares(const FrameRef& frame, std::string_view name) const;
+    void unwatch(std::uint64_t id) { watches_.remove(id); }
+    /// Why the thread that stopped last has stopped; empty: because it came to a statement, or ended.
+    [[nodiscard]] const std::vector<WatchHit>& watch_hits() const { return watches_.last(); }
+    [[nodiscard]] const Watches& watches() const { return watches_; }
+    /// Whether the thread that stopped last stands behind an access, and not where a statement begins.
+    [[nodiscard]] bool is_inside_statement() const {
+        return !watch_hits().empty() && watch_hits().front().kind <= WatchHit::Kind::write;
+    }
+    /// What kind of memory of the thread's the bytes are; nothing where it may not read all of them.
+    [[nodiscard]] std::optional<WatchedSpace> space_of(ThreadRef thread, std::uint64_t address,
+                                                       std::size_t bytes) const;
+
     // What to look at ---------------------------------------------------------------------------------------
 
     [[nodiscard]] const Launch& launch() const { return launch_; }
@@ -180,8 +203,7 @@ class StoppedLaunch {
     /// any thread has written before it stopped is there. False, and nothing is copied, where
     /// it may not access all of it.
     [[nodiscard]] bool read(ThreadRef thread, std::uint64_t address, std::span<std::byte> target) const;
-    [[nodiscard]] bool write(ThreadRef thread, std::uint64_t address,
-                             std::span<const std::byte> source) const;
+    [[nodiscard]] bool write(ThreadRef thread, std::uint64_t address, std::span<const std::byte> source);
 
     // Who goes on -------------------------------------------------------------------------------------------
 
@@ -201,8 +223,9 @@ class StoppedLaunch {
     [[nodiscard]] const std::uint8_t* flags() const { return armed_.data(); }
     /// On simulated stacks: is the thread to stop at this site?
     [[nodiscard]] bool wants(const jit::ThreadStop& here, const jit::BlockContext& block,
-                             std::uint32_t thread, std::uint32_t site) const {
-        if (everywhere_.load(std::memory_order_relaxed) || here.steps != 0) return true;
+                             std::uint32_t thread, std::uint32_t site) {
+        if ((here.steps & jit::step_watches) != 0 && variables_changed(here, block, thread)) return true;
+        if (everywhere_.load(std::memory_order_relaxed) || (here.steps & jit::step_stops) != 0) return true;
         return site + 1 < armed_.size() && armed_[site + 1] != 0 && handler_.wants(block, thread, site);
     }
     /// The same for host code, whose sites nobody knows before.
@@ -211,6 +234,11 @@ class StoppedLaunch {
         return everywhere_.load(std::memory_order_relaxed) || thread.steps != 0 ||
                lines_.contains({file, line});
     }
+    /// On simulated stacks: the thread has accessed memory in or near what is watched. Is it to stop?
+    [[nodiscard]] bool touched(const jit::BlockContext& block, std::uint32_t thread, const WatchHit& access,
+                               std::uint32_t flags) noexcept;
+    void frame_left(const jit::FrameRecord* record) noexcept { watches_.frame_left(record); }
+    void block_begins(jit::BlockContext& block, std::uint64_t index) { watches_.block_begins(block, index); }
     /// A thread has stopped. Calls the handler, unless the handler is what let it run.
     void tell(Worker& worker, BlockRun& block, std::uint32_t thread);
     /// The same for a thread that an error has ended.
@@ -227,6 +255,8 @@ class StoppedLaunch {
     [[nodiscard]] bool accessible(ThreadRef thread, std::uint64_t address, std::size_t bytes,
                                   bool write) const;
     void arm();
+    [[nodiscard]] bool variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
+                                         std::uint32_t thread) noexcept;
     void hold(bool begins);
     template <typename Call>
     void call_handler(Worker& worker, BlockRun& block, Call&& call);
@@ -241,6 +271,7 @@ class StoppedLaunch {
     std::atomic<bool> everywhere_{false};
     std::vector<std::pair<ThreadRef, findings::Finding>> faults_;  ///< of threads in the state `faulted`
     std::set<std::pair<std::string, std::uint32_t>> lines_;
+    Watches watches_;
     std::vector<std::uint8_t> armed_;  ///< BlockContext::stop_flags; of one size from the beginning
 };
 

@@ -35,10 +35,12 @@ struct FrameRecord {
 struct ThreadStop {
     FrameRecord* innermost;  ///< null: the thread has come to no statement yet, or is host code
     std::uint32_t site;      ///< of the statement
-    std::uint32_t steps;     ///< 1: it is to stop at its next statement
+    std::uint32_t steps;     ///< not 0: its next statement calls hook `stop`; see below
 };
+/// ThreadStop::steps: it is to stop at its next statement; its variables are watched.
+inline constexpr std::uint32_t step_stops = 1, step_watches = 2;
 
-/// Constant while its block runs: compiled code may treat loads from it as invariant.
+/// Constant while its block runs, but for what says otherwise: compiled code may treat loads from it as invariant.
 struct BlockContext {
     std::uint32_t ctaid[3];              // 0
     std::uint32_t ntid[3];               // 12
@@ -60,7 +62,12 @@ struct BlockContext {
     ThreadStop* thread_stops;  // 128 code that is compiled for stops: one per thread
     const std::uint8_t*
         stop_flags;  // 136 such code: by site + 1, whether hook `stop` is to be called; first: everywhere
+    std::uint64_t watch_low;    // 144 such code: an access that begins in [watch_low, watch_low + watch_bytes),
+    std::uint64_t watch_bytes;  // 152 or reaches into it, calls hook `watched_access`; 0: none. Stops change both
 };
+
+/// BlockContext::watch_low lies so many bytes in front of the first byte that is watched.
+inline constexpr std::uint64_t watch_margin = 15;
 
 /// BlockContext::captured: the index into Captures::places, then values of variables there.
 inline constexpr std::uint32_t captured_slots = 512;
@@ -97,7 +104,8 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, thread_frames) == 88 && offsetof(BlockContext, thread_votes) == 96 &&
               offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 &&
               offsetof(BlockContext, check_state) == 120 && offsetof(BlockContext, thread_stops) == 128 &&
-              offsetof(BlockContext, stop_flags) == 136 && sizeof(ThreadStop) == 16 &&
+              offsetof(BlockContext, stop_flags) == 136 && offsetof(BlockContext, watch_low) == 144 &&
+              offsetof(BlockContext, watch_bytes) == 152 && sizeof(ThreadStop) == 16 &&
               sizeof(LaneOperation) == 16 && sizeof(FrameRecord) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&

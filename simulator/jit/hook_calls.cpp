@@ -32,9 +32,11 @@ const std::array rows = {
 };
 
 /// Checks that mostly return leave the program's memory alone, but whatever was stored before must be there
-/// when they end the thread: they read everything.
+/// when they end the thread: they read everything. What a stop's handler writes while a thread is held at a
+/// watched access is seen from the thread's next statement on.
 bool only_reads(Hook hook) {
-    return hook == Hook::access_check || hook == Hook::float_division || hook == Hook::index_wraps;
+    return hook == Hook::access_check || hook == Hook::float_division || hook == Hook::index_wraps ||
+           hook == Hook::watched_access;
 }
 
 Function* declare(Module& module, Hook hook) {

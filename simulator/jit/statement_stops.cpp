@@ -13,6 +13,7 @@
 
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/source_places.h"
+#include "simulator/jit/watched_accesses.h"
 
 namespace cudasim::jit {
 namespace {
@@ -151,6 +152,7 @@ class StatementStops final : public Instrumentation {
         }
     }
     void values(Compilation& compilation) const override { lay_out_records(compilation); }
+    void late(Compilation& compilation) const override { test_watched_accesses(compilation); }
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 //   values()   after inlining: what is assigned at each call, for the table KernelFacts::stops; where each
 //              variable is to lie in its function's frame record; the hooks `enter` and `leave` in functions
 //              that were not inlined
+//   late()     behind each access: whether it is watched (watched_accesses.h)
 //   merge_variables()  after captures of faults are in place: the variables move into the record
 //
 // The record's address goes to the hook, so the optimiser has to store every variable, and all that the

@@ -59,7 +59,7 @@ class FakeServer:
         self._socket, self._stream = connected, connected.makefile("rb")
         self.path, self.fails_at, self.status = path, fails_at, status
         self.requests = []  # (command, arguments) of all that came
-        self._lines, self._functions = {}, []
+        self._lines, self._functions, self._watches = {}, [], []
         self._positions = [-1] * THREADS
         self._focus, self._launched, self._values, self._hits = 0, False, {}, {}
         self.refuse = {}  # command → message
@@ -143,6 +143,53 @@ class FakeServer:
             ]
         }
 
+    def _dataBreakpointInfo(self, arguments):
+        """Elements of y can be watched, as if they lay in shared memory; v is a variable."""
+        name = arguments["name"]
+        if name == "v":
+            return {
+                "dataId": "1:v",
+                "description": name,
+                "accessTypes": ["write"],
+                "cudasim": {"space": "variable"},
+            }
+        if not name.startswith("y["):
+            return {"dataId": None, "description": f"there is no variable '{name}' here"}
+        access = ["write", "read", "readWrite"]
+        return {
+            "dataId": f"2:{name}",
+            "description": name,
+            "accessTypes": access,
+            "cudasim": {"space": "shared", "block": 0},
+        }
+
+    def _setDataBreakpoints(self, arguments):
+        self._watches = arguments["breakpoints"]
+        return {
+            "breakpoints": [
+                {"id": one["cudasim"]["id"], "verified": True}
+                if one.get("condition") != "bad("
+                else {"verified": False, "message": "names nothing that is there"}
+                for one in self._watches
+            ]
+        }
+
+    def _watched_by(self, index):
+        """Threads write their element of y when they come to line 12."""
+        for one in self._watches:
+            name = one["dataId"][2:]
+            if (
+                TRACE[self._positions[index]][1] != 12
+                or f"y[{index}]" != name
+                or not self._matches(one, index)
+            ):
+                continue
+            is_read = one["accessType"] == "read"
+            told = {"id": one["cudasim"]["id"], "expression": name, "access": "read" if is_read else "write", "new": "5",
+                    "changed": not is_read, "file": self.path, "line": 11 if index == 20 else 12}  # fmt: skip
+            return told if is_read else {**told, "old": "0", "element": f"{name}*"}
+        return None
+
     def _setExceptionBreakpoints(self, arguments):
         return {}
 
@@ -187,6 +234,8 @@ class FakeServer:
                     return self._stopped("exception", text=f"IndexError: index {index} is out of bounds")
                 if hit := self._breakpoint_at(index):
                     return self._stopped(hit[1], ids=[hit[0]["cudasim"]["id"]])
+                if told := self._watched_by(index):
+                    return self._stopped("data breakpoint", ids=[told["id"]], watches=[told])
         return self._over()
 
     def _over(self):
@@ -194,13 +243,15 @@ class FakeServer:
         self.event("terminated")
         return "over"
 
-    def _stopped(self, reason, ids=(), text="", notes=()):
+    def _stopped(self, reason, ids=(), text="", notes=(), watches=()):
         function, line, _ = TRACE[self._positions[self._focus]]
         for name, body in self.extra_events:
             self.event(name, **body)
         self.extra_events = []
         own = {"kernel": "invert", "block": [self._focus // 32, 0, 0], "thread": [self._focus % 32, 0, 0], "file": self.path,
                "line": line, "function": function, "launch": 1, "grid": GRID, "blockDim": BLOCK, "notes": list(notes)}  # fmt: skip
+        if watches:
+            own["watches"] = list(watches)
         body = {"reason": reason, "threadId": 1, "allThreadsStopped": True, "cudasim": own}
         if ids:
             body["hitBreakpointIds"] = list(ids)

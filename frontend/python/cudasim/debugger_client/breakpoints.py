@@ -23,16 +23,30 @@ FIRST_INTERNAL = 1_000_000
 _CALLS = "breakpoint()"
 #: The name that means the entry of every kernel.
 EVERY_KERNEL = "*"
+#: What watches are sent together with, as a key.
+WATCHES = "<watches>"
+#: What stops at watched memory, as the protocol says it.
+WRITE, READ, READ_WRITE = "write", "read", "readWrite"
+_KINDS = {WRITE: "hw watchpoint", READ: "read watchpoint", READ_WRITE: "acc watchpoint"}
+_TITLES = {
+    WRITE: "Hardware watchpoint",
+    READ: "Hardware read watchpoint",
+    READ_WRITE: "Hardware access (read/write) watchpoint",
+}
 
 
 @dataclasses.dataclass
 class Breakpoint:
-    """One breakpoint: at a line (path and line), at a function, or a call of `breakpoint()` in the program."""
+    """One breakpoint: at a line (path and line), at a function, at a call of `breakpoint()` in the program, or a watch (expression, and
+    what the program calls its place)."""
 
     number: int
     path: str = ""
     line: int = 0
     function: str = ""
+    expression: str = ""
+    access: str = WRITE
+    data_id: str = ""
     condition: str = ""
     ignore: int = 0
     hits: int = 0
@@ -52,25 +66,38 @@ class Breakpoint:
         """What `info breakpoints` calls it."""
         if self.is_call:
             return _CALLS
+        if self.expression:
+            return _KINDS[self.access]
         return "breakpoint" if self.message is None else "dprintf"
 
     @property
     def key(self) -> str:
-        """What it is sent together with: its source, "" for functions, another word for calls of `breakpoint()`."""
+        """What it is sent together with: its source, "" for functions, another word for calls of `breakpoint()` and for watches."""
         if self.is_call:
             return _CALLS
+        if self.expression:
+            return WATCHES
         return self.path if not self.function else ""
+
+    @property
+    def title(self) -> str:
+        """A watch as gdb names it: "Hardware watchpoint 2: s[3]"."""
+        return f"{_TITLES[self.access]} {self.number}: {self.expression}"
 
     @property
     def place(self) -> str:
         """Where it is, as far as that is known."""
+        if self.expression:
+            return self.expression
         if self.function:
             return "the entry of every kernel" if self.function == EVERY_KERNEL else self.function
         return f"{short_path(self.path)}:{self.actual_line or self.line}"
 
     def arguments(self) -> dict[str, Any]:
-        """The element of setBreakpoints or setFunctionBreakpoints."""
+        """The element of setBreakpoints, setFunctionBreakpoints or setDataBreakpoints."""
         result: dict[str, Any] = {"name": self.function} if self.function else {"line": self.line}
+        if self.expression:
+            result = {"dataId": self.data_id, "accessType": self.access}
         if self.condition:
             result["condition"] = self.condition
         if self.ignore:
@@ -155,8 +182,14 @@ class Breakpoints:
         """The user's newest one."""
         return max(self.visible(), key=lambda one: one.number, default=None)
 
+    def watches(self) -> list[Breakpoint]:
+        """The watches among them."""
+        return [one for one in self._all.values() if one.expression]
+
     def begin_run(self) -> None:
-        """A new program knows of none, and has none verified."""
+        """A new program knows of none, and has none verified. What is watched in an old one is not there any more."""
+        for one in self.watches():
+            del self._all[one.number]
         self._sent.clear()
         self._calls.clear()
         for one in self._all.values():
@@ -179,7 +212,9 @@ class Breakpoints:
             if not those and key not in self._sent:
                 continue
             elements = [one.arguments() for one in those]
-            if key:
+            if key == WATCHES:
+                body = request("setDataBreakpoints", {"breakpoints": elements})
+            elif key:
                 body = request("setBreakpoints", {"source": {"path": key}, "breakpoints": elements})
             else:
                 body = request("setFunctionBreakpoints", {"breakpoints": elements})

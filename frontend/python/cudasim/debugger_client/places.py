@@ -64,6 +64,36 @@ class Focus:
 
 
 @dataclasses.dataclass
+class Watched:
+    """What a thread did with something that is watched. `old` is None where it was read."""
+
+    number: int
+    element: str = ""
+    old: str | None = None
+    new: str | None = None
+    changed: bool = False
+    file: str = ""
+    line: int = 0
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any]) -> Watched:
+        """From an element of a stopped event's watches."""
+
+        def words(name: str) -> str | None:
+            return str(body[name]) if name in body else None
+
+        return cls(
+            number=int(body.get("id") or 0),
+            element=str(body.get("element") or ""),
+            old=words("old"),
+            new=words("new"),
+            changed=bool(body.get("changed")),
+            file=str(body.get("file") or ""),
+            line=int(body.get("line") or 0),
+        )
+
+
+@dataclasses.dataclass
 class Stop:
     """Why the program stopped, and where."""
 
@@ -73,6 +103,7 @@ class Stop:
     description: str = ""
     text: str = ""
     notes: list[str] = dataclasses.field(default_factory=list)
+    watches: list[Watched] = dataclasses.field(default_factory=list)
 
     @classmethod
     def from_body(cls, body: dict[str, Any]) -> Stop:
@@ -85,6 +116,7 @@ class Stop:
             description=str(body.get("description") or ""),
             text=str(body.get("text") or ""),
             notes=[str(note) for note in own.get("notes") or []],
+            watches=[Watched.from_body(one) for one in own.get("watches") or []],
         )
 
 

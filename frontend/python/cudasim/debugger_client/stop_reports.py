@@ -8,7 +8,7 @@ from cudasim.debugger_client import expressions, text
 from cudasim.debugger_client.breakpoints import FIRST_INTERNAL
 from cudasim.debugger_client.debuggee import signal_name
 from cudasim.debugger_client.errors import CommandError
-from cudasim.debugger_client.places import coordinates
+from cudasim.debugger_client.places import coordinates, short_path
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,10 +37,14 @@ def tell_stop(debugger: Debugger, stop: Stop, hit: list[Breakpoint], silent: boo
         write(f"Thread {stop.focus.name} stopped: {stop.text or stop.description or 'an error'}")
         write(where)
     elif visible:
-        kind = "Temporary breakpoint" if visible[0].temporary else "Breakpoint"
-        write(f"{kind} {visible[0].number}, {where}")
+        tell_watches(debugger, stop, visible)
+        places = [one for one in visible if not one.expression]
+        kind = "Temporary breakpoint" if places and places[0].temporary else "Breakpoint"
+        write(f"{kind} {places[0].number}, {where}" if places else where)
     elif stop.reason == "pause":
         write("Interrupted.")
+        write(where)
+    elif stop.reason == "data breakpoint":
         write(where)
     elif stop.reason == "entry" or hit:
         write(f"Kernel entry, {where}")
@@ -52,6 +56,22 @@ def tell_stop(debugger: Debugger, stop: Stop, hit: list[Breakpoint], silent: boo
         write(f"[{note}]")
     tell_line(debugger, stop.focus)
     tell_displays(debugger)
+
+
+def tell_watches(debugger: Debugger, stop: Stop, hit: list[Breakpoint]) -> None:
+    """What was watched, and what it was and is."""
+    write = debugger.console.write
+    for one in hit:
+        found = next((watched for watched in stop.watches if watched.number == one.number), None)
+        if found is None:
+            continue
+        write(f"\n{one.title}{', element ' + found.element if found.element else ''}\n")
+        if found.changed:
+            write(f"Old value = {found.old}\nNew value = {found.new}")
+        else:
+            write(f"Value = {found.new}")
+        if found.line and (found.file, found.line) != (stop.focus.file, stop.focus.line):
+            write(f"Assigned at {short_path(found.file)}:{found.line}")
 
 
 def tell_line(debugger: Debugger, focus: Focus) -> None:
@@ -116,6 +136,12 @@ def tell_event(debugger: Debugger, name: str, body: dict[str, Any]) -> None:
     if name == "output":
         output = str(body.get("output") or "")
         write(output, end="" if output.endswith("\n") else "\n")
+    elif name == "breakpoint" and body.get("reason") == "removed":
+        answer = body.get("breakpoint") or {}
+        gone = debugger.breakpoints.get(answer.get("id", 0))
+        if gone is not None:
+            debugger.breakpoints.remove([gone.number])
+            write(f"Watchpoint {gone.number} deleted: {gone.expression}, because {answer.get('message')}.")
     elif name == "breakpoint":
         found = debugger.breakpoints.get((body.get("breakpoint") or {}).get("id", 0))
         before = found.problem if found else ""

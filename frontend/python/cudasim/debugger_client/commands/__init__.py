@@ -15,11 +15,12 @@ from cudasim.debugger_client.commands import (
     stack_commands,
     support_commands,
     thread_commands,
+    watch_commands,
 )
 from cudasim.debugger_client.commands.table import GROUPS, TABLE, Command, Table, split_word
 
 __all__ = [
     "GROUPS", "TABLE", "Command", "Table", "breakpoint_commands", "core_commands", "cuda_commands", "data_commands",
     "info_commands", "info_cuda_commands", "running_commands", "setting_commands", "source_commands", "split_word", "stack_commands",
-    "support_commands", "thread_commands",
+    "support_commands", "thread_commands", "watch_commands",
 ]  # fmt: skip

@@ -30,6 +30,20 @@ def _breakpoints(debugger: Debugger, argument: str) -> None:
     if not every:
         debugger.console.write("No breakpoints.")
         return
+    _tell_breakpoints(debugger, every)
+
+
+@INFO.command("watchpoints")
+def _watchpoints(debugger: Debugger, argument: str) -> None:
+    """The watchpoints, as `info breakpoints` shows them."""
+    every = debugger.breakpoints.watches()
+    if not every:
+        debugger.console.write("No watchpoints.")
+        return
+    _tell_breakpoints(debugger, every)
+
+
+def _tell_breakpoints(debugger: Debugger, every: list[Breakpoint]) -> None:
     rows = []
     for one in every:
         kept = "del" if one.temporary else "keep"

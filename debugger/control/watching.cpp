@@ -1,0 +1,156 @@
+// Control's part for watches (control.h): what the launch watches, and what of its hits stops the program.
+#include <algorithm>
+
+#include "debugger/control/control.h"
+
+namespace cudasim::debugger {
+
+using execution::StoppedLaunch;
+using execution::ThreadRef;
+using execution::WatchHit;
+
+namespace {
+
+std::uint8_t kinds_of(WatchAccess access) {
+    switch (access) {
+        case WatchAccess::read:
+            return execution::watch_reads;
+        case WatchAccess::read_write:
+            return execution::watch_reads | execution::watch_writes;
+        case WatchAccess::write:
+            break;
+    }
+    return execution::watch_changes;
+}
+
+bool is_set(StoppedLaunch& launch, const Watchpoint& watchpoint) {
+    const WatchTarget& target = watchpoint.target;
+    const auto id = static_cast<std::uint64_t>(watchpoint.id);
+    if (target.is_variable)
+        return launch.watch(
+            execution::VariableWatch{id, *target.frame, target.variable, target.offset, target.bytes});
+    return launch.watch(execution::MemoryWatch{id, kinds_of(watchpoint.request.access), target.space,
+                                               target.ranges, target.block, target.frame});
+}
+
+}  // namespace
+
+void Control::arm_watches(StoppedLaunch& launch) {
+    watch_version_ = session_.watchpoints.version();
+    std::vector<Watched> now;
+    for (Watchpoint& watchpoint : session_.watchpoints.snapshot()) {
+        if (watchpoint.target.launch != 0 && watchpoint.target.launch != number_) continue;
+        const auto known = std::ranges::find_if(watched_, [&](const Watched& each) {
+            return each.watchpoint.id == watchpoint.id &&
+                   each.watchpoint.request.data_id == watchpoint.request.data_id &&
+                   each.watchpoint.request.access == watchpoint.request.access &&
+                   each.watchpoint.request.all_blocks == watchpoint.request.all_blocks;
+        });
+        if (known == watched_.end() && !is_set(launch, watchpoint)) {
+            session_.watchpoints.remove(watchpoint.id);
+            session_.audience.watch_removed(watchpoint, "its memory is not there any more");
+            continue;
+        }
+        Watched watched{std::move(watchpoint), {}, {}};
+        watched.threads = watched.watchpoint.request.threads.in(configuration().block);
+        watched.blocks = watched.watchpoint.request.blocks.in(configuration().grid);
+        now.push_back(std::move(watched));
+    }
+    for (const Watched& each : watched_)
+        if (std::ranges::none_of(
+                now, [&](const Watched& kept) { return kept.watchpoint.id == each.watchpoint.id; }))
+            launch.unwatch(static_cast<std::uint64_t>(each.watchpoint.id));
+    watched_ = std::move(now);
+}
+
+Control::Watched* Control::watched(std::uint64_t id) {
+    const auto found = std::ranges::find_if(
+        watched_, [&](const Watched& each) { return static_cast<std::uint64_t>(each.watchpoint.id) == id; });
+    return found != watched_.end() ? &*found : nullptr;
+}
+
+/// On the thread's own stack.
+bool Control::wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thread*/,
+                         std::span<const WatchHit> hits) noexcept {
+    for (const WatchHit& hit : hits) {
+        if (hit.kind == WatchHit::Kind::frame_left) return true;
+        const Watched* watched = this->watched(hit.id);
+        if (watched != nullptr && contains(watched->threads, hit.thread.thread) &&
+            contains(watched->blocks, hit.thread.block))
+            return true;
+    }
+    return false;
+}
+
+/// Whether a hit is to stop the program. Counts it.
+bool Control::counts(const Watched& watched, ThreadRef thread, StopNotice& notice) {
+    const Watchpoint& watchpoint = watched.watchpoint;
+    if (!watchpoint.request.condition.empty()) {
+        Evaluator* evaluator = session_.evaluator.load();
+        Evaluation value;
+        if (evaluator != nullptr)
+            value = evaluator->evaluate(*launch_, thread, 0, watchpoint.request.condition);
+        else
+            value.text = "this program has nobody to evaluate expressions";
+        if (value.ok && !value.truth_doubt.empty()) {
+            value.ok = false;
+            value.text = value.truth_doubt;
+        }
+        if (!value.ok) {
+            if (!session_.watchpoints.tell_failure(watchpoint.id)) return false;
+            notice.notes.push_back("the condition of watchpoint " + std::to_string(watchpoint.id) +
+                                   " cannot be evaluated: " + value.text);
+            return true;
+        }
+        if (!value.truth) return false;
+    }
+    const std::uint64_t hits = session_.watchpoints.count_hit(watchpoint.id);
+    return hits != 0 && (!watchpoint.request.hits || watchpoint.request.hits->stops(hits));
+}
+
+/// Whether the thread has stopped for a watch that stops the program.
+bool Control::any_watch_hit(StopNotice& notice) {
+    const std::vector<WatchHit> hits = launch_->watch_hits();
+    const std::size_t before = notice.watches.size();
+    for (const WatchHit& hit : hits) {
+        const Watched* watched = this->watched(hit.id);
+        if (watched == nullptr) continue;
+        const Watchpoint watchpoint = watched->watchpoint;
+        WatchReport report;
+        report.id = watchpoint.id;
+        report.expression = watchpoint.target.expression;
+        report.access = watchpoint.request.access;
+        report.hit = hit;
+        report.is_over = hit.kind == WatchHit::Kind::frame_left;
+        if (hit.site != ~std::uint32_t{0})
+            if (const auto place = findings::without_own_code(launch_->launch().location(hit.site));
+                !place.empty())
+                report.place = place.front();
+        if (!report.is_over) {
+            if (!contains(watched->threads, hit.thread.thread) ||
+                !contains(watched->blocks, hit.thread.block) || !counts(*watched, hit.thread, notice))
+                continue;
+            report.texts = watchpoint.target.describe(*launch_, hit);
+        }
+        if (report.is_over || watchpoint.request.temporary) {
+            session_.watchpoints.remove(watchpoint.id);
+            if (report.is_over)
+                session_.audience.watch_removed(watchpoint, "the function that has it has ended");
+        }
+        notice.hit_breakpoints.push_back(report.id);
+        notice.watches.push_back(std::move(report));
+    }
+    if (notice.watches.size() == before) return false;
+    if (watch_version_ != session_.watchpoints.version()) arm_watches(*launch_);
+    notice.reason = StopReason::watch;
+    return true;
+}
+
+/// What the launch that ends has of its own is watched no longer.
+void Control::forget_watches() {
+    watched_.clear();
+    for (const Watchpoint& each : session_.watchpoints.remove_of_launch(number_))
+        session_.audience.watch_removed(each, "the kernel that has it has ended");
+}
+
+}  // namespace cudasim::debugger

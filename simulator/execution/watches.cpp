@@ -1,0 +1,371 @@
+// See watches.h.
+#include "simulator/execution/watches.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simulator/execution/launch.h"
+
+namespace cudasim::execution {
+
+using jit::CapturedVariable;
+using jit::FrameRecord;
+
+namespace {
+
+/// The part of an access that lies in the range; of several pieces the hull. False: none does.
+bool overlap(const WatchedRange& range, std::uint64_t address, std::uint64_t bytes, std::uint64_t& low,
+             std::uint64_t& high) {
+    const std::uint64_t end = range.address + range.extent(), last = address + bytes;
+    if (address >= end || last <= range.address) return false;
+    low = std::max(address, range.address);
+    high = std::min(last, end);
+    if (range.count == 1) return true;
+    const auto in_piece = [&](std::uint64_t place) {
+        return (place - range.address) % range.stride < range.bytes;
+    };
+    if (!in_piece(low)) low += range.stride - (low - range.address) % range.stride;
+    return low < high;
+}
+
+const std::byte* at(std::uint64_t address) {
+    return reinterpret_cast<const std::byte*>(address);
+}
+
+}  // namespace
+
+Watches::Watches(const Launch& launch) : launch_(launch) {
+    hits_.reserve(most_hits);
+    last_.reserve(most_hits);
+}
+
+// Memory ---------------------------------------------------------------------------------------------------
+
+Watches::Region Watches::region_of(const MemoryWatch& watch, const WatchedRange& range,
+                                   std::uint64_t base) const {
+    Region region;
+    region.id = watch.id;
+    region.kinds = watch.kinds;
+    region.range = range;
+    region.range.address += base;
+    if (watch.frame) region.thread = watch.frame->thread.thread;
+    if ((watch.kinds & ~watch_reads) != 0) {
+        region.known.assign(at(region.range.address), at(region.range.address) + range.extent());
+        region.before = region.known;
+    }
+    return region;
+}
+
+bool Watches::add(const MemoryWatch& watch) {
+    std::uint64_t bytes = 0;
+    for (const WatchedRange& range : watch.ranges) {
+        if (range.count == 0 || range.bytes == 0 || range.extent() > most_bytes) return false;
+        bytes += range.extent();
+    }
+    if (bytes == 0 || bytes > most_bytes) return false;
+    if (watch.space == WatchedSpace::global) {
+        for (const WatchedRange& range : watch.ranges) global_.push_back(region_of(watch, range, 0));
+    } else if (watch.space == WatchedSpace::shared) {
+        shared_.push_back(watch);
+    }
+    for (auto& [context, block] : blocks_) {
+        const bool is_meant = watch.space == WatchedSpace::shared
+                                  ? !watch.block || *watch.block == block.index
+                                  : watch.frame && watch.frame->thread.block == block.index;
+        if (is_meant && watch.space != WatchedSpace::global)
+            for (const WatchedRange& range : watch.ranges)
+                block.regions.push_back(region_of(watch, range,
+                                                  watch.space == WatchedSpace::shared
+                                                      ? reinterpret_cast<std::uint64_t>(context->shared_base)
+                                                      : 0));
+        publish(*context, block);
+    }
+    return true;
+}
+
+void Watches::remove(std::uint64_t id) {
+    const auto is_it = [&](const auto& each) { return each.id == id; };
+    std::erase_if(global_, is_it);
+    std::erase_if(shared_, is_it);
+    for (auto& [context, block] : blocks_) {
+        std::erase_if(block.regions, is_it);
+        publish(*context, block);
+    }
+    for (Variable& variable : variables_) {
+        if (variable.id != id) continue;
+        const bool is_last = std::ranges::none_of(variables_, [&](const Variable& other) {
+            return &other != &variable && other.frame.thread == variable.frame.thread;
+        });
+        if (is_last && !variable.frame.is_told) variable.frame.stop->steps &= ~jit::step_watches;
+    }
+    std::erase_if(variables_, is_it);
+}
+
+void Watches::block_begins(jit::BlockContext& context, std::uint64_t index) {
+    Block& block = blocks_[&context];
+    block.index = index;
+    for (Variable& variable : variables_)
+        if (variable.frame.block == &context) variable.frame.is_told = true;  // of the block before
+    block.regions.clear();
+    for (const MemoryWatch& watch : shared_)
+        if (!watch.block || *watch.block == index)
+            for (const WatchedRange& range : watch.ranges)
+                block.regions.push_back(
+                    region_of(watch, range, reinterpret_cast<std::uint64_t>(context.shared_base)));
+    publish(context, block);
+}
+
+/// Tells the block's code which accesses are worth a closer look.
+void Watches::publish(jit::BlockContext& context, const Block& block) {
+    std::uint64_t low = ~std::uint64_t{0}, high = 0;
+    for (const std::vector<Region>* regions :
+         std::initializer_list<const std::vector<Region>*>{&global_, &block.regions})
+        for (const Region& region : *regions) {
+            low = std::min(low, region.range.address);
+            high = std::max(high, region.range.address + region.range.extent());
+        }
+    context.watch_low = low < high ? low - jit::watch_margin : 0;
+    context.watch_bytes = low < high ? high - low + jit::watch_margin : 0;
+}
+
+bool Watches::touched(const jit::BlockContext& context, std::uint32_t thread, std::uint64_t address,
+                      std::uint64_t bytes, std::uint32_t flags, std::uint32_t site) noexcept {
+    const auto found = blocks_.find(const_cast<jit::BlockContext*>(&context));
+    if (found == blocks_.end() || bytes == 0) return false;
+    Block& block = found->second;
+    const bool is_write = (flags & jit::access_write) != 0;
+    const bool is_read = !is_write || (flags & jit::access_atomic) != 0;
+    WatchHit access;
+    access.thread = {block.index, thread};
+    access.site = site;
+    access.address = address;
+    access.bytes = bytes;
+    const std::size_t before = hits_.size();
+    for (std::size_t i = 0; i < global_.size(); ++i)
+        look(global_[i], static_cast<std::uint32_t>(i), access, is_write, is_read);
+    for (std::size_t i = 0; i < block.regions.size(); ++i)
+        look(block.regions[i], static_cast<std::uint32_t>(global_.size() + i), access, is_write, is_read);
+    return hits_.size() != before;
+}
+
+void Watches::look(Region& region, std::uint32_t number, const WatchHit& access, bool is_write,
+                   bool is_read) noexcept {
+    std::uint64_t low = 0, high = 0;
+    if (region.thread != every_thread && region.thread != access.thread.thread) return;
+    if (!overlap(region.range, access.address, access.bytes, low, high)) return;
+    WatchHit hit = access;
+    hit.id = region.id;
+    hit.kind = is_write ? WatchHit::Kind::write : WatchHit::Kind::read;
+    hit.region = number;
+    hit.address = low;
+    hit.bytes = high - low;
+    if (is_write && !region.known.empty()) {
+        std::byte* known = region.known.data() + (low - region.range.address);
+        if (std::memcmp(known, at(low), high - low) != 0) {
+            std::memcpy(region.before.data() + (low - region.range.address), known, high - low);
+            std::memcpy(known, at(low), high - low);
+            const std::byte* old = region.before.data() + (low - region.range.address);
+            std::uint64_t first = high - low, last = 0;
+            for (std::uint64_t i = 0; i < high - low; ++i) {
+                std::uint64_t piece_low = 0, piece_high = 0;
+                if (old[i] == known[i] || !overlap(region.range, low + i, 1, piece_low, piece_high) ||
+                    piece_low != low + i)
+                    continue;
+                first = std::min(first, i);
+                last = i;
+            }
+            hit.changed = first <= last;
+            if (hit.changed) {
+                hit.address = low + first;
+                hit.bytes = last - first + 1;
+            }
+        }
+    }
+    const bool stops = ((region.kinds & watch_reads) != 0 && is_read) ||
+                       ((region.kinds & watch_writes) != 0 && is_write) ||
+                       ((region.kinds & watch_changes) != 0 && hit.changed);
+    if (stops) note(hit);
+}
+
+const Watches::Region* Watches::region(const WatchHit& hit) const {
+    if (hit.region < global_.size()) return global_[hit.region].id == hit.id ? &global_[hit.region] : nullptr;
+    const auto block = std::ranges::find_if(
+        blocks_, [&](const auto& each) { return each.second.index == hit.thread.block; });
+    const std::size_t number = hit.region - global_.size();
+    if (block == blocks_.end() || number >= block->second.regions.size()) return nullptr;
+    const Region& own = block->second.regions[number];
+    return own.id == hit.id ? &own : nullptr;
+}
+
+void Watches::before(const WatchHit& hit, std::uint64_t address, std::span<std::byte> target) const {
+    const Region* where = region(hit);
+    if (where == nullptr || !hit.changed) return;
+    const std::uint64_t low = std::max(address, hit.address);
+    const std::uint64_t high = std::min(address + target.size(), hit.address + hit.bytes);
+    if (low < high)
+        std::memcpy(target.data() + (low - address), where->before.data() + (low - where->range.address),
+                    high - low);
+}
+
+void Watches::refresh(std::uint64_t address, std::uint64_t bytes) {
+    const auto look_again = [&](std::vector<Region>& regions) {
+        for (Region& each : regions) {
+            const std::uint64_t low = std::max(address, each.range.address);
+            const std::uint64_t high = std::min(address + bytes, each.range.address + each.range.extent());
+            if (low < high && !each.known.empty())
+                std::memcpy(each.known.data() + (low - each.range.address), at(low), high - low);
+        }
+    };
+    look_again(global_);
+    for (auto& [context, block] : blocks_) look_again(block.regions);
+}
+
+// Variables ------------------------------------------------------------------------------------------------
+
+std::optional<Watches::Frame> Watches::frame_of(const FrameRef& wanted, jit::ThreadStop& thread,
+                                                const jit::BlockContext& block) const {
+    if (!launch_.kernel) return std::nullopt;
+    const jit::Stops& stops = launch_.kernel->stops;
+    std::uint32_t frame = wanted.frame;
+    for (FrameRecord* record = thread.innermost; record != nullptr; record = record->caller) {
+        if (record->place >= stops.places.size()) continue;
+        const std::vector<std::uint32_t>& frames = stops.places[record->place].frames;
+        if (frame < frames.size()) return Frame{wanted.thread, &block, &thread, record, frames[frame]};
+        frame -= static_cast<std::uint32_t>(frames.size());
+    }
+    return std::nullopt;
+}
+
+bool Watches::add(const VariableWatch& watch, jit::ThreadStop& thread, const jit::BlockContext& block) {
+    const auto frame = frame_of(watch.frame, thread, block);
+    if (!frame) return false;
+    Variable variable;
+    variable.id = watch.id;
+    variable.frame = *frame;
+    variable.last_site = thread.site;
+    std::uint64_t known = 0;
+    for (const CapturedVariable& each : launch_.kernel->stops.frames[frame->variables]) {
+        if (each.name != watch.name || each.parts.size() < 2) continue;
+        const std::uint64_t bytes = watch.bytes == 0 ? each.bytes : watch.bytes;
+        if (watch.offset + bytes > each.bytes) continue;
+        variable.slots.push_back(
+            {&each, each.parts.front().value + watch.offset, each.parts.back().value, bytes, known});
+        known += bytes + 1;
+    }
+    if (variable.slots.empty()) return false;
+    variable.known.resize(known);
+    for (const Slot& slot : variable.slots) {
+        const auto* record = reinterpret_cast<const std::byte*>(frame->record);
+        std::memcpy(variable.known.data() + slot.known, record + slot.place, slot.bytes);
+        variable.known[slot.known + slot.bytes] = record[slot.flag];
+    }
+    variable.before = variable.known;
+    variables_.push_back(std::move(variable));
+    thread.steps |= jit::step_watches;
+    return true;
+}
+
+bool Watches::bind(const MemoryWatch& watch, jit::ThreadStop& thread, const jit::BlockContext& block) {
+    const auto frame = watch.frame ? frame_of(*watch.frame, thread, block) : std::nullopt;
+    if (!frame) return false;
+    Variable memory;
+    memory.id = watch.id;
+    memory.frame = *frame;
+    memory.last_site = thread.site;
+    variables_.push_back(std::move(memory));
+    thread.steps |= jit::step_watches;
+    return true;
+}
+
+bool Watches::is_there(const Frame& frame, const jit::ThreadStop& here) const noexcept {
+    if (frame.left) return false;
+    const jit::Stops& stops = launch_.kernel->stops;
+    for (const FrameRecord* record = here.innermost; record != nullptr; record = record->caller)
+        if (record == frame.record)
+            return record->place < stops.places.size() &&
+                   std::ranges::find(stops.places[record->place].frames, frame.variables) !=
+                       stops.places[record->place].frames.end();
+    return false;
+}
+
+bool Watches::variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
+                                std::uint32_t thread) noexcept {
+    const std::size_t hits = hits_.size();
+    for (Variable& variable : variables_) {
+        Frame& frame = variable.frame;
+        if (frame.is_told || frame.block != &block || frame.thread.thread != thread) continue;
+        WatchHit hit;
+        hit.id = variable.id;
+        hit.thread = frame.thread;
+        hit.site = variable.last_site;
+        hit.kind = WatchHit::Kind::assigned;
+        variable.last_site = here.site;
+        if (!is_there(frame, here)) {
+            frame.is_told = true;
+            hit.kind = WatchHit::Kind::frame_left;
+            note(hit);
+            continue;
+        }
+        const auto* record = reinterpret_cast<const std::byte*>(frame.record);
+        const auto differs = [&](const Slot& slot) {
+            const std::byte* known = variable.known.data() + slot.known;
+            if (known[slot.bytes] != record[slot.flag]) return true;
+            return record[slot.flag] != std::byte{0} &&
+                   std::memcmp(known, record + slot.place, slot.bytes) != 0;
+        };
+        if (std::ranges::none_of(variable.slots, differs)) continue;
+        hit.changed = true;
+        std::ranges::copy(variable.known, variable.before.begin());
+        for (const Slot& slot : variable.slots) {
+            std::memcpy(variable.known.data() + slot.known, record + slot.place, slot.bytes);
+            variable.known[slot.known + slot.bytes] = record[slot.flag];
+        }
+        note(hit);
+    }
+    return hits_.size() != hits;
+}
+
+void Watches::frame_left(const FrameRecord* record) noexcept {
+    for (Variable& variable : variables_)
+        if (variable.frame.record == record) variable.frame.left = true;
+}
+
+bool Watches::thread_ended(ThreadRef thread) {
+    const std::size_t hits = hits_.size();
+    for (Variable& variable : variables_) {
+        if (variable.frame.is_told || variable.frame.thread != thread) continue;
+        variable.frame.is_told = true;
+        WatchHit hit;
+        hit.id = variable.id;
+        hit.kind = WatchHit::Kind::frame_left;
+        hit.thread = thread;
+        hit.site = variable.last_site;
+        note(hit);
+    }
+    return hits_.size() != hits;
+}
+
+bool Watches::declares(const FrameRef& frame, std::string_view name, jit::ThreadStop& thread,
+                       const jit::BlockContext& block) const {
+    const auto found = frame_of(frame, thread, block);
+    return found &&
+           std::ranges::find(launch_.kernel->stops.frames[found->variables], name, &CapturedVariable::name) !=
+               launch_.kernel->stops.frames[found->variables].end();
+}
+
+findings::VariableValue Watches::variable(const WatchHit& hit, bool before) const {
+    findings::VariableValue value;
+    const auto found = std::ranges::find(variables_, hit.id, &Variable::id);
+    if (found == variables_.end() || !hit.changed) return value;
+    for (const Slot& slot : found->slots) {
+        const std::byte* bytes = (before ? found->before : found->known).data() + slot.known;
+        value.name = slot.variable->name;
+        if (bytes[slot.bytes] == std::byte{0}) continue;
+        value.type = launch_.kernel->stops.types[slot.variable->type];
+        value.bytes.assign(bytes, bytes + slot.bytes);
+        value.known = true;
+    }
+    return value;
+}
+
+}  // namespace cudasim::execution
