@@ -144,7 +144,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 4; }
+    [[nodiscard]] std::uint32_t version() const override { return 5; }
 
     void early(Compilation& compilation) const override {
         for (Function& function : *compilation.module) {
