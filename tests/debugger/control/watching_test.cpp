@@ -207,6 +207,47 @@ TEST_P(Watching, a_step_ends_behind_the_access) {
     EXPECT_EQ(client.stops, (Stops{"stop 1:202", "1:103 1>2@103", "step 1:104"}));
 }
 
+TEST_P(Watching, a_hit_that_does_not_count_ends_no_step) {
+    BreakpointRequest at_store;
+    at_store.file = kernel_file;
+    at_store.line = 103;
+    std::string error;
+    at_store.threads = *IndexSet::parse("1", error);
+    client.session.breakpoints.set_lines(kernel_file, {at_store});
+    WatchpointRequest never = element(0);
+    never.hits_text = "== 100";
+    never.hits = HitCondition::parse("== 100");
+    set({never});
+    client.at_stop = [&](Control& control, const StopNotice&) {
+        if (client.stops.size() == 1) return step(control, MovementKind::step_in);
+        client.session.breakpoints.set_lines(kernel_file, {});
+        control.go_on();
+    };
+    (void)run(1, 3);
+    EXPECT_EQ(client.stops, (Stops{"stop 1:103", "step 1:104"}));
+    EXPECT_EQ(client.session.watchpoints.snapshot().front().hits, 6U);
+}
+
+TEST_P(Watching, stops_a_step_of_a_whole_block) {
+    BreakpointRequest at_call;
+    at_call.file = kernel_file;
+    at_call.line = 202;
+    std::string error;
+    at_call.threads = *IndexSet::parse("0", error);
+    client.session.breakpoints.set_lines(kernel_file, {at_call});
+    client.at_stop = [&](Control& control, const StopNotice&) {
+        if (client.stops.size() != 1) return control.go_on();
+        set({element(2)});
+        Movement movement;
+        movement.kind = MovementKind::next;
+        movement.unit = StepUnit::block;
+        movement.thread = control.focus();
+        EXPECT_EQ(control.start(movement), "");
+    };
+    (void)run(1, 4);
+    EXPECT_EQ(client.stops, (Stops{"stop 0:202", "1:105 0>1@105"}));
+}
+
 TEST_P(Watching, ends_with_its_memory) {
     {
         const execution::DeviceArray<std::uint32_t> other(4);

@@ -197,6 +197,29 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1))",
     seen.clear();
 }
 
+TEST_P(WatchTests, an_access_that_begins_in_front_of_what_is_watched_reaches_into_it) {
+    const char* body = R"(
+define void @k(ptr %x) {
+  store <4 x i32> <i32 2, i32 2, i32 2, i32 3>, ptr %x, align 16
+  %middle = getelementptr i32, ptr %x, i32 2
+  store i64 0, ptr %middle, align 8
+  ret void
+})";
+    watch(body, {1, 1, 1, 1}, 1, 3, watch_changes);
+    EXPECT_EQ(seen, (std::vector<Seen>{{0, 101, write_kind, 1, 3}, {0, 103, write_kind, 3, 0}}));
+}
+
+TEST_P(WatchTests, an_atomic_operation_reads_too) {
+    watch(R"(
+define void @k(ptr %x) {
+  %old = atomicrmw add ptr %x, i32 3 seq_cst
+  store i32 7, ptr %x, align 4
+  ret void
+})",
+          {1}, 1, 0, watch_reads);
+    EXPECT_EQ(seen, (std::vector<Seen>{{0, 101, write_kind, 1, 4}}));
+}
+
 TEST_P(WatchTests, a_loop_that_the_optimiser_makes_a_fill_of_is_seen) {
     watch(R"(
 define void @k(ptr %x) {
