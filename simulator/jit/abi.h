@@ -62,8 +62,10 @@ struct BlockContext {
     ThreadStop* thread_stops;  // 128 code that is compiled for stops: one per thread
     const std::uint8_t*
         stop_flags;  // 136 such code: by site + 1, whether hook `stop` is to be called; first: everywhere
-    std::uint64_t watch_low;    // 144 such code: an access that begins in [watch_low, watch_low + watch_bytes),
-    std::uint64_t watch_bytes;  // 152 or reaches into it, calls hook `watched_access`; 0: none. Stops change both
+    // Such code: an access in or into [watch_low, watch_low + watch_bytes) calls hook `watched_access`. Changed
+    // at stops.
+    std::uint64_t watch_low;    // 144
+    std::uint64_t watch_bytes;  // 152 0: nothing is watched
 };
 
 /// BlockContext::watch_low lies so many bytes in front of the first byte that is watched.
