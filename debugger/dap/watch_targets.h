@@ -1,5 +1,5 @@
-// What an expression names that can be watched: an element, a slice, an array, a variable or a part of one, or
-// an address. The grammar is Python's for places, and gdb's for addresses:
+// What an expression names that can be watched: an element, a slice, an array, a variable or a part of one,
+// or an address. The grammar is Python's for places, and gdb's for addresses:
 //
 //   total    s[3]    y[i + 1, 2]    x[2:8]    m[:, 3]    p.mass    a[3].mass
 //   *0x20000000010 : 8        8 bytes, as a number

@@ -9,9 +9,9 @@
 // Of memory that is watched for changes there is a copy of what was last seen there. A store is compared with
 // it, so that a store of the same value is no change, and old values can be shown.
 //
-// A range of shared memory is watched in one block, or in every block as it starts. What belongs to a function's
-// frame (variables, and local arrays if the watch says so) is watched until the frame is left; that is told as a
-// hit, too.
+// A range of shared memory is watched in one block, or in every block as it starts. What belongs to a
+// function's frame (variables, and local arrays) is watched until the frame is left; that is told as a hit,
+// too.
 //
 // On the launching thread, which is the launch's only worker. touched(), variables_changed() and frame_left()
 // are called on simulated stacks: they do not allocate.

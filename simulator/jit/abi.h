@@ -40,7 +40,8 @@ struct ThreadStop {
 /// ThreadStop::steps: it is to stop at its next statement; its variables are watched.
 inline constexpr std::uint32_t step_stops = 1, step_watches = 2;
 
-/// Constant while its block runs, but for what says otherwise: compiled code may treat loads from it as invariant.
+/// Constant while its block runs, but for what says otherwise: compiled code may treat loads from it as
+/// invariant.
 struct BlockContext {
     std::uint32_t ctaid[3];              // 0
     std::uint32_t ntid[3];               // 12
@@ -62,8 +63,8 @@ struct BlockContext {
     ThreadStop* thread_stops;  // 128 code that is compiled for stops: one per thread
     const std::uint8_t*
         stop_flags;  // 136 such code: by site + 1, whether hook `stop` is to be called; first: everywhere
-    // Such code: an access in or into [watch_low, watch_low + watch_bytes) calls hook `watched_access`. Changed
-    // at stops.
+    // Such code: an access in or into [watch_low, watch_low + watch_bytes) calls hook `watched_access`.
+    // Stops change both.
     std::uint64_t watch_low;    // 144
     std::uint64_t watch_bytes;  // 152 0: nothing is watched
 };

@@ -1,4 +1,5 @@
-// Watches (watches.h): a thread that touches memory, or a variable, stops and says what it did. On every carrier.
+// Watches (watches.h): a thread that touches memory, or a variable, stops and says what it did. On every
+// carrier.
 #include <array>
 #include <cstring>
 #include <functional>
@@ -118,8 +119,8 @@ INSTANTIATE_TEST_SUITE_P(Carriers, WatchTests,
                          ::testing::Values(On::looping_runner, On::coroutines, On::lanes, On::fibers),
                          carrier_name);
 
-/// Each thread adds its number to x[0] and leaves it in x[1 + thread]; @add is on lines 101 to 104, @k on lines
-/// 201 to 206.
+/// Each thread adds its number to x[0] and leaves it in x[1 + thread]; @add is on lines 101 to 104, @k on
+/// lines 201 to 206.
 std::string sums(const std::string& wait) {
     return R"(
 define internal i32 @add(ptr %x, i32 %number) {
@@ -355,7 +356,8 @@ TEST_P(WatchTests, another_thread_that_is_made_to_run_stops_at_its_access) {
     EXPECT_EQ((std::array{seen[0].thread, seen[0].line}), (std::array{3U, 206U}));
 }
 
-/// What hits of variables say (with_lines() declares variables at the end of the first block): "thread line>where: old>new", lines of the assignment and of the stop.
+/// What hits of variables say: "thread line>where: old>new", lines of the assignment and of the stop.
+/// (with_lines() declares variables at the end of the first block.)
 class WatchVariableTests : public WatchTests {
   protected:
     /// Watches a variable of the innermost function from the first stop at `line` of thread 1 on.
