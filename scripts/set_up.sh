@@ -13,7 +13,7 @@ say() { printf 'set-up: %s\n' "$*"; }
 fail() { printf 'set-up: %s\n' "$@" >&2; exit 1; }
 
 # --- Debian packages -----------------------------------------------------------------------------------------
-packages=(g++ cmake ninja-build ccache llvm-19-dev libboost-context-dev libboost-fiber-dev zlib1g-dev libzstd-dev libgtest-dev)
+packages=(g++ cmake ninja-build ccache llvm-19-dev libboost-context-dev libboost-fiber-dev zlib1g-dev libzstd-dev libcli11-dev libgtest-dev)
 if [[ $purpose == test ]]; then packages+=(clang-19); fi
 if [[ $purpose == fuzz ]]; then packages+=(clang-19 libclang-rt-19-dev); fi
 if [[ $purpose == bench ]]; then wished=(pocl-opencl-icd); else wished=(); fi  # a peer; without it its rows are skipped
@@ -53,7 +53,7 @@ if command -v dpkg-query >/dev/null; then
     mapfile -t optional < <(missing "${wished[@]}")
     ((${#optional[@]} == 0)) || install "${optional[@]}" || say "${optional[*]} could not be installed; its rows are skipped"
 else
-    say "no dpkg here: assuming a C++20 compiler, CMake >= 3.24, Ninja, LLVM 19, Boost.Context and Boost.Fiber >= 1.74, zlib, zstd," \
+    say "no dpkg here: assuming a C++20 compiler, CMake >= 3.24, Ninja, LLVM 19, Boost.Context and Boost.Fiber >= 1.74, zlib, zstd, CLI11," \
         "GoogleTest (and clang++-19 for the tests)"
 fi
 

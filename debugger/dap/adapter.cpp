@@ -26,6 +26,7 @@ struct Row {
 const std::vector<Row> Row::all{
     {"initialize", &Adapter::initialize},
     {"attach", &Adapter::attach},
+    {"launch", &Adapter::launch},
     {"configurationDone", &Adapter::configuration_done},
     {"setBreakpoints", &Adapter::set_breakpoints},
     {"setFunctionBreakpoints", &Adapter::set_function_breakpoints},
@@ -126,6 +127,9 @@ void Adapter::receive(const std::string& message) {
         return complain("a message is no request, and is passed over");
     Request request{*object->getInteger("seq"), object->getString("command")->str(), {}};
     if (json::Object* arguments = object->getObject("arguments")) request.arguments = std::move(*arguments);
+    if (!is_trusted() && request.command != "initialize" && request.command != "attach" &&
+        request.command != "launch" && request.command != "disconnect")
+        return fail(request, "the client has to attach first, with the token that the server has printed");
     const Row* found = row(request.command);
     if (found == nullptr)
         return fail(request, "unsupported: cudasim does not have the request '" + request.command + "'");
@@ -266,6 +270,10 @@ void Adapter::output(const std::string& line) {
     event("output", json::Object{{"category", "console"}, {"output", json_text(line)}});
 }
 
+void Adapter::program_output(const std::string& text) {
+    event("output", json::Object{{"category", "stdout"}, {"output", json_text(text)}});
+}
+
 // Requests that need no stopped launch ---------------------------------------------------------------------
 
 json::Value Adapter::initialize(const Arguments& arguments) {
@@ -304,7 +312,20 @@ json::Value Adapter::initialize(const Arguments& arguments) {
                                                   {"default", true}}}}};
 }
 
-json::Value Adapter::attach(const Arguments& /*arguments*/) {
+/// @throws RequestError where the server needs a token, and this is another one
+void Adapter::check_token(const Arguments& arguments) {
+    if (is_trusted()) return;
+    const std::string given = arguments.text_or("token");
+    // As long for every wrong one.
+    bool same = given.size() == service_.token.size();
+    for (std::size_t i = 0; i < service_.token.size(); ++i)
+        same &= service_.token[i] == (given.empty() ? '\0' : given[i % given.size()]);
+    if (!same) throw RequestError("the request needs \"token\": the one that the server has printed");
+    trusted_.store(true);
+}
+
+json::Value Adapter::attach(const Arguments& arguments) {
+    check_token(arguments);
     json::Object body{{"systemProcessId", getpid()}, {"isLocalProcess", true}};
     {
         const std::lock_guard lock(sending_);
@@ -313,6 +334,12 @@ json::Value Adapter::attach(const Arguments& /*arguments*/) {
     }
     event("process", std::move(body));
     return nullptr;
+}
+
+json::Value Adapter::launch(const Arguments& arguments) {
+    if (!service_.starts_program)
+        throw RequestError("unsupported: the program runs already; the request is attach");
+    return attach(arguments);
 }
 
 json::Value Adapter::configuration_done(const Arguments& /*arguments*/) {
@@ -335,7 +362,7 @@ json::Object Adapter::described(const Breakpoint& breakpoint) {
     if (!breakpoint.message.empty()) object["message"] = json_text(breakpoint.message);
     if (!breakpoint.file.empty()) {
         const std::lock_guard lock(sources_);
-        object["source"] = inspection_.source(breakpoint.file);
+        object["source"] = inspection_.source(session_, breakpoint.file);
     }
     return object;
 }
@@ -437,7 +464,10 @@ json::Value Adapter::disconnect(const Arguments& arguments) {
 }
 
 json::Value Adapter::terminate(const Arguments& /*arguments*/) {
-    (void)kill(getpid(), SIGTERM);  // not raise(): this thread takes no signals
+    if (service_.terminate)
+        service_.terminate();
+    else
+        (void)kill(getpid(), SIGTERM);  // not raise(): this thread takes no signals
     return nullptr;
 }
 

@@ -24,6 +24,13 @@ namespace cudasim::debugger {
 
 struct Row;
 
+/// What a server of the protocol is, besides a part of a program that runs.
+struct Service {
+    bool starts_program = false;  ///< the request `launch` is the same as `attach`
+    std::string token;            ///< that `launch` or `attach` has to give before anything else; empty: none
+    std::function<void()> terminate;  ///< for the request; empty: the process gets SIGTERM
+};
+
 class Adapter final : public Audience {
   public:
     /// @param send sends one message, from any thread
@@ -37,6 +44,13 @@ class Adapter final : public Audience {
     void begin();
     /// What the client is told of the program. @param start_method "launch" or "attach"
     void set_program(std::string name, std::string start_method);
+    /// Before the first message.
+    void serve_as(Service service) { service_ = std::move(service); }
+    /// Whether the client has given the token, or needs none.
+    [[nodiscard]] bool is_trusted() const { return trusted_.load() || service_.token.empty(); }
+    /// What the program writes to its standard output, where the server is the one that shows it.
+    void program_output(const std::string& text);
+
     /// One message of the client.
     void receive(const std::string& message);
     /// Something is wrong with what the client sends: it is told.
@@ -72,7 +86,9 @@ class Adapter final : public Audience {
 
     // At once, on the server's thread.
     json::Value initialize(const Arguments& arguments);
+    void check_token(const Arguments& arguments);
     json::Value attach(const Arguments& arguments);
+    json::Value launch(const Arguments& arguments);
     json::Value configuration_done(const Arguments& arguments);
     json::Value set_breakpoints(const Arguments& arguments);
     json::Value set_function_breakpoints(const Arguments& arguments);
@@ -127,6 +143,8 @@ class Adapter final : public Audience {
     CppExpressionCompiler compiler_;
     Session session_;
     std::function<void(const std::string&)> send_;
+    Service service_;
+    std::atomic<bool> trusted_{false};
     std::mutex sending_;  ///< guards sequence_ and program_
     std::int64_t sequence_ = 0;
     std::string program_, start_method_ = "launch";

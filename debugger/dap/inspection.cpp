@@ -1,6 +1,8 @@
 // See inspection.h: frames, scopes, variables.
 #include "debugger/dap/inspection.h"
 
+#include <llvm/Support/MemoryBuffer.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +25,16 @@ std::string hexadecimal(std::uint64_t address) {
     return "0x" + llvm::utohexstr(address, true);
 }
 
+/// Whether a file is this text, as front ends read files: without the mark of UTF-8 and carriage returns. Other
+/// encodings are not known here, and count as the same.
+bool same_lines(llvm::StringRef file, llvm::StringRef text) {
+    if (!json::isUTF8(file)) return true;
+    file.consume_front("\xef\xbb\xbf");
+    std::string plain = file.str();
+    std::erase(plain, '\r');
+    return llvm::StringRef(plain).rtrim('\n') == text.rtrim('\n');
+}
+
 }  // namespace
 
 void Inspection::forget_what_is_over(const Control& control) {
@@ -35,16 +47,32 @@ void Inspection::forget_what_is_over(const Control& control) {
 
 // Sources --------------------------------------------------------------------------------------------------
 
-json::Object Inspection::source(const std::string& path) {
+json::Object Inspection::source(const Session& session, const std::string& path) {
     const std::string normalised = normalised_path(path);
     json::Object source{{"name", json_text(path.substr(path.find_last_of('/') + 1))},
                         {"path", json_text(normalised)}};
-    if (access(normalised.c_str(), R_OK) == 0) return source;
+    if (is_what_was_compiled(session, path, normalised)) return source;
     auto known = std::ranges::find(texts_, path);
     if (known == texts_.end()) known = texts_.insert(texts_.end(), path);
     source["path"] = json_text(path);
     source["sourceReference"] = known - texts_.begin() + 1;
     return source;
+}
+
+/// Whether the file is there and has not changed since. It is read again when its time or its size have changed.
+bool Inspection::is_what_was_compiled(const Session& session, const std::string& path,
+                                      const std::string& file) {
+    struct stat now{};
+    if (stat(file.c_str(), &now) != 0 || access(file.c_str(), R_OK) != 0) return false;
+    KnownFile& known = files_[path];
+    if (known.seconds != now.st_mtim.tv_sec || known.nanoseconds != now.st_mtim.tv_nsec ||
+        known.bytes != now.st_size) {
+        known = {now.st_mtim.tv_sec, now.st_mtim.tv_nsec, now.st_size, true};
+        const std::optional<std::string> compiled = session.source(path);
+        const auto on_disk = llvm::MemoryBuffer::getFile(file);
+        if (compiled && on_disk) known.same = same_lines((*on_disk)->getBuffer(), *compiled);
+    }
+    return known.same;
 }
 
 const std::string& Inspection::path_of_source(std::int64_t reference) const {
@@ -77,7 +105,7 @@ json::Value Inspection::stack(Control& control, ThreadRef thread, const Argument
                                {"name", json_text(place.function.empty() ? "?" : place.function)},
                                {"line", static_cast<std::int64_t>(place.line) - 1 + first_line},
                                {"column", std::max<std::int64_t>(place.column, 1)},
-                               {"source", source(place.file)}};
+                               {"source", source(control.session(), place.file)}};
         if (frame.is_host) described["presentationHint"] = "subtle";
         list.push_back(std::move(described));
     }

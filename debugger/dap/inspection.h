@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,9 @@ class Inspection {
     json::Value read_memory(Control& control, const Arguments& arguments);
     json::Value write_memory(Control& control, const Arguments& arguments);
 
-    /// The protocol's description of a file: its path, or a number where it is text that lies in no file.
-    json::Object source(const std::string& path);
+    /// The protocol's description of a file: its path, or a number where it is text that lies in no file, or
+    /// where the file has changed since it was compiled.
+    json::Object source(const Session& session, const std::string& path);
     /// The file of such a number. @throws RequestError
     [[nodiscard]] const std::string& path_of_source(std::int64_t reference) const;
 
@@ -53,6 +55,14 @@ class Inspection {
         Value value;
     };
 
+    /// A file when it was compared with the text that was compiled.
+    struct KnownFile {
+        std::int64_t seconds = -1, nanoseconds = 0, bytes = 0;
+        bool same = false;
+    };
+
+    [[nodiscard]] bool is_what_was_compiled(const Session& session, const std::string& path,
+                                            const std::string& file);
     void forget_what_is_over(const Control& control);
     [[nodiscard]] const Frame& frame(const Control& control, std::int64_t id) const;
     [[nodiscard]] Frame frame_of(Control& control, const Arguments& arguments);
@@ -75,7 +85,8 @@ class Inspection {
     std::vector<Frame> frames_;
     std::vector<Node> nodes_;
     std::uint64_t launch_ = 0, stop_ = 0;  ///< that they are of
-    std::vector<std::string> texts_;       ///< sources without a file
+    std::map<std::string, KnownFile> files_;
+    std::vector<std::string> texts_;  ///< sources without a file
 };
 
 }  // namespace cudasim::debugger

@@ -42,8 +42,9 @@ SpecialRegister number(const char* name, std::uint32_t value) {
 
 }  // namespace
 
-std::vector<SpecialRegister> special_registers(const Control& control, execution::ThreadRef thread) {
-    const findings::Dim3 grid = control.configuration().grid, block = control.configuration().block;
+std::vector<SpecialRegister> special_registers(const execution::LaunchConfiguration& configuration,
+                                               execution::ThreadRef thread) {
+    const findings::Dim3 grid = configuration.grid, block = configuration.block;
     return {point("threadIdx", coordinates_in(block, thread.thread)),
             point("blockIdx", coordinates_in(grid, thread.block)),
             point("blockDim", block),

@@ -13,7 +13,11 @@ struct SpecialRegister {
     std::string name;
     Value value;
 };
-[[nodiscard]] std::vector<SpecialRegister> special_registers(const Control& control,
-                                                             execution::ThreadRef thread);
+[[nodiscard]] std::vector<SpecialRegister> special_registers(
+    const execution::LaunchConfiguration& configuration, execution::ThreadRef thread);
+[[nodiscard]] inline std::vector<SpecialRegister> special_registers(const Control& control,
+                                                                    execution::ThreadRef thread) {
+    return special_registers(control.configuration(), thread);
+}
 
 }  // namespace cudasim::debugger

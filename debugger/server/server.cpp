@@ -17,6 +17,7 @@
 #include "debugger/dap/framing.h"
 #include "debugger/server/connection.h"
 #include "debugger/server/listener.h"
+#include "debugger/server/message_loop.h"
 
 namespace cudasim::debugger {
 namespace {
@@ -59,20 +60,7 @@ struct Server::Parts {
 
     /// Until the client is gone.
     void read(Connection& client) {
-        MessageReader reader;
-        bool is_there = true;
-        for (std::string bytes = client.receive(); is_there && !bytes.empty(); bytes = client.receive()) {
-            reader.add(bytes);
-            while (is_there) {
-                const MessageReader::Result result = reader.next();
-                if (!result.complaint.empty()) adapter.complain(result.complaint);
-                if (result.message) adapter.receive(*result.message);
-                is_there = !result.broken && adapter.session().client_is_there.load();
-                if (!result.message && result.complaint.empty()) break;
-            }
-            if (!is_there) break;
-        }
-        adapter.session().end();
+        read_messages(adapter, [&] { return client.receive(); });
         client.end();
         for_child.store(nullptr);
         const std::lock_guard lock(mutex);

@@ -259,7 +259,9 @@ std::uint64_t number_to_record(const driver::LaunchPlan& plan) {
 }
 
 bool captures_launches() {
-    return driver::CoreFiles::of_this_process().wanted() || debugger::Server::running() != nullptr;
+    if (driver::CoreFiles::of_this_process().wanted()) return true;
+    const debugger::Server* server = debugger::Server::running();
+    return server != nullptr && server->has_client();
 }
 
 py::object launch_recorded(BoundPlan& bound, std::span<const std::byte> parameters, std::uint64_t number) {

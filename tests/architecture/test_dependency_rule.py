@@ -35,6 +35,10 @@ ALLOWED = {
     "debugger/dap": {
         "debugger/values", "debugger/control", "debugger/expressions", "simulator/findings", "simulator/jit", "simulator/execution"},
     "debugger/server": {"debugger/control", "debugger/dap", "simulator/execution"},
+    "debugger/cores": {
+        "debugger/values", "debugger/control", "debugger/dap", "debugger/server", "simulator/driver", "simulator/findings",
+    },
+    "debugger/program": {"debugger/cores", "library"},
     "gpu_backend": {"simulator/image", "simulator/findings"},
     "frontend/pykernel/syntax": {"simulator/image"},
     "frontend/numba_rules": set(),
@@ -79,6 +83,7 @@ LIBRARY_USERS = {
     r"<Python\.h": {"frontend/bindings", "frontend/cpython", "frontend/pyfiber"},
     r"<internal/": {"frontend/cpython"},  # CPython's own structures
     r"<clang/": set(),
+    r"<CLI/": {"debugger/program"},
     r"<llvm/.*(OrcJIT|ExecutionEngine)|<llvm/ExecutionEngine": {"simulator/jit"},
 }
 

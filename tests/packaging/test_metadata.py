@@ -16,7 +16,7 @@ PYPROJECT = (ROOT / "pyproject.toml").read_text()
 LICENCE_FILES = ["LICENSE", "NOTICE", "THIRD_PARTY_NOTICES.txt"]
 # What wheels contain besides the project's own code: the dynamic libraries that
 # may be added are named by file.
-IN_WHEELS = ["LLVM", "Boost", "Zstandard", "zlib", "pybind11", "GCC's runtime libraries"]
+IN_WHEELS = ["LLVM", "Boost", "Zstandard", "zlib", "pybind11", "CLI11", "GCC's runtime libraries"]
 
 
 @pytest.fixture(scope="module")
