@@ -108,7 +108,7 @@ class RecordAsCore final : public debugger::CoreSource {
 /// The same for a launch of a program.
 class CaptureAsCore final : public debugger::CoreSource {
   public:
-    CaptureAsCore(const driver::LaunchCapture& capture, const image::KernelImage& image)
+    CaptureAsCore(driver::LaunchCapture& capture, const image::KernelImage& image)
         : capture_(capture), image_(image) {}
 
     void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
@@ -119,7 +119,7 @@ class CaptureAsCore final : public debugger::CoreSource {
     }
 
   private:
-    const driver::LaunchCapture& capture_;
+    driver::LaunchCapture& capture_;
     const image::KernelImage& image_;
 };
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "simulator/findings/writers.h"
@@ -58,12 +60,42 @@ class AddressSearch {
     std::uint64_t lowest_ = ~std::uint64_t{0}, highest_ = 0;
 };
 
+/// Copies of memory that no record has needed, for the next launch of the process: the host gives fresh memory
+/// ten times as slowly as it copies.
+class SpareCopies {
+  public:
+    void keep(std::vector<RecordedMemory>& memory) {
+        const std::lock_guard lock(mutex_);
+        copies_.clear();
+        for (RecordedMemory& each : memory)
+            if (each.before && each.before->size() != 0) copies_.push_back(std::move(*each.before));
+    }
+    /// One of this size; nothing where there is none.
+    std::optional<Content> take(std::uint64_t bytes) {
+        const std::lock_guard lock(mutex_);
+        const auto found = std::ranges::find(copies_, bytes, &Content::size);
+        if (found == copies_.end()) return std::nullopt;
+        Content content = std::move(*found);
+        copies_.erase(found);
+        return content;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<Content> copies_;
+};
+
+SpareCopies& spare_copies() {
+    static auto* copies = new SpareCopies;  // launches of finalizers may come late
+    return *copies;
+}
+
 /// Copies and searches in one go, a piece that stays in the cache at a time.
-Content copied(const RecordedMemory& range, AddressSearch& search) {
+Content copied(const RecordedMemory& range, AddressSearch& search, std::optional<Content> spare) {
     constexpr std::uint64_t piece = 32 << 10;
     Content content;
     try {
-        content = Content(range.bytes);
+        content = spare ? *std::move(spare) : Content(range.bytes);
     } catch (const std::bad_alloc&) {
         throw RecordError("the launch cannot be recorded: there is no memory for a copy of " +
                           memory::bytes_text(range.bytes) + " (" + memory::describe_host_memory() + ")");
@@ -132,7 +164,12 @@ void LaunchCapture::launch_ends(std::span<const findings::Finding> findings) {
     if (wanted())
         attempt([this] { take_results(); });
     else
-        record_.memory.clear();
+        forget_memory();
+}
+
+void LaunchCapture::forget_memory() {
+    if (options_.only_failures && !handed_out_) spare_copies().keep(record_.memory);
+    record_.memory.clear();
 }
 
 void LaunchCapture::take_memory() {
@@ -172,7 +209,9 @@ void LaunchCapture::take_memory() {
                               memory::bytes_text(copied_bytes) +
                               " or more, is more than this host can give (" + memory::describe_host_memory() +
                               ")");
-        memory[index].before = copied(memory[index], search);
+        memory[index].before =
+            copied(memory[index], search,
+                   options_.only_failures ? spare_copies().take(memory[index].bytes) : std::nullopt);
     }
 }
 
@@ -191,9 +230,10 @@ void LaunchCapture::take_results() {
     }
 }
 
-LaunchRecord LaunchCapture::before_launch() const {
+LaunchRecord LaunchCapture::before_launch() {
     if (!began_) throw RecordError("the launch cannot be recorded: it has not begun");
     if (!error_.empty()) throw RecordError(error_);
+    handed_out_ = true;
     LaunchRecord record = record_;
     record.outcome.printed.clear();
     record.outcome.findings = findings::json_report({});

@@ -49,7 +49,7 @@ class LaunchCapture final : public execution::LaunchObserver {
 
     /// The launch as it was before it began, while it runs; its outcome is empty and not finished.
     /// @throws RecordError when the host had not the memory for a copy
-    [[nodiscard]] LaunchRecord before_launch() const;
+    [[nodiscard]] LaunchRecord before_launch();
 
     /// A part of what the kernel prints.
     void print(std::string_view text) { record_.outcome.printed += text; }
@@ -61,6 +61,7 @@ class LaunchCapture final : public execution::LaunchObserver {
   private:
     void take_memory();
     void take_results();
+    void forget_memory();
     template <typename Step>
     void attempt(Step&& step);
 
@@ -70,7 +71,8 @@ class LaunchCapture final : public execution::LaunchObserver {
     std::vector<std::uint64_t> roots_;
     CaptureOptions options_;
     bool began_ = false, failed_ = false;
-    std::string error_;  ///< why there is no record
+    bool handed_out_ = false;  ///< a record has its copies, which nobody may overwrite
+    std::string error_;        ///< why there is no record
 };
 
 }  // namespace cudasim::driver

@@ -35,9 +35,8 @@ struct RecordError : std::runtime_error {
 class Content {
   public:
     Content() = default;
-    /// Allocates `size` bytes without initialising them.
-    explicit Content(std::uint64_t size)
-        : data_(std::make_shared_for_overwrite<std::byte[]>(size)), size_(size) {}
+    /// Allocates `size` bytes without initialising them. @throws std::bad_alloc
+    explicit Content(std::uint64_t size);
     explicit Content(std::string_view text);
     [[nodiscard]] std::byte* data() { return data_.get(); }
     [[nodiscard]] const std::byte* data() const { return data_.get(); }

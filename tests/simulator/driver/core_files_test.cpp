@@ -89,6 +89,43 @@ TEST_F(CoreFilesTest, ALaunchAsItWasIsThereWhileItRuns) {
     EXPECT_LT(first, 0);
 }
 
+TEST_F(CoreFilesTest, CopiesAreUsedAgainButNotThoseOfARecord) {
+    std::vector<LaunchRecord> records;
+    for (const int number : {1, 2, 3}) {
+        Recording recording(8, number == 2);  // the second one fails
+        recording.device->device.copy_to_device(recording.memory.target, &number, 4);
+        LaunchCapture capture(*recording.device,
+                              {.configuration = recording.plan.configuration,
+                               .options = recording.plan.options,
+                               .parameters = recording.parameters},
+                              recording.plan.loaded.get(), {}, {.only_failures = true});
+        execution::LaunchOptions options = recording.plan.options;
+        options.observers.add(capture);
+        options.write_output = [&](std::string_view) {
+            records.push_back(capture.before_launch());
+            return true;
+        };
+        (void)run(recording.plan, recording.parameters, options);
+        if (number != 1) continue;
+        // The same again, of which nobody has a record.
+        LaunchCapture unnoticed(*recording.device,
+                                {.configuration = recording.plan.configuration,
+                                 .options = recording.plan.options,
+                                 .parameters = recording.parameters},
+                                recording.plan.loaded.get(), {}, {.only_failures = true});
+        options = recording.plan.options;
+        options.observers.add(unnoticed);
+        (void)run(recording.plan, recording.parameters, options);
+    }
+    ASSERT_EQ(records.size(), 3U);
+    for (int number = 1; number <= 3; ++number) {
+        const auto& memory = records[static_cast<std::size_t>(number) - 1].memory;
+        const auto target = std::ranges::find(memory, "target", &RecordedMemory::label);
+        ASSERT_TRUE(target != memory.end() && target->before);
+        EXPECT_EQ(std::memcmp(target->before->data(), &number, 4), 0) << number;
+    }
+}
+
 TEST_F(CoreFilesTest, TooMuchMemoryIsNotCopied) {
     Recording recording(8);
     EXPECT_NO_THROW((void)recording.record({.most_bytes = 4096}));
