@@ -180,7 +180,7 @@ class BlockRun {
     std::vector<Runner*> by_thread_;  ///< for put_in_order()
     // Launches with stops only; else empty.
     std::vector<jit::ThreadStop> thread_stops_;  ///< BlockContext::thread_stops
-    std::vector<std::uint8_t> no_stop_flags_;    ///< BlockContext::stop_flags where nobody stops the launch
+    std::vector<std::uint64_t> no_stop_flags_;   ///< BlockContext::stop_flags where nobody stops the launch
     std::vector<std::uint8_t> run_before_;  ///< threads that were started before their turn in this phase
     std::vector<Runner*> held_;             ///< that stopped, and whose turn it is not now
     std::vector<Runner*> faulting_;         ///< whose threads' errors the handler is told of

@@ -25,11 +25,14 @@ void BlockRun::start_stops() {
     context_.watch_low = context_.watch_bytes = 0;
     if (!launch_->stops) {
         run_before_.clear();
-        no_stop_flags_.assign(launch_->kernel ? launch_->kernel->sites.size() + 1 : 1, 0);
-        context_.stop_flags = no_stop_flags_.data();
+        const std::size_t flags = launch_->kernel ? launch_->kernel->sites.size() + 1 : 1;
+        no_stop_flags_.assign(words_of_stop_flags(flags), 0);
+        context_.stop_flags = stop_flags_in(no_stop_flags_);
         return;
     }
     context_.stop_flags = launch_->stops->flags();
+    if (const auto followed = launch_->stops->followed(); followed && followed->block == block_)
+        thread_stops_[followed->thread].steps |= jit::step_followed;
     run_before_.assign(threads, 0);
     held_.reserve(threads);
     faulting_.reserve(threads);
@@ -276,8 +279,10 @@ std::vector<ThreadPlace> BlockRun::places_of_threads() const {
 /// Threads [first, last) have come to the end of their turn: those of them that are to stop and never will.
 void BlockRun::tell_ends(std::uint32_t first, std::uint32_t last) {
     for (std::uint32_t thread = first; thread < last; ++thread) {
-        if (thread_stops_[thread].steps == 0 || state(thread) != ThreadState::over) continue;
-        thread_stops_[thread].steps = 0;
+        const bool stops = (thread_stops_[thread].steps & jit::step_stops) != 0;
+        if (!stops && !launch_->stops->repeats_end_of({block_, thread})) continue;
+        if (state(thread) != ThreadState::over) continue;
+        thread_stops_[thread].steps &= ~jit::step_stops;
         launch_->stops->tell_end(*worker_, *this, thread);
     }
 }

@@ -21,9 +21,9 @@ std::string place_of(const Finding& finding) {
 
 void FindingCollector::add(Finding finding) {
     std::lock_guard lock(mutex_);
-    if (finding.severity == Severity::error) faults_ += finding.threads;
+    if (finding.severity == Severity::error) found_.faults += finding.threads;
     Key key{finding.kind, place_of(finding)};
-    auto [it, inserted] = merged_.try_emplace(std::move(key), finding);
+    auto [it, inserted] = found_.merged.try_emplace(std::move(key), finding);
     if (inserted) return;
     Finding& known = it->second;
     const std::uint64_t count = known.count + finding.count, threads = known.threads + finding.threads;
@@ -37,19 +37,29 @@ void FindingCollector::add(Finding finding) {
 
 std::uint64_t FindingCollector::faults() const {
     std::lock_guard lock(mutex_);
-    return faults_;
+    return found_.faults;
 }
 
 std::vector<Finding> FindingCollector::take() {
     std::lock_guard lock(mutex_);
     std::vector<Finding> all;
-    for (auto& [key, finding] : merged_) all.push_back(std::move(finding));
+    for (auto& [key, finding] : found_.merged) all.push_back(std::move(finding));
     std::stable_sort(all.begin(), all.end(), [](const Finding& a, const Finding& b) {
         if (a.severity != b.severity) return a.severity > b.severity;
         return a.thread < b.thread;
     });
-    merged_.clear();
+    found_.merged.clear();
     return all;
+}
+
+FindingCollector::State FindingCollector::state() const {
+    std::lock_guard lock(mutex_);
+    return found_;
+}
+
+void FindingCollector::restore(State state) {
+    std::lock_guard lock(mutex_);
+    found_ = std::move(state);
 }
 
 }  // namespace cudasim::execution

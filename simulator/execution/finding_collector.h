@@ -22,11 +22,18 @@ class FindingCollector {
     /// Errors first, each group by (block, thread). Call once, when all workers are done.
     [[nodiscard]] std::vector<findings::Finding> take();
 
-  private:
     using Key = std::pair<findings::FindingKind, std::string>;  // kind, place
+    /// All that was found, for a launch that goes back to an earlier point.
+    struct State {
+        std::map<Key, findings::Finding> merged;
+        std::uint64_t faults = 0;
+    };
+    [[nodiscard]] State state() const;
+    void restore(State state);
+
+  private:
     mutable std::mutex mutex_;
-    std::map<Key, findings::Finding> merged_;
-    std::uint64_t faults_ = 0;
+    State found_;
 };
 
 }  // namespace cudasim::execution

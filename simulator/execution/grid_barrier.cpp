@@ -20,6 +20,15 @@ void GridBarrier::leave(std::uint64_t block, bool broken) {
     settle(std::move(lock));
 }
 
+void GridBarrier::restart(std::uint64_t blocks) {
+    std::lock_guard lock(mutex_);
+    blocks_ = blocks;
+    arrived_ = broken_ = 0;
+    ended_.clear();
+    waiting_.clear();
+    deadlocked_ = false;
+}
+
 void GridBarrier::leave_unstarted(std::uint64_t blocks) {
     std::unique_lock lock(mutex_);
     broken_ += blocks;

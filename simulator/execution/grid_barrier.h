@@ -21,6 +21,8 @@ namespace cudasim::execution {
 class GridBarrier {
   public:
     void start(std::uint64_t blocks) { blocks_ = blocks; }
+    /// The launch begins anew: nobody has come, or left. No worker may be at work.
+    void restart(std::uint64_t blocks);
 
     /// So many of a worker's blocks have come.
     void arrive(std::uint64_t blocks);

@@ -218,6 +218,11 @@ void cudasim_hook_watched_access(ThreadContext* context, std::uint64_t address, 
     runner.fiber.suspend();
 }
 
+std::uint64_t cudasim_hook_clock(ThreadContext* context, std::uint64_t now, std::uint32_t) {
+    const Runner& runner = runner_of(context);
+    return runner.launch->stops ? runner.launch->stops->clock(now) : now;
+}
+
 void cudasim_hook_enter(ThreadContext* context, jit::FrameRecord* record, std::uint32_t) {
     Runner& runner = runner_of(context);
     if (!runner.launch->stops) return;

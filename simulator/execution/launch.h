@@ -20,7 +20,15 @@ class Arena;
 
 namespace cudasim::execution {
 
-enum class Stop : std::uint8_t { none, interrupted, time_limit, livelock, deadlock, out_of_memory };
+enum class Stop : std::uint8_t {
+    none,
+    interrupted,
+    time_limit,
+    livelock,
+    deadlock,
+    out_of_memory,
+    goes_back  ///< to an earlier point, from which it goes on (StoppedLaunch::run_again())
+};
 
 class BlockRun;
 class StoppedLaunch;

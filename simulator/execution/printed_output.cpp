@@ -21,13 +21,20 @@ void PrintedOutput::add(std::uint64_t turn, std::string_view text) {
     Block& block = blocks_[turn];
     block.text += text;
     held_ += text.size();
-    if (turn == next_ || held_ > most_held) release_lines(block);
+    if (turn <= next_ || held_ > most_held) release_lines(block);
 }
 
 void PrintedOutput::finish(std::uint64_t turn) {
     std::lock_guard lock(mutex_);
-    blocks_[turn].over = true;
-    release_in_order();
+    if (turn >= next_) {
+        blocks_[turn].over = true;
+        release_in_order();
+    } else if (const auto again = blocks_.find(turn); again != blocks_.end()) {
+        // The launch went back, and the block has printed something else.
+        held_ -= again->second.text.size();
+        ready_ += again->second.text;
+        blocks_.erase(again);
+    }
 }
 
 /// A line that is not whole yet stays with its block.
@@ -39,8 +46,7 @@ void PrintedOutput::release_lines(Block& block) {
 }
 
 void PrintedOutput::release_in_order() {
-    for (auto first = blocks_.begin(); first != blocks_.end() && first->first == next_;
-         first = blocks_.begin()) {
+    for (auto first = blocks_.find(next_); first != blocks_.end(); first = blocks_.find(next_)) {
         if (!first->second.over) return release_lines(first->second);
         held_ -= first->second.text.size();
         ready_ += first->second.text;

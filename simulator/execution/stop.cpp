@@ -7,16 +7,21 @@
 
 #include "simulator/execution/block_run.h"
 #include "simulator/execution/captured_values.h"
+#include "simulator/execution/launch_history.h"
 #include "simulator/execution/worker.h"
 
 namespace cudasim::execution {
 
 StoppedLaunch::StoppedLaunch(Launch& launch, StopHandler& handler)
-    : launch_(launch),
-      handler_(handler),
-      watches_(launch),
-      armed_(launch.kernel ? launch.kernel->sites.size() + 1 : 1) {
+    : launch_(launch), handler_(handler), watches_(launch) {
+    const std::size_t flags = launch.kernel ? launch.kernel->sites.size() + 1 : 1;
+    words_.assign(words_of_stop_flags(flags), 0);
+    armed_ = {stop_flags_in(words_), flags};
+    words_[0] = never;
     arm();
+    if (!launch.kernel) return;
+    for (const findings::CallChain& chain : launch.kernel->sites)
+        depths_.push_back(static_cast<std::uint32_t>(findings::without_own_code(chain).size()));
 }
 
 StoppedLaunch::~StoppedLaunch() {
@@ -123,6 +128,12 @@ bool StoppedLaunch::declares(const FrameRef& frame, std::string_view name) const
 bool StoppedLaunch::touched(const jit::BlockContext& block, std::uint32_t thread, const WatchHit& access,
                             std::uint32_t flags) noexcept {
     if (!watches_.touched(block, thread, access.address, access.bytes, flags, access.site)) return false;
+    access_ = {access.address, access.site};
+    if (repeats_ && is_awaited(block, thread, access_)) return true;
+    if (is_silent_) {
+        watches_.forget_hits();
+        return false;
+    }
     if (handler_.wants_hits(block, thread, watches_.hits())) return true;
     watches_.forget_hits();
     return false;
@@ -218,7 +229,18 @@ bool StoppedLaunch::set_variable(ThreadRef thread, std::uint32_t frame, std::str
     if (!block.site_of(thread.thread)) return false;
     if (launch_.host_kernel != nullptr)
         return launch_.host_kernel->set_variable(block.coordinate(thread.thread), frame, name, bytes);
-    return set_in_record(launch_, block.stop_state(thread.thread).innermost, frame, name, bytes);
+    if (!set_in_record(launch_, block.stop_state(thread.thread).innermost, frame, name, bytes)) return false;
+    if (history_) {
+        Choice choice;
+        choice.call = call_;
+        choice.kind = Choice::Kind::set_variable;
+        choice.thread = thread;
+        choice.frame = frame;
+        choice.variable = name;
+        choice.bytes.assign(bytes.begin(), bytes.end());
+        history_->add(std::move(choice));
+    }
+    return true;
 }
 
 std::span<std::byte> StoppedLaunch::shared(std::uint64_t block) const {
@@ -244,6 +266,15 @@ bool StoppedLaunch::write(ThreadRef thread, std::uint64_t address, std::span<con
     if (!accessible(thread, address, source.size(), true)) return false;
     std::memcpy(reinterpret_cast<void*>(address), source.data(), source.size());
     watches_.refresh(address, source.size());
+    if (history_) {
+        Choice choice;
+        choice.call = call_;
+        choice.kind = Choice::Kind::write;
+        choice.thread = thread;
+        choice.address = address;
+        choice.bytes.assign(source.begin(), source.end());
+        history_->add(std::move(choice));
+    }
     return true;
 }
 
@@ -259,11 +290,14 @@ void StoppedLaunch::hold(bool begins) {
 }
 
 template <typename Call>
-void StoppedLaunch::call_handler(Worker& worker, BlockRun& block, Call&& call) {
+void StoppedLaunch::call_handler(Worker& worker, BlockRun& block, StopEvent event, Call&& call) {
     worker_ = &worker;
     stopped_block_ = &block;
     hold(true);
-    call();
+    if (history_)
+        repeat_or_call(event, call);
+    else
+        call();
     hold(false);
     faults_.clear();
     worker.let_held_threads_go();
@@ -274,7 +308,7 @@ void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) 
     last_stopped_ = {block.block(), thread};
     watches_.take();
     if (worker_ != nullptr) return;  // run() says so
-    call_handler(worker, block, [&] { handler_.stopped(*this); });
+    call_handler(worker, block, StopEvent::stopped, [&] { handler_.stopped(*this); });
 }
 
 void StoppedLaunch::tell_fault(Worker& worker, BlockRun& block, std::uint32_t thread,
@@ -283,7 +317,7 @@ void StoppedLaunch::tell_fault(Worker& worker, BlockRun& block, std::uint32_t th
     watches_.take();
     faults_.emplace_back(last_stopped_, finding);
     if (worker_ != nullptr) return;  // run() says so
-    call_handler(worker, block, [&] { handler_.faulted(*this); });
+    call_handler(worker, block, StopEvent::faulted, [&] { handler_.faulted(*this); });
 }
 
 void StoppedLaunch::tell_end(Worker& worker, BlockRun& block, std::uint32_t thread) {
@@ -291,18 +325,17 @@ void StoppedLaunch::tell_end(Worker& worker, BlockRun& block, std::uint32_t thre
     watches_.take();
     if (worker_ != nullptr) return;  // run() says so
     last_stopped_ = {block.block(), thread};
-    call_handler(worker, block, [&] { handler_.ended(*this); });
+    call_handler(worker, block, StopEvent::ended, [&] { handler_.ended(*this); });
 }
 
 void StoppedLaunch::tell_early_end(Worker& worker, BlockRun& block, const findings::Finding& reason) {
-    if (worker_ != nullptr) return;
+    if (worker_ != nullptr || is_to_go_back()) return;
     last_stopped_ = {block.block(), reason.thread.block == block.block() ? reason.thread.thread : 0};
-    call_handler(worker, block, [&] { handler_.ends_early(*this, reason); });
+    call_handler(worker, block, StopEvent::ends_early, [&] { handler_.ends_early(*this, reason); });
 }
 
-ThreadState StoppedLaunch::run(ThreadRef thread) {
-    const ThreadState before = state(thread);
-    if (over() || before > ThreadState::spins) return before;
+/// The thread runs, and no other, while the handler is at work.
+ThreadState StoppedLaunch::run_held(ThreadRef thread) {
     BlockRun& block = *find(thread.block);
     watches_.take();
     stopped_block_->hold_stopped_thread();
@@ -314,6 +347,22 @@ ThreadState StoppedLaunch::run(ThreadRef thread) {
     }
     hold(true);
     return state(thread);
+}
+
+ThreadState StoppedLaunch::run(ThreadRef thread) {
+    const ThreadState before = state(thread);
+    if (over() || repeats_ || before > ThreadState::spins) return before;
+    const ThreadState after = run_held(thread);
+    if (history_) {
+        Choice choice;
+        choice.call = call_;
+        choice.thread = thread;
+        choice.at_statement = after == ThreadState::stopped && !is_inside_statement();
+        if (after == ThreadState::stopped && is_inside_statement()) choice.end_access = access_;
+        choice.end = count();
+        history_->add(std::move(choice));
+    }
+    return after;
 }
 
 void StoppedLaunch::end() {

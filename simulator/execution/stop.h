@@ -29,6 +29,12 @@
 // thread is chosen meanwhile, the rest of the loop's threads go on on fibers of their own. Coroutines that
 // wait at a barrier have no stack, as always.
 //
+// **Going back.** A handler that calls keep_history() in launch_begins() may send the launch back: run_again()
+// undoes everything from a checkpoint on, and the launch runs again up to a statement, with what the handler
+// did on the way (run(), set_variable(), write()) done again. Statements are counted for that: count() is the
+// launch's clock. What other host threads or the host's program write into the device's memory meanwhile is
+// not repeated. docs/architecture.md tells how.
+//
 // **What is compiled.** Launches with a handler run code that has the instrumentation statement_stops
 // (jit/statement_stops.h). Everybody else's code knows nothing of stops.
 #pragma once
@@ -36,6 +42,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -49,7 +57,29 @@
 
 namespace cudasim::execution {
 
+class LaunchHistory;
 class Worker;
+struct Choice;
+struct CountedWarning;
+
+/// For what the handler was called.
+enum class StopEvent : std::uint8_t { stopped, faulted, ended, ends_early };
+
+/// Where a thread has stopped for a watch: directly behind an access. Empty elsewhere.
+struct AccessPlace {
+    std::uint64_t address = 0;
+    std::uint32_t site = ~std::uint32_t{0};
+    bool operator==(const AccessPlace&) const = default;
+};
+
+/// A call of the handler. There are no two equal ones.
+struct HandlerCall {
+    std::uint64_t count = 0;
+    StopEvent event{};
+    ThreadRef thread;
+    AccessPlace access;
+    bool operator==(const HandlerCall&) const = default;
+};
 
 /// Where a thread is. The first four can go on: run() takes them.
 enum class ThreadState : std::uint8_t {
@@ -89,6 +119,9 @@ class StopHandler {
                                           std::span<const WatchHit> /*hits*/) noexcept {
         return true;
     }
+    /// The thread that follow() names begins a statement. Called as wants() is, and under the same conditions.
+    /// @param depth how many functions the thread is in there, as StoppedLaunch::depth() says
+    virtual void passes(std::uint64_t /*count*/, std::uint32_t /*site*/, std::size_t /*depth*/) noexcept {}
     /// An error has ended a thread. What it was about to do has not happened; where it was and its variables
     /// can still be seen: its state is ThreadState::faulted until this returns. launch.fault() says which
     /// error. Errors of threads that run() lets run are not told; run() returns ThreadState::faulted.
@@ -130,10 +163,14 @@ class StoppedLaunch {
     /// the next statement of any thread stops.
     void stop_everywhere(bool stops = true) {
         everywhere_.store(stops, std::memory_order_relaxed);
-        std::atomic_ref(armed_.front()).store(stops ? 1 : 0, std::memory_order_relaxed);
+        std::atomic_ref(armed_[0]).store(stops ? 1 : 0, std::memory_order_relaxed);
     }
     /// The thread stops at its next statements. False when it is over or absent.
     bool stop_thread(ThreadRef thread, bool stops = true);
+
+    /// Tells StopHandler::passes() of the statements of one thread, which need not have begun yet; nullopt: of
+    /// none any more.
+    void follow(std::optional<ThreadRef> thread);
 
     // What to watch (watches.h) -----------------------------------------------------------------------------
 
@@ -157,6 +194,29 @@ class StoppedLaunch {
     /// What kind of memory of the thread's the bytes are; nothing where it may not read all of them.
     [[nodiscard]] std::optional<WatchedSpace> space_of(ThreadRef thread, std::uint64_t address,
                                                        std::size_t bytes) const;
+
+    // Going back --------------------------------------------------------------------------------------------
+
+    /// To be called in launch_begins(): what going back needs is kept.
+    /// @param limit bytes that this may take
+    /// @return why it is not; empty: it is
+    [[nodiscard]] std::string keep_history(std::uint64_t limit);
+    [[nodiscard]] bool keeps_history() const { return history_ != nullptr; }
+    /// How many statements have begun, on all threads together; the number, from 1, of the one that began last.
+    [[nodiscard]] std::uint64_t count() const { return counted_ + (counting_ - left()); }
+    /// What the handler is told while the launch runs again, before it comes to where it is to stop.
+    enum class Repetition : std::uint8_t {
+        silent,   ///< nothing
+        observed  ///< of stops, as always. It may look, but not let threads run or write.
+    };
+    /// Sends the launch back to the last checkpoint before statement `from`. It runs again up to statement `to`,
+    /// where stopped() is called. The handler is to return at once.
+    /// @return how many statements had begun at the checkpoint
+    std::uint64_t run_again(std::uint64_t from, std::uint64_t to, Repetition repetition);
+    /// It runs again, and has not yet come to the statement.
+    [[nodiscard]] bool repeats() const { return repeats_; }
+    /// It ran again and did not do the same: it has stopped at another statement than it was to.
+    [[nodiscard]] bool differs() const { return differs_; }
 
     // What to look at ---------------------------------------------------------------------------------------
 
@@ -224,7 +284,15 @@ class StoppedLaunch {
     /// On simulated stacks: is the thread to stop at this site?
     [[nodiscard]] bool wants(const jit::ThreadStop& here, const jit::BlockContext& block,
                              std::uint32_t thread, std::uint32_t site) {
-        if ((here.steps & jit::step_watches) != 0 && variables_changed(here, block, thread)) return true;
+        if ((here.steps & jit::step_followed) != 0) handler_.passes(count(), site, depth_at(here, site));
+        const bool changed =
+            (here.steps & jit::step_watches) != 0 && variables_changed(here, block, thread) && !is_silent_;
+        if (left() == 0) {
+            count_on(never);
+            is_at_count_ = true;
+            return true;
+        }
+        if (is_silent_ || changed) return changed;
         if (everywhere_.load(std::memory_order_relaxed) || (here.steps & jit::step_stops) != 0) return true;
         return site + 1 < armed_.size() && armed_[site + 1] != 0 && handler_.wants(block, thread, site);
     }
@@ -248,6 +316,21 @@ class StoppedLaunch {
     /// Threads of the block are left and cannot go on.
     void tell_early_end(Worker& worker, BlockRun& block, const findings::Finding& reason);
     [[nodiscard]] bool handler_is_at_work() const { return worker_ != nullptr; }
+    // Going back.
+    [[nodiscard]] std::optional<ThreadRef> followed() const { return followed_; }
+    /// The handler was told of this thread's end, and did something then that is to be repeated.
+    [[nodiscard]] bool repeats_end_of(ThreadRef thread) const;
+    /// No thread of the launch is on the device.
+    void between_blocks(Worker& worker);
+    /// What the launch does until it ends is to be undone.
+    [[nodiscard]] bool is_to_go_back() const { return goes_back_.has_value(); }
+    /// No thread runs any more. True: everything is as at the checkpoint, and the launch is to run again.
+    [[nodiscard]] bool goes_back();
+    /// The worker is ready to run.
+    void begin_again(std::vector<CountedWarning>& warnings) const;
+    /// On a simulated stack. @return what the thread is told that the clock says
+    [[nodiscard]] std::uint64_t clock(std::uint64_t now) const;
+    [[nodiscard]] bool was_printed(std::uint64_t turn, std::string_view text) const;
 
   private:
     [[nodiscard]] BlockRun* find(std::uint64_t block) const;
@@ -259,7 +342,21 @@ class StoppedLaunch {
                                          std::uint32_t thread) noexcept;
     void hold(bool begins);
     template <typename Call>
-    void call_handler(Worker& worker, BlockRun& block, Call&& call);
+    void call_handler(Worker& worker, BlockRun& block, StopEvent event, Call&& call);
+    [[nodiscard]] ThreadState run_held(ThreadRef thread);
+    // Going back.
+    [[nodiscard]] std::uint64_t left() const { return words_[0]; }
+    void count_on(std::uint64_t statements);
+    void count_to(std::uint64_t count) { count_on(count > this->count() ? count - this->count() : never); }
+    [[nodiscard]] std::size_t depth_at(const jit::ThreadStop& here, std::uint32_t site) const noexcept;
+    void repeat_or_call(StopEvent event, const std::function<void()>& call);
+    [[nodiscard]] HandlerCall call_for(StopEvent event) const;
+    [[nodiscard]] bool is_awaited(const jit::BlockContext& block, std::uint32_t thread,
+                                  const AccessPlace& access) const noexcept;
+    void repeat_choices();
+    [[nodiscard]] bool repeat_run(const Choice& choice);
+    void arrive();
+    void count_to_next();
 
     Launch& launch_;
     StopHandler& handler_;
@@ -272,7 +369,32 @@ class StoppedLaunch {
     std::vector<std::pair<ThreadRef, findings::Finding>> faults_;  ///< of threads in the state `faulted`
     std::set<std::pair<std::string, std::uint32_t>> lines_;
     Watches watches_;
-    std::vector<std::uint8_t> armed_;  ///< BlockContext::stop_flags; of one size from the beginning
+    std::vector<std::uint64_t> words_;  ///< jit::StatementCount, then BlockContext::stop_flags
+    std::span<std::uint8_t> armed_;     ///< these; of one size from the beginning
+
+    // The clock: `left` of StatementCount runs from counting_ to 0.
+    static constexpr std::uint64_t never = std::uint64_t{1} << 62;
+    std::uint64_t counted_ = 0;          ///< statements that had begun when it was set
+    std::uint64_t counting_ = never;     ///< what it was set to
+    bool is_at_count_ = false;           ///< it has come to its end: a thread stops for that
+    std::vector<std::uint32_t> depths_;  ///< by site: functions of its call chain
+    // Going back.
+    std::unique_ptr<LaunchHistory> history_;
+    std::optional<ThreadRef> followed_;
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> goes_back_;  ///< arguments of run_again()
+    AccessPlace access_;                 ///< where a thread has stopped for a watch last
+    std::optional<HandlerCall> awaits_;  ///< it stops there, as it did before
+    HandlerCall call_;                   ///< the one that the handler is in
+    std::uint64_t target_ = 0;           ///< statement to which it runs again
+    bool repeats_ = false, is_silent_ = false, differs_ = false;
 };
+
+/// Words for a StatementCount and so many flags behind it.
+[[nodiscard]] constexpr std::size_t words_of_stop_flags(std::size_t flags) {
+    return 1 + (flags + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+}
+[[nodiscard]] inline std::uint8_t* stop_flags_in(std::vector<std::uint64_t>& words) {
+    return reinterpret_cast<std::uint8_t*>(words.data() + 1);
+}
 
 }  // namespace cudasim::execution

@@ -101,6 +101,15 @@ void Watches::remove(std::uint64_t id) {
     std::erase_if(variables_, is_it);
 }
 
+void Watches::go_back() {
+    blocks_.clear();
+    variables_.clear();
+    hits_.clear();
+    last_.clear();
+    for (Region& each : global_)
+        if (!each.known.empty()) std::memcpy(each.known.data(), at(each.range.address), each.range.extent());
+}
+
 void Watches::block_begins(jit::BlockContext& context, std::uint64_t index) {
     Block& block = blocks_[&context];
     block.index = index;

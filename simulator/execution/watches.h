@@ -125,6 +125,9 @@ class Watches {
     /// What has been hit and not yet told.
     [[nodiscard]] std::span<const WatchHit> hits() const { return hits_; }
     void forget_hits() noexcept { hits_.clear(); }
+    /// The launch has gone back: memory is as it was then, and no block is on the device. What belongs to frames
+    /// is forgotten.
+    void go_back();
     void block_begins(jit::BlockContext& block, std::uint64_t index);
     /// Whether the thread is to stop.
     [[nodiscard]] bool touched(const jit::BlockContext& block, std::uint32_t thread, std::uint64_t address,

@@ -60,12 +60,14 @@ void Worker::prepare(Launch& launch) {
 }
 
 void Worker::run(Launch& launch) {
-    try {
-        run_blocks(launch);
-    } catch (const std::bad_alloc&) {
-        launch.run_out_of_memory({}, 0);
-    }
-    if (launch.stopped()) stop_all(launch);
+    do {
+        try {
+            run_blocks(launch);
+        } catch (const std::bad_alloc&) {
+            launch.run_out_of_memory({}, 0);
+        }
+        if (launch.stopped()) stop_all(launch);
+    } while (launch.stops && launch.stops->goes_back());
     try {
         merge_counted_warnings(launch);
     } catch (const std::bad_alloc&) {
@@ -76,6 +78,7 @@ void Worker::run(Launch& launch) {
 
 void Worker::run_blocks(Launch& launch) {
     prepare(launch);
+    if (launch.stops) launch.stops->begin_again(warnings_);
     adopt_orphans(launch);
     while (!launch.stopped()) {
         pass_grid_barrier(launch);
@@ -107,6 +110,8 @@ void Worker::wake_helpers(Launch& launch) {
 }
 
 bool Worker::start_block(Launch& launch) {
+    if (launch.stops && resident_.empty() && at_grid_.empty()) [[unlikely]]
+        launch.stops->between_blocks(*this);
     std::uint64_t block = 0, turn = 0;
     if (!launch.take_block(block, turn)) return false;
     if (spare_.empty()) {
@@ -197,6 +202,7 @@ void Worker::poll_between_blocks(Launch& launch) {
 
 /// Adds what a thread of the block of this turn has printed. Runs on the worker's own stack.
 void Worker::print(Launch& launch, std::uint64_t turn, std::string_view text) {
+    if (launch.stops && launch.stops->was_printed(turn, text)) return;
     launch.output->add(turn, text);
     while (launch.output->full() && !launch.stopped()) {
         if (index_ == 0) {
@@ -208,22 +214,28 @@ void Worker::print(Launch& launch, std::uint64_t turn, std::string_view text) {
     poll(launch);
 }
 
+/// Why a block's threads end before they are over.
+void Worker::report_stop(Launch& launch, BlockRun& block, bool at_grid) {
+    try {
+        if (at_grid && launch.stop.load() == Stop::deadlock) launch.grid.note_waiting(block.places());
+        if (auto finding = describe_stop(launch, block)) {
+            if (launch.stops && launch.stop.load() != Stop::interrupted)
+                launch.stops->tell_early_end(*this, block, *finding);
+            launch.findings.add(std::move(*finding));
+        }
+    } catch (const std::bad_alloc&) {
+        launch.run_out_of_memory({}, 0);
+    }
+}
+
 /// The launch is over before its threads are: says where they stand, then forgets them.
 void Worker::stop_all(Launch& launch) {
     for (auto* blocks : {&at_grid_, &resident_}) {
         for (auto& block : *blocks) {
             if (!block) continue;  // moved away when memory ran out
-            try {
-                if (blocks == &at_grid_ && launch.stop.load() == Stop::deadlock)
-                    launch.grid.note_waiting(block->places());
-                if (auto finding = describe_stop(launch, *block)) {
-                    if (launch.stops && launch.stop.load() != Stop::interrupted)
-                        launch.stops->tell_early_end(*this, *block, *finding);
-                    launch.findings.add(std::move(*finding));
-                }
-            } catch (const std::bad_alloc&) {
-                launch.run_out_of_memory({}, 0);
-            }
+            // What a launch that goes back has found is undone.
+            if (!launch.stops || !launch.stops->is_to_go_back())
+                report_stop(launch, *block, blocks == &at_grid_);
             block->abandon();
             block->tell_end();
             if (launch.shared_bytes != 0) free_slots_.push_back(block->shared());

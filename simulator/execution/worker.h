@@ -48,6 +48,9 @@ class Worker {
     void poll(Launch& launch);
     void print(Launch& launch, std::uint64_t turn, std::string_view text);
 
+    /// By site; of launches with stops, which have no other worker.
+    [[nodiscard]] const std::vector<CountedWarning>& warnings() const { return warnings_; }
+
     [[nodiscard]] std::vector<Runner*>& scratch() { return scratch_; }
     [[nodiscard]] const std::int8_t* shadow_base() const { return shadow_base_; }
     [[nodiscard]] Runner* running() { return running_; }
@@ -87,6 +90,7 @@ class Worker {
     void adopt_orphans(Launch& launch);
     [[nodiscard]] std::uint64_t state_hash(const Launch& launch) const;
     void stop_all(Launch& launch);
+    void report_stop(Launch& launch, BlockRun& block, bool at_grid);
     /// @return whether this is the lowest thread so far; nullptr where the site is not known
     CountedWarning* count_warning(const Runner& runner, std::uint32_t site, bool& is_lowest);
     void merge_counted_warnings(Launch& launch);

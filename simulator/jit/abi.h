@@ -37,8 +37,14 @@ struct ThreadStop {
     std::uint32_t site;      ///< of the statement
     std::uint32_t steps;     ///< not 0: its next statement calls hook `stop`; see below
 };
-/// ThreadStop::steps: it is to stop at its next statement; its variables are watched.
-inline constexpr std::uint32_t step_stops = 1, step_watches = 2;
+
+/// Launches with stops: statements that are to begin until one stops. In front of BlockContext::stop_flags.
+struct StatementCount {
+    std::uint64_t left;
+};
+/// ThreadStop::steps: it is to stop at its next statement; its variables are watched; the handler is told of
+/// its statements (StopHandler::passes()).
+inline constexpr std::uint32_t step_stops = 1, step_watches = 2, step_followed = 4;
 
 /// Constant while its block runs, but for what says otherwise: compiled code may treat loads from it as
 /// invariant.

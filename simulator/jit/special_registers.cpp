@@ -11,7 +11,9 @@
 
 #include "simulator/jit/abi.h"
 #include "simulator/jit/function_context.h"
+#include "simulator/jit/hook_calls.h"
 #include "simulator/jit/lowering.h"
+#include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
 namespace {
@@ -20,8 +22,9 @@ using namespace llvm;
 
 class Registers {
   public:
-    Registers(Function& function, bool kernel_body)
-        : function_(function), head_(function), kernel_(kernel_body) {}
+    /// @param stops the code is compiled for stops: a launch that goes back is told the same time again
+    Registers(Function& function, bool kernel_body, bool stops)
+        : function_(function), head_(function), kernel_(kernel_body), clock_is_hook_(stops) {}
 
     /// The register's value at `builder`; null for a register we do not know.
     Value* read(Intrinsic::ID id, IRBuilder<>& builder) {
@@ -108,12 +111,13 @@ class Registers {
         return builder.CreateLShr(builder.CreateAdd(threads, builder.getInt32(31)), 5);
     }
     Value* cycles(IRBuilder<>& builder) {
-        return builder.CreateIntrinsic(Intrinsic::readcyclecounter, {}, {});
+        Value* now = builder.CreateIntrinsic(Intrinsic::readcyclecounter, {}, {});
+        return clock_is_hook_ ? call_hook(builder, Hook::clock, {now}) : now;
     }
 
     Function& function_;
     FunctionContext head_;
-    bool kernel_;
+    bool kernel_, clock_is_hook_;
 };
 
 bool is_clock(Intrinsic::ID intrinsic) {
@@ -125,9 +129,10 @@ bool is_clock(Intrinsic::ID intrinsic) {
 }  // namespace
 
 void lower_special_registers(Compilation& compilation) {
+    const bool stops = compilation.options.instrumentations.contains(statement_stops());
     for (Function& function : *compilation.module) {
         if (function.isDeclaration()) continue;
-        Registers registers(function, &function == compilation.kernel);
+        Registers registers(function, &function == compilation.kernel, stops);
         for (Instruction& instruction : make_early_inc_range(instructions(function))) {
             auto* call = dyn_cast<CallInst>(&instruction);
             if (!call || call->getIntrinsicID() == Intrinsic::not_intrinsic || call->arg_size() != 0)

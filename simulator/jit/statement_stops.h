@@ -41,9 +41,9 @@ void merge_variables(Compilation& compilation);
 /// After site_numbering.h: tells the table the sites of the calls that are left.
 void number_stop_places(Compilation& compilation);
 
-/// When nothing optimises the code any more: notes in line where the thread is, and calls the hook where a
-/// flag says so (BlockContext::stop_flags) or the thread is to stop at its next statement. Until then the
-/// calls keep variables in memory.
+/// When nothing optimises the code any more: notes in line where the thread is, counts the statement
+/// (StatementCount), and calls the hook where a flag says so (BlockContext::stop_flags), the count has come to
+/// its end, or ThreadStop::steps is not 0. Until then the calls keep variables in memory.
 void test_stops_in_line(Compilation& compilation);
 
 }  // namespace cudasim::jit

@@ -212,7 +212,14 @@ void test_stops_in_line(Compilation& compilation) {
             Value* everywhere = builder.CreateLoad(byte, flags, true);
             Value* own = builder.CreateLoad(byte, at(flags, site + 1));
             Value* steps = builder.CreateLoad(word, at(here, offsetof(ThreadStop, steps)));
-            Value* any = builder.CreateOr(builder.CreateZExt(builder.CreateOr(everywhere, own), word), steps);
+            // A thread that is to stop where the count says does so in the hook, too.
+            Type* count_type = builder.getInt64Ty();
+            Value* count = at(flags, std::uint64_t{0} - sizeof(StatementCount));
+            Value* left = builder.CreateSub(builder.CreateLoad(count_type, count), builder.getInt64(1));
+            builder.CreateStore(left, count);
+            Value* is_last = builder.CreateZExt(builder.CreateIsNull(left), byte);
+            Value* flag = builder.CreateOr(builder.CreateOr(everywhere, own), is_last);
+            Value* any = builder.CreateOr(builder.CreateZExt(flag, word), steps);
             Instruction* then =
                 SplitBlockAndInsertIfThen(builder.CreateIsNotNull(any), call->getIterator(), false,
                                           MDBuilder(function.getContext()).createUnlikelyBranchWeights());

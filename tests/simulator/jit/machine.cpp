@@ -297,6 +297,10 @@ void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::
 void cudasim_hook_stop(ThreadContext* context, FrameRecord*, std::uint32_t place, std::uint32_t site) {
     record("stop", context, {place}, site);
 }
+std::uint64_t cudasim_hook_clock(ThreadContext* context, std::uint64_t now, std::uint32_t site) {
+    record("clock", context, {}, site);
+    return now;
+}
 void cudasim_hook_enter(ThreadContext* context, FrameRecord*, std::uint32_t site) {
     record("enter", context, {}, site);
 }

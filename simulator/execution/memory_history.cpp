@@ -1,0 +1,99 @@
+// See memory_history.h.
+#include "simulator/execution/memory_history.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cudasim::execution {
+
+bool MemoryHistory::is_writable(const memory::Allocation& allocation) {
+    return !allocation.read_only && allocation.accessible && allocation.bytes != 0;
+}
+
+std::uint64_t MemoryHistory::writable_bytes(const memory::Arena& arena) {
+    std::uint64_t bytes = 0;
+    arena.for_each_live([&](const memory::Allocation& each) { bytes += is_writable(each) ? each.bytes : 0; });
+    return bytes;
+}
+
+MemoryHistory::MemoryHistory(const memory::Arena& arena) {
+    arena.for_each_live([&](const memory::Allocation& each) {
+        if (!is_writable(each)) return;
+        ranges_.push_back({reinterpret_cast<std::byte*>(each.address), each.bytes, bytes_});
+        bytes_ += (each.bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
+    });
+    first_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
+    copy_out(first_.get());
+}
+
+void MemoryHistory::copy_out(std::byte* target) const {
+    for (const Range& range : ranges_) std::memcpy(target + range.place, range.memory, range.bytes);
+}
+
+void MemoryHistory::apply(const Changes& changes, std::byte* target) {
+    for (std::size_t i = 0; i < changes.places.size(); ++i)
+        std::memcpy(target + changes.places[i], changes.contents.data() + i * chunk_bytes, chunk_bytes);
+}
+
+std::size_t MemoryHistory::save() {
+    if (!last_) {
+        last_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
+        std::memcpy(last_.get(), first_.get(), bytes_);
+    }
+    Changes changes;
+    for (const Range& range : ranges_) {
+        for (std::size_t at = 0; at < range.bytes; at += chunk_bytes) {
+            const std::size_t bytes = std::min(chunk_bytes, range.bytes - at);
+            std::byte* known = last_.get() + range.place + at;
+            if (std::memcmp(known, range.memory + at, bytes) == 0) continue;
+            std::memcpy(known, range.memory + at, bytes);
+            changes.places.push_back(range.place + at);
+            changes.contents.insert(changes.contents.end(), known, known + chunk_bytes);
+        }
+    }
+    changed_bytes_ += changes.contents.size();
+    changes_.push_back(std::move(changes));
+    return changes_.size();
+}
+
+void MemoryHistory::restore(std::size_t state) {
+    while (changes_.size() > state) {
+        changed_bytes_ -= changes_.back().contents.size();
+        changes_.pop_back();
+    }
+    const std::byte* source = first_.get();
+    if (last_) {
+        std::memcpy(last_.get(), first_.get(), bytes_);
+        for (const Changes& changes : changes_) apply(changes, last_.get());
+        source = last_.get();
+    }
+    for (const Range& range : ranges_) std::memcpy(range.memory, source + range.place, range.bytes);
+}
+
+/// What the state changed, and the next one did not change again, becomes part of the next one.
+void MemoryHistory::forget(std::size_t state) {
+    const Changes old = std::move(changes_[state - 1]);
+    Changes& next = changes_[state];
+    Changes both;
+    both.places.reserve(old.places.size() + next.places.size());
+    both.contents.reserve(old.contents.size() + next.contents.size());
+    const auto take = [&](const Changes& from, std::size_t index) {
+        both.places.push_back(from.places[index]);
+        const auto first = from.contents.begin() + static_cast<std::ptrdiff_t>(index * chunk_bytes);
+        both.contents.insert(both.contents.end(), first, first + chunk_bytes);
+    };
+    std::size_t i = 0, j = 0;
+    while (i < old.places.size() || j < next.places.size()) {
+        if (j == next.places.size() || (i < old.places.size() && old.places[i] < next.places[j])) {
+            take(old, i++);
+        } else {
+            if (i < old.places.size() && old.places[i] == next.places[j]) ++i;
+            take(next, j++);
+        }
+    }
+    changed_bytes_ += both.contents.size() - old.contents.size() - next.contents.size();
+    next = std::move(both);
+    changes_.erase(changes_.begin() + static_cast<std::ptrdiff_t>(state) - 1);
+}
+
+}  // namespace cudasim::execution

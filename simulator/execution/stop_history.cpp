@@ -1,0 +1,208 @@
+// Stops: going back (stop.h). The launch returns to a checkpoint and runs again. Statements are counted down to
+// the next one at which something is to be done: where the handler did something (Choice), or where the launch
+// is to stop.
+#include <cstring>
+#include <new>
+
+#include "simulator/execution/block_run.h"
+#include "simulator/execution/captured_values.h"
+#include "simulator/execution/launch_history.h"
+#include "simulator/execution/stop.h"
+#include "simulator/execution/worker.h"
+
+namespace cudasim::execution {
+
+std::string StoppedLaunch::keep_history(std::uint64_t limit) {
+    if (launch_.host_kernel != nullptr) return "kernels in Python mode cannot go back";
+    if (limit == 0) return "it is switched off";
+    const std::lock_guard lock(*launch_.arena_mutex);
+    const std::uint64_t needed = MemoryHistory::writable_bytes(*launch_.arena);
+    if (needed > limit)
+        return "a copy of the device's memory takes " + std::to_string(needed) + " bytes, and only " +
+               std::to_string(limit) + " may be used";
+    try {
+        history_ = std::make_unique<LaunchHistory>(launch_, limit);
+    } catch (const std::bad_alloc&) {
+        return "there is no memory for a copy of the device's memory, " + std::to_string(needed) + " bytes";
+    }
+    return {};
+}
+
+void StoppedLaunch::follow(std::optional<ThreadRef> thread) {
+    const auto set = [&](ThreadRef which, std::uint32_t bit) {
+        if (!exists(which)) return;
+        std::uint32_t& steps = find(which.block)->stop_state(which.thread).steps;
+        steps = (steps & ~jit::step_followed) | bit;
+    };
+    if (followed_) set(*followed_, 0);
+    followed_ = thread;
+    if (followed_) set(*followed_, jit::step_followed);
+}
+
+// Counting -------------------------------------------------------------------------------------------------
+
+void StoppedLaunch::count_on(std::uint64_t statements) {
+    counted_ = count();
+    counting_ = words_[0] = statements;
+}
+
+/// On a simulated stack.
+std::size_t StoppedLaunch::depth_at(const jit::ThreadStop& here, std::uint32_t site) const noexcept {
+    std::size_t depth = site < depths_.size() ? depths_[site] : 0;
+    const std::vector<jit::StopPlace>& places = launch_.kernel->stops.places;
+    const jit::FrameRecord* record = here.innermost;
+    while (record != nullptr && (record = record->caller) != nullptr)
+        if (record->place < places.size()) depth += depths_[places[record->place].site];
+    return depth;
+}
+
+// Back -----------------------------------------------------------------------------------------------------
+
+std::uint64_t StoppedLaunch::run_again(std::uint64_t from, std::uint64_t to, Repetition repetition) {
+    goes_back_ = {from, to};
+    is_silent_ = repetition == Repetition::silent;
+    launch_.request_stop(Stop::goes_back);  // or it has stopped for another reason, which is undone
+    return history_->checkpoint_before(from);
+}
+
+bool StoppedLaunch::goes_back() {
+    if (!goes_back_) return false;
+    const auto [from, to] = *std::exchange(goes_back_, std::nullopt);
+    counted_ = history_->restore(from);
+    watches_.go_back();
+    counting_ = words_[0] = never;
+    target_ = to;
+    repeats_ = true;
+    differs_ = is_at_count_ = false;
+    faults_.clear();
+    launch_.stop = Stop::none;
+    if (launch_.has_deadline)
+        launch_.deadline =
+            Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                               std::chrono::duration<double>(launch_.options.time_limit_seconds));
+    count_to_next();
+    return true;
+}
+
+void StoppedLaunch::begin_again(std::vector<CountedWarning>& warnings) const {
+    if (history_) history_->restore_warnings(warnings);
+}
+
+void StoppedLaunch::between_blocks(Worker& worker) {
+    if (history_) history_->look(worker, count());
+}
+
+std::uint64_t StoppedLaunch::clock(std::uint64_t now) const {
+    return history_ ? history_->clock(now) : now;
+}
+
+bool StoppedLaunch::was_printed(std::uint64_t turn, std::string_view text) const {
+    return history_ && history_->was_printed(turn, text);
+}
+
+// And forwards again ---------------------------------------------------------------------------------------
+
+/// The next statement at which something is to be done.
+void StoppedLaunch::count_to_next() {
+    const Choice* choice = history_->next_choice();
+    const bool is_stop =
+        choice != nullptr && choice->call.event == StopEvent::stopped && choice->call.count < target_;
+    const bool is_statement = is_stop && choice->call.access == AccessPlace{};
+    count_to(is_statement ? choice->call.count : target_);
+    awaits_.reset();
+    if (is_stop && !is_statement) awaits_ = choice->call;
+}
+
+bool StoppedLaunch::repeats_end_of(ThreadRef thread) const {
+    const Choice* choice = repeats_ ? history_->next_choice() : nullptr;
+    return choice != nullptr && choice->call == HandlerCall{count(), StopEvent::ended, thread, {}};
+}
+
+/// From here on the handler decides again.
+void StoppedLaunch::arrive() {
+    repeats_ = is_silent_ = false;
+    handler_.stopped(*this);
+    if (!is_to_go_back()) history_->forget_future();
+}
+
+HandlerCall StoppedLaunch::call_for(StopEvent event) const {
+    const bool is_inside = event == StopEvent::stopped && is_inside_statement();
+    return {count(), event, last_stopped_, is_inside ? access_ : AccessPlace{}};
+}
+
+/// On a simulated stack.
+bool StoppedLaunch::is_awaited(const jit::BlockContext& block, std::uint32_t thread,
+                               const AccessPlace& access) const noexcept {
+    if (!awaits_) return false;
+    const std::uint64_t index =
+        block.ctaid[0] +
+        std::uint64_t{block.nctaid[0]} * (block.ctaid[1] + std::uint64_t{block.nctaid[1]} * block.ctaid[2]);
+    return *awaits_ == HandlerCall{count(), StopEvent::stopped, {index, thread}, access};
+}
+
+/// The handler is to be called. While the launch repeats itself, what it did then is done instead.
+void StoppedLaunch::repeat_or_call(StopEvent event, const std::function<void()>& call) {
+    call_ = call_for(event);
+    const bool is_at_count = std::exchange(is_at_count_, false);
+    if (!repeats_) return call();
+    const bool is_stop = event == StopEvent::stopped;
+    if (is_stop && is_at_count && count() == target_) return arrive();
+    if (is_stop && !is_silent_) handler_.stopped(*this);
+    if (is_to_go_back()) return;
+    const Choice* choice = history_->next_choice();
+    if (choice != nullptr && choice->call == call_) return repeat_choices();
+    if (is_at_count) {  // another thread was to come here
+        differs_ = true;
+        return arrive();
+    }
+}
+
+void StoppedLaunch::repeat_choices() {
+    while (const Choice* next = history_->next_choice()) {
+        if (next->call != call_) break;
+        const Choice choice = *next;
+        history_->choice_is_repeated();
+        switch (choice.kind) {
+            case Choice::Kind::run:
+                if (!repeat_run(choice)) return;
+                break;
+            case Choice::Kind::set_variable:
+                if (exists(choice.thread))
+                    (void)set_in_record(launch_,
+                                        find(choice.thread.block)->stop_state(choice.thread.thread).innermost,
+                                        choice.frame, choice.variable, choice.bytes);
+                break;
+            case Choice::Kind::write:
+                if (!accessible(choice.thread, choice.address, choice.bytes.size(), true)) break;
+                std::memcpy(reinterpret_cast<void*>(choice.address), choice.bytes.data(),
+                            choice.bytes.size());
+                watches_.refresh(choice.address, choice.bytes.size());
+                break;
+        }
+    }
+    count_to_next();
+}
+
+/// @return false: the launch has come to where it was to stop, on the way
+bool StoppedLaunch::repeat_run(const Choice& choice) {
+    if (state(choice.thread) > ThreadState::spins) return true;
+    const bool ends_at_statement = choice.at_statement && choice.end < target_;
+    count_to(ends_at_statement ? choice.end : target_);
+    awaits_.reset();
+    if (choice.end_access != AccessPlace{})
+        awaits_ = {choice.end, StopEvent::stopped, choice.thread, choice.end_access};
+    while (run_held(choice.thread) == ThreadState::stopped) {
+        const bool is_at_count = std::exchange(is_at_count_, false);
+        if (is_at_count && count() == target_) {
+            history_->stop_repeating(true, target_);
+            arrive();
+            return false;
+        }
+        if (!is_silent_) handler_.stopped(*this);
+        if (is_to_go_back()) return false;
+        if (is_at_count || (awaits_ && call_for(StopEvent::stopped) == *awaits_)) break;
+    }
+    return true;
+}
+
+}  // namespace cudasim::execution
