@@ -28,6 +28,7 @@ void Control::launch_begins(StoppedLaunch& launch) {
     launch_ = &launch;
     number_ = session_.next_launch_number();
     code_ = session_.code_of(launch);
+    no_history_ = launch.keep_history(session_.history_bytes);
     session_.enter(*this);
     const std::vector<Breakpoint> found = session_.breakpoints.resolve(code_);
     session_.audience.launch_begins(*this);
@@ -126,21 +127,24 @@ bool Control::matches(const Armed& armed, ThreadRef thread) const {
     return contains(armed.threads, thread.thread) && contains(armed.blocks, thread.block);
 }
 
+/// Also where the condition cannot be evaluated, which is noted.
+bool Control::condition_holds(Armed& armed, ThreadRef thread, StopNotice& notice) {
+    Breakpoint& breakpoint = armed.breakpoint;
+    if (breakpoint.request.condition.empty()) return true;
+    const ConditionResult result = condition_of(armed, thread);
+    if (result.ok) return result.holds;
+    breakpoint.failure_told = true;
+    if (!session_.breakpoints.tell_failure(breakpoint.id)) return false;
+    notice.notes.push_back("the condition of breakpoint " + std::to_string(breakpoint.id) +
+                           " cannot be evaluated: " + result.text);
+    return true;
+}
+
 /// Whether a thread that has come to the breakpoint is to stop.
 bool Control::hit(Armed& armed, ThreadRef thread, StopNotice& notice) {
     Breakpoint& breakpoint = armed.breakpoint;
     const BreakpointRequest& request = breakpoint.request;
-    if (!request.condition.empty()) {
-        const ConditionResult result = condition_of(armed, thread);
-        if (!result.ok) {
-            breakpoint.failure_told = true;
-            if (!session_.breakpoints.tell_failure(breakpoint.id)) return false;
-            notice.notes.push_back("the condition of breakpoint " + std::to_string(breakpoint.id) +
-                                   " cannot be evaluated: " + result.text);
-            return true;
-        }
-        if (!result.holds) return false;
-    }
+    if (!condition_holds(armed, thread, notice)) return false;
     const std::uint64_t hits = session_.breakpoints.count_hit(breakpoint.id);
     if (hits == 0 || (request.hits && !request.hits->stops(hits))) return false;
     if (!request.log_message.empty()) {
@@ -196,6 +200,7 @@ std::string Control::log_line(const std::string& message, ThreadRef thread) {
 }
 
 void Control::stopped(StoppedLaunch& launch) {
+    if (backward_) return stopped_backward(launch);
     look(launch);
     const ThreadRef thread = launch.stopped_thread();
     StopNotice notice;
@@ -335,6 +340,7 @@ void Control::serve(StopNotice notice) {
         session_.mailbox.open();
         session_.audience.stopped(*this, notice_);
         wait_for_request();
+        if (backward_) return go_back();
         if (!request_) return;
         notice = {};
         Movement movement = *request_;

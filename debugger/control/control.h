@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "debugger/control/backward.h"
 #include "debugger/control/conditions.h"
 #include "debugger/control/core_source.h"
 #include "debugger/control/movement.h"
@@ -46,6 +47,7 @@ class Control final : public execution::StopHandler {
                              std::uint32_t site) noexcept override;
     [[nodiscard]] bool wants_hits(const jit::BlockContext& block, std::uint32_t thread,
                                   std::span<const execution::WatchHit> hits) noexcept override;
+    void passes(std::uint64_t count, std::uint32_t site, std::size_t depth) noexcept override;
     void faulted(execution::StoppedLaunch& launch) override;
     void ended(execution::StoppedLaunch& launch) override;
     void ends_early(execution::StoppedLaunch& launch, const findings::Finding& reason) override;
@@ -83,6 +85,8 @@ class Control final : public execution::StopHandler {
     void go_on() { goes_on_ = true; }
     /// @return what is wrong; empty: it moves as soon as the job returns
     [[nodiscard]] std::string start(Movement movement);
+    /// The same, backwards. @param thread whose statements are meant; of `go_on` the focus
+    [[nodiscard]] std::string start_backward(BackwardKind kind, execution::ThreadRef thread);
 
   private:
     /// A breakpoint in this kernel.
@@ -108,6 +112,7 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] bool compile_condition(Armed& armed, const std::vector<const KernelCode::Line*>& places);
     [[nodiscard]] bool matches(const Armed& armed, execution::ThreadRef thread) const;
     [[nodiscard]] ConditionResult condition_of(const Armed& armed, execution::ThreadRef thread) const;
+    [[nodiscard]] bool condition_holds(Armed& armed, execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] bool hit(Armed& armed, execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] bool any_hit(execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] std::string log_line(const std::string& message, execution::ThreadRef thread);
@@ -121,6 +126,11 @@ class Control final : public execution::StopHandler {
     // watching.cpp
     void arm_watches(execution::StoppedLaunch& launch);
     [[nodiscard]] Watched* watched(std::uint64_t id);
+    [[nodiscard]] bool condition_holds(const Watched& watched, execution::ThreadRef thread,
+                                       StopNotice& notice);
+    [[nodiscard]] WatchReport report_of(const Watchpoint& watchpoint, const execution::WatchHit& hit) const;
+    [[nodiscard]] bool would_stop_for_watch(StopNotice& notice);
+    void forget_watches_of_frames();
     [[nodiscard]] bool counts(const Watched& watched, execution::ThreadRef thread, StopNotice& notice);
     [[nodiscard]] bool any_watch_hit(StopNotice& notice);
     void forget_watches();
@@ -133,6 +143,12 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] Outcome move_companions(std::vector<Movement>& companions, StopNotice& notice, bool& moved);
     void remember_passing(const StopNotice& notice);
     void come_back_later(const Movement& movement);
+
+    // backward.cpp
+    void go_back();
+    void run_up_to(std::uint64_t count);
+    void stopped_backward(execution::StoppedLaunch& launch);
+    [[nodiscard]] bool would_stop(execution::ThreadRef thread, StopNotice& notice);
 
     Session& session_;
     execution::StoppedLaunch* launch_ = nullptr;  ///< while it runs
@@ -152,7 +168,9 @@ class Control final : public execution::StopHandler {
     bool goes_on_ = false;
     bool cannot_move_ = false;  ///< the block, or the launch, ends after this stop
     std::optional<Movement> request_;
-    std::optional<Movement> pending_;  ///< its thread waits, or others are to go first
+    std::optional<Backward> backward_;  ///< while the launch goes back
+    std::string no_history_;            ///< why it cannot
+    std::optional<Movement> pending_;   ///< its thread waits, or others are to go first
     std::map<std::int64_t, std::uint64_t>
         passed_;  ///< by breakpoint: how many other threads, since the last stop
     std::set<std::pair<findings::FindingKind, std::string>> told_errors_;

@@ -82,6 +82,8 @@ class Session {
     std::atomic<Evaluator*> own_evaluator{nullptr};
     std::atomic<ExpressionCompiler*> own_compiler{nullptr};
     Conditions conditions;
+    /// What one launch may keep so that it can go back.
+    std::atomic<std::uint64_t> history_bytes{std::uint64_t{1} << 30};
     /// Held by the launch that serves the client: launches of several host threads take turns.
     std::timed_mutex serving;
 

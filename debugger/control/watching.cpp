@@ -82,8 +82,8 @@ bool Control::wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thr
     return false;
 }
 
-/// Whether a hit is to stop the program. Counts it.
-bool Control::counts(const Watched& watched, ThreadRef thread, StopNotice& notice) {
+/// Also where the condition cannot be evaluated, which is noted.
+bool Control::condition_holds(const Watched& watched, ThreadRef thread, StopNotice& notice) {
     const Watchpoint& watchpoint = watched.watchpoint;
     if (!watchpoint.request.condition.empty()) {
         Evaluator* evaluator = session_.evaluator.load();
@@ -104,8 +104,57 @@ bool Control::counts(const Watched& watched, ThreadRef thread, StopNotice& notic
         }
         if (!value.truth) return false;
     }
+    return true;
+}
+
+/// Whether a hit is to stop the program. Counts it.
+bool Control::counts(const Watched& watched, ThreadRef thread, StopNotice& notice) {
+    const Watchpoint& watchpoint = watched.watchpoint;
+    if (!condition_holds(watched, thread, notice)) return false;
     const std::uint64_t hits = session_.watchpoints.count_hit(watchpoint.id);
     return hits != 0 && (!watchpoint.request.hits || watchpoint.request.hits->stops(hits));
+}
+
+WatchReport Control::report_of(const Watchpoint& watchpoint, const WatchHit& hit) const {
+    WatchReport report;
+    report.id = watchpoint.id;
+    report.expression = watchpoint.target.expression;
+    report.access = watchpoint.request.access;
+    report.hit = hit;
+    report.is_over = hit.kind == WatchHit::Kind::frame_left;
+    if (hit.site != ~std::uint32_t{0})
+        if (const auto place = findings::without_own_code(launch_->launch().location(hit.site));
+            !place.empty())
+            report.place = place.front();
+    return report;
+}
+
+/// any_watch_hit() without consequences, for a launch that goes back: hits are not counted.
+bool Control::would_stop_for_watch(StopNotice& notice) {
+    for (const WatchHit& hit : launch_->watch_hits()) {
+        const Watched* watched = this->watched(hit.id);
+        if (watched == nullptr || hit.kind == WatchHit::Kind::frame_left) continue;
+        if (!contains(watched->threads, hit.thread.thread) || !contains(watched->blocks, hit.thread.block) ||
+            !condition_holds(*watched, hit.thread, notice))
+            continue;
+        WatchReport report = report_of(watched->watchpoint, hit);
+        report.texts = watched->watchpoint.target.describe(*launch_, hit);
+        notice.hit_breakpoints.push_back(report.id);
+        notice.watches.push_back(std::move(report));
+        notice.reason = StopReason::watch;
+    }
+    return !notice.watches.empty();
+}
+
+/// Frames are not the same any more when the launch has gone back.
+void Control::forget_watches_of_frames() {
+    for (const Watched& each : watched_) {
+        const Watchpoint& watchpoint = each.watchpoint;
+        if (!watchpoint.target.is_variable && !watchpoint.target.frame) continue;
+        session_.watchpoints.remove(watchpoint.id);
+        session_.audience.watch_removed(watchpoint, "the launch has gone back");
+    }
+    if (watch_version_ != session_.watchpoints.version()) arm_watches(*launch_);
 }
 
 /// Whether the thread has stopped for a watch that stops the program.
@@ -116,16 +165,7 @@ bool Control::any_watch_hit(StopNotice& notice) {
         const Watched* watched = this->watched(hit.id);
         if (watched == nullptr) continue;
         const Watchpoint watchpoint = watched->watchpoint;
-        WatchReport report;
-        report.id = watchpoint.id;
-        report.expression = watchpoint.target.expression;
-        report.access = watchpoint.request.access;
-        report.hit = hit;
-        report.is_over = hit.kind == WatchHit::Kind::frame_left;
-        if (hit.site != ~std::uint32_t{0})
-            if (const auto place = findings::without_own_code(launch_->launch().location(hit.site));
-                !place.empty())
-                report.place = place.front();
+        WatchReport report = report_of(watchpoint, hit);
         if (!report.is_over) {
             if (!contains(watched->threads, hit.thread.thread) ||
                 !contains(watched->blocks, hit.thread.block) || !counts(*watched, hit.thread, notice))

@@ -108,6 +108,8 @@ class Adapter final : public Audience {
     json::Value next(Control& control, const Arguments& arguments);
     json::Value step_in(Control& control, const Arguments& arguments);
     json::Value step_out(Control& control, const Arguments& arguments);
+    json::Value step_back(Control& control, const Arguments& arguments);
+    json::Value reverse_continue(Control& control, const Arguments& arguments);
     json::Value until(Control& control, const Arguments& arguments);
     json::Value to_barrier(Control& control, const Arguments& arguments);
     json::Value threads(Control& control, const Arguments& arguments);

@@ -53,6 +53,30 @@ json::Value Adapter::to_barrier(Control& control, const Arguments& arguments) {
     return move(control, arguments, MovementKind::barrier);
 }
 
+json::Value Adapter::step_back(Control& control, const Arguments& arguments) {
+    const std::string kind = arguments.object("cudasim").text_or("kind", "over");
+    BackwardKind backward{};
+    if (kind == "in")
+        backward = BackwardKind::step;
+    else if (kind == "over")
+        backward = BackwardKind::next;
+    else if (kind == "out")
+        backward = BackwardKind::finish;
+    else
+        throw RequestError("'" + kind + "' is no kind of step back: in, over or out");
+    const ThreadRef thread = ids_.thread(control, arguments.count_or("threadId", ThreadIds::focus));
+    if (const std::string error = control.start_backward(backward, thread); !error.empty())
+        throw RequestError(error);
+    return nullptr;
+}
+
+json::Value Adapter::reverse_continue(Control& control, const Arguments& /*arguments*/) {
+    if (const std::string error = control.start_backward(BackwardKind::go_on, control.focus());
+        !error.empty())
+        throw RequestError(error);
+    return nullptr;
+}
+
 json::Value Adapter::until(Control& control, const Arguments& arguments) {
     Movement movement;
     movement.kind = MovementKind::until;

@@ -166,6 +166,10 @@ void Server::set_expression_compiler(ExpressionCompiler* compiler) {
     parts_->adapter.session().expression_compiler.store(compiler);
 }
 
+void Server::keep_history(std::uint64_t bytes) {
+    parts_->adapter.session().history_bytes.store(bytes);
+}
+
 bool Server::may_begin() const {
     return parts_->adapter.is_configured() || (parts_->had_client.load() && !has_client());
 }

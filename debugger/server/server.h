@@ -2,6 +2,7 @@
 // sends and wait for the next one. They run no Python code and take no GIL.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ class Server {
 
     void set_evaluator(Evaluator* evaluator);
     void set_expression_compiler(ExpressionCompiler* compiler);
+    /// What one launch may keep so that it can go back. @param bytes 0: it cannot
+    void keep_history(std::uint64_t bytes);
     /// What clients are told of the program.
     void set_program(std::string name);
     [[nodiscard]] bool has_client() const;

@@ -147,6 +147,9 @@ void bind_debugger(py::module_& module) {
         "Who compiles the conditions of breakpoints: an object with names_in() and compile(), as "
         "cudasim.debugging.conditions has them.");
     module.def(
+        "debugger_keep_history", [](std::uint64_t bytes) { server().keep_history(bytes); }, py::arg("bytes"),
+        "What one launch may keep so that it can go backwards; 0: nothing.");
+    module.def(
         "debugger_end",
         [] {
             Server* running = Server::running();

@@ -262,6 +262,15 @@ constexpr Option table[] = {
                 "it runs (docs/debugging.md).",
         .kind = OptionKind::debugger,
     },
+    {
+        .name = "history",
+        .highest = most_bytes,
+        .default_text = "1G",
+        .default_from = "a copy of the memory that most kernels use, and checkpoints",
+        .accepts = "bytes, or with K, M, G, T, at most 64T; 0 keeps none",
+        .help = "What the debugger may keep of one launch so that it can go backwards (docs/debugging.md).",
+        .kind = OptionKind::size,
+    },
 };
 
 /// Python allows an underscore between two digits. Returns nullopt where one stands elsewhere.

@@ -315,4 +315,16 @@ ROWS: tuple[tuple[str, str, int, int, str, str, str, str, bool, bool], ...] = (
         False,
         False,
     ),
+    (
+        "history",
+        "size",
+        0,
+        70368744177664,
+        "1G",
+        "a copy of the memory that most kernels use, and checkpoints",
+        "bytes, or with K, M, G, T, at most 64T; 0 keeps none",
+        "What the debugger may keep of one launch so that it can go backwards (docs/debugging.md).",
+        False,
+        False,
+    ),
 )

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "tests/debugger/control/two_rounds.h"
+#include "tests/debugger/control/control_client.h"
 
 namespace cudasim::debugger {
 namespace {
@@ -12,44 +12,6 @@ namespace {
 using execution::kernel_file;
 using execution::ThreadRef;
 using execution::ThreadState;
-
-class Client final : public Audience {
-  public:
-    Session session{*this};
-    std::function<void(Control&, const StopNotice&)> at_stop;
-    std::vector<std::string> stops;  ///< "reason thread:line"
-    std::vector<std::string> lines;
-    int begun = 0, ended = 0, changed = 0;
-
-    void launch_begins(const Control&) override { ++begun; }
-    void launch_ends(const Control&) override { ++ended; }
-    void breakpoint_changed(const Breakpoint&) override { ++changed; }
-    void output(const std::string& line) override { lines.push_back(line); }
-    void stopped(Control& control, const StopNotice& notice) override {
-        constexpr std::array names{"breakpoint", "function", "step", "pause", "exception", "entry"};
-        const findings::CallChain place = control.launch().location(control.focus());
-        stops.push_back(std::string(names[static_cast<std::size_t>(notice.reason)]) + " " +
-                        std::to_string(control.focus().thread) + ":" +
-                        (place.empty() ? "-" : std::to_string(place.front().line)));
-        const bool taken = session.mailbox.post([this, notice](Control* stopped) {
-            ASSERT_NE(stopped, nullptr);
-            if (at_stop)
-                at_stop(*stopped, notice);
-            else
-                stopped->go_on();
-        });
-        EXPECT_TRUE(taken);
-    }
-};
-
-BreakpointRequest at_line(std::uint32_t line, std::string_view threads = "*") {
-    BreakpointRequest request;
-    request.file = kernel_file;
-    request.line = line;
-    std::string error;
-    request.threads = *IndexSet::parse(threads, error);
-    return request;
-}
 
 class Controls : public ::testing::TestWithParam<On> {
   protected:

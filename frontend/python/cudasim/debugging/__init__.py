@@ -47,6 +47,7 @@ def begin() -> None:
     _native.debugger_set_program(_program_name())
     _native.debugger_set_evaluator(Evaluator())
     _native.debugger_set_condition_compiler(ConditionCompiler())
+    _native.debugger_keep_history(options.get("history"))
     debugger_calls.compile_breakpoints()
     atexit.register(_end, client, os.getpid())  # when the program's threads have ended, too
     if kind == "listen:wait":

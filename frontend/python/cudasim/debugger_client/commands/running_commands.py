@@ -108,12 +108,12 @@ def _unit(debugger: Debugger) -> dict[str, Any]:
     return {"cudasim": {"unit": debugger.settings["step"].value}}
 
 
-def _repeat(debugger: Debugger, request: str, argument: str) -> None:
-    """Steps a number of times, or until something else stops the program."""
+def repeat(debugger: Debugger, request: str, argument: str, arguments: dict[str, Any]) -> None:
+    """Steps by a request as often as the command's argument says, or until something else stops the program."""
     outcome: Stop | Ended | None = None
     for _ in range(_count(argument)):
-        outcome = debugger.resume_silently(request, **_unit(debugger))
-        if not isinstance(outcome, Stop) or outcome.reason != "step":
+        outcome = debugger.resume_silently(request, **arguments)
+        if not isinstance(outcome, Stop) or outcome.reason != "step" or outcome.notes:
             break
     if outcome is not None:
         debugger.report(outcome)
@@ -126,7 +126,7 @@ def _step(debugger: Debugger, argument: str) -> None:
     With a number N, that many times. Only the thread in focus moves; others move where it has to wait for them, as at a
     barrier. `set step warp`, block or grid moves more threads at once.
     """
-    _repeat(debugger, "stepIn", argument)
+    repeat(debugger, "stepIn", argument, _unit(debugger))
 
 
 @command("next", "n", usage="[N]", group="running", repeats=True)
@@ -135,7 +135,7 @@ def _next(debugger: Debugger, argument: str) -> None:
 
     With a number N, that many times. Like step, but functions that are called run to their end.
     """
-    _repeat(debugger, "next", argument)
+    repeat(debugger, "next", argument, _unit(debugger))
 
 
 @command("finish", "fin", "return", usage="", group="running", repeats=True)

@@ -1,0 +1,110 @@
+// Control's part that goes back (backward.h).
+#include "debugger/control/backward.h"
+
+#include <algorithm>
+
+#include "debugger/control/control.h"
+
+namespace cudasim::debugger {
+
+using execution::StoppedLaunch;
+using execution::ThreadRef;
+using execution::ThreadState;
+using Repetition = StoppedLaunch::Repetition;
+
+std::string Control::start_backward(BackwardKind kind, ThreadRef thread) {
+    if (!launch_->keeps_history()) return "this launch cannot go back: " + no_history_;
+    const ThreadState state = launch_->state(thread);
+    const bool of_thread = kind != BackwardKind::go_on;
+    if (of_thread && state == ThreadState::absent) return "the thread's block is not on the device now";
+    if (of_thread && state == ThreadState::not_started) return "the thread has not started";
+    const std::uint64_t now = launch_->count();
+    // The statement that has stored to what is watched, or in which an error has ended the thread, has begun,
+    // and is one to go back to.
+    const bool is_within = thread == launch_->stopped_thread() &&
+                           (state == ThreadState::faulted || launch_->is_inside_statement());
+    const bool stands = state == ThreadState::stopped && !is_within;
+    backward_ = Backward{kind,  thread,
+                         now,   is_within ? now + 1 : now,
+                         0,     BackwardSteps(kind, std::max<std::size_t>(launch_->depth(thread), 1), stands),
+                         {},    {},
+                         false, notice_of(of_thread ? StopReason::step : StopReason::breakpoint)};
+    focus_ = thread;
+    goes_on_ = true;
+    return {};
+}
+
+/// The launch goes back as soon as the handler returns.
+void Control::go_back() {
+    pending_.reset();
+    passed_.clear();
+    told_errors_.clear();
+    forget_watches_of_frames();
+    launch_->follow(backward_->kind != BackwardKind::go_on ? std::optional(backward_->thread) : std::nullopt);
+    backward_->begin = launch_->run_again(backward_->now, backward_->now, Repetition::observed);
+}
+
+void Control::passes(std::uint64_t count, std::uint32_t /*site*/, std::size_t depth) noexcept {
+    if (backward_) backward_->steps.pass(count, depth);
+}
+
+/// The last pass is to stop there.
+void Control::run_up_to(std::uint64_t count) {
+    backward_->is_last_pass = true;
+    launch_->follow({});
+    (void)launch_->run_again(count, count, Repetition::silent);
+}
+
+/// The launch runs again and has stopped, for a breakpoint or because it is where the pass ends.
+void Control::stopped_backward(StoppedLaunch& launch) {
+    look(launch);
+    Backward& backward = *backward_;
+    const bool is_over = !launch.repeats();
+    if (backward.is_last_pass) {
+        if (!is_over) return;
+        StopNotice notice = std::move(backward.notice);
+        if (launch.differs()) notice.notes.emplace_back("the launch ran differently this time");
+        focus_ = backward.kind == BackwardKind::go_on ? launch.stopped_thread() : backward.thread;
+        backward_.reset();
+        (void)session_.take_pause();
+        return serve(std::move(notice));
+    }
+    if (backward.kind == BackwardKind::go_on && launch.count() < backward.end) {
+        StopNotice notice;
+        const bool is_inside = launch.is_inside_statement();
+        const bool is_hit = !is_inside && would_stop(launch.stopped_thread(), notice);
+        if (would_stop_for_watch(notice) || is_hit) {
+            backward.found = launch.count();
+            backward.notice = std::move(notice);
+        }
+    }
+    if (!is_over) return;
+    if (!session_.client_is_there) return backward_.reset();
+    const auto found = backward.kind == BackwardKind::go_on ? backward.found : backward.steps.end();
+    if (found) return run_up_to(*found);
+    if (backward.begin > 0 && !session_.take_pause()) {
+        backward.begin = launch.run_again(backward.begin, backward.begin, Repetition::observed);
+        return;
+    }
+    const bool of_thread = backward.kind != BackwardKind::go_on;
+    backward.notice.reason = StopReason::step;
+    backward.notice.notes.emplace_back(of_thread ? "the thread was at no such statement before"
+                                                 : "the launch begins here");
+    run_up_to(of_thread ? backward.now : 1);
+}
+
+/// any_hit() without consequences: hits are not counted, and messages not written.
+bool Control::would_stop(ThreadRef thread, StopNotice& notice) {
+    const auto site = launch_->site(thread);
+    if (!site || *site >= armed_at_.size()) return false;
+    for (const std::uint32_t index : armed_at_[*site]) {
+        Armed& armed = armed_[index];
+        if (!armed.breakpoint.request.log_message.empty() || !matches(armed, thread)) continue;
+        if (!condition_holds(armed, thread, notice)) continue;
+        notice.hit_breakpoints.push_back(armed.breakpoint.id);
+        notice.reason = StopReason::breakpoint;
+    }
+    return !notice.hit_breakpoints.empty();
+}
+
+}  // namespace cudasim::debugger
