@@ -12,10 +12,19 @@ using execution::ThreadRef;
 using execution::ThreadState;
 using Repetition = StoppedLaunch::Repetition;
 
+namespace {
+
+/// The watch of start_writes().
+constexpr std::uint64_t writes_watch = ~std::uint64_t{0};
+/// So many writes are listed.
+constexpr std::size_t most_writes = 100;
+
+}  // namespace
+
 std::string Control::start_backward(BackwardKind kind, ThreadRef thread) {
     if (!launch_->keeps_history()) return "this launch cannot go back: " + no_history_;
     const ThreadState state = launch_->state(thread);
-    const bool of_thread = kind != BackwardKind::go_on;
+    const bool of_thread = kind != BackwardKind::go_on && kind != BackwardKind::writes;
     if (of_thread && state == ThreadState::absent) return "the thread's block is not on the device now";
     if (of_thread && state == ThreadState::not_started) return "the thread has not started";
     const std::uint64_t now = launch_->count();
@@ -24,14 +33,57 @@ std::string Control::start_backward(BackwardKind kind, ThreadRef thread) {
     const bool is_within = thread == launch_->stopped_thread() &&
                            (state == ThreadState::faulted || launch_->is_inside_statement());
     const bool stands = state == ThreadState::stopped && !is_within;
-    backward_ = Backward{kind,  thread,
-                         now,   is_within ? now + 1 : now,
-                         0,     BackwardSteps(kind, std::max<std::size_t>(launch_->depth(thread), 1), stands),
-                         {},    {},
-                         false, notice_of(of_thread ? StopReason::step : StopReason::breakpoint)};
+    backward_ = Backward{
+        .kind = kind,
+        .thread = thread,
+        .now = now,
+        .end = is_within ? now + 1 : now,
+        .steps = BackwardSteps(kind, std::max<std::size_t>(launch_->depth(thread), 1), stands),
+        .notice = notice_of(kind == BackwardKind::go_on ? StopReason::breakpoint : StopReason::step)};
     focus_ = thread;
     goes_on_ = true;
     return {};
+}
+
+std::string Control::start_writes(const std::string& data_id) {
+    std::optional<WatchTarget> target = session_.watchpoints.target(data_id);
+    if (!target) return "'" + data_id + "' names nothing that is there: its kernel is over";
+    if (target->is_variable || target->frame)
+        return target->expression + " belongs to one thread: watch it, and step back";
+    if (std::string error = start_backward(BackwardKind::writes, focus_); !error.empty()) return error;
+    if (!launch_->watch(execution::MemoryWatch{
+            writes_watch, execution::watch_writes, target->space, target->ranges, target->block, {}})) {
+        backward_.reset();
+        goes_on_ = false;
+        return target->expression + " is not there any more";
+    }
+    backward_->target = std::move(target);
+    return {};
+}
+
+void Control::note_writes() {
+    for (const execution::WatchHit& hit : launch_->watch_hits()) {
+        if (hit.id != writes_watch) continue;
+        Watchpoint watchpoint;
+        watchpoint.target = *backward_->target;
+        WatchReport report = report_of(watchpoint, hit);
+        report.texts = backward_->target->describe(*launch_, hit);
+        ++backward_->writes_in_all;
+        backward_->writes.push_front(std::move(report));
+        if (backward_->writes.size() > most_writes) backward_->writes.pop_back();
+    }
+}
+
+/// The launch is where it was.
+void Control::end_writes() {
+    launch_->unwatch(writes_watch);
+    StopNotice notice = std::move(backward_->notice);
+    notice.writes.assign(std::make_move_iterator(backward_->writes.begin()),
+                         std::make_move_iterator(backward_->writes.end()));
+    notice.writes_in_all = backward_->writes_in_all;
+    focus_ = backward_->thread;
+    backward_.reset();
+    serve(std::move(notice));
 }
 
 /// The launch goes back as soon as the handler returns.
@@ -40,8 +92,10 @@ void Control::go_back() {
     passed_.clear();
     told_errors_.clear();
     forget_watches_of_frames();
-    launch_->follow(backward_->kind != BackwardKind::go_on ? std::optional(backward_->thread) : std::nullopt);
-    backward_->begin = launch_->run_again(backward_->now, backward_->now, Repetition::observed);
+    const bool lists = backward_->kind == BackwardKind::writes;
+    const bool of_thread = backward_->kind != BackwardKind::go_on && !lists;
+    launch_->follow(of_thread ? std::optional(backward_->thread) : std::nullopt);
+    backward_->begin = launch_->run_again(lists ? 0 : backward_->now, backward_->now, Repetition::observed);
 }
 
 void Control::passes(std::uint64_t count, std::uint32_t /*site*/, std::size_t depth) noexcept {
@@ -60,6 +114,10 @@ void Control::stopped_backward(StoppedLaunch& launch) {
     look(launch);
     Backward& backward = *backward_;
     const bool is_over = !launch.repeats();
+    if (backward.kind == BackwardKind::writes) {
+        if (!is_over) return note_writes();
+        return end_writes();
+    }
     if (backward.is_last_pass) {
         if (!is_over) return;
         StopNotice notice = std::move(backward.notice);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 
 #include "debugger/control/session.h"
@@ -20,6 +21,7 @@ enum class BackwardKind : std::uint8_t {
     step,    ///< to the thread's previous statement
     next,    ///< to its previous statement in this function, or in one that called it
     finish,  ///< to the statement that called this function
+    writes,  ///< nowhere: who has written what is watched is listed
     go_on    ///< to the last statement at which a breakpoint stops a thread
 };
 
@@ -82,6 +84,9 @@ struct Backward {
     BackwardSteps steps;
     std::optional<std::uint64_t> found;  ///< go_on: the last statement at which one stops
     execution::ThreadRef found_thread;
+    std::optional<WatchTarget> target;  ///< writes
+    std::deque<WatchReport> writes;     ///< the last ones
+    std::uint64_t writes_in_all = 0;
     bool is_last_pass = false;  ///< the launch runs up to where it is to stop
     StopNotice notice;          ///< what is told then
 };

@@ -87,6 +87,9 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] std::string start(Movement movement);
     /// The same, backwards. @param thread whose statements are meant; of `go_on` the focus
     [[nodiscard]] std::string start_backward(BackwardKind kind, execution::ThreadRef thread);
+    /// The launch runs again from its beginning up to where it stands, and the stop that follows says who wrote
+    /// there. @param data_id of memory (Watchpoints::name())
+    [[nodiscard]] std::string start_writes(const std::string& data_id);
 
   private:
     /// A breakpoint in this kernel.
@@ -148,6 +151,8 @@ class Control final : public execution::StopHandler {
     void go_back();
     void run_up_to(std::uint64_t count);
     void stopped_backward(execution::StoppedLaunch& launch);
+    void note_writes();
+    void end_writes();
     [[nodiscard]] bool would_stop(execution::ThreadRef thread, StopNotice& notice);
 
     Session& session_;

@@ -35,6 +35,8 @@ enum class StopReason : std::uint8_t {
 struct StopNotice {
     StopReason reason = StopReason::step;
     std::vector<std::int64_t> hit_breakpoints;  ///< and watches
+    std::vector<WatchReport> writes;  ///< who wrote an element, newest first (Control::start_writes())
+    std::uint64_t writes_in_all = 0;  ///< also those that are not in the list
     std::vector<WatchReport> watches;
     std::string description;         ///< more than the reason says; may be empty
     std::string error_kind, error;   ///< of an exception: the finding's kind and message

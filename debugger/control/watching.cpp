@@ -74,6 +74,7 @@ bool Control::wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thr
                          std::span<const WatchHit> hits) noexcept {
     for (const WatchHit& hit : hits) {
         if (hit.kind == WatchHit::Kind::frame_left) return true;
+        if (backward_ && backward_->kind == BackwardKind::writes) return true;
         const Watched* watched = this->watched(hit.id);
         if (watched != nullptr && contains(watched->threads, hit.thread.thread) &&
             contains(watched->blocks, hit.thread.block))

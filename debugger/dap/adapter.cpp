@@ -45,6 +45,7 @@ const std::vector<Row> Row::all{
     {"stepIn", nullptr, &Adapter::step_in},
     {"stepBack", nullptr, &Adapter::step_back},
     {"reverseContinue", nullptr, &Adapter::reverse_continue},
+    {"cudasim/writes", nullptr, &Adapter::writes},
     {"stepOut", nullptr, &Adapter::step_out},
     {"cudasim/until", nullptr, &Adapter::until},
     {"cudasim/barrier", nullptr, &Adapter::to_barrier},
@@ -244,6 +245,10 @@ void Adapter::stopped(Control& control, const StopNotice& notice) {
         more["notes"] = std::move(notes);
     }
     if (!notice.watches.empty()) more["watches"] = described(notice.watches);
+    if (!notice.writes.empty()) {
+        more["writes"] = described_writes(control, notice.writes);
+        more["writesInAll"] = json_number(notice.writes_in_all);
+    }
     json::Object body{{"reason", reason_text(notice.reason)},
                       {"threadId", ThreadIds::focus},
                       {"allThreadsStopped", true},

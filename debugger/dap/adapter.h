@@ -110,6 +110,7 @@ class Adapter final : public Audience {
     json::Value step_out(Control& control, const Arguments& arguments);
     json::Value step_back(Control& control, const Arguments& arguments);
     json::Value reverse_continue(Control& control, const Arguments& arguments);
+    json::Value writes(Control& control, const Arguments& arguments);
     json::Value until(Control& control, const Arguments& arguments);
     json::Value to_barrier(Control& control, const Arguments& arguments);
     json::Value threads(Control& control, const Arguments& arguments);
@@ -136,6 +137,7 @@ class Adapter final : public Audience {
     json::Value move(Control& control, const Arguments& arguments, MovementKind kind);
     json::Object described(const Breakpoint& breakpoint);
     json::Array described(const std::vector<WatchReport>& watches);
+    json::Array described_writes(const Control& control, const std::vector<WatchReport>& writes);
     static std::string line_about(const WatchReport& report);
     json::Value described(const std::vector<Breakpoint>& breakpoints, std::vector<std::string> errors);
     [[nodiscard]] std::uint32_t line_from_client(std::int64_t line) const;

@@ -77,6 +77,12 @@ json::Value Adapter::reverse_continue(Control& control, const Arguments& /*argum
     return nullptr;
 }
 
+json::Value Adapter::writes(Control& control, const Arguments& arguments) {
+    if (const std::string error = control.start_writes(arguments.text("dataId")); !error.empty())
+        throw RequestError(error);
+    return nullptr;
+}
+
 json::Value Adapter::until(Control& control, const Arguments& arguments) {
     Movement movement;
     movement.kind = MovementKind::until;

@@ -163,6 +163,19 @@ json::Array Adapter::described(const std::vector<WatchReport>& watches) {
     return list;
 }
 
+json::Array Adapter::described_writes(const Control& control, const std::vector<WatchReport>& writes) {
+    const auto [grid, block, bytes] = control.configuration();
+    json::Array list = described(writes);
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+        json::Object& one = *list[i].getAsObject();
+        one.erase("id");
+        one.erase("accessType");
+        one["block"] = json_point(coordinates_in(grid, writes[i].hit.thread.block));
+        one["thread"] = json_point(coordinates_in(block, writes[i].hit.thread.thread));
+    }
+    return list;
+}
+
 /// One line for editors.
 std::string Adapter::line_about(const WatchReport& report) {
     const std::string& what = report.texts.element.empty() ? report.expression : report.texts.element;

@@ -279,10 +279,11 @@ std::vector<ThreadPlace> BlockRun::places_of_threads() const {
 /// Threads [first, last) have come to the end of their turn: those of them that are to stop and never will.
 void BlockRun::tell_ends(std::uint32_t first, std::uint32_t last) {
     for (std::uint32_t thread = first; thread < last; ++thread) {
-        const bool stops = (thread_stops_[thread].steps & jit::step_stops) != 0;
-        if (!stops && !launch_->stops->repeats_end_of({block_, thread})) continue;
+        std::uint32_t& steps = thread_stops_[thread].steps;
+        const bool is_told = (steps & ~jit::step_followed) != 0;
+        if (!is_told && !launch_->stops->repeats_end_of({block_, thread})) continue;
         if (state(thread) != ThreadState::over) continue;
-        thread_stops_[thread].steps &= ~jit::step_stops;
+        steps &= jit::step_followed;
         launch_->stops->tell_end(*worker_, *this, thread);
     }
 }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cudasim.debugger_client import completion
 from cudasim.debugger_client.commands.running_commands import repeat
 from cudasim.debugger_client.commands.table import command
+from cudasim.debugger_client.errors import CommandError
+from cudasim.debugger_client.places import Ended, coordinates, short_path
 
 if TYPE_CHECKING:
     from cudasim.debugger_client.debugger import Debugger
@@ -44,3 +47,44 @@ def _reverse_continue(debugger: Debugger, argument: str) -> None:
     """
     debugger.console.write("Continuing backwards.")
     debugger.resume("reverseContinue")
+
+
+#: So many writes are shown where no number is given.
+_SHOWN = 10
+
+
+@command("writes", usage="EXPRESSION [N]", group="running", completer=completion.expressions)
+def _writes(debugger: Debugger, argument: str) -> None:
+    """List who wrote an element, newest first.
+
+    EXPRESSION is an element x[17], a slice, an array or an address in global or shared memory. The launch runs again from its beginning and
+    comes to where it is now. N lines are shown, else 10, at most 100.
+    """
+    expression, _, number = argument.rpartition(" ")
+    if not (expression.strip() and number.isdigit()):
+        expression, number = argument, str(_SHOWN)
+    if not expression.strip():
+        raise CommandError("An element is missing: writes x[17].")
+    debugger.session.thread()
+    info = debugger.session.request(
+        "dataBreakpointInfo", {"name": expression.strip(), **debugger.session.frame_arguments()}
+    )
+    if not info.get("dataId"):
+        raise CommandError(
+            f"It is not known who wrote {expression}: {info.get('description') or 'it is not there'}."
+        )
+    outcome = debugger.resume_silently("cudasim/writes", dataId=info["dataId"])
+    if isinstance(outcome, Ended):
+        debugger.report(outcome)
+        return
+    shown = outcome.writes[: int(number)]
+    for write in shown:
+        who = f"block{coordinates(write['block'])} thread{coordinates(write['thread'])}"
+        value = f"{write.get('old')} -> {write.get('new')}" if write.get("changed") else str(write.get("new"))
+        where = f"{short_path(write['file'])}:{write['line']}" if "file" in write else "?"
+        debugger.console.write(f"{write.get('element') or expression.strip()}: {value}, {who} at {where}")
+    left = outcome.writes_in_all - len(shown)
+    if not outcome.writes:
+        debugger.console.write(f"Nobody has written {expression.strip()} in this launch.")
+    elif left:
+        debugger.console.write(f"({left} earlier {'write' if left == 1 else 'writes'})")
