@@ -120,6 +120,8 @@ struct Hooks {
         memory::Shadow::instance().set(address, (bytes + 7) & ~std::uint64_t{7}, memory::Access::none);
     }
     static void stop(ThreadContext*, FrameRecord*, std::uint32_t, std::uint32_t) {}
+    static void watched_access(ThreadContext*, std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t) {}
+    static std::uint64_t clock(ThreadContext*, std::uint64_t now, std::uint32_t) { return now; }
     static void enter(ThreadContext*, FrameRecord*, std::uint32_t) {}
     static void leave(ThreadContext*, FrameRecord*, std::uint32_t) {}
 };

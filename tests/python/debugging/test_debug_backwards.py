@@ -243,3 +243,109 @@ def test_wrong_requests_are_refused(tmp_path):
         assert client.refused("stepBack", threadId=1) == "the thread has not started"
         client.break_at()
         client.go_to_end()
+
+
+SHARED = """
+    import numpy as np
+    from numba import cuda
+
+    @cuda.jit
+    def kernel(x, out):
+        i = cuda.grid(1)
+        t = cuda.threadIdx.x
+        s = cuda.shared.array(64, np.int64)
+        s[t] = x[i]  # fill
+        cuda.syncthreads()
+        if t == 9:
+            s[17] = 5  # nine
+        cuda.syncthreads()
+        if t == 40:
+            s[17] = 6  # forty
+        cuda.syncthreads()
+        out[i] = s[63 - t]  # end
+
+    x = np.arange(128, dtype=np.int64)
+    out = np.zeros_like(x)
+    kernel[2, 64](x, out)
+    print(out.sum())
+"""
+
+
+@pytest.fixture
+def at_the_end(tmp_path):
+    """The program, stopped in thread 2 of block 1, at its last line."""
+    with debugging(tmp_path, SHARED) as client:
+        client.break_at("end", cudasim={"threads": "2", "blocks": "1"})
+        client.run()
+        client.wait("end")
+        yield client
+
+
+def data_id(client, expression):
+    frame = client.frames()[0]["id"]
+    return client.ask("dataBreakpointInfo", name=expression, frameId=frame)["dataId"]
+
+
+def test_who_wrote_an_element_is_listed(at_the_end):
+    client = at_the_end
+    before = seen_place(client)
+    client.ask("cudasim/writes", dataId=data_id(client, "s[17]"))
+    body = client.event("stopped")
+    writes = body["cudasim"]["writes"]
+    assert [(one["block"], one["thread"], one["line"]) for one in writes] == [
+        ([1, 0, 0], [40, 0, 0], client.line("forty")),
+        ([1, 0, 0], [9, 0, 0], client.line("nine")),
+        ([1, 0, 0], [17, 0, 0], client.line("fill")),
+    ]
+    assert [one["new"] for one in writes] == ["6", "5", "81"]
+    assert [one["old"] for one in writes][:2] == ["5", "81"]
+    assert body["cudasim"]["writesInAll"] == 3
+    assert seen_place(client) == before
+    client.ask("cudasim/writes", dataId=data_id(client, "out"))
+    body = client.event("stopped")
+    assert body["cudasim"]["writesInAll"] >= 64  # of block 0, at least
+    assert len(body["cudasim"]["writes"]) <= 100
+    client.break_at()
+    assert client.go_to_end() == plain_output(client.script.parent, SHARED)
+
+
+def test_back_to_the_last_change_of_a_watched_element(at_the_end):
+    client = at_the_end
+    client.ask(
+        "setDataBreakpoints", breakpoints=[{"dataId": data_id(client, "s[17]"), "accessType": "write"}]
+    )
+    for mark, thread, old, new in (("forty", 40, "5", "6"), ("nine", 9, "81", "5")):
+        body = client.go("reverseContinue", mark=mark, reason="data breakpoint")
+        assert client.focus()["thread"] == [thread, 0, 0]
+        (watch,) = body["cudasim"]["watches"]
+        assert (watch["old"], watch["new"]) == (old, new)
+        assert client.value("s[17]") == old  # the statement is about to begin
+    # Forwards the same thread writes it again.
+    body = client.go("continue", reason="data breakpoint")
+    assert body["cudasim"]["watches"][0]["new"] == "5"
+    client.ask("setDataBreakpoints", breakpoints=[])
+    client.break_at()
+    assert client.go_to_end() == plain_output(client.script.parent, SHARED)
+
+
+def test_a_step_back_from_a_watched_store_comes_to_its_statement(tmp_path):
+    with debugging(tmp_path, SHARED) as client:
+        client.break_at("fill", cudasim={"threads": "0", "blocks": "0"})
+        client.run()
+        client.wait("fill")
+        client.ask(
+            "setDataBreakpoints", breakpoints=[{"dataId": data_id(client, "s[17]"), "accessType": "write"}]
+        )
+        client.break_at()
+        while client.go("continue", reason="data breakpoint")["cudasim"]["line"] != client.line("forty"):
+            pass
+        client.go("next")
+        client.go("stepBack", mark="forty")
+        assert client.focus()["thread"] == [40, 0, 0]
+        client.ask("setDataBreakpoints", breakpoints=[])
+        client.go("stepBack")
+        assert client.go_to_end() == plain_output(tmp_path, SHARED)
+
+
+def seen_place(client):
+    return client.focus(), [(frame["name"], frame["line"]) for frame in client.frames()]
