@@ -7,7 +7,7 @@ json::Value Adapter::loaded_sources(const Arguments& /*arguments*/) {
     json::Array list;
     for (const std::string& path : session_.source_paths()) {
         const std::lock_guard lock(sources_);
-        list.push_back(inspection_.source(path));
+        list.push_back(inspection_.source(session_, path));
     }
     return json::Object{{"sources", std::move(list)}};
 }
