@@ -1,6 +1,7 @@
 // Control's part for watches (control.h): what the launch watches, and what of its hits stops the program.
 #include <algorithm>
 
+#include "debugger/control/conditions.h"
 #include "debugger/control/control.h"
 
 namespace cudasim::debugger {
@@ -86,25 +87,13 @@ bool Control::wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thr
 /// Also where the condition cannot be evaluated, which is noted.
 bool Control::condition_holds(const Watched& watched, ThreadRef thread, StopNotice& notice) {
     const Watchpoint& watchpoint = watched.watchpoint;
-    if (!watchpoint.request.condition.empty()) {
-        Evaluator* evaluator = session_.evaluator.load();
-        Evaluation value;
-        if (evaluator != nullptr)
-            value = evaluator->evaluate(*launch_, thread, 0, watchpoint.request.condition);
-        else
-            value.text = "this program has nobody to evaluate expressions";
-        if (value.ok && !value.truth_doubt.empty()) {
-            value.ok = false;
-            value.text = value.truth_doubt;
-        }
-        if (!value.ok) {
-            if (!session_.watchpoints.tell_failure(watchpoint.id)) return false;
-            notice.notes.push_back("the condition of watchpoint " + std::to_string(watchpoint.id) +
-                                   " cannot be evaluated: " + value.text);
-            return true;
-        }
-        if (!value.truth) return false;
-    }
+    if (watchpoint.request.condition.empty()) return true;
+    const ConditionResult result = evaluate_condition(session_.evaluator_for(*launch_), *launch_, thread,
+                                                      watchpoint.request.condition);
+    if (result.ok) return result.holds;
+    if (!session_.watchpoints.tell_failure(watchpoint.id)) return false;
+    notice.notes.push_back("the condition of watchpoint " + std::to_string(watchpoint.id) +
+                           " cannot be evaluated: " + result.text);
     return true;
 }
 
