@@ -88,8 +88,8 @@ bool Control::wants_hits(const jit::BlockContext& /*block*/, std::uint32_t /*thr
 bool Control::condition_holds(const Watched& watched, ThreadRef thread, StopNotice& notice) {
     const Watchpoint& watchpoint = watched.watchpoint;
     if (watchpoint.request.condition.empty()) return true;
-    const ConditionResult result = evaluate_condition(session_.evaluator_for(*launch_), *launch_, thread,
-                                                      watchpoint.request.condition);
+    const ConditionResult result =
+        evaluate_condition(session_.evaluator_for(*launch_), *launch_, thread, watchpoint.request.condition);
     if (result.ok) return result.holds;
     if (!session_.watchpoints.tell_failure(watchpoint.id)) return false;
     notice.notes.push_back("the condition of watchpoint " + std::to_string(watchpoint.id) +

@@ -297,6 +297,10 @@ void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::
 void cudasim_hook_stop(ThreadContext* context, FrameRecord*, std::uint32_t place, std::uint32_t site) {
     record("stop", context, {place}, site);
 }
+void cudasim_hook_watched_access(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
+                                 std::uint32_t flags, std::uint32_t site) {
+    record("watched_access", context, {address, bytes, flags}, site);
+}
 std::uint64_t cudasim_hook_clock(ThreadContext* context, std::uint64_t now, std::uint32_t site) {
     record("clock", context, {}, site);
     return now;
