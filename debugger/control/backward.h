@@ -1,6 +1,6 @@
 // A step backwards: the launch goes back to a checkpoint and runs again up to where it stood, and the last
-// statement on the way that the user means is remembered. Then it runs again up to that one. Where there is none
-// since the checkpoint, the same is done from the checkpoint before.
+// statement on the way that the user means is remembered. Then it runs again up to that one. Where there is
+// none since the checkpoint, the same is done from the checkpoint before.
 //
 //   checkpoint A ────────── checkpoint B ──── x ──── x ──── now
 //                           └── first pass: which x is the last? ──┘
@@ -28,8 +28,8 @@ enum class BackwardKind : std::uint8_t {
 /// Statements of one thread, as the launch comes by them again: which is the last one that is meant.
 class BackwardSteps {
   public:
-    /// @param depth functions that the thread is in now. @param stands it stands at its last statement, which does
-    ///     not count
+    /// @param depth functions that the thread is in now. @param stands it stands at its last statement, which
+    ///     does not count
     BackwardSteps(BackwardKind kind, std::size_t depth, bool stands)
         : kind_(kind), depth_(depth), stands_(stands) {}
 

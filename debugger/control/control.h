@@ -87,8 +87,8 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] std::string start(Movement movement);
     /// The same, backwards. @param thread whose statements are meant; of `go_on` the focus
     [[nodiscard]] std::string start_backward(BackwardKind kind, execution::ThreadRef thread);
-    /// The launch runs again from its beginning up to where it stands, and the stop that follows says who wrote
-    /// there. @param data_id of memory (Watchpoints::name())
+    /// The launch runs again from its beginning up to where it stands, and the stop that follows says who
+    /// wrote there. @param data_id of memory (Watchpoints::name())
     [[nodiscard]] std::string start_writes(const std::string& data_id);
 
   private:

@@ -1,5 +1,5 @@
-// The evaluator of a server without a front end: what names a variable or a part of one (debugger/values/path.h)
-// has a value, and all other expressions are refused.
+// The evaluator of a server without a front end: what names a variable or a part of one
+// (debugger/values/path.h) has a value, and all other expressions are refused.
 #pragma once
 
 #include <optional>

@@ -25,8 +25,8 @@ std::string hexadecimal(std::uint64_t address) {
     return "0x" + llvm::utohexstr(address, true);
 }
 
-/// Whether a file is this text, as front ends read files: without the mark of UTF-8 and carriage returns. Other
-/// encodings are not known here, and count as the same.
+/// Whether a file is this text, as front ends read files: without the mark of UTF-8 and carriage returns.
+/// Other encodings are not known here, and count as the same.
 bool same_lines(llvm::StringRef file, llvm::StringRef text) {
     if (!json::isUTF8(file)) return true;
     file.consume_front("\xef\xbb\xbf");
@@ -59,7 +59,8 @@ json::Object Inspection::source(const Session& session, const std::string& path)
     return source;
 }
 
-/// Whether the file is there and has not changed since. It is read again when its time or its size have changed.
+/// Whether the file is there and has not changed since. It is read again when its time or its size have
+/// changed.
 bool Inspection::is_what_was_compiled(const Session& session, const std::string& path,
                                       const std::string& file) {
     struct stat now{};

@@ -60,8 +60,8 @@ class AddressSearch {
     std::uint64_t lowest_ = ~std::uint64_t{0}, highest_ = 0;
 };
 
-/// Copies of memory that no record has needed, for the next launch of the process: the host gives fresh memory
-/// ten times as slowly as it copies.
+/// Copies of memory that no record has needed, for the next launch of the process: the host gives fresh
+/// memory ten times as slowly as it copies.
 class SpareCopies {
   public:
     void keep(std::vector<RecordedMemory>& memory) {

@@ -68,8 +68,8 @@ void LaunchHistory::look(Worker& worker, std::uint64_t count) {
     next_look_ = end + std::max<Clock::duration>(shortest_interval, largest_share * (end - begin));
 }
 
-/// Every second one of the older half goes: the way back to a late statement stays short, and there is still one
-/// in the neighbourhood of every other.
+/// Every second one of the older half goes: the way back to a late statement stays short, and there is still
+/// one in the neighbourhood of every other.
 void LaunchHistory::thin_out() {
     while (checkpoints_.size() > most_checkpoints || memory_.bytes() > limit_) {
         if (checkpoints_.size() < 4) {

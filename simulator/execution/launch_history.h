@@ -1,13 +1,13 @@
 // What a launch with stops (stop.h) keeps so that it can go back and come to the same statement again.
 //
-//   checkpoints   device memory and the state of the scheduler: at the beginning, and from time to time between
-//                 two blocks, when no thread is on the device
+//   checkpoints   device memory and the state of the scheduler: at the beginning, and from time to time
+//                 between two blocks, when no thread is on the device
 //   choices       what the handler did to the launch: threads that it let run, values that it set
 //   readings      values of clocks
 //   prints        texts; what a repeated thread prints is not printed again
 //
-// The launch has one worker, so with these everything repeats itself: the order of statements, and with it their
-// numbers (StoppedLaunch::count()), is the same each time.
+// The launch has one worker, so with these everything repeats itself: the order of statements, and with it
+// their numbers (StoppedLaunch::count()), is the same each time.
 #pragma once
 
 #include <chrono>
@@ -50,13 +50,13 @@ class LaunchHistory {
     void look(Worker& worker, std::uint64_t count);
     /// How many statements had begun at the last checkpoint before statement `count`.
     [[nodiscard]] std::uint64_t checkpoint_before(std::uint64_t count) const;
-    /// Forgets what came after the last checkpoint before statement `count`, and makes the launch ready to begin
-    /// there. @return how many statements had begun at that checkpoint
+    /// Forgets what came after the last checkpoint before statement `count`, and makes the launch ready to
+    /// begin there. @return how many statements had begun at that checkpoint
     std::uint64_t restore(std::uint64_t count);
     /// After restore(), when the worker is ready to run.
     void restore_warnings(std::vector<CountedWarning>& warnings) const;
 
-    // Choices ------------------------------------------------------------------------------------------------
+    // Choices -----------------------------------------------------------------------------------------------
 
     void add(Choice choice);
     /// The next one to be repeated; null: all have been.
@@ -64,15 +64,15 @@ class LaunchHistory {
         return next_choice_ < choices_.size() ? &choices_[next_choice_] : nullptr;
     }
     void choice_is_repeated() { ++next_choice_; }
-    /// The last choice was repeated up to this statement only, and those behind it not at all. They are forgotten
-    /// when the launch goes on from here.
+    /// The last choice was repeated up to this statement only, and those behind it not at all. They are
+    /// forgotten when the launch goes on from here.
     void stop_repeating(bool within_a_choice, std::uint64_t count) {
         partial_ = within_a_choice;
         partial_end_ = count;
     }
     void forget_future();
 
-    // What threads read and print ----------------------------------------------------------------------------
+    // What threads read and print --------------------------------------------------------------------------
 
     /// What the clock says: a repeated thread is told what it was told before.
     [[nodiscard]] std::uint64_t clock(std::uint64_t now);

@@ -1,9 +1,11 @@
-// Contents of device memory as they were at several points of a launch, so that it can go back to one of them.
+// Contents of device memory as they were at several points of a launch, so that it can go back to one of
+// them.
 //
 //   state 0    a copy of everything that a kernel can write
 //   state n    the chunks that differ from state n - 1
 //
-// Allocations must stay what they are while a MemoryHistory exists. Not thread-safe; no kernel may run meanwhile.
+// Allocations must stay what they are while a MemoryHistory exists. Not thread-safe; no kernel may run
+// meanwhile.
 #pragma once
 
 #include <cstddef>

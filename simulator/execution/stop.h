@@ -29,11 +29,11 @@
 // thread is chosen meanwhile, the rest of the loop's threads go on on fibers of their own. Coroutines that
 // wait at a barrier have no stack, as always.
 //
-// **Going back.** A handler that calls keep_history() in launch_begins() may send the launch back: run_again()
-// undoes everything from a checkpoint on, and the launch runs again up to a statement, with what the handler
-// did on the way (run(), set_variable(), write()) done again. Statements are counted for that: count() is the
-// launch's clock. What other host threads or the host's program write into the device's memory meanwhile is
-// not repeated. docs/architecture.md tells how.
+// **Going back.** A handler that calls keep_history() in launch_begins() may send the launch back:
+// run_again() undoes everything from a checkpoint on, and the launch runs again up to a statement, with what
+// the handler did on the way (run(), set_variable(), write()) done again. Statements are counted for that:
+// count() is the launch's clock. What other host threads or the host's program write into the device's memory
+// meanwhile is not repeated. docs/architecture.md tells how.
 //
 // **What is compiled.** Launches with a handler run code that has the instrumentation statement_stops
 // (jit/statement_stops.h). Everybody else's code knows nothing of stops.
@@ -119,7 +119,8 @@ class StopHandler {
                                           std::span<const WatchHit> /*hits*/) noexcept {
         return true;
     }
-    /// The thread that follow() names begins a statement. Called as wants() is, and under the same conditions.
+    /// The thread that follow() names begins a statement. Called as wants() is, and under the same
+    /// conditions.
     /// @param depth how many functions the thread is in there, as StoppedLaunch::depth() says
     virtual void passes(std::uint64_t /*count*/, std::uint32_t /*site*/, std::size_t /*depth*/) noexcept {}
     /// An error has ended a thread. What it was about to do has not happened; where it was and its variables
@@ -168,8 +169,8 @@ class StoppedLaunch {
     /// The thread stops at its next statements. False when it is over or absent.
     bool stop_thread(ThreadRef thread, bool stops = true);
 
-    /// Tells StopHandler::passes() of the statements of one thread, which need not have begun yet; nullopt: of
-    /// none any more.
+    /// Tells StopHandler::passes() of the statements of one thread, which need not have begun yet; nullopt:
+    /// of none any more.
     void follow(std::optional<ThreadRef> thread);
 
     // What to watch (watches.h) -----------------------------------------------------------------------------
@@ -202,15 +203,16 @@ class StoppedLaunch {
     /// @return why it is not; empty: it is
     [[nodiscard]] std::string keep_history(std::uint64_t limit);
     [[nodiscard]] bool keeps_history() const { return history_ != nullptr; }
-    /// How many statements have begun, on all threads together; the number, from 1, of the one that began last.
+    /// How many statements have begun, on all threads together; the number, from 1, of the one that began
+    /// last.
     [[nodiscard]] std::uint64_t count() const { return counted_ + (counting_ - left()); }
     /// What the handler is told while the launch runs again, before it comes to where it is to stop.
     enum class Repetition : std::uint8_t {
         silent,   ///< nothing
         observed  ///< of stops, as always. It may look, but not let threads run or write.
     };
-    /// Sends the launch back to the last checkpoint before statement `from`. It runs again up to statement `to`,
-    /// where stopped() is called. The handler is to return at once.
+    /// Sends the launch back to the last checkpoint before statement `from`. It runs again up to statement
+    /// `to`, where stopped() is called. The handler is to return at once.
     /// @return how many statements had begun at the checkpoint
     std::uint64_t run_again(std::uint64_t from, std::uint64_t to, Repetition repetition);
     /// It runs again, and has not yet come to the statement.

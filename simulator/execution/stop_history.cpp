@@ -1,6 +1,6 @@
-// Stops: going back (stop.h). The launch returns to a checkpoint and runs again. Statements are counted down to
-// the next one at which something is to be done: where the handler did something (Choice), or where the launch
-// is to stop.
+// Stops: going back (stop.h). The launch returns to a checkpoint and runs again. Statements are counted down
+// to the next one at which something is to be done: where the handler did something (Choice), or where the
+// launch is to stop.
 #include <cstring>
 #include <new>
 

@@ -49,10 +49,9 @@ Watches::Region Watches::region_of(const MemoryWatch& watch, const WatchedRange&
     region.range = range;
     region.range.address += base;
     if (watch.frame) region.thread = watch.frame->thread.thread;
-    if ((watch.kinds & ~watch_reads) != 0) {
-        region.known.assign(at(region.range.address), at(region.range.address) + range.extent());
-        region.before = region.known;
-    }
+    // Also where only reads stop: an atomic operation has read what was there before.
+    region.known.assign(at(region.range.address), at(region.range.address) + range.extent());
+    region.before = region.known;
     return region;
 }
 

@@ -6,7 +6,7 @@
 //              compares at each of its statements ─► variables_changed(); it stops at the statement after the
 //              one that has assigned it
 //
-// Of memory that is watched for changes there is a copy of what was last seen there. A store is compared with
+// Of memory that is watched there is a copy of what was last seen there. A store is compared with
 // it, so that a store of the same value is no change, and old values can be shown.
 //
 // A range of shared memory is watched in one block, or in every block as it starts. What belongs to a
@@ -125,8 +125,8 @@ class Watches {
     /// What has been hit and not yet told.
     [[nodiscard]] std::span<const WatchHit> hits() const { return hits_; }
     void forget_hits() noexcept { hits_.clear(); }
-    /// The launch has gone back: memory is as it was then, and no block is on the device. What belongs to frames
-    /// is forgotten.
+    /// The launch has gone back: memory is as it was then, and no block is on the device. What belongs to
+    /// frames is forgotten.
     void go_back();
     void block_begins(jit::BlockContext& block, std::uint64_t index);
     /// Whether the thread is to stop.

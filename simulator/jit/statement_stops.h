@@ -42,8 +42,8 @@ void merge_variables(Compilation& compilation);
 void number_stop_places(Compilation& compilation);
 
 /// When nothing optimises the code any more: notes in line where the thread is, counts the statement
-/// (StatementCount), and calls the hook where a flag says so (BlockContext::stop_flags), the count has come to
-/// its end, or ThreadStop::steps is not 0. Until then the calls keep variables in memory.
+/// (StatementCount), and calls the hook where a flag says so (BlockContext::stop_flags), the count has come
+/// to its end, or ThreadStop::steps is not 0. Until then the calls keep variables in memory.
 void test_stops_in_line(Compilation& compilation);
 
 }  // namespace cudasim::jit

@@ -1,5 +1,5 @@
-// Steps backwards on real launches, on every carrier: each comes to the statement that the thread was at before,
-// and memory is what it was then.
+// Steps backwards on real launches, on every carrier: each comes to the statement that the thread was at
+// before, and memory is what it was then.
 #include "debugger/control/backward.h"
 
 #include <set>

@@ -10,7 +10,8 @@ from debug_session import debugging
 
 THREADS = 96
 
-#: Every kind of variable that a condition may name. `{lines}` says for each expression in which threads it holds.
+#: Every kind of variable that a condition may name. `{lines}` says for each expression in which threads it
+#: holds.
 KERNEL = """
     import math
     import numpy as np

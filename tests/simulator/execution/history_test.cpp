@@ -1,5 +1,5 @@
-// Going back (stop.h, launch_history.h): a launch that is sent back comes to the same statements again, with the
-// same memory, whatever the carrier, the policy and the handler's choices were.
+// Going back (stop.h, launch_history.h): a launch that is sent back comes to the same statements again, with
+// the same memory, whatever the carrier, the policy and the handler's choices were.
 #include <array>
 #include <cstring>
 #include <functional>

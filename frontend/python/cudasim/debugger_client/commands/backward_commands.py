@@ -8,7 +8,7 @@ from cudasim.debugger_client import completion
 from cudasim.debugger_client.commands.running_commands import repeat
 from cudasim.debugger_client.commands.table import command
 from cudasim.debugger_client.errors import CommandError
-from cudasim.debugger_client.places import Ended, coordinates, short_path
+from cudasim.debugger_client.places import Stop, coordinates, short_path
 
 if TYPE_CHECKING:
     from cudasim.debugger_client.debugger import Debugger
@@ -74,7 +74,7 @@ def _writes(debugger: Debugger, argument: str) -> None:
             f"It is not known who wrote {expression}: {info.get('description') or 'it is not there'}."
         )
     outcome = debugger.resume_silently("cudasim/writes", dataId=info["dataId"])
-    if isinstance(outcome, Ended):
+    if not isinstance(outcome, Stop):
         debugger.report(outcome)
         return
     shown = outcome.writes[: int(number)]
