@@ -112,10 +112,18 @@ WatchReport Control::report_of(const Watchpoint& watchpoint, const WatchHit& hit
     report.access = watchpoint.request.access;
     report.hit = hit;
     report.is_over = hit.kind == WatchHit::Kind::frame_left;
-    if (hit.site != ~std::uint32_t{0})
-        if (const auto place = findings::without_own_code(launch_->launch().location(hit.site));
-            !place.empty())
-            report.place = place.front();
+    if (hit.site == ~std::uint32_t{0}) return report;
+    const findings::CallChain place = findings::without_own_code(launch_->launch().location(hit.site));
+    if (place.empty()) return report;
+    report.place = place.front();
+    if (hit.kind != WatchHit::Kind::assigned) return report;
+    // The last statement before may be one of an inlined function whose result was assigned.
+    const findings::CallChain here = launch_->location(hit.thread);
+    for (const findings::SourceLocation& each : place)
+        if (!here.empty() && each.function == here.front().function) {
+            report.place = each;
+            break;
+        }
     return report;
 }
 

@@ -50,14 +50,23 @@ class MemoryHistory {
 
     [[nodiscard]] static bool is_writable(const memory::Allocation& allocation);
     [[nodiscard]] std::uint64_t copies() const { return last_ ? 2 : 1; }
+    /// Memory for a copy, in huge pages. One is kept for the next launch: the host gives fresh memory ten times
+    /// as slowly as it copies.
+    struct GiveBack {
+        std::size_t bytes;
+        void operator()(std::byte* memory) const;
+    };
+    using Copy = std::unique_ptr<std::byte[], GiveBack>;
+    [[nodiscard]] static Copy make_copy(std::size_t bytes);
+
     void copy_out(std::byte* target) const;
     static void apply(const Changes& changes, std::byte* target);
 
     std::vector<Range> ranges_;
     std::size_t bytes_ = 0;  ///< of a copy
-    std::unique_ptr<std::byte[]> first_;
-    std::unique_ptr<std::byte[]> last_;  ///< the last state, once there is a second one
-    std::vector<Changes> changes_;       ///< of state n at n - 1
+    Copy first_;
+    Copy last_;                     ///< the last state, once there is a second one
+    std::vector<Changes> changes_;  ///< of state n at n - 1
     std::uint64_t changed_bytes_ = 0;
 };
 

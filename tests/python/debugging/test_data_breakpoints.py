@@ -267,3 +267,33 @@ def test_a_child_of_an_array_is_watched_by_its_name(program):
     assert (found["description"], found["cudasim"]["space"]) == ("s[12]", "shared")
     program.ask("setDataBreakpoints", breakpoints=[{"dataId": found["dataId"]}])
     assert hit(program, "store", 12)["new"] == "24"
+
+
+def test_what_an_inlined_function_returns_is_assigned_by_its_caller(tmp_path):
+    code = """
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit(device=True)
+        def inverse(value):
+            shifted = value + 1
+            return 1 / shifted
+
+        @cuda.jit
+        def kernel(x):
+            i = cuda.grid(1)  # begin
+            result = inverse(x[i])  # assigns
+            x[i] = result
+
+        kernel[1, 32](np.zeros(32))
+    """
+    with debugging(tmp_path, code) as client:
+        client.break_at("begin", cudasim={"threads": "4"})
+        client.run()
+        client.wait("begin")
+        frame = client.frames()[0]["id"]
+        found = client.ask("dataBreakpointInfo", name="result", frameId=frame)
+        client.ask("setDataBreakpoints", breakpoints=[{"dataId": found["dataId"], "accessType": "write"}])
+        body = client.go("continue", reason="data breakpoint")
+        assert body["cudasim"]["watches"][0]["line"] == client.line("assigns")
+        client.go_to_end()
