@@ -14,7 +14,6 @@
 
 #include "debugger/control/control.h"
 #include "debugger/control/core_source.h"
-#include "debugger/cores/path_evaluator.h"
 #include "debugger/dap/adapter.h"
 #include "debugger/dap/framing.h"
 #include "debugger/server/message_loop.h"
@@ -188,8 +187,6 @@ std::optional<int> CoreServer::serve(Channel& channel, const std::string& token)
     Session& session = adapter.session();
     adapter.serve_as({.starts_program = true, .token = token, .terminate = [&] { session.end(); }});
     adapter.set_program(parts_->headline, "launch");
-    PathEvaluator evaluator;
-    session.evaluator.store(&evaluator);
     session.keep_sources(parts_->sources);
     session.stop_at_entry.store(parts_->errors.empty());
     sigset_t all, before;

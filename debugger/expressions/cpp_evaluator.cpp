@@ -114,12 +114,15 @@ Evaluation described(const CppProgram& program, StoppedEnvironment& environment)
 
 /// What an expression or assignment gives, or why it gives nothing.
 template <typename Work>
-Evaluation attempt(Work&& work) {
+Evaluation attempt(const StoppedLaunch& launch, Work&& work) {
     try {
         return work();
     } catch (const ExpressionError& error) {
         Evaluation failed;
         failed.text = error.what();
+        const auto& kernel = launch.launch().kernel;
+        if (!kernel || !kernel->is_cplusplus)
+            failed.text += " (expressions are those of C++ here: this server has no Python)";
         return failed;
     }
 }
@@ -198,7 +201,7 @@ class CppPredicate final : public Predicate {
 
 Evaluation CppEvaluator::evaluate(StoppedLaunch& launch, ThreadRef thread, std::uint32_t frame,
                                   const std::string& expression) {
-    return attempt([&] {
+    return attempt(launch, [&] {
         StoppedEnvironment environment(launch, thread, frame);
         return described(CppProgram(expression, environment.known()), environment);
     });
@@ -206,7 +209,7 @@ Evaluation CppEvaluator::evaluate(StoppedLaunch& launch, ThreadRef thread, std::
 
 Evaluation CppEvaluator::assign(StoppedLaunch& launch, ThreadRef thread, std::uint32_t frame,
                                 const std::string& target, const std::string& value) {
-    return attempt([&] {
+    return attempt(launch, [&] {
         StoppedEnvironment environment(launch, thread, frame);
         const CppProgram to(target, environment.known()), from(value, environment.known());
         if (!to.is_place()) throw ExpressionError("'" + target + "' is nothing that can be assigned to");

@@ -123,10 +123,14 @@ def test_a_request_that_waits_is_cancelled(client):
 @pytest.mark.parametrize(
     "command",
     ["goto", "gotoTargets", "restart", "restartFrame", "terminateThreads", "stepInTargets", "disassemble", "locations",
-     "setInstructionBreakpoints", "launch", "runInTerminal", "fly"],
+     "setInstructionBreakpoints", "runInTerminal", "fly"],
 )  # fmt: skip
 def test_what_is_not_supported_is_named(client, command):
     assert client.refused(command) == f"unsupported: cudasim does not have the request '{command}'"
+
+
+def test_a_program_that_runs_is_attached_to(client):
+    assert client.refused("launch") == "unsupported: the program runs already; the request is attach"
 
 
 def test_calls_of_breakpoint_are_a_filter(tmp_path):
@@ -193,3 +197,11 @@ def test_random_requests_are_answered_and_do_no_harm(client, when):
     # The focus, values and breakpoints may be anything now.
     client.ask("disconnect")
     assert client.finish()[0] == 0
+
+
+def test_a_client_that_leaves_before_the_import_leaves_the_program_alone(tmp_path):
+    """The socket still listens; the program does not come back to it when it imports numba.cuda."""
+    with debugging(tmp_path, SCRIPT) as client:
+        client.ask("disconnect")
+        status, output = client.finish()
+        assert (status, output) == (0, SUM)

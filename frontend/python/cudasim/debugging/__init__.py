@@ -26,14 +26,21 @@ _CONNECT = "connect:"
 _LAST_WORDS = 5.0
 
 
+#: A process has one debugger at most, once.
+_has_begun = False
+
+
 def begin() -> None:
     """Begins what the option names, if anything. Returns when the program may go on.
 
     :raises RuntimeError: when nobody listens at the socket, or none can be made
     """
+    global _has_begun
     kind = options.get("debugger")
-    if not kind or _native.debugger_is_there():
+    # Not again: a client that has gone, before the program's import of numba.cuda, has let it go on alone.
+    if not kind or _has_begun or _native.debugger_is_there():
         return
+    _has_begun = True
     listens = kind.startswith("listen")
     if not listens:  # processes that this one starts have no debugger
         os.environ.pop("CUDASIM_DEBUGGER", None)
