@@ -50,8 +50,8 @@ class MemoryHistory {
 
     [[nodiscard]] static bool is_writable(const memory::Allocation& allocation);
     [[nodiscard]] std::uint64_t copies() const { return last_ ? 2 : 1; }
-    /// Memory for a copy, in huge pages. One is kept for the next launch: the host gives fresh memory ten times
-    /// as slowly as it copies.
+    /// Memory for a copy, in huge pages. One is kept for the next launch: the host gives fresh memory ten
+    /// times as slowly as it copies.
     struct GiveBack {
         std::size_t bytes;
         void operator()(std::byte* memory) const;

@@ -253,4 +253,4 @@ def test_kernels_that_are_kept_on_disk_know_whether_there_is_a_debugger(tmp_path
     source = SCRIPT.replace('input("name? ")', '"Ann"').replace("@cuda.jit\n", "@cuda.jit(cache=True)\n")
     for _ in range(2):
         assert "Breakpoint 1, inverse" in piped(tmp_path, source, "detach\n")[1]
-        assert "(Pdb inverse tid=[3, 0, 0]" in piped(tmp_path, source, "c\nc\nc\n", CUDASIM_DEBUGGER="")[1]
+        assert "(Pdb invert tid=[3, 0, 0]" in piped(tmp_path, source, "c\nc\nc\n", CUDASIM_DEBUGGER="")[1]

@@ -169,7 +169,7 @@ class DebugClient(Client):
 
 
 @contextlib.contextmanager
-def debugging(folder, code, *arguments, command=None, filters=("errors",), **variables):
+def debugging(folder, code, *arguments, command=None, filters=None, **variables):
     """A script that waits for configurationDone; gives a DebugClient."""
     script = folder / "script.py"
     script.write_text(textwrap.dedent(code))
@@ -199,7 +199,7 @@ def debugging(folder, code, *arguments, command=None, filters=("errors",), **var
                     client.ask("initialize", adapterID="cudasim")
                     client.event("initialized")
                     client.ask("attach")
-                    if tuple(filters) != ("errors",):
+                    if filters is not None:
                         client.ask("setExceptionBreakpoints", filters=list(filters))
                     yield client
             finally:

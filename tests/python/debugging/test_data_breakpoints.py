@@ -296,4 +296,5 @@ def test_what_an_inlined_function_returns_is_assigned_by_its_caller(tmp_path):
         client.ask("setDataBreakpoints", breakpoints=[{"dataId": found["dataId"], "accessType": "write"}])
         body = client.go("continue", reason="data breakpoint")
         assert body["cudasim"]["watches"][0]["line"] == client.line("assigns")
+        client.ask("setDataBreakpoints", breakpoints=[])
         client.go_to_end()
