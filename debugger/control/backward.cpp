@@ -24,7 +24,7 @@ constexpr std::size_t most_writes = 100;
 std::string Control::start_backward(BackwardKind kind, ThreadRef thread) {
     if (!launch_->keeps_history()) return "this launch cannot go back: " + no_history_;
     const ThreadState state = launch_->state(thread);
-    const bool of_thread = kind != BackwardKind::go_on && kind != BackwardKind::writes;
+    const bool of_thread = is_of_thread(kind);
     if (of_thread && state == ThreadState::absent) return "the thread's block is not on the device now";
     if (of_thread && state == ThreadState::not_started) return "the thread has not started";
     const std::uint64_t now = launch_->count();
@@ -93,8 +93,7 @@ void Control::go_back() {
     told_errors_.clear();
     forget_watches_of_frames();
     const bool lists = backward_->kind == BackwardKind::writes;
-    const bool of_thread = backward_->kind != BackwardKind::go_on && !lists;
-    launch_->follow(of_thread ? std::optional(backward_->thread) : std::nullopt);
+    launch_->follow(is_of_thread(backward_->kind) ? std::optional(backward_->thread) : std::nullopt);
     backward_->begin = launch_->run_again(lists ? 0 : backward_->now, backward_->now, Repetition::observed);
 }
 
@@ -144,7 +143,7 @@ void Control::stopped_backward(StoppedLaunch& launch) {
         backward.begin = launch.run_again(backward.begin, backward.begin, Repetition::observed);
         return;
     }
-    const bool of_thread = backward.kind != BackwardKind::go_on;
+    const bool of_thread = is_of_thread(backward.kind);
     backward.notice.reason = StopReason::step;
     backward.notice.notes.emplace_back(of_thread ? "the thread was at no such statement before"
                                                  : "the launch begins here");

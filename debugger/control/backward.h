@@ -25,6 +25,11 @@ enum class BackwardKind : std::uint8_t {
     go_on    ///< to the last statement at which a breakpoint stops a thread
 };
 
+/// Whether statements of one thread are looked for.
+[[nodiscard]] constexpr bool is_of_thread(BackwardKind kind) {
+    return kind != BackwardKind::go_on && kind != BackwardKind::writes;
+}
+
 /// Statements of one thread, as the launch comes by them again: which is the last one that is meant.
 class BackwardSteps {
   public:
@@ -83,9 +88,8 @@ struct Backward {
     std::uint64_t begin = 0;  ///< how many statements had begun where this pass began
     BackwardSteps steps;
     std::optional<std::uint64_t> found;  ///< go_on: the last statement at which one stops
-    execution::ThreadRef found_thread;
-    std::optional<WatchTarget> target;  ///< writes
-    std::deque<WatchReport> writes;     ///< the last ones
+    std::optional<WatchTarget> target;   ///< writes
+    std::deque<WatchReport> writes;      ///< the last ones
     std::uint64_t writes_in_all = 0;
     bool is_last_pass = false;  ///< the launch runs up to where it is to stop
     StopNotice notice;          ///< what is told then

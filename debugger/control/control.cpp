@@ -112,12 +112,7 @@ bool Control::wants(const jit::BlockContext& block, std::uint32_t thread, std::u
     for (const std::uint32_t each : armed_at_[site]) {
         const Armed& armed = armed_[each];
         if (!armed.all_threads && !contains(armed.threads, thread)) continue;
-        if (!armed.all_blocks) {
-            const std::uint64_t index =
-                block.ctaid[0] + std::uint64_t{block.nctaid[0]} *
-                                     (block.ctaid[1] + std::uint64_t{block.nctaid[1]} * block.ctaid[2]);
-            if (!contains(armed.blocks, index)) continue;
-        }
+        if (!armed.all_blocks && !contains(armed.blocks, jit::linear_index(block))) continue;
         if (!armed.condition || armed.may_hold(block, thread)) return true;
     }
     return false;

@@ -62,14 +62,7 @@ class RecordAsCore final : public CoreSource {
     explicit RecordAsCore(const LaunchRecord& record) : record_(record) {}
 
     void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
-        LaunchRecord record = record_;
-        for (driver::RecordedMemory& range : record.memory) {
-            range.after.reset();
-            range.after_hash.reset();
-        }
-        record.outcome = {};
-        record.outcome.findings = findings::json_report(errors);
-        driver::write_core(path, record);
+        driver::write_core(path, record_, errors);
     }
 
   private:

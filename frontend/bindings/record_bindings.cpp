@@ -92,13 +92,7 @@ class RecordAsCore final : public debugger::CoreSource {
     explicit RecordAsCore(const LaunchRecord& record) : record_(record) {}
 
     void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
-        LaunchRecord record = record_;
-        for (driver::RecordedMemory& range : record.memory) {
-            range.after.reset();
-            range.after_hash.reset();
-        }
-        record.outcome = {.findings = findings::json_report(errors)};
-        driver::write_core(path, record);
+        driver::write_core(path, record_, errors);
     }
 
   private:
@@ -114,8 +108,7 @@ class CaptureAsCore final : public debugger::CoreSource {
     void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
         LaunchRecord record = capture_.before_launch();
         record.image = content_of(image_);
-        record.outcome.findings = findings::json_report(errors);
-        driver::write_core(path, record);
+        driver::write_core(path, std::move(record), errors);
     }
 
   private:

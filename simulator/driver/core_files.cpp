@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "simulator/driver/record_file.h"
+#include "simulator/findings/writers.h"
 
 namespace cudasim::driver {
 
@@ -197,6 +198,16 @@ void write_core(const fs::path& path, const LaunchRecord& record) {
     Unfinished file(whole.parent_path());
     file.write(record);
     file.take_name(whole);
+}
+
+void write_core(const fs::path& path, LaunchRecord record, std::span<const findings::Finding> errors) {
+    for (RecordedMemory& range : record.memory) {
+        range.after.reset();
+        range.after_hash.reset();
+    }
+    record.outcome = {};
+    record.outcome.findings = findings::json_report(errors);
+    write_core(path, record);
 }
 
 }  // namespace cudasim::driver

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "simulator/driver/launch_capture.h"
@@ -69,5 +70,8 @@ class CoreFiles {
 /// Writes a file with this one launch, readable by its user only, in place of one that is there.
 /// @throws RecordError
 void write_core(const std::filesystem::path& path, const LaunchRecord& record);
+/// The same for a launch that has not ended: of what it has done the file has its errors until now.
+void write_core(const std::filesystem::path& path, LaunchRecord record,
+                std::span<const findings::Finding> errors);
 
 }  // namespace cudasim::driver

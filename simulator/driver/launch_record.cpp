@@ -2,36 +2,16 @@
 #include "simulator/driver/launch_record.h"
 
 #include <llvm/Support/xxhash.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <utility>
+
+#include "simulator/memory/large_buffer.h"
 
 namespace cudasim::driver {
 
-namespace {
-
-/// From this size on memory is asked for in huge pages: the host gives it three times as fast.
-constexpr std::uint64_t large = 4 << 20;
-constexpr std::uint64_t huge_page = 2 << 20;
-
-}  // namespace
-
-Content::Content(std::uint64_t size) : size_(size) {
-    if (size < large) {
-        data_ = std::make_shared_for_overwrite<std::byte[]>(size);
-        return;
-    }
-    const std::uint64_t rounded = (size + huge_page - 1) / huge_page * huge_page;
-    void* memory = rounded < size ? nullptr : std::aligned_alloc(huge_page, rounded);
-    if (memory == nullptr) throw std::bad_alloc();
-    (void)madvise(memory, rounded, MADV_HUGEPAGE);
-    data_ = std::shared_ptr<std::byte[]>(static_cast<std::byte*>(memory),
-                                         [](std::byte* bytes) { std::free(bytes); });
-}
+Content::Content(std::uint64_t size) : data_(memory::large_buffer(size)), size_(size) {}
 
 Content::Content(std::string_view text) : Content(text.size()) {
     if (!text.empty()) std::memcpy(data_.get(), text.data(), text.size());

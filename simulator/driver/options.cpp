@@ -256,10 +256,8 @@ constexpr Option table[] = {
         .accepts = "cudasim, listen, listen:wait, connect:PATH of the Unix socket where a debugger listens; "
                    "empty for none",
         .help = "Kernels are compiled for a debugger and run on one worker. `cudasim` asks at this terminal "
-                "at the "
-                "first stop, `listen` waits for `cudasim debug -p PID` while the program runs, `listen:wait` "
-                "before "
-                "it runs (docs/debugging.md).",
+                "at the first stop, `listen` waits for `cudasim debug -p PID` while the program runs, "
+                "`listen:wait` before it runs (docs/debugging.md).",
         .kind = OptionKind::debugger,
     },
     {

@@ -1,15 +1,30 @@
 // See memory_history.h.
 #include "simulator/execution/memory_history.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <utility>
 
+#include "simulator/memory/large_buffer.h"
+
 namespace cudasim::execution {
+
+namespace {
+
+/// Of all devices.
+struct Spare {
+    std::mutex mutex;
+    std::shared_ptr<std::byte[]> memory;
+    std::size_t bytes = 0;
+};
+
+Spare& spare() {
+    static auto* one = new Spare;  // launches of finalizers may come late
+    return *one;
+}
+
+}  // namespace
 
 bool MemoryHistory::is_writable(const memory::Allocation& allocation) {
     return !allocation.read_only && allocation.accessible && allocation.bytes != 0;
@@ -27,50 +42,21 @@ MemoryHistory::MemoryHistory(const memory::Arena& arena) {
         ranges_.push_back({reinterpret_cast<std::byte*>(each.address), each.bytes, bytes_});
         bytes_ += (each.bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
     });
-    first_ = make_copy(bytes_);
+    {
+        Spare& known = spare();
+        const std::lock_guard lock(known.mutex);
+        if (known.bytes == bytes_) first_ = std::move(known.memory);
+    }
+    if (!first_) first_ = memory::large_buffer(bytes_);
     copy_out(first_.get());
 }
 
-namespace {
-
-/// Of all devices.
-struct Spare {
-    std::mutex mutex;
-    std::byte* memory = nullptr;
-    std::size_t bytes = 0;
-};
-
-Spare& spare() {
-    static auto* one = new Spare;  // launches of finalizers may come late
-    return *one;
-}
-
-}  // namespace
-
-MemoryHistory::Copy MemoryHistory::make_copy(std::size_t bytes) {
-    constexpr std::size_t huge_page = std::size_t{2} << 20;
-    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + huge_page - 1) / huge_page * huge_page;
-    {
-        Spare& known = spare();
-        const std::lock_guard lock(known.mutex);
-        if (known.memory != nullptr && known.bytes == rounded)
-            return Copy(std::exchange(known.memory, nullptr), GiveBack{rounded});
-    }
-    void* memory = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    (void)madvise(memory, rounded, MADV_HUGEPAGE);
-    return Copy(static_cast<std::byte*>(memory), GiveBack{rounded});
-}
-
-void MemoryHistory::GiveBack::operator()(std::byte* memory) const {
-    std::size_t size = bytes;
-    {
-        Spare& known = spare();
-        const std::lock_guard lock(known.mutex);
-        std::swap(known.memory, memory);
-        std::swap(known.bytes, size);
-    }
-    if (memory != nullptr) munmap(memory, size);
+/// Its memory is kept for the next launch: the host gives fresh memory ten times as slowly as it copies.
+MemoryHistory::~MemoryHistory() {
+    Spare& known = spare();
+    const std::lock_guard lock(known.mutex);
+    known.memory.swap(first_);
+    known.bytes = bytes_;
 }
 
 void MemoryHistory::copy_out(std::byte* target) const {
@@ -84,7 +70,7 @@ void MemoryHistory::apply(const Changes& changes, std::byte* target) {
 
 std::size_t MemoryHistory::save() {
     if (!last_) {
-        last_ = make_copy(bytes_);
+        last_ = memory::large_buffer(bytes_);
         std::memcpy(last_.get(), first_.get(), bytes_);
     }
     Changes changes;

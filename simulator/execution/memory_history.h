@@ -21,6 +21,9 @@ class MemoryHistory {
   public:
     /// Saves state 0. @throws std::bad_alloc
     explicit MemoryHistory(const memory::Arena& arena);
+    MemoryHistory(const MemoryHistory&) = delete;
+    MemoryHistory& operator=(const MemoryHistory&) = delete;
+    ~MemoryHistory();
 
     /// Bytes that a kernel in this arena can write, which is what state 0 takes.
     [[nodiscard]] static std::uint64_t writable_bytes(const memory::Arena& arena);
@@ -50,23 +53,14 @@ class MemoryHistory {
 
     [[nodiscard]] static bool is_writable(const memory::Allocation& allocation);
     [[nodiscard]] std::uint64_t copies() const { return last_ ? 2 : 1; }
-    /// Memory for a copy, in huge pages. One is kept for the next launch: the host gives fresh memory ten
-    /// times as slowly as it copies.
-    struct GiveBack {
-        std::size_t bytes;
-        void operator()(std::byte* memory) const;
-    };
-    using Copy = std::unique_ptr<std::byte[], GiveBack>;
-    [[nodiscard]] static Copy make_copy(std::size_t bytes);
-
     void copy_out(std::byte* target) const;
     static void apply(const Changes& changes, std::byte* target);
 
     std::vector<Range> ranges_;
     std::size_t bytes_ = 0;  ///< of a copy
-    Copy first_;
-    Copy last_;                     ///< the last state, once there is a second one
-    std::vector<Changes> changes_;  ///< of state n at n - 1
+    std::shared_ptr<std::byte[]> first_;
+    std::shared_ptr<std::byte[]> last_;  ///< the last state, once there is a second one
+    std::vector<Changes> changes_;       ///< of state n at n - 1
     std::uint64_t changed_bytes_ = 0;
 };
 

@@ -129,20 +129,17 @@ bool StoppedLaunch::touched(const jit::BlockContext& block, std::uint32_t thread
                             std::uint32_t flags) noexcept {
     if (!watches_.touched(block, thread, access.address, access.bytes, flags, access.site)) return false;
     access_ = {access.address, access.site};
-    if (repeats_ && is_awaited(block, thread, access_)) return true;
-    if (is_silent_) {
-        watches_.forget_hits();
-        return false;
-    }
-    if (handler_.wants_hits(block, thread, watches_.hits())) return true;
-    watches_.forget_hits();
-    return false;
+    return (repeats_ && is_awaited(block, thread, access_)) || wants_hits(block, thread);
 }
 
 bool StoppedLaunch::variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
                                       std::uint32_t thread) noexcept {
-    if (!watches_.variables_changed(here, block, thread)) return false;
-    if (handler_.wants_hits(block, thread, watches_.hits())) return true;
+    return watches_.variables_changed(here, block, thread) && wants_hits(block, thread);
+}
+
+/// Whether the thread stops for what it has touched. If not, nobody is told of it.
+bool StoppedLaunch::wants_hits(const jit::BlockContext& block, std::uint32_t thread) noexcept {
+    if (!is_silent_ && handler_.wants_hits(block, thread, watches_.hits())) return true;
     watches_.forget_hits();
     return false;
 }
@@ -230,16 +227,13 @@ bool StoppedLaunch::set_variable(ThreadRef thread, std::uint32_t frame, std::str
     if (launch_.host_kernel != nullptr)
         return launch_.host_kernel->set_variable(block.coordinate(thread.thread), frame, name, bytes);
     if (!set_in_record(launch_, block.stop_state(thread.thread).innermost, frame, name, bytes)) return false;
-    if (history_) {
-        Choice choice;
-        choice.call = call_;
-        choice.kind = Choice::Kind::set_variable;
-        choice.thread = thread;
-        choice.frame = frame;
-        choice.variable = name;
-        choice.bytes.assign(bytes.begin(), bytes.end());
-        history_->add(std::move(choice));
-    }
+    if (history_)
+        history_->add({.call = call_,
+                       .kind = Choice::Kind::set_variable,
+                       .thread = thread,
+                       .frame = frame,
+                       .variable = std::string(name),
+                       .bytes = {bytes.begin(), bytes.end()}});
     return true;
 }
 
@@ -266,15 +260,12 @@ bool StoppedLaunch::write(ThreadRef thread, std::uint64_t address, std::span<con
     if (!accessible(thread, address, source.size(), true)) return false;
     std::memcpy(reinterpret_cast<void*>(address), source.data(), source.size());
     watches_.refresh(address, source.size());
-    if (history_) {
-        Choice choice;
-        choice.call = call_;
-        choice.kind = Choice::Kind::write;
-        choice.thread = thread;
-        choice.address = address;
-        choice.bytes.assign(source.begin(), source.end());
-        history_->add(std::move(choice));
-    }
+    if (history_)
+        history_->add({.call = call_,
+                       .kind = Choice::Kind::write,
+                       .thread = thread,
+                       .address = address,
+                       .bytes = {source.begin(), source.end()}});
     return true;
 }
 
@@ -354,13 +345,13 @@ ThreadState StoppedLaunch::run(ThreadRef thread) {
     if (over() || repeats_ || before > ThreadState::spins) return before;
     const ThreadState after = run_held(thread);
     if (history_) {
-        Choice choice;
-        choice.call = call_;
-        choice.thread = thread;
-        choice.at_statement = after == ThreadState::stopped && !is_inside_statement();
-        if (after == ThreadState::stopped && is_inside_statement()) choice.end_access = access_;
-        choice.end = count();
-        history_->add(std::move(choice));
+        const bool is_inside = after == ThreadState::stopped && is_inside_statement();
+        history_->add({.call = call_,
+                       .kind = Choice::Kind::run,
+                       .thread = thread,
+                       .at_statement = after == ThreadState::stopped && !is_inside,
+                       .end = count(),
+                       .end_access = is_inside ? access_ : AccessPlace{}});
     }
     return after;
 }

@@ -287,8 +287,7 @@ class StoppedLaunch {
     [[nodiscard]] bool wants(const jit::ThreadStop& here, const jit::BlockContext& block,
                              std::uint32_t thread, std::uint32_t site) {
         if ((here.steps & jit::step_followed) != 0) handler_.passes(count(), site, depth_at(here, site));
-        const bool changed =
-            (here.steps & jit::step_watches) != 0 && variables_changed(here, block, thread) && !is_silent_;
+        const bool changed = (here.steps & jit::step_watches) != 0 && variables_changed(here, block, thread);
         if (left() == 0) {
             count_on(never);
             is_at_count_ = true;
@@ -340,6 +339,7 @@ class StoppedLaunch {
     [[nodiscard]] bool accessible(ThreadRef thread, std::uint64_t address, std::size_t bytes,
                                   bool write) const;
     void arm();
+    [[nodiscard]] bool wants_hits(const jit::BlockContext& block, std::uint32_t thread) noexcept;
     [[nodiscard]] bool variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
                                          std::uint32_t thread) noexcept;
     void hold(bool begins);

@@ -134,10 +134,7 @@ HandlerCall StoppedLaunch::call_for(StopEvent event) const {
 bool StoppedLaunch::is_awaited(const jit::BlockContext& block, std::uint32_t thread,
                                const AccessPlace& access) const noexcept {
     if (!awaits_) return false;
-    const std::uint64_t index =
-        block.ctaid[0] +
-        std::uint64_t{block.nctaid[0]} * (block.ctaid[1] + std::uint64_t{block.nctaid[1]} * block.ctaid[2]);
-    return *awaits_ == HandlerCall{count(), StopEvent::stopped, {index, thread}, access};
+    return *awaits_ == HandlerCall{count(), StopEvent::stopped, {jit::linear_index(block), thread}, access};
 }
 
 /// The handler is to be called. While the launch repeats itself, what it did then is done instead.

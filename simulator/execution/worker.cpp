@@ -297,10 +297,7 @@ CountedWarning* Worker::count_warning(const Runner& runner, std::uint32_t site, 
     }
     CountedWarning& known = warnings_[site];
     const auto* run = runner.block;
-    const std::uint64_t block =
-        run->ctaid[0] +
-        std::uint64_t{run->nctaid[0]} * (run->ctaid[1] + std::uint64_t{run->nctaid[1]} * run->ctaid[2]);
-    const findings::ThreadCoordinate here{block,
+    const findings::ThreadCoordinate here{jit::linear_index(*run),
                                           runner.thread,
                                           {run->ctaid[0], run->ctaid[1], run->ctaid[2]},
                                           {runner.tid[0], runner.tid[1], runner.tid[2]}};

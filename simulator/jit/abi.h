@@ -78,6 +78,12 @@ struct BlockContext {
 /// BlockContext::watch_low lies so many bytes in front of the first byte that is watched.
 inline constexpr std::uint64_t watch_margin = 15;
 
+/// The block's index in its grid, x first.
+[[nodiscard]] inline std::uint64_t linear_index(const BlockContext& block) {
+    return block.ctaid[0] + std::uint64_t{block.nctaid[0]} *
+                                (block.ctaid[1] + std::uint64_t{block.nctaid[1]} * block.ctaid[2]);
+}
+
 /// BlockContext::captured: the index into Captures::places, then values of variables there.
 inline constexpr std::uint32_t captured_slots = 512;
 

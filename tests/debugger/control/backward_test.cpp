@@ -36,25 +36,12 @@ TEST(BackwardSteps, go_on_in_an_earlier_pass) {
     EXPECT_EQ(steps.end(), 5U);
 }
 
-class Backwards : public ::testing::TestWithParam<On> {
+class Backwards : public ControlTest {
   protected:
-    std::vector<std::uint32_t> run(std::uint32_t blocks, std::uint32_t threads) {
-        execution::LaunchOptions options = options_on(GetParam());
-        Control control(client.session);
-        options.stop_handler = &control;
-        return run_two_rounds(GetParam(), blocks, threads, options);
-    }
-    static void go(Control& control, MovementKind kind) {
-        Movement movement;
-        movement.kind = kind;
-        movement.thread = control.focus();
-        EXPECT_EQ(control.start(movement), "");
-    }
     static std::uint32_t line(const Control& control) {
         const findings::CallChain place = control.launch().location(control.focus());
         return place.empty() ? 0 : place.front().line;
     }
-    Client client;
 };
 INSTANTIATE_TEST_SUITE_P(Carriers, Backwards, all_carriers, carrier_name);
 
@@ -69,7 +56,7 @@ TEST_P(Backwards, every_step_is_undone_by_one) {
         client.session.breakpoints.clear();
         if (forwards.size() < 12) {
             forwards.push_back(here);
-            return go(control, MovementKind::step_in);
+            return step(control, MovementKind::step_in);
         }
         backwards.push_back(here);
         if (backwards.size() <= forwards.size())
@@ -92,14 +79,14 @@ TEST_P(Backwards, next_passes_over_functions_and_finish_leaves_them) {
         switch (lines.size()) {
             case 1:  // in the first round
                 client.session.breakpoints.clear();
-                return go(control, MovementKind::step_out);
+                return step(control, MovementKind::step_out);
             case 2:
                 EXPECT_EQ(control.start_backward(BackwardKind::next, control.focus()), "");
                 return;
             case 3:
-                return go(control, MovementKind::step_in);
+                return step(control, MovementKind::step_in);
             case 4:
-                return go(control, MovementKind::step_in);
+                return step(control, MovementKind::step_in);
             case 5:
                 EXPECT_EQ(control.start_backward(BackwardKind::finish, control.focus()), "");
                 return;
@@ -164,9 +151,7 @@ TEST_P(Backwards, without_a_history_they_are_refused) {
 }
 
 TEST_P(Backwards, results_are_those_without_a_debugger) {
-    execution::LaunchOptions plain = options_on(GetParam());
-    plain.workers = 1;
-    const auto expected = run_two_rounds(GetParam(), 4, 40, plain);
+    const auto expected = plain(4, 40);
     client.session.breakpoints.set_lines(kernel_file, {at_line(204, "(3,0,0)")});
     std::set<std::uint64_t> known;
     client.at_stop = [&](Control& control, const StopNotice&) {

@@ -2,26 +2,21 @@
 // stops, and nothing elsewhere.
 #include <functional>
 
-#include "debugger/control/control.h"
-#include "tests/debugger/control/two_rounds.h"
+#include "tests/debugger/control/control_client.h"
 
 namespace cudasim::debugger {
 namespace {
 
 using execution::kernel_file;
 
-class Client final : public Audience {
+class CallsClient final : public QuietClient {
   public:
-    Session session{*this};
     std::vector<std::string> stops;  ///< "thread:line ids"
     std::function<void()> at_stop;
 
     void launch_begins(const Control& control) override {
         for (const KernelCode::Line& call : control.code().calls()) lines.push_back(call.line);
     }
-    void launch_ends(const Control&) override {}
-    void breakpoint_changed(const Breakpoint&) override {}
-    void output(const std::string&) override {}
     void stopped(Control& control, const StopNotice& notice) override {
         EXPECT_EQ(notice.reason, StopReason::breakpoint);
         std::string text = std::to_string(control.focus().thread) + ":" +
@@ -29,10 +24,10 @@ class Client final : public Audience {
         for (const std::int64_t id : notice.hit_breakpoints)
             text += " " + std::to_string(id < first_call ? id : id - first_call + 100);
         stops.push_back(text);
-        EXPECT_TRUE(session.mailbox.post([this](Control* control) {
+        answer([this](Control& stopped) {
             if (at_stop) at_stop();
-            control->go_on();
-        }));
+            stopped.go_on();
+        });
     }
     std::vector<std::uint32_t> lines;
 };
@@ -83,7 +78,7 @@ class Calls : public ::testing::Test {
         EXPECT_EQ(array.read(), (std::vector<std::uint32_t>{0, 1, 2, 3}));
     }
     using Stops = std::vector<std::string>;
-    Client client;
+    CallsClient client;
 };
 
 TEST_F(Calls, stop_every_thread_that_comes_to_one) {

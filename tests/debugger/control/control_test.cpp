@@ -13,19 +13,8 @@ using execution::kernel_file;
 using execution::ThreadRef;
 using execution::ThreadState;
 
-class Controls : public ::testing::TestWithParam<On> {
+class Controls : public ControlTest {
   protected:
-    std::vector<std::uint32_t> run(std::uint32_t blocks, std::uint32_t threads) {
-        execution::LaunchOptions options = options_on(GetParam());
-        Control control(client.session);
-        options.stop_handler = &control;
-        return run_two_rounds(GetParam(), blocks, threads, options);
-    }
-    [[nodiscard]] std::vector<std::uint32_t> plain(std::uint32_t blocks, std::uint32_t threads) const {
-        execution::LaunchOptions options = options_on(GetParam());
-        options.workers = 1;
-        return run_two_rounds(GetParam(), blocks, threads, options);
-    }
     /// At the first stop this moves the focus, later ones go on.
     void move_first(MovementKind kind, StepUnit unit = StepUnit::thread, std::uint32_t line = 0) {
         client.at_stop = [this, kind, unit, line](Control& control, const StopNotice&) {
@@ -41,7 +30,6 @@ class Controls : public ::testing::TestWithParam<On> {
         };
     }
     using Stops = std::vector<std::string>;
-    Client client;
 };
 INSTANTIATE_TEST_SUITE_P(Carriers, Controls, all_carriers, carrier_name);
 

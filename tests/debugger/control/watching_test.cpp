@@ -1,8 +1,7 @@
 // Watches of the control on real launches, on every carrier: what stops, in which thread, and what is told.
 #include <functional>
 
-#include "debugger/control/control.h"
-#include "tests/debugger/control/two_rounds.h"
+#include "tests/debugger/control/control_client.h"
 
 namespace cudasim::debugger {
 namespace {
@@ -13,19 +12,14 @@ using execution::ThreadRef;
 using execution::WatchedSpace;
 using execution::WatchHit;
 
-class Client final : public Audience {
+class WatchingClient final : public QuietClient {
   public:
-    Session session{*this};
     std::function<void(Control&, const StopNotice&)> at_stop = [](Control& control, const StopNotice&) {
         control.go_on();
     };
     std::vector<std::string> stops;  ///< "thread:line old>new" of watches; "reason thread:line" of others
     std::vector<std::string> removed;
 
-    void launch_begins(const Control&) override {}
-    void launch_ends(const Control&) override {}
-    void breakpoint_changed(const Breakpoint&) override {}
-    void output(const std::string&) override {}
     void watch_removed(const Watchpoint& watchpoint, const std::string& reason) override {
         removed.push_back(std::to_string(watchpoint.id) + " " + reason);
     }
@@ -40,11 +34,7 @@ class Client final : public Audience {
         }
         if (notice.watches.empty()) text = (notice.reason == StopReason::step ? "step " : "stop ") + text;
         stops.push_back(std::move(text));
-        const bool taken = session.mailbox.post([this, notice](Control* stopped) {
-            ASSERT_NE(stopped, nullptr);
-            at_stop(*stopped, notice);
-        });
-        EXPECT_TRUE(taken);
+        answer([this, notice](Control& stopped) { at_stop(stopped, notice); });
     }
 };
 
@@ -96,14 +86,8 @@ class Watching : public ::testing::TestWithParam<On> {
             EXPECT_TRUE(each.has_value());
         client.session.tell_of_changes();
     }
-    void step(Control& control, MovementKind kind) {
-        Movement movement;
-        movement.kind = kind;
-        movement.thread = control.focus();
-        EXPECT_EQ(control.start(movement), "");
-    }
 
-    Client client;
+    WatchingClient client;
     execution::DeviceArray<std::uint32_t> array{41};
 };
 INSTANTIATE_TEST_SUITE_P(Carriers, Watching, all_carriers, carrier_name);

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "debugger/control/control.h"
-#include "tests/debugger/control/two_rounds.h"
+#include "tests/simulator/execution/carriers.h"
 
 namespace cudasim::debugger {
 namespace {
@@ -157,10 +157,10 @@ TEST(Adapters, lead_through_a_launch) {
               "'often' is no hit count: write 3, >= 3, == 3 or % 3");
     EXPECT_NE(breakpoints[2].getAsObject()->getString("message")->find("no range"), llvm::StringRef::npos);
     std::thread launching([&] {
-        execution::LaunchOptions options = options_on(On::coroutines);
+        execution::LaunchOptions options = options_on(execution::On::coroutines);
         Control control(client.adapter.session());
         options.stop_handler = &control;
-        (void)run_two_rounds(On::coroutines, 2, 4, options);
+        (void)run_two_rounds(execution::On::coroutines, 2, 4, options);
     });
     EXPECT_EQ(client.event("cudasim/launch").getObject("body")->getString("event"), "begin");
     EXPECT_EQ(client.event("breakpoint").getObject("body")->getObject("breakpoint")->getInteger("line"), 202);
@@ -175,8 +175,9 @@ TEST(Adapters, lead_through_a_launch) {
                   .getObject("body")
                   ->getString("result"),
               "2");
-    EXPECT_EQ(client.refused("evaluate", {{"expression", "1 + one"}, {"frameId", frame}}),
-              "there is no variable 'one' here");
+    EXPECT_EQ(
+        client.refused("evaluate", {{"expression", "1 + one"}, {"frameId", frame}}),
+        "there is no variable 'one' here (expressions are those of C++ here: this server has no Python)");
     EXPECT_EQ(client.refused("scopes", {{"frameId", 99}}), "there is no frame 99 now");
     EXPECT_EQ(client.refused("variables", {{"variablesReference", 99}}), "there are no variables 99 now");
     EXPECT_EQ(client.refused("next", {{"threadId", 99}}), "there is no thread 99 now");

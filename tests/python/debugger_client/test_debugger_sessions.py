@@ -326,6 +326,16 @@ def test_notes_of_a_stop_are_told(client):
     assert "\n[31 other threads passed breakpoint 1]\n10\t" in client.ask("continue")
 
 
+def test_steps_go_on_whatever_is_noted(client):
+    client.ask("break 10 thread 3 block 0", "run")
+    stopped = client.server._stopped
+    client.server._stopped = lambda reason, **rest: stopped(
+        reason, notes=["31 other threads passed breakpoint 1"], **rest
+    )
+    client.ask("next 2")
+    assert len(client.requests("next")) == 2
+
+
 def test_an_empty_line_repeats_what_moves_the_program(client):
     shown = client.read("break invert thread 0 block 0\nrun\nstep\n\n\nprint i\n\n")
     assert len(client.requests("stepIn")) == 3

@@ -20,6 +20,16 @@ namespace {
 namespace fs = std::filesystem;
 using testing::Recording;
 
+LaunchCapture capture_of(Recording& recording, const CaptureOptions& options) {
+    return {*recording.device,
+            {.configuration = recording.plan.configuration,
+             .options = recording.plan.options,
+             .parameters = recording.parameters},
+            recording.plan.loaded.get(),
+            {},
+            options};
+}
+
 class CoreFilesTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -44,11 +54,7 @@ class CoreFilesTest : public ::testing::Test {
 TEST_F(CoreFilesTest, AFailureIsCapturedAndASuccessIsNot) {
     for (const bool fails : {false, true}) {
         Recording recording(8, fails);
-        LaunchCapture capture(*recording.device,
-                              {.configuration = recording.plan.configuration,
-                               .options = recording.plan.options,
-                               .parameters = recording.parameters},
-                              recording.plan.loaded.get(), {}, {.only_failures = true});
+        LaunchCapture capture = capture_of(recording, {.only_failures = true});
         execution::LaunchOptions options = recording.plan.options;
         options.observers.add(capture);
         const auto result = run(recording.plan, recording.parameters, options);
@@ -63,11 +69,7 @@ TEST_F(CoreFilesTest, AFailureIsCapturedAndASuccessIsNot) {
 
 TEST_F(CoreFilesTest, ALaunchAsItWasIsThereWhileItRuns) {
     Recording recording(8);
-    LaunchCapture capture(*recording.device,
-                          {.configuration = recording.plan.configuration,
-                           .options = recording.plan.options,
-                           .parameters = recording.parameters},
-                          recording.plan.loaded.get(), {}, {.only_failures = true});
+    LaunchCapture capture = capture_of(recording, {.only_failures = true});
     EXPECT_THROW((void)capture.before_launch(), RecordError);
     execution::LaunchOptions options = recording.plan.options;
     options.observers.add(capture);
@@ -94,11 +96,7 @@ TEST_F(CoreFilesTest, CopiesAreUsedAgainButNotThoseOfARecord) {
     for (const int number : {1, 2, 3}) {
         Recording recording(8, number == 2);  // the second one fails
         recording.device->device.copy_to_device(recording.memory.target, &number, 4);
-        LaunchCapture capture(*recording.device,
-                              {.configuration = recording.plan.configuration,
-                               .options = recording.plan.options,
-                               .parameters = recording.parameters},
-                              recording.plan.loaded.get(), {}, {.only_failures = true});
+        LaunchCapture capture = capture_of(recording, {.only_failures = true});
         execution::LaunchOptions options = recording.plan.options;
         options.observers.add(capture);
         options.write_output = [&](std::string_view) {
@@ -108,11 +106,7 @@ TEST_F(CoreFilesTest, CopiesAreUsedAgainButNotThoseOfARecord) {
         (void)run(recording.plan, recording.parameters, options);
         if (number != 1) continue;
         // The same again, of which nobody has a record.
-        LaunchCapture unnoticed(*recording.device,
-                                {.configuration = recording.plan.configuration,
-                                 .options = recording.plan.options,
-                                 .parameters = recording.parameters},
-                                recording.plan.loaded.get(), {}, {.only_failures = true});
+        LaunchCapture unnoticed = capture_of(recording, {.only_failures = true});
         options = recording.plan.options;
         options.observers.add(unnoticed);
         (void)run(recording.plan, recording.parameters, options);

@@ -7,8 +7,7 @@
 #include "simulator/execution/loaded_image.h"
 #include "simulator/execution/memory_history.h"
 #include "simulator/execution/stop.h"
-#include "tests/simulator/execution/ir_kernel.h"
-#include "tests/simulator/execution/ir_lines.h"
+#include "tests/simulator/execution/carriers.h"
 
 namespace cudasim::execution {
 namespace {
@@ -33,7 +32,6 @@ class Handler final : public StopHandler {
     }
 };
 
-enum class On { looping_runner, coroutines, lanes, fibers };
 using Case = std::tuple<On, Policy>;
 
 /// What can be seen at a statement.
@@ -50,10 +48,8 @@ class History : public ::testing::TestWithParam<Case> {
     static constexpr std::uint32_t threads = 40;
 
     [[nodiscard]] LaunchOptions options() {
-        LaunchOptions options;
         const auto [carrier, policy] = GetParam();
-        options.carrier = carrier == On::fibers ? Carrier::fiber : Carrier::automatic;
-        options.compile.coroutines = carrier != On::looping_runner;
+        LaunchOptions options = options_on(carrier);
         options.policy = policy;
         options.seed = 7;
         options.stop_handler = &handler;
@@ -61,20 +57,11 @@ class History : public ::testing::TestWithParam<Case> {
     }
     /// Threads put their numbers into `order`, one after another, wait, add to a sum, and do so again.
     [[nodiscard]] static image::KernelImage kernel() {
-        const bool lanes = std::get<0>(GetParam()) == On::lanes;
-        return with_lines(ir_image(std::string(R"(
-define internal void @append(ptr %order, i32 %number) {
-  %count = load i32, ptr %order, align 4
-  %next = add i32 %count, 1
-  store i32 %next, ptr %order, align 4
-  %place = getelementptr i32, ptr %order, i32 %next
-  store i32 %number, ptr %place, align 4
-  ret void
-}
+        return with_lines(ir_image(std::string(append_function) + R"(
 define void @k(ptr %order) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   call void @append(ptr %order, i32 %t)
-  )") + (lanes ? "call void @llvm.nvvm.bar.warp.sync(i32 -1)" : "call void @llvm.nvvm.barrier0()") +
+  )" + wait_on(std::get<0>(GetParam())) +
                                    R"(
   %sum = getelementptr i32, ptr %order, i32 200
   %old = atomicrmw add ptr %sum, i32 %t seq_cst
@@ -106,16 +93,14 @@ define void @k(ptr %order) {
 };
 
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {
-    constexpr std::array carriers = {"looping_runner", "coroutines", "lanes", "fibers"};
     constexpr std::array policies = {"forward", "reverse", "random"};
-    return std::string(carriers[static_cast<std::size_t>(std::get<0>(info.param))]) + "_" +
+    return name_of(std::get<0>(info.param)) + "_" +
            policies[static_cast<std::size_t>(std::get<1>(info.param))];
 }
-INSTANTIATE_TEST_SUITE_P(
-    Cases, History,
-    ::testing::Combine(::testing::Values(On::looping_runner, On::coroutines, On::lanes, On::fibers),
-                       ::testing::Values(Policy::forward, Policy::reverse, Policy::random)),
-    case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, History,
+                         ::testing::Combine(all_carriers, ::testing::Values(Policy::forward, Policy::reverse,
+                                                                            Policy::random)),
+                         case_name);
 
 TEST_P(History, comes_to_every_statement_of_the_past_again) {
     LaunchOptions plain = options();

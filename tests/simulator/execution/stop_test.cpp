@@ -9,8 +9,7 @@
 
 #include "simulator/execution/loaded_image.h"
 #include "simulator/jit/object_cache.h"
-#include "tests/simulator/execution/ir_kernel.h"
-#include "tests/simulator/execution/ir_lines.h"
+#include "tests/simulator/execution/carriers.h"
 
 namespace cudasim::execution {
 namespace {
@@ -29,41 +28,14 @@ class Handler final : public StopHandler {
     }
 };
 
-/// Which carrier a kernel gets; the kernels below exist for all of them.
-enum class On { looping_runner, coroutines, lanes, fibers };
-
 class Stops : public ::testing::TestWithParam<On> {
   protected:
     [[nodiscard]] LaunchOptions options() const {
-        LaunchOptions options;
-        options.carrier = GetParam() == On::fibers ? Carrier::fiber : Carrier::automatic;
-        options.compile.coroutines = GetParam() != On::looping_runner;
+        LaunchOptions options = options_on(GetParam());
         options.stop_handler = &handler;
         return options;
     }
-    [[nodiscard]] static const char* wait() {
-        return GetParam() == On::lanes ? "call void @llvm.nvvm.bar.warp.sync(i32 -1)"
-                                       : "call void @llvm.nvvm.barrier0()";
-    }
-    /// Threads put their numbers into `order`, one after another, wait, and do so again.
-    [[nodiscard]] image::KernelImage two_rounds() const {
-        return with_lines(ir_image(std::string(R"(
-define internal void @append(ptr %order, i32 %number) {
-  %count = load i32, ptr %order, align 4
-  %next = add i32 %count, 1
-  store i32 %next, ptr %order, align 4
-  %place = getelementptr i32, ptr %order, i32 %next
-  store i32 %number, ptr %place, align 4
-  ret void
-}
-define void @k(ptr %order) {
-  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  call void @append(ptr %order, i32 %t)
-  )") + wait() + R"(
-  call void @append(ptr %order, i32 %t)
-  ret void
-})"));
-    }
+    [[nodiscard]] static image::KernelImage two_rounds() { return execution::two_rounds(GetParam()); }
     LaunchResult run(const image::KernelImage& image, std::uint32_t blocks, std::uint32_t threads,
                      DevicePointer array, const LaunchOptions& options) {
         image_ = device().load(image);
@@ -90,13 +62,7 @@ define void @k(ptr %order) {
     LaunchResult result;
     std::shared_ptr<LoadedImage> image_;
 };
-std::string carrier_name(const ::testing::TestParamInfo<On>& info) {
-    constexpr std::array names = {"looping_runner", "coroutines", "lanes", "fibers"};
-    return names[static_cast<std::size_t>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Carriers, Stops,
-                         ::testing::Values(On::looping_runner, On::coroutines, On::lanes, On::fibers),
-                         carrier_name);
+INSTANTIATE_TEST_SUITE_P(Carriers, Stops, all_carriers, carrier_name);
 
 TEST_P(Stops, happen_at_the_line_that_is_asked_for_and_for_each_thread) {
     std::vector<std::uint32_t> seen;
@@ -248,7 +214,7 @@ body:
   %a = load i32, ptr %x, align 4
   %d = call i32 @twice(i32 %a)
   store i32 %d, ptr %x, align 4
-  )") + wait() + R"(
+  )") + wait_on(GetParam()) + R"(
   %b = load i32, ptr %x, align 4
   %place = getelementptr i32, ptr %out, i32 %t
   store i32 %b, ptr %place, align 4

@@ -7,8 +7,7 @@
 #include "simulator/execution/loaded_image.h"
 #include "simulator/execution/stop.h"
 #include "simulator/execution/watches.h"
-#include "tests/simulator/execution/ir_kernel.h"
-#include "tests/simulator/execution/ir_lines.h"
+#include "tests/simulator/execution/carriers.h"
 
 namespace cudasim::execution {
 namespace {
@@ -30,8 +29,6 @@ class Handler final : public StopHandler {
     }
 };
 
-enum class On { looping_runner, coroutines, lanes, fibers };
-
 /// One hit, as the handler sees it.
 struct Seen {
     std::uint32_t thread, line;
@@ -50,17 +47,12 @@ constexpr auto read_kind = WatchHit::Kind::read;
 class WatchTests : public ::testing::TestWithParam<On> {
   protected:
     [[nodiscard]] LaunchOptions options(StopHandler* stops) const {
-        LaunchOptions options;
-        options.carrier = GetParam() == On::fibers ? Carrier::fiber : Carrier::automatic;
-        options.compile.coroutines = GetParam() != On::looping_runner;
+        LaunchOptions options = options_on(GetParam());
         options.stop_handler = stops;
         if (stops == nullptr) options.workers = 1;
         return options;
     }
-    [[nodiscard]] static std::string wait() {
-        return GetParam() == On::lanes ? "call void @llvm.nvvm.bar.warp.sync(i32 -1)"
-                                       : "call void @llvm.nvvm.barrier0()";
-    }
+    [[nodiscard]] static std::string wait() { return wait_on(GetParam()); }
     /// Numbers after a launch of @k with these at first.
     std::vector<std::uint32_t> run(const std::string& body, std::vector<std::uint32_t> values,
                                    std::uint32_t blocks, std::uint32_t threads, StopHandler* stops,
@@ -111,13 +103,7 @@ class WatchTests : public ::testing::TestWithParam<On> {
     std::vector<Seen> seen;
     std::shared_ptr<LoadedImage> image_;
 };
-std::string carrier_name(const ::testing::TestParamInfo<On>& info) {
-    constexpr std::array names = {"looping_runner", "coroutines", "lanes", "fibers"};
-    return names[static_cast<std::size_t>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Carriers, WatchTests,
-                         ::testing::Values(On::looping_runner, On::coroutines, On::lanes, On::fibers),
-                         carrier_name);
+INSTANTIATE_TEST_SUITE_P(Carriers, WatchTests, all_carriers, carrier_name);
 
 /// Each thread adds its number to x[0] and leaves it in x[1 + thread]; @add is on lines 101 to 104, @k on
 /// lines 201 to 206.
@@ -405,9 +391,7 @@ class WatchVariableTests : public WatchTests {
     using Told = std::vector<std::string>;
     Told told_;
 };
-INSTANTIATE_TEST_SUITE_P(Carriers, WatchVariableTests,
-                         ::testing::Values(On::looping_runner, On::coroutines, On::lanes, On::fibers),
-                         carrier_name);
+INSTANTIATE_TEST_SUITE_P(Carriers, WatchVariableTests, all_carriers, carrier_name);
 
 TEST_P(WatchVariableTests, assignments_are_told_in_the_thread_that_has_the_variable) {
     const std::string body = std::string(R"(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cudasim.debugger_client import completion
 from cudasim.debugger_client.commands.running_commands import repeat
 from cudasim.debugger_client.commands.table import command
+from cudasim.debugger_client.commands.watch_commands import watched_place
 from cudasim.debugger_client.errors import CommandError
 from cudasim.debugger_client.places import Stop, coordinates, short_path
 
@@ -21,7 +22,7 @@ def _reverse_step(debugger: Debugger, argument: str) -> None:
     With a number N, that many times. Only the thread in focus is meant. Memory, variables and all other threads are as they
     were then. What the program printed is not printed again.
     """
-    repeat(debugger, "stepBack", argument, {"cudasim": {"kind": "in"}})
+    repeat(debugger, "stepBack", argument, {"cudasim": {"kind": "in"}}, note_ends=True)
 
 
 @command("reverse-next", "rn", usage="[N]", group="running", repeats=True)
@@ -30,7 +31,7 @@ def _reverse_next(debugger: Debugger, argument: str) -> None:
 
     With a number N, that many times.
     """
-    repeat(debugger, "stepBack", argument, {"cudasim": {"kind": "over"}})
+    repeat(debugger, "stepBack", argument, {"cudasim": {"kind": "over"}}, note_ends=True)
 
 
 @command("reverse-finish", usage="", group="running")
@@ -66,13 +67,7 @@ def _writes(debugger: Debugger, argument: str) -> None:
     if not expression.strip():
         raise CommandError("An element is missing: writes x[17].")
     debugger.session.thread()
-    info = debugger.session.request(
-        "dataBreakpointInfo", {"name": expression.strip(), **debugger.session.frame_arguments()}
-    )
-    if not info.get("dataId"):
-        raise CommandError(
-            f"It is not known who wrote {expression}: {info.get('description') or 'it is not there'}."
-        )
+    info = watched_place(debugger, expression.strip(), "It is not known who wrote")
     outcome = debugger.resume_silently("cudasim/writes", dataId=info["dataId"])
     if not isinstance(outcome, Stop):
         debugger.report(outcome)

@@ -108,12 +108,17 @@ def _unit(debugger: Debugger) -> dict[str, Any]:
     return {"cudasim": {"unit": debugger.settings["step"].value}}
 
 
-def repeat(debugger: Debugger, request: str, argument: str, arguments: dict[str, Any]) -> None:
-    """Steps by a request as often as the command's argument says, or until something else stops the program."""
+def repeat(
+    debugger: Debugger, request: str, argument: str, arguments: dict[str, Any], note_ends: bool = False
+) -> None:
+    """Steps by a request as often as the command's argument says, or until something else stops the program.
+
+    :param note_ends: a note says that the step was the last one possible
+    """
     outcome: Stop | Ended | None = None
     for _ in range(_count(argument)):
         outcome = debugger.resume_silently(request, **arguments)
-        if not isinstance(outcome, Stop) or outcome.reason != "step" or outcome.notes:
+        if not isinstance(outcome, Stop) or outcome.reason != "step" or (note_ends and outcome.notes):
             break
     if outcome is not None:
         debugger.report(outcome)

@@ -12,6 +12,8 @@ from cudasim.debugger_client.commands.table import command
 from cudasim.debugger_client.errors import CommandError
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from cudasim.debugger_client.debugger import Debugger
 
 _USAGE = "[-location] EXPRESSION [thread RANGE] [block RANGE] [if CONDITION]"
@@ -27,6 +29,19 @@ def split_expression(text: str) -> tuple[str, str]:
     return text.strip(), ""
 
 
+def watched_place(debugger: Debugger, expression: str, failure: str) -> dict[str, Any]:
+    """What the program knows a place by that can be watched: the body of dataBreakpointInfo.
+
+    :raises CommandError: where there is none; begins with `failure`
+    """
+    info = debugger.session.request(
+        "dataBreakpointInfo", {"name": expression, **debugger.session.frame_arguments()}
+    )
+    if not info.get("dataId"):
+        raise CommandError(f"{failure} {expression}: {info.get('description') or 'it is not there'}.")
+    return info
+
+
 def _set(debugger: Debugger, argument: str, access: str, name: str) -> None:
     argument = re.sub(r"^-l(?:ocation)?\s+", "", argument)
     expression, rest = split_expression(argument)
@@ -38,11 +53,7 @@ def _set(debugger: Debugger, argument: str, access: str, name: str) -> None:
             "No kernel is stopped, and its variables exist only then. "
             f"Stop in it first, by start or a breakpoint, then {name} {expression}."
         )
-    info = debugger.session.request(
-        "dataBreakpointInfo", {"name": expression, **debugger.session.frame_arguments()}
-    )
-    if not info.get("dataId"):
-        raise CommandError(f"Cannot watch {expression}: {info.get('description') or 'it is not there'}.")
+    info = watched_place(debugger, expression, "Cannot watch")
     if access not in (info.get("accessTypes") or [WRITE]):
         raise CommandError(f"{expression} is a variable: its assignments are seen, and no reads. Use watch.")
     added = debugger.breakpoints.add(
