@@ -24,6 +24,10 @@ FRESH = {
     "import",
     "fiber",
     "false_condition",
+    "debug_launch_add",
+    "debug_launch_matmul",
+    "debug_launch_mandelbrot",
+    "debug_launch_barriers",
 }
 
 
@@ -80,6 +84,8 @@ def measure_all(numba_python, bars):
 def quantity(value, unit):
     if value is None:
         return "-"
+    if unit == "x":
+        return f"{value:.3g}x"
     if unit == "B":
         return f"{value / 1024:.1f} KiB"
     for size, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):

@@ -1,4 +1,4 @@
-"""The rows of the benchmark. A bar compares cudasim with a peer, or with a number of seconds or bytes."""
+"""The rows of the benchmark. A bar compares cudasim with a peer, or with a number of seconds or bytes, or is a ratio of its own."""
 
 from dataclasses import dataclass
 
@@ -55,6 +55,11 @@ def _beside_debugger(debugger, limit):
     return Bar(f"{name}_{debugger}", title, debugger, limit, peer_name=name, own_name=name)
 
 
+def _debug_launch(kernel, title, limit):
+    """A launch under the debugger in which nothing stops, beside the same launch without."""
+    return Bar(f"debug_launch_{kernel}", f"{title} under the debugger, one core", "", limit, unit="x")
+
+
 def _python_mode(name, title):
     """The same kernel in CPython on simulated threads, beside Numba's simulator."""
     return Bar(f"python_{name}", f"{title}, Python mode", "simulator", 10, peer_name=name)
@@ -97,6 +102,10 @@ BARS = (
     Bar("python_barrier", "a barrier, per thread, Python mode, one core", "", 150e-9),
     Bar("empty_launch", "empty launch, 1 block of 1 thread, compiled", "", 6e-6),
     Bar("false_condition", "a breakpoint's false condition, each time it is passed, one core", "", 20e-9),
+    _debug_launch("add", "vector add", 5),
+    _debug_launch("matmul", "naive matmul", 5),
+    _debug_launch("mandelbrot", "Mandelbrot", 5),
+    _debug_launch("barriers", "256-thread tree reduction", 15),
     _beside_debugger("pdb", 100),
     _beside_debugger("gdb", 1_000),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),

@@ -1,4 +1,7 @@
-"""What a breakpoint costs whose condition is false, for each time that it is passed: in cudasim's debugger, pdb and gdb.
+"""What debuggers cost.
+
+A breakpoint whose condition is false, for each time that it is passed: in cudasim's debugger, pdb and gdb. A launch with a breakpoint that
+no thread comes to, beside the same launch without a debugger.
 
 Each program runs under its debugger in a process of its own, and measures itself: with the breakpoint and without it. Processor time, but
 for gdb, which stops the program: there it is time on the wall.
@@ -86,6 +89,82 @@ int main(void) {
 """,
     "out[i] = v;",
 )
+#: Kernels with a line that no thread comes to. The script's argument says which of them it launches.
+LAUNCHES = """
+import sys
+import time
+import numpy as np
+from numba import cuda, float64
+
+@cuda.jit
+def add(x, y, out, limit):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] + y[i]
+        if i < limit:
+            out[i] = 1  # add
+
+@cuda.jit
+def matmul(a, b, out, limit):
+    column, row = cuda.grid(2)
+    if row < out.shape[0] and column < out.shape[1]:
+        total = 0.0
+        for k in range(a.shape[1]):
+            total += a[row, k] * b[k, column]
+        out[row, column] = total
+        if row < limit:
+            out[row, column] = 1  # matmul
+
+@cuda.jit
+def mandelbrot(image, steps, limit):
+    column, row = cuda.grid(2)
+    if row < image.shape[0] and column < image.shape[1]:
+        real = -2.0 + column * 3 / image.shape[0]
+        imaginary = -1.5 + row * 3 / image.shape[1]
+        x = 0.0
+        y = 0.0
+        count = 0
+        while count < steps and x * x + y * y <= 4.0:
+            x, y = x * x - y * y + real, 2.0 * x * y + imaginary
+            count += 1
+        image[row, column] = count
+        if row < limit:
+            image[row, column] = 1  # mandelbrot
+
+@cuda.jit
+def barriers(x, out, limit):
+    shared = cuda.shared.array(256, float64)
+    thread = cuda.threadIdx.x
+    shared[thread] = x[thread]
+    cuda.syncthreads()
+    step = 128
+    while step > 0:
+        if thread < step:
+            shared[thread] += shared[thread + step]
+        cuda.syncthreads()
+        step //= 2
+    if thread == 0:
+        out[cuda.blockIdx.x] = shared[0]
+        if thread < limit:
+            out[cuda.blockIdx.x] = 1  # barriers
+
+random = np.random.default_rng(1)
+vectors = [cuda.to_device(random.random(1 << 20)) for _ in range(3)]
+matrices = [cuda.to_device(random.random((192, 192))) for _ in range(3)]
+image = cuda.to_device(np.zeros((256, 256), np.int32))
+launches = {
+    "add": lambda: add[4096, 256](*vectors, -1),
+    "matmul": lambda: matmul[(12, 12), (16, 16)](*matrices, -1),
+    "mandelbrot": lambda: mandelbrot[(16, 16), (16, 16)](image, 100, -1),
+    "barriers": lambda: barriers[512, 256](vectors[0], vectors[1], -1),
+}
+times = []
+for _ in range(8):
+    start = time.process_time()
+    launches[sys.argv[1]]()
+    times.append(time.process_time() - start)
+print("seconds", sorted(times[1:])[3])
+"""
 REPEATS = 3
 
 
@@ -97,10 +176,11 @@ def _line(text, mark):
     return next(n for n, each in enumerate(text.splitlines(), 1) if each.strip() == mark)
 
 
-def _seconds(command, folder):
+def _seconds(command, folder, **variables):
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL
-    )
+        command, cwd=folder, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+        env={**os.environ, **variables},
+    )  # fmt: skip
     found = re.search(r"^.*seconds ([\d.e+-]+)$", done.stdout, re.MULTILINE)
     if not found:
         raise SystemExit(f"bench: {' '.join(map(str, command))} gave no time\n{done.stdout}{done.stderr}")
@@ -121,6 +201,21 @@ def cudasim():
         command = [sys.executable, "-m", "cudasim", "debug", "-batch"]
         condition = ["-ex", f"break {_line(text, mark)} if i == -1", "-ex", "run", "add.py"]
         return _cost([*command, *condition], [*command, "-ex", "run", "add.py"], folder)
+
+
+def debug_launch(kernel):
+    """How many times as long a launch with a breakpoint to which no thread comes takes as one without a debugger, both on one worker."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "launches.py").write_text(LAUNCHES)
+        line = next(n for n, each in enumerate(LAUNCHES.splitlines(), 1) if each.endswith(f"# {kernel}"))
+        script = ["launches.py", kernel]
+        debugged = [sys.executable, "-m", "cudasim", "debug", "-batch", "-ex", f"break {line}", "-ex", "run"]
+        ratios = [
+            _seconds([*debugged, "--args", *script], folder)
+            / _seconds([sys.executable, *script], folder, CUDASIM_WORKERS="1")
+            for _ in range(REPEATS)
+        ]
+        return statistics.median(ratios)
 
 
 def pdb():

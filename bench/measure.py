@@ -291,6 +291,18 @@ class Kernels:
     def false_condition(self):
         return debuggers.cudasim()
 
+    def debug_launch_add(self):
+        return debuggers.debug_launch("add")
+
+    def debug_launch_matmul(self):
+        return debuggers.debug_launch("matmul")
+
+    def debug_launch_mandelbrot(self):
+        return debuggers.debug_launch("mandelbrot")
+
+    def debug_launch_barriers(self):
+        return debuggers.debug_launch("barriers")
+
     def first_launch(self):
         return compiling.first_launch(self.kernels.twenty_lines, check_twenty_lines)
 

@@ -82,8 +82,10 @@ class BlockRun {
     /// Where a thread is that has started and is not over.
     [[nodiscard]] std::optional<std::uint32_t> site_of(std::uint32_t thread) const;
     /// The runner whose stack the thread is on; null where it is on none.
-    [[nodiscard]] const Runner* carrier_of(std::uint32_t thread) const;
+    [[nodiscard]] Runner* carrier_of(std::uint32_t thread) const;
     [[nodiscard]] jit::ThreadStop& stop_state(std::uint32_t thread) { return thread_stops_[thread]; }
+    /// Sets ThreadStop::steps: which statements of the thread call the hook.
+    void set_steps(std::uint32_t thread, std::uint32_t steps);
     [[nodiscard]] bool accessible(std::uint32_t thread, std::uint64_t address, std::size_t bytes,
                                   bool write) const;
     /// Lets the thread, which can run, go on until it stops, waits, yields or ends. @throws std::bad_alloc
@@ -180,6 +182,7 @@ class BlockRun {
     std::vector<Runner*> by_thread_;  ///< for put_in_order()
     // Launches with stops only; else empty.
     std::vector<jit::ThreadStop> thread_stops_;  ///< BlockContext::thread_stops
+    std::uint32_t steps_set_ = 0;                ///< threads whose ThreadStop::steps is not 0
     std::vector<std::uint64_t> no_stop_flags_;   ///< BlockContext::stop_flags where nobody stops the launch
     std::vector<std::uint8_t> run_before_;  ///< threads that were started before their turn in this phase
     std::vector<Runner*> held_;             ///< that stopped, and whose turn it is not now

@@ -5,6 +5,7 @@
 // stays the policy's. When it chooses, the runner is cut down to its thread and held; threads are taken out
 // of wherever their turn would come.
 #include <algorithm>
+#include <cstring>
 
 #include "simulator/execution/block_run.h"
 #include "simulator/execution/captured_values.h"
@@ -19,23 +20,33 @@ namespace cudasim::execution {
 void BlockRun::start_stops() {
     const bool notes = launch_->stops || (launch_->kernel && !launch_->kernel->stops.places.empty());
     const std::size_t threads = notes ? context_.thread_count : 0;
-    thread_stops_.assign(threads, {});
-    context_.thread_stops = thread_stops_.data();
     stopped_ = nullptr;
     context_.watch_low = context_.watch_bytes = 0;
     if (!launch_->stops) {
         run_before_.clear();
-        const std::size_t flags = launch_->kernel ? launch_->kernel->sites.size() + 1 : 1;
-        no_stop_flags_.assign(words_of_stop_flags(flags), 0);
+        no_stop_flags_ = stop_flag_words(launch_->kernel ? launch_->kernel->sites.size() : 0);
         context_.stop_flags = stop_flags_in(no_stop_flags_);
-        return;
+    } else {
+        context_.stop_flags = launch_->stops->flags();
     }
-    context_.stop_flags = launch_->stops->flags();
+    steps_set_ = 0;
+    thread_stops_.assign(threads, {nullptr, context_.stop_flags, 0, 0});
+    context_.thread_stops = thread_stops_.data();
+    if (!launch_->stops) return;
     if (const auto followed = launch_->stops->followed(); followed && followed->block == block_)
-        thread_stops_[followed->thread].steps |= jit::step_followed;
+        set_steps(followed->thread, jit::step_followed);
     run_before_.assign(threads, 0);
     held_.reserve(threads);
     faulting_.reserve(threads);
+}
+
+void BlockRun::set_steps(std::uint32_t thread, std::uint32_t steps) {
+    const std::size_t flags = launch_->kernel ? launch_->kernel->sites.size() : 0;
+    jit::ThreadStop& stop = thread_stops_[thread];
+    steps_set_ += static_cast<std::uint32_t>(steps != 0) - static_cast<std::uint32_t>(stop.steps != 0);
+    stop.steps = steps;
+    stop.flags = context_.stop_flags + (steps != 0 ? flags : 0);
+    if (Runner* runner = carrier_of(thread)) runner->flags = stop.flags;
 }
 
 /// The runner's thread has stopped. True: it goes on now. False: it is held, or has gone on meanwhile.
@@ -121,9 +132,11 @@ bool BlockRun::skip_threads_run_before() {
 
 /// In [first + 1, end); else `end`. `first` has its turn now.
 std::uint32_t BlockRun::first_run_before(std::uint32_t first, std::uint32_t end) const {
-    for (std::uint32_t thread = first + 1; thread < end; ++thread)
-        if (run_before_[thread] != 0) return thread;
-    return end;
+    if (first + 1 >= end) return end;
+    const std::uint8_t* begin = run_before_.data() + first + 1;
+    const void* found = std::memchr(begin, 1, end - first - 1);
+    if (found == nullptr) return end;
+    return first + 1 + static_cast<std::uint32_t>(static_cast<const std::uint8_t*>(found) - begin);
 }
 
 /// Without lanes that meet: it is not yet started, or has not yet been entered since the last barrier.
@@ -199,17 +212,17 @@ std::optional<std::uint32_t> BlockRun::site_of(std::uint32_t thread) const {
     return coroutines_.active() ? coroutines_.site_of(thread) : std::nullopt;
 }
 
-const Runner* BlockRun::carrier_of(std::uint32_t thread) const {
+Runner* BlockRun::carrier_of(std::uint32_t thread) const {
     for (const std::span<Runner* const> list :
          {std::span<Runner* const>(&stopped_, stopped_ != nullptr ? 1 : 0),
           std::span<Runner* const>(faulting_), std::span<Runner* const>(held_), rest_of_batch(),
           std::span<Runner* const>(ready_), std::span<Runner* const>(spinning_),
           std::span<Runner* const>(waiting_)})
-        if (const Runner* runner = in_list(list, thread, context_)) return runner;
+        if (Runner* runner = in_list(list, thread, context_)) return runner;
     if (!warps_.tracks()) return nullptr;
     for (const std::vector<Runner*>& list :
          {warps_.free(), warps_.waiting(), named_.free(), named_.waiting()})
-        if (const Runner* runner = in_list(list, thread, context_)) return runner;
+        if (Runner* runner = in_list(list, thread, context_)) return runner;
     return nullptr;
 }
 
@@ -278,12 +291,13 @@ std::vector<ThreadPlace> BlockRun::places_of_threads() const {
 
 /// Threads [first, last) have come to the end of their turn: those of them that are to stop and never will.
 void BlockRun::tell_ends(std::uint32_t first, std::uint32_t last) {
+    if (steps_set_ == 0 && !launch_->stops->repeats_an_end()) return;
     for (std::uint32_t thread = first; thread < last; ++thread) {
-        std::uint32_t& steps = thread_stops_[thread].steps;
+        const std::uint32_t steps = thread_stops_[thread].steps;
         const bool is_told = (steps & ~jit::step_followed) != 0;
         if (!is_told && !launch_->stops->repeats_end_of({block_, thread})) continue;
         if (state(thread) != ThreadState::over) continue;
-        steps &= jit::step_followed;
+        set_steps(thread, steps & jit::step_followed);
         launch_->stops->tell_end(*worker_, *this, thread);
     }
 }

@@ -210,6 +210,7 @@ bool set_in_record(const Launch& launch, jit::FrameRecord* innermost, std::uint3
             const bool assigned = memory[variable.parts.back().value] != std::byte{0};
             if (variable.name != name || variable.bytes != bytes.size() || !assigned) continue;
             std::memcpy(memory + variable.parts.front().value, bytes.data(), bytes.size());
+            record->keeps_parameters = 0;
             return true;
         }
         return false;

@@ -12,10 +12,16 @@
 
 namespace cudasim::execution {
 
+std::vector<std::uint64_t> stop_flag_words(std::size_t flags) {
+    std::vector<std::uint64_t> words(1 + (2 * flags + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
+    std::memset(stop_flags_in(words) + flags, 1, flags);
+    return words;
+}
+
 StoppedLaunch::StoppedLaunch(Launch& launch, StopHandler& handler)
     : launch_(launch), handler_(handler), watches_(launch) {
-    const std::size_t flags = launch.kernel ? launch.kernel->sites.size() + 1 : 1;
-    words_.assign(words_of_stop_flags(flags), 0);
+    const std::size_t flags = launch.kernel ? launch.kernel->sites.size() : 0;
+    words_ = stop_flag_words(flags);
     armed_ = {stop_flags_in(words_), flags};
     words_[0] = never;
     arm();
@@ -38,19 +44,32 @@ void StoppedLaunch::begin() {
 // Where to stop --------------------------------------------------------------------------------------------
 
 void StoppedLaunch::stop_at(const std::string& file, std::uint32_t line, bool stops) {
-    if (stops)
-        lines_.emplace(file, line);
-    else
-        lines_.erase({file, line});
+    {
+        const std::lock_guard lock(arming_);
+        if (stops)
+            lines_.emplace(file, line);
+        else
+            lines_.erase({file, line});
+    }
     arm();
 }
 
+void StoppedLaunch::stop_everywhere(bool stops) {
+    if (everywhere_.exchange(stops, std::memory_order_relaxed) != stops) arm();
+}
+
+/// The kernel may run meanwhile.
 void StoppedLaunch::arm() {
     if (!launch_.kernel) return;
+    const std::lock_guard lock(arming_);
+    const bool everywhere = everywhere_.load(std::memory_order_relaxed);
     const std::vector<findings::CallChain>& sites = launch_.kernel->sites;
-    for (std::size_t site = 0; site < sites.size(); ++site)
-        armed_[site + 1] =
-            !sites[site].empty() && lines_.contains({sites[site].front().file, sites[site].front().line});
+    for (std::size_t site = 0; site < sites.size(); ++site) {
+        const bool stops =
+            everywhere ||
+            (!sites[site].empty() && lines_.contains({sites[site].front().file, sites[site].front().line}));
+        std::atomic_ref(armed_[site]).store(stops ? 1 : 0, std::memory_order_relaxed);
+    }
 }
 
 std::vector<Statement> StoppedLaunch::statements() const {
@@ -71,8 +90,9 @@ const findings::Finding* StoppedLaunch::fault(ThreadRef thread) const {
 bool StoppedLaunch::stop_thread(ThreadRef thread, bool stops) {
     const ThreadState where = state(thread);
     if (where >= ThreadState::faulted) return false;
-    std::uint32_t& steps = find(thread.block)->stop_state(thread.thread).steps;
-    steps = stops ? steps | jit::step_stops : steps & ~jit::step_stops;
+    BlockRun& block = *find(thread.block);
+    const std::uint32_t steps = block.stop_state(thread.thread).steps;
+    block.set_steps(thread.thread, stops ? steps | jit::step_stops : steps & ~jit::step_stops);
     return true;
 }
 
@@ -105,8 +125,10 @@ bool StoppedLaunch::watch(const MemoryWatch& watch) {
     if (!watch.frame) return watches_.add(watch);
     if (!exists(watch.frame->thread)) return false;
     BlockRun& block = *find(watch.frame->thread.block);
-    return watches_.bind(watch, block.stop_state(watch.frame->thread.thread), block.context()) &&
-           watches_.add(watch);
+    const std::uint32_t thread = watch.frame->thread.thread;
+    if (!watches_.bind(watch, block.stop_state(thread), block.context())) return false;
+    block.set_steps(thread, block.stop_state(thread).steps | jit::step_watches);
+    return watches_.add(watch);
 }
 
 bool StoppedLaunch::watch(const VariableWatch& watch) {
@@ -114,8 +136,10 @@ bool StoppedLaunch::watch(const VariableWatch& watch) {
     watches_.remove(watch.id);
     if (!exists(thread) || launch_.host_kernel != nullptr) return false;
     BlockRun& block = *find(thread.block);
-    return block.site_of(thread.thread) &&
-           watches_.add(watch, block.stop_state(thread.thread), block.context());
+    jit::ThreadStop& stop = block.stop_state(thread.thread);
+    if (!block.site_of(thread.thread) || !watches_.add(watch, stop, block.context())) return false;
+    block.set_steps(thread.thread, stop.steps | jit::step_watches);
+    return true;
 }
 
 bool StoppedLaunch::declares(const FrameRef& frame, std::string_view name) const {
@@ -256,10 +280,20 @@ bool StoppedLaunch::read(ThreadRef thread, std::uint64_t address, std::span<std:
     return true;
 }
 
+/// The memory may be a variable of the thread's.
+void StoppedLaunch::put(ThreadRef thread, std::uint64_t address, std::span<const std::byte> bytes) {
+    std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+    BlockRun& block = *find(thread.block);
+    if (launch_.kernel && block.site_of(thread.thread))
+        for (auto* record = block.stop_state(thread.thread).innermost; record != nullptr;
+             record = record->caller)
+            record->keeps_parameters = 0;
+    watches_.refresh(address, bytes.size());
+}
+
 bool StoppedLaunch::write(ThreadRef thread, std::uint64_t address, std::span<const std::byte> source) {
     if (!accessible(thread, address, source.size(), true)) return false;
-    std::memcpy(reinterpret_cast<void*>(address), source.data(), source.size());
-    watches_.refresh(address, source.size());
+    put(thread, address, source);
     if (history_)
         history_->add({.call = call_,
                        .kind = Choice::Kind::write,

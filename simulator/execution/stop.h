@@ -44,6 +44,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -162,10 +163,7 @@ class StoppedLaunch {
     void stop_at(const std::string& file, std::uint32_t line, bool stops = true);
     /// Every thread stops at every statement. Other host threads may call it, too, while the launch exists:
     /// the next statement of any thread stops.
-    void stop_everywhere(bool stops = true) {
-        everywhere_.store(stops, std::memory_order_relaxed);
-        std::atomic_ref(armed_[0]).store(stops ? 1 : 0, std::memory_order_relaxed);
-    }
+    void stop_everywhere(bool stops = true);
     /// The thread stops at its next statements. False when it is over or absent.
     bool stop_thread(ThreadRef thread, bool stops = true);
 
@@ -295,7 +293,7 @@ class StoppedLaunch {
         }
         if (is_silent_ || changed) return changed;
         if (everywhere_.load(std::memory_order_relaxed) || (here.steps & jit::step_stops) != 0) return true;
-        return site + 1 < armed_.size() && armed_[site + 1] != 0 && handler_.wants(block, thread, site);
+        return site < armed_.size() && armed_[site] != 0 && handler_.wants(block, thread, site);
     }
     /// The same for host code, whose sites nobody knows before.
     [[nodiscard]] bool wants(const jit::ThreadStop& thread, const std::string& file,
@@ -321,6 +319,7 @@ class StoppedLaunch {
     [[nodiscard]] std::optional<ThreadRef> followed() const { return followed_; }
     /// The handler was told of this thread's end, and did something then that is to be repeated.
     [[nodiscard]] bool repeats_end_of(ThreadRef thread) const;
+    [[nodiscard]] bool repeats_an_end() const;
     /// No thread of the launch is on the device.
     void between_blocks(Worker& worker);
     /// What the launch does until it ends is to be undone.
@@ -339,6 +338,7 @@ class StoppedLaunch {
     [[nodiscard]] bool accessible(ThreadRef thread, std::uint64_t address, std::size_t bytes,
                                   bool write) const;
     void arm();
+    void put(ThreadRef thread, std::uint64_t address, std::span<const std::byte> bytes);
     [[nodiscard]] bool wants_hits(const jit::BlockContext& block, std::uint32_t thread) noexcept;
     [[nodiscard]] bool variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
                                          std::uint32_t thread) noexcept;
@@ -372,7 +372,8 @@ class StoppedLaunch {
     std::set<std::pair<std::string, std::uint32_t>> lines_;
     Watches watches_;
     std::vector<std::uint64_t> words_;  ///< jit::StatementCount, then BlockContext::stop_flags
-    std::span<std::uint8_t> armed_;     ///< these; of one size from the beginning
+    std::span<std::uint8_t> armed_;     ///< those of stop_at() and stop_everywhere()
+    std::mutex arming_;                 ///< held while they change
 
     // The clock: `left` of StatementCount runs from counting_ to 0.
     static constexpr std::uint64_t never = std::uint64_t{1} << 62;
@@ -391,10 +392,8 @@ class StoppedLaunch {
     bool repeats_ = false, is_silent_ = false, differs_ = false;
 };
 
-/// Words for a StatementCount and so many flags behind it.
-[[nodiscard]] constexpr std::size_t words_of_stop_flags(std::size_t flags) {
-    return 1 + (flags + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
-}
+/// A StatementCount, so many flags that are not set, and as many that are (BlockContext::stop_flags).
+[[nodiscard]] std::vector<std::uint64_t> stop_flag_words(std::size_t flags);
 [[nodiscard]] inline std::uint8_t* stop_flags_in(std::vector<std::uint64_t>& words) {
     return reinterpret_cast<std::uint8_t*>(words.data() + 1);
 }

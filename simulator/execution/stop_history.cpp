@@ -31,8 +31,8 @@ std::string StoppedLaunch::keep_history(std::uint64_t limit) {
 void StoppedLaunch::follow(std::optional<ThreadRef> thread) {
     const auto set = [&](ThreadRef which, std::uint32_t bit) {
         if (!exists(which)) return;
-        std::uint32_t& steps = find(which.block)->stop_state(which.thread).steps;
-        steps = (steps & ~jit::step_followed) | bit;
+        BlockRun& block = *find(which.block);
+        block.set_steps(which.thread, (block.stop_state(which.thread).steps & ~jit::step_followed) | bit);
     };
     if (followed_) set(*followed_, 0);
     followed_ = thread;
@@ -113,9 +113,15 @@ void StoppedLaunch::count_to_next() {
     if (is_stop && !is_statement) awaits_ = choice->call;
 }
 
-bool StoppedLaunch::repeats_end_of(ThreadRef thread) const {
+/// Whether there is a thread of which repeats_end_of() is true.
+bool StoppedLaunch::repeats_an_end() const {
     const Choice* choice = repeats_ ? history_->next_choice() : nullptr;
-    return choice != nullptr && choice->call == HandlerCall{count(), StopEvent::ended, thread, {}};
+    return choice != nullptr && choice->call.event == StopEvent::ended;
+}
+
+bool StoppedLaunch::repeats_end_of(ThreadRef thread) const {
+    return repeats_an_end() &&
+           history_->next_choice()->call == HandlerCall{count(), StopEvent::ended, thread, {}};
 }
 
 /// From here on the handler decides again.
@@ -170,10 +176,8 @@ void StoppedLaunch::repeat_choices() {
                                         choice.frame, choice.variable, choice.bytes);
                 break;
             case Choice::Kind::write:
-                if (!accessible(choice.thread, choice.address, choice.bytes.size(), true)) break;
-                std::memcpy(reinterpret_cast<void*>(choice.address), choice.bytes.data(),
-                            choice.bytes.size());
-                watches_.refresh(choice.address, choice.bytes.size());
+                if (accessible(choice.thread, choice.address, choice.bytes.size(), true))
+                    put(choice.thread, choice.address, choice.bytes);
                 break;
         }
     }

@@ -230,6 +230,13 @@ void Watches::refresh(std::uint64_t address, std::uint64_t bytes) {
 
 // Variables ------------------------------------------------------------------------------------------------
 
+/// Where the thread is.
+std::uint32_t Watches::site_in(const jit::ThreadStop& thread) const {
+    const std::vector<jit::StopPlace>& places = launch_.kernel->stops.places;
+    const FrameRecord* record = thread.innermost;
+    return record != nullptr && record->place < places.size() ? places[record->place].site : thread.site;
+}
+
 std::optional<Watches::Frame> Watches::frame_of(const FrameRef& wanted, jit::ThreadStop& thread,
                                                 const jit::BlockContext& block) const {
     if (!launch_.kernel) return std::nullopt;
@@ -250,7 +257,7 @@ bool Watches::add(const VariableWatch& watch, jit::ThreadStop& thread, const jit
     Variable variable;
     variable.id = watch.id;
     variable.frame = *frame;
-    variable.last_site = thread.site;
+    variable.last_site = site_in(thread);
     std::uint64_t known = 0;
     for (const CapturedVariable& each : launch_.kernel->stops.frames[frame->variables]) {
         if (each.name != watch.name || each.parts.size() < 2) continue;
@@ -269,7 +276,6 @@ bool Watches::add(const VariableWatch& watch, jit::ThreadStop& thread, const jit
     }
     variable.before = variable.known;
     variables_.push_back(std::move(variable));
-    thread.steps |= jit::step_watches;
     return true;
 }
 
@@ -279,9 +285,8 @@ bool Watches::bind(const MemoryWatch& watch, jit::ThreadStop& thread, const jit:
     Variable memory;
     memory.id = watch.id;
     memory.frame = *frame;
-    memory.last_site = thread.site;
+    memory.last_site = site_in(thread);
     variables_.push_back(std::move(memory));
-    thread.steps |= jit::step_watches;
     return true;
 }
 

@@ -182,6 +182,7 @@ class Watches {
         std::uint32_t last_site = 0;
     };
 
+    [[nodiscard]] std::uint32_t site_in(const jit::ThreadStop& thread) const;
     [[nodiscard]] std::optional<Frame> frame_of(const FrameRef& wanted, jit::ThreadStop& thread,
                                                 const jit::BlockContext& block) const;
     [[nodiscard]] bool is_there(const Frame& frame, const jit::ThreadStop& here) const noexcept;

@@ -26,19 +26,24 @@ struct LaneOperation {
 /// In code compiled for stops: one for each activation of a function that was not inlined. The program's
 /// variables lie behind it, at the offsets that KernelFacts::stops names (PartSource::record).
 struct FrameRecord {
-    FrameRecord* caller;   // 0   of the activation that called this one; null in the kernel itself
-    std::uint32_t place;   // 8   index into KernelFacts::stops.places: the statement that runs now
-    std::uint32_t unused;  // 12
+    FrameRecord* caller;  // 0   of the activation that called this one; null in the kernel itself
+    std::uint32_t place;  // 8   index into KernelFacts::stops.places: the statement that runs now
+    /// 12  of a kernel without waits: not 0 where the variables of its parameters have their values, which
+    /// threads of a loop hand on. Who sets a variable sets it to 0.
+    std::uint32_t keeps_parameters;
 };
 
-/// Launches with stops: where a thread is. Written by the hooks stop, enter and leave.
+/// Launches with stops: where a thread is.
 struct ThreadStop {
-    FrameRecord* innermost;  ///< null: the thread has come to no statement yet, or is host code
-    std::uint32_t site;      ///< of the statement
-    std::uint32_t steps;     ///< not 0: its next statement calls hook `stop`; see below
+    FrameRecord*
+        innermost;  ///< null: the thread has not begun, or is host code; set by the kernel, enter and leave
+    const std::uint8_t* flags;  ///< of its statements; see BlockContext::stop_flags
+    std::uint32_t site;         ///< where it has called hook `stop` last
+    std::uint32_t steps;        ///< see below. Not 0: its flags are those that are all set
 };
 
 /// Launches with stops: statements that are to begin until one stops. In front of BlockContext::stop_flags.
+/// Compiled code counts in a register: the number is here while a hook is called and when the code returns.
 struct StatementCount {
     std::uint64_t left;
 };
@@ -67,8 +72,9 @@ struct BlockContext {
     std::uint64_t* captured;         // 112 what a fault's cold path leaves for the report, see below
     void* check_state;  // 120 of instrumentations: what an observer set when the block began, else null
     ThreadStop* thread_stops;  // 128 code that is compiled for stops: one per thread
-    const std::uint8_t*
-        stop_flags;  // 136 such code: by site + 1, whether hook `stop` is to be called; first: everywhere
+    // Such code: by site, whether hook `stop` is to be called. As many flags that are all set lie behind
+    // these. ThreadStop::flags, and ThreadContext::flags while the thread runs, is one of the two.
+    const std::uint8_t* stop_flags;  // 136
     // Such code: an access in or into [watch_low, watch_low + watch_bytes) calls hook `watched_access`.
     // Stops change both.
     std::uint64_t watch_low;    // 144
@@ -105,6 +111,7 @@ struct ThreadContext {
     std::int32_t fuel;           // 20  burnt at entries of recursive functions (E11)
     const BlockContext* block;   // 24
     std::uintptr_t stack_limit;  // 32  recursive functions fault when the stack pointer is below it
+    const std::uint8_t* flags;   // 40  code that is compiled for stops: the thread's ThreadStop::flags
 };
 
 /// No launch has larger extents, whatever the device: compiled code counts on it (special_registers.cpp).
@@ -120,11 +127,11 @@ static_assert(offsetof(BlockContext, shared_base) == 40 && offsetof(BlockContext
               offsetof(BlockContext, lane_operations) == 104 && offsetof(BlockContext, captured) == 112 &&
               offsetof(BlockContext, check_state) == 120 && offsetof(BlockContext, thread_stops) == 128 &&
               offsetof(BlockContext, stop_flags) == 136 && offsetof(BlockContext, watch_low) == 144 &&
-              offsetof(BlockContext, watch_bytes) == 152 && sizeof(ThreadStop) == 16 &&
+              offsetof(BlockContext, watch_bytes) == 152 && sizeof(ThreadStop) == 24 &&
               sizeof(LaneOperation) == 16 && sizeof(FrameRecord) == 16);
 static_assert(offsetof(ThreadContext, thread) == 12 && offsetof(ThreadContext, end) == 16 &&
               offsetof(ThreadContext, fuel) == 20 && offsetof(ThreadContext, block) == 24 &&
-              offsetof(ThreadContext, stack_limit) == 32);
+              offsetof(ThreadContext, stack_limit) == 32 && offsetof(ThreadContext, flags) == 40);
 
 /// Shadow: one byte for each 8 bytes of the whole address space (C1). 0: nothing here may be accessed;
 /// n in 1..8: the first n bytes may be read and written; -n: the first n bytes may be read only.

@@ -15,6 +15,7 @@
 
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/lowering.h"
+#include "simulator/jit/statement_stops.h"
 
 namespace cudasim::jit {
 namespace {
@@ -148,6 +149,8 @@ class EntryBuilder {
         store(current_[0], offsetof(ThreadContext, tid));
         // Volatile: a fault that only the CPU notices must find the right thread here.
         builder_.CreateStore(current_[3], context_field(offsetof(ThreadContext, thread)), true);
+        if (compilation_.options.instrumentations.contains(statement_stops()))
+            take_stop_flags(builder_, entry_->getArg(0), current_[3]);
         body_.getArg(0)->replaceAllUsesWith(entry_->getArg(0));
     }
 
@@ -159,7 +162,10 @@ class EntryBuilder {
             auto* local = dyn_cast<AllocaInst>(&instruction);
             if (local && local->isStaticAlloca()) locals.push_back(local);
         }
-        for (auto* local : locals) local->moveBefore(*start_, start_->begin());
+        for (auto* local : locals) {
+            local->moveBefore(*start_, start_->begin());
+            if (local->getMetadata(marks::record)) begin_record(*local);
+        }
         entry_->splice(next_->getIterator(), &body_);
         builder_.CreateBr(body_head);
         for (Instruction& instruction : make_early_inc_range(instructions(*entry_))) {
@@ -170,6 +176,14 @@ class EntryBuilder {
             end->eraseFromParent();
         }
         body_.eraseFromParent();
+    }
+
+    /// The first thread of the loop stores the kernel's parameters in its record.
+    void begin_record(AllocaInst& record) {
+        IRBuilder<> builder(start_->getTerminator());
+        Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), &record,
+                                                  offsetof(FrameRecord, keeps_parameters));
+        mark_internal(*builder.CreateStore(builder.getInt32(0), place));
     }
 
     void close_loop() {

@@ -144,7 +144,7 @@ class Statements {
 class StatementStops final : public Instrumentation {
   public:
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
-    [[nodiscard]] std::uint32_t version() const override { return 5; }
+    [[nodiscard]] std::uint32_t version() const override { return 6; }
 
     void early(Compilation& compilation) const override {
         for (Function& function : *compilation.module) {

@@ -7,11 +7,11 @@
 // says which of them it has now.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/MDBuilder.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <map>
+#include <set>
 
+#include "simulator/jit/coroutine.h"
 #include "simulator/jit/function_context.h"
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/statement_stops.h"
@@ -43,6 +43,8 @@ class RecordLayout {
         if (calls.empty()) return;
         place_variables();
         AllocaInst* record = make_record();
+        if (&function_ == compilation_.kernel && !calls_barrier(*compilation_.module))
+            keep_parameters(*record);
         for (CallInst* call : calls) {
             IRBuilder<> builder(call);
             call->setArgOperand(1, record);
@@ -90,6 +92,88 @@ class RecordLayout {
         mark_internal(*builder.CreateStore(builder.getInt8(value), flags_[slot]));
     }
 
+    /// The threads of a loop have one record, and most kernels never assign their parameters: what the first
+    /// thread has stored is what the next ones would store, unless a stop's handler has set it
+    /// (FrameRecord::keeps_parameters).
+    void keep_parameters(AllocaInst& record) {
+        std::vector<Instruction*> prologue = code_before_first_stop();
+        Instruction* end = prologue.back();
+        const SmallPtrSet<const Instruction*, 32> before(prologue.begin(), prologue.end() - 1);
+        std::vector<Instruction*> kept;
+        for (unsigned i = 0; i < variables_.slots().size(); ++i) {
+            const Slot& slot = variables_.slots()[i];
+            if (variables_.slots_beside(i).size() == 1 && is_stored_once(slot, before))
+                take_stores(i, prologue, kept);
+        }
+        if (kept.empty()) return;
+        IRBuilder<> builder(end);
+        builder.SetCurrentDebugLocation({});
+        Value* place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &record,
+                                                          offsetof(FrameRecord, keeps_parameters));
+        LoadInst* keeps = builder.CreateLoad(builder.getInt32Ty(), place);
+        mark_internal(*keeps);
+        Instruction* then = branch_cold(builder.CreateIsNull(keeps), end, true);
+        for (Instruction* instruction : kept) instruction->moveBefore(then);
+        builder.SetInsertPoint(then);
+        mark_internal(*builder.CreateStore(builder.getInt32(1), place));
+    }
+
+    /// What every thread runs in front of its first statement, that statement's call last. Where a branch comes
+    /// first: that.
+    [[nodiscard]] std::vector<Instruction*> code_before_first_stop() const {
+        std::vector<Instruction*> code;
+        for (BasicBlock* block = &function_.getEntryBlock();;) {
+            for (Instruction& instruction : *block) {
+                code.push_back(&instruction);
+                if (hook_called_by(instruction) == Hook::stop) return code;
+            }
+            BasicBlock* next = block->getSingleSuccessor();
+            if (next == nullptr || next->getSinglePredecessor() == nullptr) return code;
+            block = next;
+        }
+    }
+
+    /// Whether the variable is a parameter that gets its value in front of the kernel's first statement, and no
+    /// other afterwards.
+    [[nodiscard]] static bool is_stored_once(const Slot& slot,
+                                             const SmallPtrSetImpl<const Instruction*>& before) {
+        if (slot.variable->getArg() == 0 || slot.inlined_at != nullptr || !slot.simple) return false;
+        std::set<std::uint64_t> offsets;
+        for (const auto& [offset, store] : slot.stores)
+            if (!before.contains(store) || !offsets.insert(offset).second) return false;
+        return !slot.stores.empty() && all_of(slot.storage->users(), [&](const User* user) {
+            return !isa<MemSetInst>(user) || before.contains(cast<Instruction>(user));
+        }) && !is_read(*slot.storage, before);
+    }
+
+    [[nodiscard]] static bool is_read(const Value& address, const SmallPtrSetImpl<const Instruction*>& by) {
+        return any_of(address.users(), [&](const User* user) {
+            if (isa<GetElementPtrInst>(user)) return is_read(*user, by);
+            return isa<LoadInst>(user) && by.contains(cast<LoadInst>(user));
+        });
+    }
+
+    /// What gives the parameter its value: what new memory is filled with, the stores, and that it has one. That
+    /// it has none is not to be stored.
+    void take_stores(unsigned slot, std::vector<Instruction*>& prologue,
+                     std::vector<Instruction*>& kept) const {
+        const Slot& parameter = variables_.slots()[slot];
+        for (User* user : parameter.storage->users())
+            if (auto* filling = dyn_cast<MemSetInst>(user)) kept.push_back(filling);
+        for (const auto& [offset, store] : parameter.stores) kept.push_back(store);
+        std::vector<Instruction*> flags;
+        for (Instruction* instruction : prologue)
+            if (auto* store = dyn_cast<StoreInst>(instruction);
+                store && store->getPointerOperand() == flags_[slot])
+                flags.push_back(store);
+        kept.push_back(flags.back());
+        flags.pop_back();
+        for (Instruction* store : flags) {
+            std::erase(prologue, store);
+            store->eraseFromParent();
+        }
+    }
+
     /// Linked to the record of the function that called this one. The kernel has none.
     AllocaInst* make_record() {
         IRBuilder<> builder(&*function_.getEntryBlock().begin());
@@ -98,7 +182,7 @@ class RecordLayout {
         record->setMetadata(marks::record, MDNode::get(record->getContext(), {}));
         builder.SetInsertPoint(function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
         if (&function_ == compilation_.kernel) {
-            mark_internal(*builder.CreateStore(ConstantPointerNull::get(builder.getPtrTy()), record));
+            begin_thread(builder, record);
             return record;
         }
         call_hook(builder, Hook::enter, {record});
@@ -109,6 +193,23 @@ class RecordLayout {
             call_hook(builder, Hook::leave, {record});
         }
         return record;
+    }
+
+    /// What hook `enter` does in other functions.
+    void begin_thread(IRBuilder<>& builder, AllocaInst* record) {
+        const auto store = [&](Value* value, Value* base, std::uint64_t offset) {
+            Value* place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, offset);
+            StoreInst* stored = builder.CreateStore(value, place);
+            mark_internal(*stored);
+            return stored;
+        };
+        builder.SetCurrentDebugLocation({});
+        store(ConstantPointerNull::get(builder.getPtrTy()), record, offsetof(FrameRecord, caller));
+        store(builder.getInt32(~std::uint32_t{0}), record, offsetof(FrameRecord, place));
+        Value* thread = function_.getArg(4);
+        Value* here = thread_stop(builder, function_.getArg(0), thread);
+        store(record, here, offsetof(ThreadStop, innermost))
+            ->setMetadata(marks::record, MDNode::get(record->getContext(), {}));
     }
 
     std::uint32_t variables_of(const VariableFrame& frame) {
@@ -148,7 +249,8 @@ void lay_out_records(Compilation& compilation) {
 
 bool takes_record(const Instruction& instruction) {
     const auto hook = hook_called_by(instruction);
-    return hook == Hook::stop || hook == Hook::enter || hook == Hook::leave;
+    return hook == Hook::stop || hook == Hook::enter || hook == Hook::leave ||
+           (isa<StoreInst>(instruction) && instruction.getMetadata(marks::record));
 }
 
 void merge_variables(Compilation& compilation) {
@@ -182,48 +284,6 @@ void number_stop_places(Compilation& compilation) {
             const auto place = cast<ConstantInt>(call->getArgOperand(2))->getZExtValue();
             const auto site = cast<ConstantInt>(call->getArgOperand(3))->getZExtValue();
             compilation.stops.places[place].site = static_cast<std::uint32_t>(site);
-        }
-    }
-}
-
-void test_stops_in_line(Compilation& compilation) {
-    for (Function& function : *compilation.module) {
-        for (CallInst* call : stop_calls(function)) {
-            IRBuilder<> builder(call);
-            const auto at = [&](Value* base, std::uint64_t offset) {
-                return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, offset);
-            };
-            Type *pointer = builder.getPtrTy(), *word = builder.getInt32Ty(), *byte = builder.getInt8Ty();
-            Value *context = call->getArgOperand(0), *record = call->getArgOperand(1);
-            const auto site = cast<ConstantInt>(call->getArgOperand(3))->getZExtValue();
-            Value* block = builder.CreateLoad(pointer, at(context, offsetof(ThreadContext, block)));
-            Value* thread = builder.CreateLoad(word, at(context, offsetof(ThreadContext, thread)));
-            Value* stops = builder.CreateLoad(pointer, at(block, offsetof(BlockContext, thread_stops)));
-            Value* flags = builder.CreateLoad(pointer, at(block, offsetof(BlockContext, stop_flags)));
-            Value* here =
-                builder.CreateInBoundsGEP(byte, stops,
-                                          builder.CreateMul(builder.CreateZExt(thread, builder.getInt64Ty()),
-                                                            builder.getInt64(sizeof(ThreadStop))));
-            builder.CreateStore(record, at(here, offsetof(ThreadStop, innermost)));
-            builder.CreateStore(call->getArgOperand(3), at(here, offsetof(ThreadStop, site)));
-            if (!isa<ConstantPointerNull>(record))
-                builder.CreateStore(call->getArgOperand(2), at(record, offsetof(FrameRecord, place)));
-            // Other host threads set the first one.
-            Value* everywhere = builder.CreateLoad(byte, flags, true);
-            Value* own = builder.CreateLoad(byte, at(flags, site + 1));
-            Value* steps = builder.CreateLoad(word, at(here, offsetof(ThreadStop, steps)));
-            // A thread that is to stop where the count says does so in the hook, too.
-            Type* count_type = builder.getInt64Ty();
-            Value* count = at(flags, std::uint64_t{0} - sizeof(StatementCount));
-            Value* left = builder.CreateSub(builder.CreateLoad(count_type, count), builder.getInt64(1));
-            builder.CreateStore(left, count);
-            Value* is_last = builder.CreateZExt(builder.CreateIsNull(left), byte);
-            Value* flag = builder.CreateOr(builder.CreateOr(everywhere, own), is_last);
-            Value* any = builder.CreateOr(builder.CreateZExt(flag, word), steps);
-            Instruction* then =
-                SplitBlockAndInsertIfThen(builder.CreateIsNotNull(any), call->getIterator(), false,
-                                          MDBuilder(function.getContext()).createUnlikelyBranchWeights());
-            call->moveBefore(then);
         }
     }
 }

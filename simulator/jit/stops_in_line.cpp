@@ -1,0 +1,165 @@
+// See statement_stops.h: what compiled code does at a statement before it calls the hook.
+//
+//   record.place = place         where the thread is
+//   left -= 1                    in a register; StatementCount::left has it while a hook is called, and when the
+//                                function returns
+//   left == 0, or flags[site]    ── no: the statement runs
+//            │ yes
+//            ▼ hook `stop`
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include "simulator/jit/function_context.h"
+#include "simulator/jit/hook_calls.h"
+#include "simulator/jit/statement_stops.h"
+
+namespace cudasim::jit {
+namespace {
+
+using namespace llvm;
+
+Value* at(IRBuilderBase& builder, Value* base, std::uint64_t offset) {
+    return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, offset);
+}
+
+/// Whether the engine, or other compiled code, may look at the count meanwhile.
+bool needs_count(const Instruction& instruction) {
+    const auto* call = dyn_cast<CallInst>(&instruction);
+    if (call == nullptr || isa<IntrinsicInst>(call)) return false;
+    switch (hook_called_by(*call).value_or(Hook::stop)) {
+        case Hook::enter:
+        case Hook::leave:
+        case Hook::local_begin:
+        case Hook::local_end:
+        case Hook::is_local:
+            return false;
+        default:
+            break;
+    }
+    if (any_hook_called_by(*call) != nullptr) return true;
+    // Functions of libraries know nothing of it.
+    const Function* callee = call->getCalledFunction();
+    return callee == nullptr ? !call->isInlineAsm() : !callee->isDeclaration();
+}
+
+class StopsInLine {
+  public:
+    explicit StopsInLine(Function& function) : function_(function), context_(function.getArg(0)) {}
+
+    void run() {
+        std::vector<CallInst*> stops;
+        std::vector<Instruction*> others, ends;
+        for (Instruction& instruction : instructions(function_)) {
+            if (hook_called_by(instruction) == Hook::stop)
+                stops.push_back(cast<CallInst>(&instruction));
+            else if (needs_count(instruction))
+                others.push_back(&instruction);
+            else if (isa<ReturnInst>(instruction))
+                ends.push_back(&instruction);
+        }
+        if (stops.empty()) return;
+        begin();
+        for (Instruction* call : others) {
+            save(*call);
+            restore(*call->getNextNode());
+        }
+        for (Instruction* end : ends) save(*end);
+        for (CallInst* call : stops) test(*call);
+        DominatorTree dominators(function_);
+        PromoteMemToReg({left_}, dominators);
+    }
+
+  private:
+    void begin() {
+        IRBuilder<> builder(&*function_.getEntryBlock().begin());
+        left_ = builder.CreateAlloca(builder.getInt64Ty());
+        builder.SetInsertPoint(function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+        Type* pointer = builder.getPtrTy();
+        Value* block = builder.CreateLoad(pointer, at(builder, context_, offsetof(ThreadContext, block)));
+        Value* flags = builder.CreateLoad(pointer, at(builder, block, offsetof(BlockContext, stop_flags)));
+        count_ = at(builder, flags, std::uint64_t{0} - sizeof(StatementCount));
+        builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), count_), left_);
+    }
+
+    void save(Instruction& before) {
+        IRBuilder<> builder(&before);
+        builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), left_), count_);
+    }
+
+    void restore(Instruction& before) {
+        if (isa<UnreachableInst>(before)) return;
+        IRBuilder<> builder(&before);
+        builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), count_), left_);
+    }
+
+    void test(CallInst& call) {
+        Value* record = call.getArgOperand(1);
+        const auto site = cast<ConstantInt>(call.getArgOperand(3))->getZExtValue();
+        auto* unlikely = MDBuilder(function_.getContext()).createUnlikelyBranchWeights();
+        BasicBlock* before = call.getParent();
+        BasicBlock* after = before->splitBasicBlock(&call);
+        BasicBlock* flagged = BasicBlock::Create(function_.getContext(), "", &function_, after);
+        BasicBlock* cold = BasicBlock::Create(function_.getContext(), "", &function_, after);
+
+        before->getTerminator()->eraseFromParent();
+        IRBuilder<> builder(before);
+        builder.SetCurrentDebugLocation(call.getDebugLoc());
+        builder.CreateStore(call.getArgOperand(2), at(builder, record, offsetof(FrameRecord, place)));
+        Type* number = builder.getInt64Ty();
+        Value* left = builder.CreateSub(builder.CreateLoad(number, left_), builder.getInt64(1));
+        builder.CreateStore(left, left_);
+        builder.CreateCondBr(builder.CreateIsNull(left), cold, flagged, unlikely);
+
+        builder.SetInsertPoint(flagged);
+        Value* flags =
+            builder.CreateLoad(builder.getPtrTy(), at(builder, context_, offsetof(ThreadContext, flags)));
+        // Other host threads may set it at any time.
+        Value* flag = builder.CreateLoad(builder.getInt8Ty(), at(builder, flags, site), true);
+        builder.CreateCondBr(builder.CreateIsNotNull(flag), cold, after, unlikely);
+
+        builder.SetInsertPoint(cold);
+        Instruction* end = builder.CreateBr(after);
+        call.moveBefore(end);
+        save(call);
+        restore(*end);
+    }
+
+    Function& function_;
+    Value* context_;
+    AllocaInst* left_ = nullptr;  ///< of this function's own; becomes a register
+    Value* count_ = nullptr;      ///< the address of StatementCount::left
+};
+
+}  // namespace
+
+Value* thread_stop(IRBuilderBase& builder, Value* context, Value* thread) {
+    Type* pointer = builder.getPtrTy();
+    LoadInst* block = builder.CreateLoad(pointer, at(builder, context, offsetof(ThreadContext, block)));
+    LoadInst* stops = builder.CreateLoad(pointer, at(builder, block, offsetof(BlockContext, thread_stops)));
+    for (LoadInst* constant : {block, stops}) {
+        constant->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(constant->getContext(), {}));
+        mark_internal(*constant);
+    }
+    Value* index = builder.CreateZExt(thread, builder.getInt64Ty());
+    return builder.CreateInBoundsGEP(ArrayType::get(builder.getInt8Ty(), sizeof(ThreadStop)), stops, index);
+}
+
+void take_stop_flags(IRBuilderBase& builder, Value* context, Value* thread) {
+    Value* here = thread_stop(builder, context, thread);
+    LoadInst* flags = builder.CreateLoad(builder.getPtrTy(), at(builder, here, offsetof(ThreadStop, flags)));
+    mark_internal(*flags);
+    // Volatile, as ThreadContext::thread is.
+    mark_internal(*builder.CreateStore(flags, at(builder, context, offsetof(ThreadContext, flags)), true));
+}
+
+void test_stops_in_line(Compilation& compilation) {
+    for (Function& function : *compilation.module)
+        if (!function.isDeclaration()) StopsInLine(function).run();
+}
+
+}  // namespace cudasim::jit
