@@ -153,7 +153,9 @@ bool Watches::touched(const jit::BlockContext& context, std::uint32_t thread, st
         look(global_[i], static_cast<std::uint32_t>(i), access, is_write, is_read);
     for (std::size_t i = 0; i < block.regions.size(); ++i)
         look(block.regions[i], static_cast<std::uint32_t>(global_.size() + i), access, is_write, is_read);
-    return hits_.size() != before;
+    if (hits_.size() == before) return false;
+    context.thread_stops[thread].site = site_in(context.thread_stops[thread]);
+    return true;
 }
 
 void Watches::look(Region& region, std::uint32_t number, const WatchHit& access, bool is_write,
