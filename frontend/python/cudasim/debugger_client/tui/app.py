@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import threading
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ _LOOK, _TIME_TO_BEGIN, _TIME_TO_END = 0.05, 60.0, 10.0
 _SHORT = 0.2
 #: Columns that the command line keeps beside a long prompt.
 _ROOM = 24
-_KEYS = " F1 help  F5 continue  F10 next  F11 step  F12 finish  F9 break  F6 pane  ^C pause"
+_KEYS = " F1 help F5 continue F10 next F11 step F12 finish F9 break F6 pane ^C pause"
 
 
 class DebuggerApp(App[None]):
@@ -87,7 +88,7 @@ class DebuggerApp(App[None]):
         self.problem = ""
         self._own_loop: asyncio.AbstractEventLoop | None = None
         self._prefixed = False
-        self._busy_since = 0.0
+        self._busy_since, self._says_so = 0.0, False
 
     def driver_made(self, driver: ThreadDriver) -> None:
         """Called by the driver."""
@@ -145,13 +146,12 @@ class DebuggerApp(App[None]):
         view, snapshot = self.view, self.view.snapshot
         source = self.query_one(Source)
         source.show(snapshot)
-        source.border_subtitle = harmless(snapshot.title)
         self.query_one(Variables).show(snapshot)
         self.query_one(Threads).show(snapshot)
         if view.awaits:
             self._show_prompt(view.prompt)
             self.query_one(CommandLine).password = False
-        self._busy_since = 0.0
+        self._busy_since, self._says_so = 0.0, False
         self._look()
 
     def _look(self) -> None:
@@ -161,6 +161,10 @@ class DebuggerApp(App[None]):
         self._busy_since += _LOOK
         if self._busy_since >= _SHORT:
             takes_input = self.view.takes_input
+            if not self._says_so:
+                self._says_so = True
+                running = dataclasses.replace(self.view.snapshot, title="running", current=0)
+                self.query_one(Source).show(running)
             self._show_prompt("program> " if takes_input else "running> ")
             program = self.view.program
             self.query_one(CommandLine).password = takes_input and program is not None and not program.echoes

@@ -168,7 +168,8 @@ class Source(Rows):
             self._highlighting = Highlighting(snapshot.path, snapshot.lines)
             self._digits = len(str(len(snapshot.lines)))
             self._widest = max(map(len, snapshot.lines), default=0) * 2 + self._digits + 6
-            self.border_title = short_path(snapshot.path) if snapshot.path else "no source"
+        place = short_path(snapshot.path) if snapshot.path else "no source"
+        self.border_title = harmless(f"{place}: {snapshot.title}").replace("[", "\\[")
         moved = is_other or before is None or before.shown != snapshot.shown
         if moved and snapshot.shown:
             self.cursor = snapshot.shown - 1

@@ -23,16 +23,24 @@ if TYPE_CHECKING:
 
 #: What to install where textual is missing.
 EXTRA = 'pip install "cudasim[debugger]"'
+_PLAIN = "The plain prompt goes on."
 
 
 class Screen:
     """The full-screen view of one debugger; it is off in the beginning.
 
     :param signals: the user's terminal, where programs may be started on it
+    :param start: starts the application; without it app.start() does
     """
 
-    def __init__(self, debugger: Debugger, signals: TerminalControl | None = None) -> None:
+    def __init__(
+        self,
+        debugger: Debugger,
+        signals: TerminalControl | None = None,
+        start: Callable[[View], Running] | None = None,
+    ) -> None:
         self._debugger = debugger
+        self._start = start
         self._signals = signals
         self._view: View | None = None
         self._running: Running | None = None
@@ -51,16 +59,18 @@ class Screen:
         if self.is_on:
             return
         if not self._debugger.console.interactive:
-            raise CommandError("The full-screen view needs a terminal for input and output, and no -batch.")
+            raise CommandError(
+                f"The full-screen view needs a terminal for input and output, no -batch, and textual ({EXTRA}). {_PLAIN}"
+            )
         if os.environ.get("TERM", "dumb") in ("dumb", ""):
             raise CommandError(
-                "The full-screen view needs a terminal that can be drawn on; the variable TERM says dumb."
+                f"The full-screen view needs a terminal that can be drawn on, and textual ({EXTRA}); TERM says dumb. {_PLAIN}"
             )
         try:
             from cudasim.debugger_client.tui import app  # textual may be absent, and takes long to import
         except ImportError as error:
             raise CommandError(
-                f"The full-screen view needs textual: {EXTRA} (Python says: {error})."
+                f"The full-screen view needs textual: {EXTRA} (Python says: {error}). {_PLAIN}"
             ) from None
         console = self._debugger.console
         console.flush()
@@ -68,7 +78,7 @@ class Screen:
         self._view.program = self._program
         self._view.suspends = self.suspend
         try:
-            self._running = app.start(self._view)
+            self._running = (self._start or app.start)(self._view)
         except Exception as error:
             raise CommandError(f"The full-screen view cannot be shown: {error}.") from None
         console.front = self

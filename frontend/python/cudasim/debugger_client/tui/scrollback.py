@@ -11,7 +11,8 @@ PROGRAM, ANSWER, ERROR, COMMAND = "program", "answer", "error", "command"
 LINES, CHARACTERS = 10_000, 10_000
 _ESCAPE = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-Z\\^-~]"
 _PART = re.compile(rf"\r|\n|\x08|\t|{_ESCAPE}|[\x00-\x1f\x7f]|[^\x00-\x1f\x7f]+")
-_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,200}\x1b?)?$")
+_SPECIAL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+_UNFINISHED = re.compile(r"\r\Z|\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,200}\x1b?)?\Z")
 
 
 class Scrollback:
@@ -36,8 +37,12 @@ class Scrollback:
                 unfinished = _UNFINISHED.search(text)
                 self._rest = unfinished[0] if unfinished else ""
                 text = text[: len(text) - len(self._rest)]
-            for part in _PART.findall(text):
-                self._add(part, kind)
+            text = text.replace("\r\n", "\n")
+            if _SPECIAL.search(text):
+                for part in _PART.findall(text):
+                    self._add(part, kind)
+            else:
+                self._add_plain(text, kind)
             if len(self._lines) > LINES + LINES // 10:
                 del self._lines[:-LINES]
             self.version += 1
@@ -52,6 +57,17 @@ class Scrollback:
         """(text, who has written it) of all lines."""
         with self._lock:
             return [*self._lines, (self._open, self._kind)] if self._is_open else list(self._lines)
+
+    def _add_plain(self, text: str, kind: str) -> None:
+        """The same for a text without control characters; programs that write a lot mostly write such."""
+        first, *others = text.split("\n")
+        if first:
+            self._put(first, kind)
+        if others:
+            self._end_line(kind)
+            self._lines += [(line[:CHARACTERS], kind) for line in others[:-1]]
+            if others[-1]:
+                self._put(others[-1], kind)
 
     def _add(self, part: str, kind: str) -> None:
         if part == "\n":

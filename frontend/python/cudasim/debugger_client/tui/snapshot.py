@@ -10,7 +10,6 @@ from cudasim.debugger_client import values, variables
 from cudasim.debugger_client.dap import ConnectionLost
 from cudasim.debugger_client.errors import CommandError
 from cudasim.debugger_client.locations import script_path
-from cudasim.debugger_client.places import short_path
 
 if TYPE_CHECKING:
     from typing import Any
@@ -102,7 +101,7 @@ class Collector:
             path, reference, shown = listed.path, listed.reference, (listed.first + listed.last) // 2
             current = current if path == self._place()[0] else 0
         return Snapshot(
-            title=self._title(current),
+            title=self._title(),
             path=path,
             lines=self._debugger.sources.lines(path, reference) if path else [],
             current=current,
@@ -122,7 +121,7 @@ class Collector:
             pass
         return script_path(self._debugger.script), 0, 0
 
-    def _title(self, current: int) -> str:
+    def _title(self) -> str:
         session = self._debugger.session
         focus = session.focus
         if focus is None:
@@ -130,7 +129,8 @@ class Collector:
         title = f"{focus.kernel} {focus.name}"
         if session.frame_index:
             title += f" frame {session.frame_index}"
-        return title if focus.state == "stopped" and current else f"{title} ({focus.state})"
+        state = focus.state if focus.file or focus.state != "stopped" else "over"
+        return title if state == "stopped" else f"{title} ({state})"
 
     def _breakpoints(self, path: str) -> dict[int, bool]:
         found: dict[int, bool] = {}
@@ -167,7 +167,7 @@ class Collector:
                 return [Row(("",), "", f"The thread {_why(session.focus.state)}.")]
             rows: list[Row] = []
             scopes = session.request("scopes", {"frameId": session.frame().id}).get("scopes") or []
-            order = {variables.ARGUMENTS: 0, variables.LOCALS: 1, variables.SHARED: 2}
+            order = {variables.LOCALS: 0, variables.ARGUMENTS: 1, variables.SHARED: 2}
             for scope in sorted(scopes, key=lambda one: order.get(one.get("name"), 3)):
                 self._add(rows, (str(scope.get("name")),), scope, is_scope=True)
             return rows
@@ -193,7 +193,3 @@ class Collector:
 def _why(state: str) -> str:
     return "has not started" if state == "not started" else "is over"
 
-
-def place_of(snapshot: Snapshot) -> str:
-    """The title of the source: its file."""
-    return short_path(snapshot.path) if snapshot.path else "no source"
