@@ -1,8 +1,8 @@
 """A terminal that is drawn on: a test awaits what stands on the screen, as a person sees it.
 
-    screen = PaintedTerminal(command, folder)
-    screen.see("(cudasim)")           # waits until a line shows it; gives the line
-    screen.keys("next\\r")
+screen = PaintedTerminal(command, folder)
+screen.see("(cudasim)")           # waits until a line shows it; gives the line
+screen.keys("next\\r")
 """
 
 import fcntl
@@ -47,9 +47,7 @@ class PaintedTerminal(Terminal):
     def see(self, *patterns):
         """Waits until each of these patterns is in a line of the screen; the line of the last one."""
         while True:
-            found = [
-                next((line for line in self.lines if re.search(one, line)), None) for one in patterns
-            ]
+            found = [next((line for line in self.lines if re.search(one, line)), None) for one in patterns]
             if None not in found:
                 return found[-1]
             if not self._read():

@@ -59,7 +59,9 @@ def painted(folder):
     found = []
 
     def start(command, **how):
-        found.append(PaintedTerminal(command, folder, XDG_STATE_HOME=str(folder / "state"), **{**KEPT, **how}))
+        found.append(
+            PaintedTerminal(command, folder, XDG_STATE_HOME=str(folder / "state"), **{**KEPT, **how})
+        )
         return found[-1]
 
     yield start
@@ -284,9 +286,13 @@ def test_history_and_completion_are_those_of_the_plain_prompt(painted, folder):
     screen = painted(fake("--tui", "k.py"))
     screen.see(r"^\(cudasim\)")
     screen.keys("info disp\t\r")
-    screen.see("There are no expressions on display.")
+    screen.see("There are no expressions on display.", r"^\(cudasim\) info display$")
+    screen.keys("echo on")
+    screen.see(r"^\(cudasim\) echo on$")
     screen.keys("\x1b[A")
-    screen.see(r"^\(cudasim\) info display $|^\(cudasim\) info display *$")
+    screen.see_no(r"^\(cudasim\) echo on$")
+    screen.keys("\x1b[B")
+    screen.see(r"^\(cudasim\) echo on$")
     screen.keys("\x15echo once\\n\r")
     screen.see("^once")
     screen.keys("quit\r")

@@ -47,7 +47,10 @@ def test_texts_are_shown_as_a_terminal_shows_them(pieces, lines):
 
 def test_long_output_is_kept_up_to_a_limit():
     lines = written("".join(f"line {number}\n" for number in range(3 * scrollback.LINES)))
-    assert scrollback.LINES <= len(lines) <= scrollback.LINES * 1.1 and lines[-1] == f"line {3 * scrollback.LINES - 1}"
+    assert (
+        scrollback.LINES <= len(lines) <= scrollback.LINES * 1.1
+        and lines[-1] == f"line {3 * scrollback.LINES - 1}"
+    )
     (line,) = written("x" * (3 * scrollback.CHARACTERS), "y")
     assert line == "x" * scrollback.CHARACTERS
 
@@ -154,8 +157,17 @@ def test_where_there_is_no_terminal(tmp_path, monkeypatch):
     assert "needs a terminal" in client.ask("tui")
     client.debugger.screen = Screen(client.debugger)
     shown = client.ask("tui enable", "layout src", "tui")
-    assert shown.count('The full-screen view needs a terminal for input and output, no -batch, and textual (pip install "cudasim[debugger]")') == 3
-    assert client.ask("tui disable") == "" and "must be followed" in client.ask("layout") and "Undefined" in client.ask("tui sideways")
+    assert (
+        shown.count(
+            'The full-screen view needs a terminal for input and output, no -batch, and textual (pip install "cudasim[debugger]")'
+        )
+        == 3
+    )
+    assert (
+        client.ask("tui disable") == ""
+        and "must be followed" in client.ask("layout")
+        and "Undefined" in client.ask("tui sideways")
+    )
     monkeypatch.setenv("TERM", "dumb")
     client.debugger.console = Console(True)
     with pytest.raises(CommandError, match="TERM says dumb"):

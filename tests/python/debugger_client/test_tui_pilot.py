@@ -258,7 +258,9 @@ def test_all_parts_fit(debugged, size):
         await pilot.resize(*size)
         await pilot.until(lambda: pilot.app.size == size)
         for widget in [*pilot.app.query(Rows), pilot.app.query_one(CommandLine)]:
-            await pilot.until(lambda widget=widget: widget.region.right <= size[0] and widget.region.bottom <= size[1])
+            await pilot.until(
+                lambda widget=widget: widget.region.right <= size[0] and widget.region.bottom <= size[1]
+            )
             assert widget.region.height >= 1 and widget.region.width >= 10
 
     debugged(test, size=(80, 24))
@@ -276,7 +278,17 @@ class Counted(Threads):
 
 
 def test_only_what_is_visible_is_made(debugged):
-    groups = [{"blocks": str(at), "threads": "0..31", "count": 32, "state": "at barrier", "file": "k.py", "line": at} for at in range(1_000_000)]
+    groups = [
+        {
+            "blocks": str(at),
+            "threads": "0..31",
+            "count": 32,
+            "state": "at barrier",
+            "file": "k.py",
+            "line": at,
+        }
+        for at in range(1_000_000)
+    ]
     lines = [f"a{at} = {at}" for at in range(200_000)]
     wide = [Row(("Locals", "w"), "w", "1, " * 600), Row(("Locals", "c"), "c", "a\x1b[31m\r\nb")]
 
@@ -286,7 +298,9 @@ def test_only_what_is_visible_is_made(debugged):
         await pilot.app.query_one("#right").mount(pane)
         began = time.monotonic()
         pane.show(Snapshot(groups=groups))
-        pilot.app.query_one(Source).show(Snapshot(path="long.py", lines=lines, current=150_000, shown=150_000))
+        pilot.app.query_one(Source).show(
+            Snapshot(path="long.py", lines=lines, current=150_000, shown=150_000)
+        )
         pilot.app.query_one(Variables).show(Snapshot(variables=wide))
         await pilot.until(lambda: pane.made > 0)
         pane.focus()

@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from cudasim.debugger_client.tui.command_line import CommandLine
+from cudasim.debugger_client.tui.command_line import CommandLine, Entered
 from cudasim.debugger_client.tui.driver import ThreadDriver
 from cudasim.debugger_client.tui.panes import Output, Rows, Source, Threads, Turned, Variables, Wish, harmless
 from cudasim.debugger_client.tui.view import COMMANDS
@@ -57,7 +57,6 @@ class DebuggerApp(App[None]):
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
-        Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("ctrl+q", "nothing", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", show=False, priority=True),
         Binding("ctrl+backslash", "quit_program", show=False, priority=True),
@@ -194,11 +193,10 @@ class DebuggerApp(App[None]):
 
     # What the user does
 
-    def on_input_submitted(self, event: CommandLine.Submitted) -> None:
+    def on_entered(self, event: Entered) -> None:
         """A line was typed."""
-        line = event.value
+        line = event.line
         command_line = self.query_one(CommandLine)
-        command_line.value = ""
         self._show_words([])
         if self.view.awaits == COMMANDS or (not self.view.awaits and not self.view.takes_input):
             command_line.remember(line)
@@ -218,7 +216,7 @@ class DebuggerApp(App[None]):
                 lambda: self.call_after_refresh(self._show_words, command_line.take_words(line, begin, words))
             )
 
-        self.view.complete(line, take)
+        command_line.is_asking = self.view.complete(line, take)
 
     def _show_words(self, words: list[str]) -> None:
         shown = self.query_one("#words", Static)
@@ -248,7 +246,6 @@ class DebuggerApp(App[None]):
 
     def action_interrupt(self) -> None:
         """Ctrl-C."""
-        self.query_one(CommandLine).value = ""
         self.view.interrupt()
 
     def action_end_input(self) -> None:

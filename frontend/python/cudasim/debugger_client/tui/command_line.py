@@ -19,6 +19,14 @@ class Asked(Message):
     """The tabulator key: what could the line become?"""
 
 
+class Entered(Message):
+    """A line was typed, and Enter."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self.line = line
+
+
 class CommandLine(Input):
     """Up and down go through the history; the tabulator key completes."""
 
@@ -27,6 +35,7 @@ class CommandLine(Input):
         Binding("down,ctrl+n", "newer", show=False),
         Binding("tab", "complete", show=False),
         Binding("ctrl+d", "delete_or_end", show=False),
+        Binding("ctrl+c", "give_up", show=False),
     ]
 
     def __init__(self, **how: Any) -> None:
@@ -34,10 +43,25 @@ class CommandLine(Input):
         self._history = prompt.KeptHistory()
         self._lines: list[str] = self._history.lines()
         self._at: int | None = None  # the line of the history that is shown
+        self.is_asking = self._enters = False  # a completion is awaited; and then Enter
         self._typed = ""  # what was typed before that
         self._words: tuple[str, list[str], int] | None = (
             None  # what stands before them, what it may become, which it is
         )
+
+    async def action_submit(self) -> None:
+        """Enter. It is taken at once, because more may have been typed behind it; a completion that was asked for comes first."""
+        if self.is_asking:
+            self._enters = True
+            return
+        line, self.value = self.value, ""
+        self.post_message(Entered(line))
+
+    def action_give_up(self) -> None:
+        """Ctrl-C."""
+        self.value = ""
+        self._enters = self.is_asking = False
+        self.app.action_interrupt()  # type: ignore[attr-defined]
 
     def remember(self, line: str) -> None:
         """A line goes into the history."""
@@ -74,6 +98,15 @@ class CommandLine(Input):
 
     def take_words(self, line: str, begin: int, words: list[str]) -> list[str]:
         """What a line could become; returns the words among which there is a choice."""
+        self.is_asking = False
+        words = self._taken_words(line, begin, words)
+        if self._enters:
+            self._enters = False
+            self.call_next(self.action_submit)
+            return []
+        return words
+
+    def _taken_words(self, line: str, begin: int, words: list[str]) -> list[str]:
         self._words = None
         if line != self.value or not words:
             return []

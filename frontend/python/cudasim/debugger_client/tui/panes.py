@@ -52,6 +52,7 @@ class Rows(ScrollView, can_focus=True):
         Binding("home,g", "move(-1000000000)", show=False),
         Binding("end,G", "move(1000000000)", show=False),
         Binding("enter", "choose", show=False),
+        Binding("ctrl+c", "app.interrupt", show=False),
     ]
 
     def __init__(self, **how: Any) -> None:

@@ -118,6 +118,10 @@ class Screen:
                     return self._view.read(prompt)
                 except ViewEnded as ended:
                     self._has_ended(str(ended))
+            line = self._view.left_over() if self._view is not None else None
+            if line is not None:
+                self._debugger.console.write(f"{prompt}{line}")
+                return line
             if not made:
                 made.append(plain())
             return made[0](prompt)

@@ -192,4 +192,3 @@ class Collector:
 
 def _why(state: str) -> str:
     return "has not started" if state == "not started" else "is over"
-

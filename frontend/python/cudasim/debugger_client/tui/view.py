@@ -103,10 +103,23 @@ class View:
             self._waiting_keys = 0
             self._interrupts()
 
-    def complete(self, line: str, then: Callable[[int, list[str]], None]) -> None:
-        """Asks what a line could become. :param then: called in the debugger's thread"""
-        if self.awaits == COMMANDS:
-            self._items.put(("call", lambda: then(*completion.candidates(self.debugger, line))))
+    def complete(self, line: str, then: Callable[[int, list[str]], None]) -> bool:
+        """Asks what a line could become; returns whether there will be an answer.
+
+        :param then: called with it in the debugger's thread
+        """
+        if self.awaits != COMMANDS:
+            return False
+
+        def ask() -> None:
+            try:
+                found = completion.candidates(self.debugger, line)
+            except Exception:  # whatever it is: the line stays as it was typed
+                found = (len(line), [])
+            then(*found)
+
+        self._items.put(("call", ask))
+        return True
 
     def turn(self, row: Row) -> None:
         """Opens or closes a row of the variables."""
@@ -161,9 +174,22 @@ class View:
         """Lines that were typed and that the program has not read are commands."""
         self._typed.extend(text.splitlines())
 
+    def left_over(self) -> str | None:
+        """A line that was typed before the view was switched off; None where there is none."""
+        if self._typed:
+            return self._typed.popleft()
+        while not self._items.empty():
+            kind, value = self._items.get()
+            if kind == "line":
+                return value
+        return None
+
     def refresh(self) -> None:
         """Takes a new snapshot."""
-        self.snapshot = self._collector.taken()
+        try:
+            self.snapshot = self._collector.taken()
+        except Exception as error:  # The session goes on, as after a command that fails.
+            self.snapshot = Snapshot(title=f"cannot be shown: {type(error).__name__}: {error}")
         self.on_change()
 
     def _next(self, prompt: str, what: str) -> str | None:
