@@ -233,7 +233,7 @@ def test_switching_to_the_plain_prompt_and_back(painted):
     screen.see("shows is 10", r"^\(cudasim\)")
     screen.keys("layout src\r")
     screen.see("F10 next")
-    # A program that was started from the view keeps its terminal: what is typed at the plain prompt's is copied to it.
+    # A program that was started from the view keeps its terminal; at the plain prompt both are connected.
     screen.keys("start\r")
     screen.see(r"^program>")
     screen.keys("first\r")

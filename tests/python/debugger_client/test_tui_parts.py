@@ -2,7 +2,6 @@
 
 import pytest
 from client_sessions import Client, client_in
-
 from cudasim.debugger_client.console import Console
 from cudasim.debugger_client.errors import CommandError
 from cudasim.debugger_client.tui import scrollback, snapshot

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from cudasim.debugger_client.tui.screen import Screen
 
-#: Makes standard input the terminal that the process is controlled by, then runs the program. It is a program of its own because
-#: nothing may run between fork and exec in a process with threads.
+#: Makes standard input the terminal that the process is controlled by, then runs the program. It is a
+#: program of its own because nothing may run between fork and exec in a process with threads.
 _CONTROLLED = (
     "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execv(sys.argv[1], sys.argv[1:])"
 )

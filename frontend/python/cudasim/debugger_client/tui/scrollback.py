@@ -7,7 +7,7 @@ import threading
 
 #: Who has written a line: the program, the debugger, its errors, or the user (the commands).
 PROGRAM, ANSWER, ERROR, COMMAND = "program", "answer", "error", "command"
-#: How many lines are kept, and how many characters of one. Older lines go when there are a tenth more than that.
+#: How many lines are kept, and how many characters of one. Older lines go when there are a tenth more.
 LINES, CHARACTERS = 10_000, 10_000
 _ESCAPE = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-Z\\^-~]"
 _PART = re.compile(rf"\r|\n|\x08|\t|{_ESCAPE}|[\x00-\x1f\x7f]|[^\x00-\x1f\x7f]+")
