@@ -22,7 +22,7 @@ F5, F9, F10 = "\x1b[15~", "\x1b[20~", "\x1b[21~"
 class PaintedTerminal(Terminal):
     """24 lines of 80 columns, unless others are said."""
 
-    def __init__(self, command, folder, lines=24, columns=80, seconds=60, **variables):
+    def __init__(self, command, folder, lines=24, columns=80, seconds=40, **variables):
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""

@@ -5,7 +5,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from fake_program import SOURCE
@@ -129,10 +128,10 @@ def test_the_window_may_change_its_size(painted):
     screen.see(r"B>12")
     screen.resize(50, 150)
     screen.see(r"B>12", r"^\(cudasim\) invert block\(0,0,0\) thread\(5,0,0\) >")
-    assert screen.lines[49].startswith(" F1 help")
+    screen.until(lambda: screen.lines[49].startswith(" F1 help"))
     screen.resize(12, 40)
     screen.see(r"B>12", r"^\(cudasim\)")
-    assert screen.lines[11].startswith(" F1 help")
+    screen.until(lambda: screen.lines[11].startswith(" F1 help"))
 
 
 def test_the_script_reads_what_is_typed_while_it_runs(painted):
@@ -226,9 +225,8 @@ def test_switching_to_the_plain_prompt_and_back(painted):
     screen = painted(fake("--tui", "k.py", "ask", "raw"))
     screen.see(r"^\(cudasim\)")
     screen.keys("tui disable\r")
-    while b"\x1b[?1049l" not in screen.raw:
-        assert screen._read()
-    screen._screen.reset()
+    screen.until(lambda: b"\x1b[?1049l" in screen.raw)
+    screen.wipe()
     screen.keys("show listsize\r")
     screen.see("shows is 10", r"^\(cudasim\)")
     screen.keys("layout src\r")
@@ -239,8 +237,8 @@ def test_switching_to_the_plain_prompt_and_back(painted):
     screen.keys("first\r")
     screen.see(r'^got "first', r">10")
     screen.keys("tui\r")
-    time.sleep(0.5)
-    screen._screen.reset()
+    screen.until(lambda: screen.raw.rfind(b"\x1b[?1049l") > screen.raw.rfind(b"\x1b[?1049h"))
+    screen.wipe()
     screen.keys("continue\r")
     screen.see("the script ends", "exited normally", r"^\(cudasim\)")
     screen.keys("quit\r")
@@ -277,8 +275,7 @@ def test_commands_of_the_shell_have_the_terminal(painted):
     assert b"of-the-shell" in screen.raw[screen.raw.rfind(b"\x1b[?1049l") :]
     screen.keys("\r")
     screen.see("F10 next")
-    while screen.raw.rfind(b"\x1b[?1049h") < screen.raw.rfind(b"\x1b[?1049l"):
-        assert screen._read()
+    screen.until(lambda: screen.raw.rfind(b"\x1b[?1049h") > screen.raw.rfind(b"\x1b[?1049l"))
 
 
 def test_history_and_completion_are_those_of_the_plain_prompt(painted, folder):

@@ -82,6 +82,15 @@ class DebuggerApp(App[None]):
     def __init__(self, view: View, driver_class: Any = None) -> None:
         super().__init__(driver_class=driver_class)
         self.view = view
+        self.source, self.variables, self.threads = (
+            Source(id="source"),
+            Variables(id="variables"),
+            Threads(id="threads"),
+        )
+        self.output = Output(view.scrollback, id="output")
+        self.words = Static(id="words", markup=False)
+        self.prompt_label = Static(id="prompt", markup=False)
+        self.command_line = CommandLine(id="command")
         self.driver: ThreadDriver | None = None
         self.is_up = threading.Event()
         self.problem = ""
@@ -96,22 +105,22 @@ class DebuggerApp(App[None]):
     def compose(self) -> ComposeResult:
         """The panes."""
         with Horizontal(id="upper"):
-            yield Source(id="source")
+            yield self.source
             with Vertical(id="right"):
-                yield Variables(id="variables")
-                yield Threads(id="threads")
-        yield Output(self.view.scrollback, id="output")
-        yield Static(id="words", markup=False)
+                yield self.variables
+                yield self.threads
+        yield self.output
+        yield self.words
         with Horizontal(id="bottom"):
-            yield Static(id="prompt", markup=False)
-            yield CommandLine(id="command")
+            yield self.prompt_label
+            yield self.command_line
         yield Static(_KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
         """Begins to show what changes."""
         self._own_loop = asyncio.get_running_loop()
         self.view.on_change = self.change_from_thread
-        self.query_one(CommandLine).focus()
+        self.command_line.focus()
         self.set_interval(_LOOK, self._look)
         self.change()
         self.is_up.set()
@@ -142,19 +151,22 @@ class DebuggerApp(App[None]):
 
     def change(self) -> None:
         """Shows the view's state."""
+        if not self.output.is_attached:  # the application ends
+            return
         view, snapshot = self.view, self.view.snapshot
-        source = self.query_one(Source)
-        source.show(snapshot)
-        self.query_one(Variables).show(snapshot)
-        self.query_one(Threads).show(snapshot)
+        self.source.show(snapshot)
+        self.variables.show(snapshot)
+        self.threads.show(snapshot)
         if view.awaits:
             self._show_prompt(view.prompt)
-            self.query_one(CommandLine).password = False
+            self.command_line.password = False
         self._busy_since, self._says_so = 0.0, False
         self._look()
 
     def _look(self) -> None:
-        self.query_one(Output).look()
+        if not self.output.is_attached:  # the application ends
+            return
+        self.output.look()
         if self.view.awaits:
             return
         self._busy_since += _LOOK
@@ -163,15 +175,15 @@ class DebuggerApp(App[None]):
             if not self._says_so:
                 self._says_so = True
                 running = dataclasses.replace(self.view.snapshot, title="running", current=0)
-                self.query_one(Source).show(running)
+                self.source.show(running)
             self._show_prompt("program> " if takes_input else "running> ")
             program = self.view.program
-            self.query_one(CommandLine).password = takes_input and program is not None and not program.echoes
+            self.command_line.password = takes_input and program is not None and not program.echoes
 
     def _show_prompt(self, text: str) -> None:
         if len(text) + _ROOM > self.size.width:
             text = text.split(" ", 1)[0] + " " if text.startswith("(cudasim)") else text
-        label = self.query_one("#prompt", Static)
+        label = self.prompt_label
         if getattr(label, "shown_text", None) != text:
             label.shown_text = text  # type: ignore[attr-defined]
             label.update(text)
@@ -188,7 +200,7 @@ class DebuggerApp(App[None]):
 
     def size_of_output(self) -> tuple[int, int]:
         """(columns, lines) of what the program writes to."""
-        size = self.query_one(Output).size
+        size = self.output.size
         return max(size.width, 20), max(size.height, 2)
 
     # What the user does
@@ -196,30 +208,29 @@ class DebuggerApp(App[None]):
     def on_entered(self, event: Entered) -> None:
         """A line was typed."""
         line = event.line
-        command_line = self.query_one(CommandLine)
         self._show_words([])
         if self.view.awaits == COMMANDS or (not self.view.awaits and not self.view.takes_input):
-            command_line.remember(line)
+            self.command_line.remember(line)
         self.view.submit(line)
 
     def on_input_changed(self) -> None:
         """What it could become is not true any more."""
         self._show_words([])
 
-    def on_asked(self) -> None:
-        """What could the line become?"""
-        command_line = self.query_one(CommandLine)
-        line = command_line.value[: command_line.cursor_position]
+    def ask_words(self, line: str) -> bool:
+        """Asks what a line could become; returns whether the command line will be told."""
 
         def take(begin: int, words: list[str]) -> None:
-            self.from_thread(
-                lambda: self.call_after_refresh(self._show_words, command_line.take_words(line, begin, words))
-            )
+            self.from_thread(lambda: self._take_words(line, begin, words))
 
-        command_line.is_asking = self.view.complete(line, take)
+        return self.view.complete(line, take)
+
+    def _take_words(self, line: str, begin: int, words: list[str]) -> None:
+        choice = self.command_line.take_words(line, begin, words)
+        self.call_after_refresh(self._show_words, choice)  # behind the message that the line has changed
 
     def _show_words(self, words: list[str]) -> None:
-        shown = self.query_one("#words", Static)
+        shown = self.words
         shown.display = bool(words)
         if words:
             shown.update(harmless("  ".join(words[:100])))
@@ -242,7 +253,7 @@ class DebuggerApp(App[None]):
 
     def action_breakpoint(self) -> None:
         """F9: a breakpoint at the source's cursor, which is at the current line after a stop."""
-        self.query_one(Source).action_breakpoint()
+        self.source.action_breakpoint()
 
     def action_interrupt(self) -> None:
         """Ctrl-C."""
@@ -287,21 +298,21 @@ class DebuggerApp(App[None]):
 
     def action_other_pane(self, by: int) -> None:
         """The next pane gets the keys."""
-        panes: list[Any] = [self.query_one(CommandLine), *self.query(Rows)]
+        panes: list[Any] = [self.command_line, *self.query(Rows)]
         at = panes.index(self.focused) if self.focused in panes else 0
         panes[(at + by) % len(panes)].focus()
 
     def action_to_command(self) -> None:
         """Escape: keys go to the command line."""
-        self.query_one(CommandLine).focus()
+        self.command_line.focus()
 
     def action_scroll_source(self, pages: int) -> None:
         """PageUp and PageDown in the command line."""
-        self.query_one(Source).action_move_page(pages)
+        self.source.action_move_page(pages)
 
     def action_scroll_output(self, pages: int) -> None:
         """The same for the output."""
-        self.query_one(Output).action_move_page(pages)
+        self.output.action_move_page(pages)
 
 
 class Running:

@@ -14,9 +14,7 @@ from cudasim.debugger_client import prompt
 if TYPE_CHECKING:
     from typing import Any
 
-
-class Asked(Message):
-    """The tabulator key: what could the line become?"""
+    from textual import events
 
 
 class Entered(Message):
@@ -30,16 +28,20 @@ class Entered(Message):
 class CommandLine(Input):
     """Up and down go through the history; the tabulator key completes."""
 
-    BINDINGS = [
-        Binding("up,ctrl+p", "older", show=False),
-        Binding("down,ctrl+n", "newer", show=False),
-        Binding("tab", "complete", show=False),
-        Binding("ctrl+d", "delete_or_end", show=False),
-        Binding("ctrl+c", "give_up", show=False),
-    ]
+    #: What keys do here, besides what they do in every line of input.
+    KEYS = {
+        "enter": "submit", "tab": "complete", "ctrl+c": "give_up", "ctrl+d": "delete_or_end",
+        "up": "older", "ctrl+p": "older", "down": "newer", "ctrl+n": "newer",
+    }  # fmt: skip
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
+        self._actions = {
+            key.strip(): binding.action
+            for binding in Input.BINDINGS
+            if isinstance(binding, Binding)
+            for key in binding.key.split(",")
+        } | self.KEYS
         self._history = prompt.KeptHistory()
         self._lines: list[str] = self._history.lines()
         self._at: int | None = None  # the line of the history that is shown
@@ -48,6 +50,14 @@ class CommandLine(Input):
         self._words: tuple[str, list[str], int] | None = (
             None  # what stands before them, what it may become, which it is
         )
+
+    async def _on_key(self, event: events.Key) -> None:
+        # The application looks at bindings after it has handed keys on, so that what is typed fast would come out of order.
+        action = self._actions.get(event.key)
+        if action is not None:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)
 
     async def action_submit(self) -> None:
         """Enter. It is taken at once, because more may have been typed behind it; a completion that was asked for comes first."""
@@ -94,7 +104,8 @@ class CommandLine(Input):
             before, words, at = self._words
             self._choose(before, words, (at + 1) % len(words))
         else:
-            self.post_message(Asked())
+            line = self.value[: self.cursor_position]
+            self.is_asking = self.app.ask_words(line)  # type: ignore[attr-defined]
 
     def take_words(self, line: str, begin: int, words: list[str]) -> list[str]:
         """What a line could become; returns the words among which there is a choice."""
