@@ -1,7 +1,7 @@
 """A terminal that is drawn on: a test awaits what stands on the screen, as a person sees it.
 
 screen = PaintedTerminal(command, folder)
-screen.see("(cudasim)")           # waits until a line shows it; gives the line
+screen.see("(cudasim)")           # waits until a line shows it
 screen.keys("next\\r")
 """
 
@@ -22,7 +22,7 @@ F5, F9, F10 = "\x1b[15~", "\x1b[20~", "\x1b[21~"
 class PaintedTerminal(Terminal):
     """24 lines of 80 columns, unless others are said."""
 
-    def __init__(self, command, folder, lines=24, columns=80, seconds=40, **variables):
+    def __init__(self, command, folder, lines=24, columns=80, seconds=60, **variables):
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
@@ -41,23 +41,27 @@ class PaintedTerminal(Terminal):
         return [line.rstrip() for line in self._screen.display]
 
     def keys(self, keys):
-        """Types keys; those of a line one by one, as a person does."""
+        """Types keys."""
         os.write(self._master, keys.encode())
 
     def see(self, *patterns):
-        """Waits until each of these patterns is in a line of the screen; the line of the last one."""
-        while True:
-            found = [next((line for line in self.lines if re.search(one, line)), None) for one in patterns]
-            if None not in found:
-                return found[-1]
-            if not self._read():
-                shown = "\n".join(self.lines)
-                raise AssertionError(f"{patterns} is not on the screen, which is\n{shown}")
+        """Waits until each of these patterns is in a line of the screen."""
+        self.until(
+            lambda: all(any(re.search(one, line) for line in self.lines) for one in patterns), *patterns
+        )
 
     def see_no(self, pattern):
         """Waits until no line of the screen has this pattern."""
-        while any(re.search(pattern, line) for line in self.lines):
-            assert self._read(), f"{pattern} is still on the screen:\n" + "\n".join(self.lines)
+        self.until(lambda: not any(re.search(pattern, line) for line in self.lines), "no", pattern)
+
+    def until(self, condition, *wanted):
+        """Waits until something is true of what was shown. :param wanted: what that is, for the failure"""
+        while not condition():
+            assert self._read(), f"{wanted} is not on the screen, which is\n" + "\n".join(self.lines)
+
+    def wipe(self):
+        """Forgets what stands on the screen: what is seen from now on is new."""
+        self._screen.reset()
 
     def end(self):
         """Waits for the end of the program; its status."""
