@@ -9,8 +9,10 @@ from typing import Any
 from cudasim import options
 from cudasim.debugger_client import core
 
-USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] [--args] script.py|-m module [arguments]|-p PROCESS"
-CORE_USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] --core FILE [--launch N]"
+USAGE = "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] [--tui] [--args] script.py|-m module [arguments]|-p PROCESS"
+CORE_USAGE = (
+    "cudasim debug [options] [-x FILE] [-ex COMMAND]... [-batch] [-q] [--tui] --core FILE [--launch N]"
+)
 
 _FILE = ("-x", "-command", "--command")
 _COMMAND = ("-ex", "-eval-command", "--ex")
@@ -45,6 +47,9 @@ def add_to(commands: Any) -> None:
     )
     debug.add_argument(
         "-q", "-quiet", "--quiet", action="store_true", dest="quiet", help="without the first line"
+    )
+    debug.add_argument(
+        "--tui", "-tui", action="store_true", help="fill the screen: source, variables, threads, output"
     )
     debug.add_argument(
         "--args", "-args", action="store_true", help="the script and its arguments follow, as without it"

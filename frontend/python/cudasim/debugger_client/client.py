@@ -13,8 +13,9 @@ from cudasim.debugger_client import commands, prompt
 from cudasim.debugger_client.console import Console
 from cudasim.debugger_client.debuggee import Debuggee
 from cudasim.debugger_client.debugger import Debugger
-from cudasim.debugger_client.errors import QuitDebugger
+from cudasim.debugger_client.errors import CommandError, QuitDebugger
 from cudasim.debugger_client.terminal_control import TerminalControl
+from cudasim.debugger_client.tui.screen import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,15 +35,23 @@ def run(parsed: argparse.Namespace, script: list[str]) -> int:
     interactive = at_terminal and sys.stdout.isatty() and not parsed.batch
     terminal = TerminalControl()
     console = Console(interactive)
+    screen: Screen | None = None
     # Standard input is the program's, too, but not where commands are read from a pipe or a file.
     own_input = parsed.batch or at_terminal
 
     def start(command: list[str], environment: dict[str, str]) -> Debuggee:
-        return Debuggee(command, environment, terminal, own_input)
+        own_terminal = screen.program_terminal() if screen is not None else None
+        return Debuggee(command, environment, own_terminal or terminal, own_input)
 
     debugger = Debugger(script, console, start)
+    screen = debugger.screen = terminal.screen = Screen(debugger, terminal)
     with _ends_on_signals():
         try:
+            if parsed.tui:
+                try:
+                    screen.enable()
+                except CommandError as error:
+                    console.error(str(error))
             if interactive and not parsed.quiet:
                 is_there = parsed.core is not None or parsed.process is not None
                 start_it = "." if is_there else ', "run" to start the program.'
@@ -58,21 +67,24 @@ def run(parsed: argparse.Namespace, script: list[str]) -> int:
                 debugger.run_line(f"attach {parsed.process}")
             debugger.run_lines(_startup_lines(parsed.commands or []))
             if not parsed.batch:
-                _interact(debugger, console, at_terminal)
+                _interact(debugger, screen, at_terminal)
             status = _status(debugger) if parsed.batch else 0
         except QuitDebugger as request:
             status = (
                 request.status if request.status is not None else _status(debugger) if parsed.batch else 0
             )
         finally:
+            screen.close()
             debugger.leave()
+            screen.close_program()
             terminal.take_back(programs_end=True)
             console.flush()
     return status
 
 
-def _interact(debugger: Debugger, console: Console, at_terminal: bool) -> None:
-    read = prompt.reader(debugger, at_terminal)
+def _interact(debugger: Debugger, screen: Screen, at_terminal: bool) -> None:
+    console = debugger.console
+    read = screen.reader(lambda: prompt.reader(debugger, at_terminal))
     while True:
         debugger.interact(read)
         ask = console.interactive and debugger.is_running and debugger.settings["confirm"].value == "on"

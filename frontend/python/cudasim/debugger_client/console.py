@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cudasim.debugger_client.errors import CommandError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import TextIO
+
+
+class Front(Protocol):
+    """What shows texts, and asks, in the place of the streams: the full-screen view."""
+
+    def write(self, text: str) -> None:
+        """Shows an answer."""
+
+    def error(self, text: str) -> None:
+        """Shows what went wrong; the text ends with its line."""
+
+    def answer(self, question: str, at_the_end: str) -> str:
+        """What is typed, in small letters; the second text where input has ended."""
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The terminal is another program's for a while."""
 
 
 class Console:
@@ -21,6 +39,7 @@ class Console:
 
     def __init__(self, interactive: bool, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.interactive = interactive
+        self.front: Front | None = None
         self.pagination: Callable[[], bool] = lambda: True
         self._out = out or sys.stdout
         self._err = err or sys.stderr
@@ -28,6 +47,9 @@ class Console:
 
     def write(self, text: str, end: str = "\n") -> None:
         """Shows a text; a long one waits after each screen."""
+        if self.front is not None:
+            self.front.write(text + end)
+            return
         if not (self.interactive and self.pagination()):
             self._put(text + end)
             return
@@ -47,6 +69,9 @@ class Console:
 
     def error(self, text: str) -> None:
         """Shows what went wrong, after all that was written before."""
+        if self.front is not None:
+            self.front.error(text + "\n")
+            return
         self.flush()
         self._err.write(text + "\n")
         self._err.flush()
@@ -61,12 +86,18 @@ class Console:
             return True
         while True:
             self.flush()
-            answer = _answer(f"{question} (y or n) ", "y")
+            ask = _answer if self.front is None else self.front.answer
+            answer = ask(f"{question} (y or n) ", "y")
             if answer in ("y", "yes"):
                 return True
             if answer in ("n", "no"):
                 return False
-            self._put("Please answer y or n.\n")
+            self.write("Please answer y or n.")
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The terminal is another program's for a while."""
+        self.flush()
+        return contextlib.nullcontext() if self.front is None else self.front.lent()
 
     def _put(self, text: str) -> None:
         self._out.write(text)

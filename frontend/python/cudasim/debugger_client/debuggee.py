@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cudasim.debugger_client.terminal_control import TerminalControl
+    from cudasim.debugger_client.tui.program_terminal import ProgramTerminal
 
 #: How long what a program sent before its end may take to arrive.
 _LAST_WORDS = 2.0
@@ -39,7 +40,11 @@ class Debuggee:
     is_attached = False
 
     def __init__(
-        self, command: list[str], environment: dict[str, str], terminal: TerminalControl, own_input: bool
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        terminal: TerminalControl | ProgramTerminal,
+        own_input: bool,
     ) -> None:
         """Starts it and waits until it has connected.
 
@@ -70,14 +75,11 @@ class Debuggee:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, command: list[str], environment: dict[str, str], own_input: bool) -> None:
-        group: dict[str, Any] = (
-            {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
-        )
+        environment = {**environment, **self._terminal.environment}
+        command, streams = self._terminal.start_arguments(command, own_input)
         try:
             with self._terminal.signals_for_program():
-                self._process = subprocess.Popen(
-                    command, env=environment, stdin=None if own_input else subprocess.DEVNULL, **group
-                )
+                self._process = subprocess.Popen(command, env=environment, **streams)
         except OSError as error:
             raise StartError(f"{command[0]} cannot be started: {error.strerror}") from None
         self.run_in_foreground()
@@ -140,7 +142,7 @@ class Debuggee:
     def suspend_with(self) -> None:
         """Suspends the client, as the shell expects of a job, and lets the program go on when the client does."""
         self._terminal.take_back()
-        os.kill(os.getpid(), signal.SIGTSTP)
+        self._terminal.suspend_client()
         self.run_in_foreground()
 
     def end(self) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cudasim.debugger_client.places import Focus, Listed, Stop
     from cudasim.debugger_client.session import Program
     from cudasim.debugger_client.settings import Display
+    from cudasim.debugger_client.tui.screen import Screen
 
     #: Starts the program: takes the interpreter's arguments and variables of its environment.
     Start = Callable[[list[str], dict[str, str]], Program]
@@ -60,6 +61,7 @@ class Debugger:
         self.ends_program = False
         self.previous_focus: Focus | None = None
         self.previous_depth = 0
+        self.screen: Screen | None = None
         self._start = start
         self._inputs: list[ReadLine] = []
         self._stop_commands: list[str] = []
@@ -325,6 +327,11 @@ class Debugger:
         ended = self.session.poll()
         if ended is not None:
             self._came_to(ended)
+
+    @property
+    def moves(self) -> int:
+        """How often the program has gone on, or ended; what it was asked before may have changed since."""
+        return self._runs
 
     def position_changed(self) -> None:
         """`list` begins at the current line again."""

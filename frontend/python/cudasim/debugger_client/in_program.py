@@ -20,10 +20,12 @@ from cudasim.debugger_client.attached import Attached
 from cudasim.debugger_client.console import Console
 from cudasim.debugger_client.debugger import Debugger
 from cudasim.debugger_client.errors import CommandError, QuitDebugger
+from cudasim.debugger_client.tui.screen import Screen
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from cudasim.debugger_client.debugger import ReadLine
 
 assert commands.TABLE.commands  # Importing them has filled the table.
 
@@ -35,6 +37,7 @@ class _Program(Attached):
         self._own_settings = _sane(termios.tcgetattr(0)) if has_terminal else None
         self._programs_settings: Any = None
         self._at_prompt = False
+        self.screen: Screen | None = None
         super().__init__(connected, process)
         self.run_in_foreground()
 
@@ -42,6 +45,8 @@ class _Program(Attached):
         """Ctrl-C is the program's, and the terminal's settings are its own."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._at_prompt = False
+        if self.screen is not None:
+            self.screen.leave()
         if self._programs_settings is not None:
             termios.tcsetattr(0, termios.TCSADRAIN, self._programs_settings)
 
@@ -51,6 +56,8 @@ class _Program(Attached):
         if self._own_settings is not None:
             self._programs_settings = termios.tcgetattr(0)
             self.restore()
+        if self.screen is not None:
+            self.screen.enter()
         self._at_prompt = True
 
     def release(self) -> None:
@@ -72,6 +79,8 @@ class _Program(Attached):
         """The program has gone. Where a prompt is open nobody else would notice."""
         if self._at_prompt:
             try:
+                if self.screen is not None:
+                    self.screen.abandon()
                 self.restore()
                 os.write(2, b"\n[The program has ended]\n")
             finally:
@@ -93,6 +102,8 @@ def main() -> int:
     try:
         _serve(debugger, program, has_terminal)
     finally:
+        if program.screen is not None:
+            program.screen.close()
         program.restore()
         debugger.console.flush()
     return 0
@@ -108,7 +119,10 @@ def _serve(debugger: Debugger, program: _Program, has_terminal: bool) -> None:
     debugger.begin(program)
     if not debugger.is_running:
         return
-    read = prompt.reader(debugger, has_terminal) if has_terminal else _line_of_input
+    read: ReadLine = _line_of_input
+    if has_terminal:
+        screen = debugger.screen = program.screen = Screen(debugger)
+        read = screen.reader(lambda: prompt.reader(debugger, has_terminal))
     try:
         debugger.interact(read, while_running=True)
     except QuitDebugger:

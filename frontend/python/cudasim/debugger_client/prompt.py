@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -80,6 +81,45 @@ def history_file() -> str:
     return os.path.join(folder, "cudasim", "debug_history")
 
 
+def _own_file() -> str:
+    """The history's file, which only the user may read.
+
+    :raises OSError: where it cannot be made
+    """
+    path = history_file()
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    return path
+
+
+class KeptHistory:
+    """The history for other prompts: that of prompt_toolkit where it is installed, else nothing is kept."""
+
+    def __init__(self) -> None:
+        self._kept: Any = None
+        try:
+            from prompt_toolkit.history import FileHistory  # may be absent
+
+            self._kept = FileHistory(_own_file())
+        except (ImportError, OSError):
+            pass
+
+    def lines(self) -> list[str]:
+        """All lines, the oldest first."""
+        if self._kept is None:
+            return []
+        try:
+            return list(self._kept.load_history_strings())[::-1]
+        except OSError:
+            return []
+
+    def add(self, line: str) -> None:
+        """Keeps a line."""
+        if self._kept is not None:
+            with contextlib.suppress(OSError):
+                self._kept.store_string(line)
+
+
 def _with_toolkit(debugger: Debugger) -> ReadLine:
     from prompt_toolkit import PromptSession  # may be absent
     from prompt_toolkit.completion import Completer, Completion
@@ -97,10 +137,7 @@ def _with_toolkit(debugger: Debugger) -> ReadLine:
 
     history: History
     try:
-        path = history_file()
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-        history = FileHistory(path)
+        history = FileHistory(_own_file())
     except OSError:
         history = InMemoryHistory()
     session: PromptSession = PromptSession(history=history, completer=Words(), complete_while_typing=False)

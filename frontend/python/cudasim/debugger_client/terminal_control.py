@@ -6,9 +6,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import termios
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cudasim.debugger_client.tui.screen import Screen
 
 
 class TerminalControl:
@@ -20,6 +24,7 @@ class TerminalControl:
         self._given = False
         self._own_settings = self._settings()
         self._programs_settings: Any = None
+        self.screen: Screen | None = None
         if self.exists:
             # The client writes and takes the terminal back while it is in the background.
             signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -33,6 +38,20 @@ class TerminalControl:
     def given(self) -> bool:
         """Whether the program has it now."""
         return self._given
+
+    #: Variables that a program on this terminal gets.
+    environment: dict[str, str] = {}
+
+    def start_arguments(self, command: list[str], own_input: bool) -> tuple[list[str], dict[str, Any]]:
+        """What starts a program here: its command, and what subprocess.Popen gets with it."""
+        own_group: dict[str, Any] = (
+            {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
+        )
+        return command, {"stdin": None if own_input else subprocess.DEVNULL, **own_group}
+
+    def suspend_client(self) -> None:
+        """The client stops, as the shell expects of a job, until it is let go on."""
+        os.kill(os.getpid(), signal.SIGTSTP)
 
     @contextlib.contextmanager
     def signals_for_program(self) -> Any:
@@ -50,6 +69,8 @@ class TerminalControl:
         """The process group has the terminal now, with the settings that it had when it lost it."""
         if self._terminal is None or self._given:
             return
+        if self.screen is not None:
+            self.screen.leave()
         self._own_settings = self._settings()
         if self._programs_settings is not None:
             self._set(self._programs_settings)
@@ -70,6 +91,8 @@ class TerminalControl:
                 os.tcsetpgrp(self._terminal, self._group)
             self._set(self._own_settings)
             self._given = False
+            if self.screen is not None:
+                self.screen.enter()
         if programs_end:
             self._programs_settings = None
 

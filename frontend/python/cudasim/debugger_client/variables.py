@@ -28,11 +28,15 @@ def of_scope(debugger: Debugger, frame: Frame, scope: str) -> list[tuple[str, st
     return found
 
 
-def children(debugger: Debugger, reference: int) -> list[dict[str, Any]]:
-    """The parts of a scope or of a value."""
+def children(debugger: Debugger, reference: int, count: int = 0) -> list[dict[str, Any]]:
+    """The parts of a scope or of a value.
+
+    :param count: how many of them, from the first on; 0 means all
+    """
     if not reference:
         return []
-    return debugger.session.request("variables", {"variablesReference": reference}).get("variables") or []
+    arguments = {"variablesReference": reference, **({"start": 0, "count": count} if count else {})}
+    return debugger.session.request("variables", arguments).get("variables") or []
 
 
 def arguments(debugger: Debugger, frame: Frame) -> list[tuple[str, str]]:

@@ -149,8 +149,8 @@ def _echo(debugger: Debugger, argument: str) -> None:
 @command("shell", "!", usage="[COMMAND]", group="support")
 def _shell(debugger: Debugger, argument: str) -> None:
     """Run a command of the shell, or a shell."""
-    debugger.console.flush()
-    subprocess.run(argument or "${SHELL:-/bin/sh}", shell=True, check=False)
+    with debugger.console.lent():
+        subprocess.run(argument or "${SHELL:-/bin/sh}", shell=True, check=False)
 
 
 @command("complete", usage="TEXT", group="support")
