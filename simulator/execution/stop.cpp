@@ -69,8 +69,7 @@ const findings::Finding* StoppedLaunch::fault(ThreadRef thread) const {
 }
 
 bool StoppedLaunch::stop_thread(ThreadRef thread, bool stops) {
-    const ThreadState where = state(thread);
-    if (where >= ThreadState::faulted) return false;
+    if (state(thread) >= ThreadState::faulted || !exists(thread)) return false;
     std::uint32_t& steps = find(thread.block)->stop_state(thread.thread).steps;
     steps = stops ? steps | jit::step_stops : steps & ~jit::step_stops;
     return true;
@@ -163,7 +162,10 @@ std::uint32_t StoppedLaunch::threads_of_block() const {
 }
 
 ThreadState StoppedLaunch::state(ThreadRef thread) const {
-    return exists(thread) ? find(thread.block)->state(thread.thread) : ThreadState::absent;
+    if (thread.thread >= threads_of_block() || thread.block >= launch_.block_count)
+        return ThreadState::absent;
+    if (const BlockRun* block = find(thread.block)) return block->state(thread.thread);
+    return launch_.was_started(thread.block) ? ThreadState::over : ThreadState::not_started;
 }
 
 std::vector<ThreadPlace> StoppedLaunch::places(std::uint64_t block) const {
@@ -343,6 +345,7 @@ ThreadState StoppedLaunch::run_held(ThreadRef thread) {
 ThreadState StoppedLaunch::run(ThreadRef thread) {
     const ThreadState before = state(thread);
     if (over() || repeats_ || before > ThreadState::spins) return before;
+    if (!start_block(thread.block).empty()) return before;
     const ThreadState after = run_held(thread);
     if (history_) {
         const bool is_inside = after == ThreadState::stopped && is_inside_statement();
