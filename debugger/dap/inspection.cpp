@@ -90,6 +90,10 @@ json::Value Inspection::stack(Control& control, ThreadRef thread, const Argument
     std::vector<std::pair<findings::SourceLocation, Frame>> all;
     for (const findings::SourceLocation& place : control.launch().location(thread))
         all.push_back({place, {thread, static_cast<std::uint32_t>(all.size()), false}});
+    if (all.empty() && control.launch().state(thread) == execution::ThreadState::not_started)
+        for (const KernelCode::Line* entry : control.code().entries("*"))
+            all.push_back({{entry->file, control.kernel() + " (not started)", entry->line, 0},
+                           {thread, static_cast<std::uint32_t>(all.size()), false}});
     if (Evaluator* evaluator = control.session().evaluator.load())
         for (const findings::SourceLocation& place : evaluator->host_frames())
             all.push_back({place, {thread, static_cast<std::uint32_t>(all.size()), true}});

@@ -123,18 +123,20 @@ struct Launch {
         do turn = next_block.fetch_add(1, std::memory_order_relaxed);
         while (!started_before.empty() && started_before.erase(turn) != 0);
         if (turn >= block_count) return false;
+        block = block_of(turn);
+        return true;
+    }
+    /// The block whose turn it is. @param turn below block_count
+    [[nodiscard]] std::uint64_t block_of(std::uint64_t turn) const {
         switch (options.policy) {
             case Policy::forward:
-                block = turn;
                 break;
             case Policy::reverse:
-                block = block_count - 1 - turn;
-                break;
+                return block_count - 1 - turn;
             case Policy::random:
-                block = RandomOrder(options.seed, block_count)(turn);
-                break;
+                return RandomOrder(options.seed, block_count)(turn);
         }
-        return true;
+        return turn;
     }
     /// The turn of a block of the grid.
     [[nodiscard]] std::uint64_t turn_of(std::uint64_t block) const {

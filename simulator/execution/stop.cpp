@@ -182,7 +182,14 @@ std::size_t StoppedLaunch::depth(ThreadRef thread) const {
 }
 
 findings::ThreadCoordinate StoppedLaunch::coordinate(ThreadRef thread) const {
-    return exists(thread) ? find(thread.block)->coordinate(thread.thread) : findings::ThreadCoordinate{};
+    if (state(thread) == ThreadState::absent) return {};
+    const auto point = [](std::uint64_t index, const findings::Dim3& extent) {
+        return findings::Dim3{static_cast<std::uint32_t>(index % extent.x),
+                              static_cast<std::uint32_t>(index / extent.x % extent.y),
+                              static_cast<std::uint32_t>(index / extent.x / extent.y)};
+    };
+    return {thread.block, thread.thread, point(thread.block, launch_.configuration.grid),
+            point(thread.thread, launch_.configuration.block)};
 }
 
 const jit::BlockContext* StoppedLaunch::context(std::uint64_t block) const {
