@@ -287,8 +287,12 @@ std::optional<Inspection::Node> Inspection::place(Control& control, const Frame&
 
 Evaluation Inspection::front_end_value(Control& control, const Frame& frame, const std::string& expression) {
     Evaluator* evaluator = control.session().evaluator_for(control.launch());
-    if (evaluator != nullptr && !frame.is_host)
-        return evaluator->evaluate(control.launch(), frame.thread, frame.index, expression);
+    if (evaluator != nullptr && !frame.is_host) {
+        Evaluation value = evaluator->evaluate(control.launch(), frame.thread, frame.index, expression);
+        if (!value.ok && control.launch().state(frame.thread) == execution::ThreadState::not_started)
+            value.text = "the thread has not started; " + value.text;
+        return value;
+    }
     Evaluation none;
     none.text = frame.is_host ? "expressions are evaluated in frames of kernels only"
                               : "there is no variable '" + expression + "' here";

@@ -31,7 +31,9 @@ void start(Control& control, Movement movement) {
 }  // namespace
 
 json::Value Adapter::continue_launch(Control& control, const Arguments& arguments) {
-    if (is_locked(arguments)) {
+    if (is_locked(arguments) || arguments.object("cudasim").find("unit") != nullptr) {
+        if (unit_of(arguments) != StepUnit::thread)
+            throw RequestError("continue moves one thread or all; its unit is thread, or is left out");
         (void)move(control, arguments, MovementKind::go_on);
         return json::Object{{"allThreadsContinued", false}};
     }

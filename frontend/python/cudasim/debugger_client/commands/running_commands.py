@@ -185,7 +185,7 @@ def _until(debugger: Debugger, argument: str) -> None:
 def _advance(debugger: Debugger, argument: str) -> None:
     """Run until the thread in focus reaches LOCATION: a line or a function.
 
-    Other breakpoints stop the program as usual.
+    Only that thread moves, and others where it has to wait for them. Its other breakpoints stop it.
     """
     if not argument:
         raise CommandError("A location is missing: LINE, FILE:LINE or FUNCTION.")
@@ -196,7 +196,7 @@ def _advance(debugger: Debugger, argument: str) -> None:
     )  # fmt: skip
     try:
         debugger.send_breakpoints({added.key})
-        outcome = debugger.resume_silently("continue")
+        outcome = debugger.resume_silently("continue", cudasim={"unit": "thread"})
         if isinstance(outcome, Stop) and outcome.hit_ids == [added.number]:
             outcome.reason, outcome.hit_ids = "step", []
     finally:
