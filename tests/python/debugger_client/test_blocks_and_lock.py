@@ -24,6 +24,11 @@ MILLION = """
 """
 SUM = f"sum {sum(2 * i + j + 1 for i in range(1024) for j in range(1024))}"
 NAME = "add block(40,2,0) thread(13,7,0)"
+WAITS = [
+    "[the thread waits at a barrier for threads 0..2, 4..255 of its block]",
+    "[Lock is on. cuda block and cuda thread choose another thread to move; set lock off lets all run]",
+    "11\t    cuda.syncthreads()",
+]
 
 
 @pytest.fixture
@@ -45,6 +50,61 @@ def test_a_thread_of_a_block_far_away_moves_alone(million):
         f"{NAME} (not started)",
         "No stack: the thread has not started.",
         "$1 = (7, 40)",
+        "the thread has not started; NameError: name 'i' is not defined",
+        "No stack: the thread has not started.",
+        f"{NAME} at kernel.py:8",
+        "8\t    i, j = cuda.grid(2)",
+        "9\t    s = cuda.shared.array((16, 16), np.int64)",
+        "$2 = (653, 39)",
+        "i = 653",
+        "j = 39",
+        "  Blocks             Threads    Count  First                         State        Where",
+        "  0                  0              1  block(0,0,0) thread(0,0,0)    stopped      add at kernel.py:8",
+        "  0, 168             0..255       510  block(0,0,0) thread(1,0,0)    not started",
+        "* 168                125            1  block(40,2,0) thread(13,7,0)  stopped      add at kernel.py:9",
+        "  1..167, 169..4095  0..255   1048064  block(1,0,0) thread(0,0,0)    not started",
+        "  State          Blocks  Count",
+        "* on the device  0,168       2",
+        "  over                       0",
+        "  not started             4094",
+        "The focus is in block 168 (40,2,0) of 4096.",
+        "block(40,2,0): thread 125 (1 of 256)",
+        "It cannot be told for thread 0..124, 126..255: the thread has not started",
+        "Continuing.",
+        SUM,
+        "[The program exited normally]",
+    ]
+
+
+def test_until_advance_and_finish_start_a_block_and_move_one_thread(million):
+    folder, script = million
+    shown = shows(
+        folder, "start", "cuda block 5 thread 3", "until 10", "cuda block 6 thread 3", "advance 11", "info cuda blocks",
+        "advance 12", "finish", "info cuda blocks", "cuda block 0", "next", "continue", script=script,
+    )  # fmt: skip
+    assert shown[shown.index("[Switching focus to add block(6,0,0) thread(3,0,0)]") + 2 :] == [
+        "add block(6,0,0) thread(3,0,0) at kernel.py:11",
+        "11\t    cuda.syncthreads()",
+        "  State          Blocks  Count",
+        "* on the device  0,5..6      3",
+        "  over                       0",
+        "  not started             4093",
+        "The focus is in block 6 (6,0,0) of 4096.",
+        "12\t    x[i, j] = s[cuda.threadIdx.x, cuda.threadIdx.y] + n",
+        "Run till exit from #0  add (x=[[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ...],..., n=1) at kernel.py:12",
+        "[Thread block(6,0,0) thread(3,0,0) has ended]",
+        "  State          Blocks  Count",
+        "* on the device  0,5..6      3",
+        "  over                       0",
+        "  not started             4093",
+        "The focus is in block 6 (6,0,0) of 4096.",
+        "[Switching focus to add block(0,0,0) thread(0,0,0)]",
+        "add block(0,0,0) thread(0,0,0) at kernel.py:8",
+        "8\t    i, j = cuda.grid(2)",
+        "9\t    s = cuda.shared.array((16, 16), np.int64)",
+        "Continuing.",
+        SUM,
+        "[The program exited normally]",
     ]
 
 
@@ -53,7 +113,19 @@ def test_lock_says_for_whom_a_thread_waits(million):
     assert shows(
         folder, "start", "cuda thread 3", "show lock", "set lock on", "next 9", "continue", "set lock off", "next",
         "continue", script=script,
-    ) == []  # fmt: skip
+    )[2:] == [
+        "[Switching focus to add block(0,0,0) thread(3,0,0)]",
+        "add block(0,0,0) thread(3,0,0) (not started)",
+        "Whether no other thread runs while the one in focus goes on is off.",
+        "add block(0,0,0) thread(3,0,0) at kernel.py:11",
+        *WAITS,
+        "Continuing.",
+        *WAITS,
+        "12\t    x[i, j] = s[cuda.threadIdx.x, cuda.threadIdx.y] + n",
+        "Continuing.",
+        SUM,
+        "[The program exited normally]",
+    ]  # fmt: skip
 
 
 @pytest.fixture
@@ -65,11 +137,9 @@ def client(tmp_path, monkeypatch):
 
 def test_what_lock_sends(client):
     assert client.ask("show lock") == "Whether no other thread runs while the one in focus goes on is off.\n"
-    client.ask("next", "set lock on", "step", "until", "barrier", "set lock off", "next")
-    assert [one.get("cudasim") for one in client.requests("next")] == [{"unit": "thread"}] * 2
+    client.ask("set lock on", "step", "set lock off", "next")
     assert client.requests("stepIn")[-1]["cudasim"] == {"unit": "thread", "lock": True}
-    assert client.requests("cudasim/until")[-1]["cudasim"] == {"lock": True}
-    assert client.requests("cudasim/barrier")[-1]["cudasim"] == {"lock": True}
+    assert client.requests("next")[-1]["cudasim"] == {"unit": "thread"}
 
 
 def test_continue_under_lock_is_of_one_thread(client):

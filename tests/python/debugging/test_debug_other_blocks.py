@@ -84,7 +84,11 @@ def test_a_single_thread_that_must_wait_says_for_whom(client):
     assert stop["description"] == "waits" and stop["cudasim"]["line"] == client.line("wait")
     assert stop["cudasim"]["waits"] == {"kind": "barrier", "threads": OTHERS}
     assert stop["cudasim"]["notes"] == [f"the thread waits at a barrier for threads {OTHERS} of its block"]
-    assert states(client) == {("stopped", "0"): 1, ("at barrier", str(BLOCK)): 1, ("not started", f"0, {BLOCK}"): 510}
+    assert states(client) == {
+        ("stopped", "0"): 1,
+        ("at barrier", str(BLOCK)): 1,
+        ("not started", f"0, {BLOCK}"): 510,
+    }
     stop = client.go("next", "wait", "step", cudasim={"lock": True})
     assert stop["cudasim"]["waits"]["threads"] == OTHERS
     # Another one comes, and is waited for no longer.
