@@ -18,8 +18,8 @@ bool stops_everything(StopReason reason) {
 }
 
 using namespace std::chrono_literals;
-/// So long a thread that gives up its turn again and again goes on alone: it may compute for long. Then others
-/// run, or where they may not, the user is told.
+/// So long a thread that gives up its turn again and again goes on alone: it may compute for long. Then
+/// others run, or where they may not, the user is told.
 constexpr std::chrono::steady_clock::duration spin_patience = 200ms, locked_patience = 1s;
 /// How often the host is served meanwhile.
 constexpr std::chrono::steady_clock::duration poll_interval = 50ms;
@@ -199,8 +199,8 @@ std::vector<Movement> Control::those_it_waits_for(const Movement& movement) cons
     return found;
 }
 
-/// When the handler returns, the block that it was called for goes on first, and may run to its end. A thread of
-/// another block gets what it waits for within its own block before.
+/// When the handler returns, the block that it was called for goes on first, and may run to its end. A thread
+/// of another block gets what it waits for within its own block before.
 Control::Outcome Control::let_block_help(Movement& movement, StopNotice& notice) {
     for (;;) {
         const Outcome outcome = advance(movement, notice);

@@ -42,7 +42,7 @@ inline constexpr std::uint64_t address_reserve = 64 << 20;
 /// LLVM's locks and tables do not outlive an allocation that fails
 void require_memory_to_compile();
 
-/// Why there is no memory for one more block, which comes besides those that are on the device; empty: there is.
+/// Why there is no memory for one more block besides those that are on the device; empty: there is.
 [[nodiscard]] std::string shortage_for_block(const Launch& launch);
 
 /// The finding for a launch that was never started, or had to stop (Launch::shortage).

@@ -23,10 +23,10 @@
 // signals are served and Ctrl-C ends the launch. It must not launch on the same device, which would wait for
 // itself, must not free what the kernel uses, and must not throw.
 //
-// **Blocks.** A thread whose block has not begun may be run, too: run() then starts the block, as start_block()
-// does, besides those that are on the device. When the handler returns, the block that has stopped goes on, then
-// the blocks that were started, and then those whose turn it is. What a block prints keeps its place in the
-// order.
+// **Blocks.** A thread whose block has not begun may be run, too: run() then starts the block, as
+// start_block() does, besides those that are on the device. When the handler returns, the block that has
+// stopped goes on, then the blocks that were started, and then those whose turn it is. What a block prints
+// keeps its place in the order.
 //
 // **Carriers (E1).** Where nobody chooses, a launch with stops runs in the same order as one without, on the
 // same carriers. A stop is no wait: a thread of a loop over threads, or of a coroutine between two of its

@@ -1,5 +1,5 @@
-// Threads of blocks that have not begun are looked at and moved, alone; and movements during which nobody else
-// may run say for whom a thread waits. On every carrier.
+// Threads of blocks that have not begun are looked at and moved, alone; and movements during which nobody
+// else may run say for whom a thread waits. On every carrier.
 #include <algorithm>
 #include <array>
 

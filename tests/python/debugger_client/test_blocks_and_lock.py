@@ -131,7 +131,7 @@ def test_lock_says_for_whom_a_thread_waits(million):
 @pytest.fixture
 def client(tmp_path, monkeypatch):
     with client_in(tmp_path, monkeypatch) as found:
-        found.ask("tbreak 12 thread 10 block 0", "run")
+        found.ask("break invert", "run")
         yield found
 
 

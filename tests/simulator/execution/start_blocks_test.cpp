@@ -1,6 +1,6 @@
 // A stop's handler starts blocks before their turn (StoppedLaunch::start_block()) and moves threads of them
-// alone; every block still runs once, and the launch goes back over it. For whom threads wait. On every carrier,
-// under every policy.
+// alone; every block still runs once, and the launch goes back over it. For whom threads wait. On every
+// carrier, under every policy.
 #include <algorithm>
 #include <chrono>
 #include <functional>
