@@ -1,4 +1,5 @@
 // Adapter's requests for a launch that is stopped (adapter.h). They run on the launching thread.
+#include <algorithm>
 #include <array>
 
 #include "debugger/dap/adapter.h"
@@ -227,6 +228,9 @@ json::Value Adapter::kernel(Control& control, const Arguments& /*arguments*/) {
     const execution::Launch& launch = control.launch().launch();
     json::Array blocks;
     for (const std::uint64_t block : control.launch().blocks()) blocks.push_back(json_number(block));
+    const std::uint64_t started =
+        std::min(launch.next_block.load(), launch.block_count) + launch.started_before.size();
+    const std::uint64_t over = started - blocks.size();
     return json::Object{{"kernel", json_text(control.kernel())},
                         {"launch", json_number(control.number())},
                         {"grid", json_point(control.configuration().grid)},
@@ -234,7 +238,7 @@ json::Value Adapter::kernel(Control& control, const Arguments& /*arguments*/) {
                         {"sharedBytes", json_number(launch.shared_bytes)},
                         {"device", json_text(launch.profile != nullptr ? launch.profile->name : "")},
                         {"blocksOnDevice", std::move(blocks)},
-                        {"blocksDone", json_number(launch.blocks_run.load())}};
+                        {"blocksDone", json_number(over)}};
 }
 
 json::Value Adapter::exception_info(Control& control, const Arguments& /*arguments*/) {
