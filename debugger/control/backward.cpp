@@ -25,7 +25,7 @@ std::string Control::start_backward(BackwardKind kind, ThreadRef thread) {
     if (!launch_->keeps_history()) return "this launch cannot go back: " + no_history_;
     const ThreadState state = launch_->state(thread);
     const bool of_thread = is_of_thread(kind);
-    if (of_thread && state == ThreadState::absent) return "the thread's block is not on the device now";
+    if (of_thread && state == ThreadState::absent) return "there is no such thread";
     if (of_thread && state == ThreadState::not_started) return "the thread has not started";
     const std::uint64_t now = launch_->count();
     // The statement that has stored to what is watched, or in which an error has ended the thread, has begun,

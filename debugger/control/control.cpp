@@ -326,6 +326,7 @@ void Control::serve(StopNotice notice) {
     pending_.reset();
     if (!wait_for_turn()) return;
     const std::unique_lock turn(session_.serving, std::adopt_lock);
+    called_for_ = launch_->stopped_thread();
     for (;;) {
         for (const auto& [id, count] : std::exchange(passed_, {}))
             notice.notes.push_back(std::to_string(count) + (count == 1 ? " other thread" : " other threads") +
@@ -343,6 +344,10 @@ void Control::serve(StopNotice notice) {
             case Outcome::stopped:
                 break;
             case Outcome::waits:
+                if (movement.is_locked) {
+                    say_for_whom(movement, notice);
+                    break;
+                }
                 come_back_later(movement);
                 return;
             case Outcome::over:
@@ -359,8 +364,12 @@ std::string Control::set_focus(ThreadRef thread) {
     if (thread.thread >= block.volume())
         return "there is no thread " + std::to_string(thread.thread) + ": a block has " +
                std::to_string(block.volume());
-    if (launch_->state(thread) == ThreadState::absent)
-        return "block " + std::to_string(thread.block) + " is not on the device now";
+    if (!launch_->is_on_device(thread.block) && launch_->state(thread) == ThreadState::over)
+        return "block " + std::to_string(thread.block) + " is over: all its threads have run to their ends" +
+               (launch_->keeps_history()
+                    ? "; a reverse command, such as reverse-continue with a breakpoint in "
+                      "it, brings it back"
+                    : "");
     focus_ = thread;
     return {};
 }

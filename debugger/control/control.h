@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,6 +75,7 @@ class Control final : public execution::StopHandler {
     [[nodiscard]] std::uint64_t stop_number() const { return stop_number_; }
 
     [[nodiscard]] execution::ThreadRef focus() const { return focus_; }
+    /// A thread of any block that is not over, also of one that has not begun.
     /// @return what is wrong; empty: it is the focus now
     [[nodiscard]] std::string set_focus(execution::ThreadRef thread);
     [[nodiscard]] std::vector<ThreadGroup> groups() const { return thread_groups(*launch_, *code_); }
@@ -141,6 +143,10 @@ class Control final : public execution::StopHandler {
     // movement.cpp
     [[nodiscard]] Outcome perform(Movement& movement, StopNotice& notice);
     [[nodiscard]] Outcome advance(Movement& movement, StopNotice& notice);
+    [[nodiscard]] Outcome let_block_help(Movement& movement, StopNotice& notice);
+    [[nodiscard]] std::vector<Movement> those_it_waits_for(const Movement& movement) const;
+    [[nodiscard]] bool is_interrupted();
+    void say_for_whom(const Movement& movement, StopNotice& notice) const;
     [[nodiscard]] bool is_done(const Movement& movement) const;
     [[nodiscard]] std::vector<Movement> companions(const Movement& movement) const;
     [[nodiscard]] Outcome move_companions(std::vector<Movement>& companions, StopNotice& notice, bool& moved);
@@ -169,6 +175,8 @@ class Control final : public execution::StopHandler {
     bool at_entry_ = false;  ///< its first statement stops
 
     execution::ThreadRef focus_;
+    execution::ThreadRef called_for_;  ///< the thread that goes on first when the handler returns
+    std::chrono::steady_clock::time_point polled_;
     StopNotice notice_;
     bool goes_on_ = false;
     bool cannot_move_ = false;  ///< the block, or the launch, ends after this stop

@@ -1,5 +1,6 @@
 // Control's part that moves threads (control.h).
 #include <algorithm>
+#include <chrono>
 
 #include "debugger/control/control.h"
 #include "simulator/jit/abi.h"
@@ -16,6 +17,13 @@ bool stops_everything(StopReason reason) {
     return reason == StopReason::exception || reason == StopReason::pause || reason == StopReason::watch;
 }
 
+using namespace std::chrono_literals;
+/// So long a thread that gives up its turn again and again goes on alone: it may compute for long. Then
+/// others run, or where they may not, the user is told.
+constexpr std::chrono::steady_clock::duration spin_patience = 200ms, locked_patience = 1s;
+/// How often the host is served meanwhile.
+constexpr std::chrono::steady_clock::duration poll_interval = 50ms;
+
 }  // namespace
 
 std::string Control::start(Movement movement) {
@@ -24,7 +32,10 @@ std::string Control::start(Movement movement) {
     if (state == ThreadState::faulted)
         return "the thread has ended with this error; continue lets the others go on";
     if (state == ThreadState::over) return "the thread has ended";
-    if (state == ThreadState::absent) return "the thread's block is not on the device now";
+    if (movement.is_locked && movement.unit == StepUnit::grid)
+        return "a step of the whole grid lets all others run, and lock is on; set step thread, or set lock "
+               "off";
+    if (std::string refused = launch_->start_block(movement.thread.block); !refused.empty()) return refused;
     const findings::CallChain place = launch_->location(movement.thread);
     movement.depth = std::max<std::size_t>(place.size(), 1);
     if (!place.empty()) {
@@ -39,7 +50,7 @@ std::string Control::start(Movement movement) {
 /// The thread stands at a statement that it has just come to.
 bool Control::is_done(const Movement& movement) const {
     if (movement.kind == MovementKind::step_in) return true;
-    if (movement.kind == MovementKind::barrier) return false;
+    if (movement.kind >= MovementKind::barrier) return false;
     const findings::CallChain place = launch_->location(movement.thread);
     if (place.size() < movement.depth) return true;
     if (movement.kind == MovementKind::next) return place.size() == movement.depth;
@@ -51,14 +62,16 @@ bool Control::is_done(const Movement& movement) const {
 
 /// Lets the thread run, and no other, until the movement is done.
 Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
-    const bool to_a_wait = movement.kind == MovementKind::barrier;
+    const bool to_a_wait = movement.kind >= MovementKind::barrier;
+    const auto patience =
+        std::chrono::steady_clock::now() + (movement.is_locked ? locked_patience : spin_patience);
     for (;;) {
         bool is_inside = false, is_hit = false;
         (void)launch_->stop_thread(movement.thread, !to_a_wait);
         const ThreadState before = launch_->state(movement.thread);
         const ThreadState state = launch_->run(movement.thread);
         (void)launch_->stop_thread(movement.thread, false);
-        if (launch_->over() && !cannot_move_) return Outcome::over;
+        if ((launch_->over() || is_interrupted()) && !cannot_move_) return Outcome::over;
         movement.has_run |= before <= ThreadState::spins;
         switch (state) {
             case ThreadState::stopped:
@@ -77,10 +90,17 @@ Control::Outcome Control::advance(Movement& movement, StopNotice& notice) {
             case ThreadState::not_started:
                 break;
             case ThreadState::spins:
-                return Outcome::waits;
+                if (session_.take_pause()) {
+                    notice.reason = StopReason::pause;
+                    return Outcome::stopped;
+                }
+                // It may as well compute for long: nobody else is to run for that.
+                if (to_a_wait && !movement.is_locked) return Outcome::waits;
+                if (std::chrono::steady_clock::now() >= patience) return Outcome::waits;
+                break;
             case ThreadState::at_barrier:
             case ThreadState::in_warp:
-                if (!to_a_wait || !movement.has_run) return Outcome::waits;
+                if (movement.kind != MovementKind::barrier || !movement.has_run) return Outcome::waits;
                 notice.description = state == ThreadState::in_warp ? "in a warp operation" : "at a barrier";
                 return Outcome::stopped;
             case ThreadState::faulted:
@@ -151,9 +171,51 @@ Control::Outcome Control::move_companions(std::vector<Movement>& companions, Sto
     return Outcome::waits;
 }
 
+/// The launch's time limit stands still while a thread is moved, and nobody else looks at the host's signals.
+bool Control::is_interrupted() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - polled_ < poll_interval) return false;
+    polled_ = now;
+    return launch_->poll();
+}
+
+/// Threads of its block that have not come where it waits, and those for which these wait in their turn.
+std::vector<Movement> Control::those_it_waits_for(const Movement& movement) const {
+    std::vector<std::uint32_t> whom = launch_->wait_of(movement.thread).threads;
+    std::set<std::uint32_t> known(whom.begin(), whom.end());
+    std::vector<Movement> found;
+    for (std::size_t i = 0; i < whom.size(); ++i) {
+        const ThreadRef thread{movement.thread.block, whom[i]};
+        if (thread == movement.thread) continue;
+        if (launch_->state(thread) <= ThreadState::spins) {
+            found.push_back(movement);
+            found.back().kind = MovementKind::barrier;
+            found.back().thread = thread;
+            continue;
+        }
+        for (const std::uint32_t next : launch_->wait_of(thread).threads)
+            if (known.insert(next).second) whom.push_back(next);
+    }
+    return found;
+}
+
+/// When the handler returns, the block that it was called for goes on first, and may run to its end. A thread
+/// of another block gets what it waits for within its own block before.
+Control::Outcome Control::let_block_help(Movement& movement, StopNotice& notice) {
+    for (;;) {
+        const Outcome outcome = advance(movement, notice);
+        if (outcome != Outcome::waits || movement.is_locked) return outcome;
+        if (movement.thread.block == called_for_.block) return outcome;
+        std::vector<Movement> others = those_it_waits_for(movement);
+        bool moved = false;
+        if (const Outcome rest = move_companions(others, notice, moved); rest != Outcome::waits) return rest;
+        if (!moved) return outcome;
+    }
+}
+
 /// The others of the unit come to where the focus comes to.
 Control::Outcome Control::perform(Movement& movement, StopNotice& notice) {
-    if (movement.unit == StepUnit::thread) return advance(movement, notice);
+    if (movement.unit == StepUnit::thread) return let_block_help(movement, notice);
     // Everything goes on in the policy's order until the focus has made its step.
     if (movement.unit == StepUnit::grid) return Outcome::waits;
     std::vector<Movement> others = companions(movement);
@@ -162,7 +224,10 @@ Control::Outcome Control::perform(Movement& movement, StopNotice& notice) {
     while (outcome == Outcome::waits) {
         for (Movement& each : others) each.kind = MovementKind::barrier;
         if (const Outcome rest = move_companions(others, notice, moved); rest != Outcome::waits) return rest;
-        if (!moved) return Outcome::waits;
+        if (!moved) {
+            outcome = let_block_help(movement, notice);
+            break;
+        }
         outcome = advance(movement, notice);
     }
     const bool is_step = !stops_everything(notice.reason);

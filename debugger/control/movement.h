@@ -15,7 +15,8 @@ enum class MovementKind : std::uint8_t {
     next,      ///< to the next statement of the same function, or of one that called it
     step_out,  ///< to the next statement of a function that called it
     until,     ///< to a line, or out of the function
-    barrier    ///< to where the thread waits
+    barrier,   ///< to where the thread waits
+    go_on      ///< until something stops it: a breakpoint, its end, or a wait
 };
 
 enum class StepUnit : std::uint8_t { thread, warp, block, grid };
@@ -23,6 +24,7 @@ enum class StepUnit : std::uint8_t { thread, warp, block, grid };
 struct Movement {
     MovementKind kind = MovementKind::next;
     StepUnit unit = StepUnit::thread;
+    bool is_locked = false;  ///< nobody else runs: where the thread must wait, it says for whom
     execution::ThreadRef thread;
     std::string file;        ///< of `until`, as debug information names it
     std::uint32_t line = 0;  ///< of `until`; 0: one after the present one

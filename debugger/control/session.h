@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "debugger/control/evaluator.h"
 #include "debugger/control/mailbox.h"
 #include "debugger/control/watchpoints.h"
+#include "simulator/execution/stop.h"
 #include "simulator/image/kernel_image.h"
 
 namespace cudasim::debugger {
@@ -38,9 +40,10 @@ struct StopNotice {
     std::vector<WatchReport> writes;  ///< who wrote an element, newest first (Control::start_writes())
     std::uint64_t writes_in_all = 0;  ///< also those that are not in the list
     std::vector<WatchReport> watches;
-    std::string description;         ///< more than the reason says; may be empty
-    std::string error_kind, error;   ///< of an exception: the finding's kind and message
-    std::vector<std::string> notes;  ///< what else there is to tell
+    std::string description;                    ///< more than the reason says; may be empty
+    std::string error_kind, error;              ///< of an exception: the finding's kind and message
+    std::vector<std::string> notes;             ///< what else there is to tell
+    std::optional<execution::ThreadWait> wait;  ///< for whom a locked thread waits
 };
 
 [[nodiscard]] inline StopNotice notice_of(StopReason reason, std::string description = {}) {

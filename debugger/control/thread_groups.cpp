@@ -167,8 +167,16 @@ std::vector<ThreadGroup> thread_groups(const StoppedLaunch& launch, const Kernel
     for (const std::uint64_t block : resident) groups.add_block(block);
     const execution::Launch& all = launch.launch();
     const std::uint64_t started = std::min(all.next_block.load(), all.block_count);
-    groups.add_blocks_elsewhere(ThreadState::over, without(blocks_of_turns(all, 0, started), resident));
-    groups.add_blocks_elsewhere(ThreadState::not_started, blocks_of_turns(all, started, all.block_count));
+    // Those that were started before their turn are on the device, or over.
+    std::vector<std::uint64_t> early;
+    for (const std::uint64_t turn : all.started_before) early.push_back(all.block_of(turn));
+    const LinearRanges early_ranges = ranges_of(early);
+    LinearRanges over = blocks_of_turns(all, 0, started);
+    merge(over, early_ranges);
+    groups.add_blocks_elsewhere(ThreadState::over, without(over, resident));
+    std::ranges::sort(early);
+    groups.add_blocks_elsewhere(ThreadState::not_started,
+                                without(blocks_of_turns(all, started, all.block_count), early));
     return groups.take();
 }
 

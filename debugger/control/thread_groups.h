@@ -26,6 +26,9 @@ struct ThreadGroup {
 [[nodiscard]] std::vector<ThreadGroup> thread_groups(const execution::StoppedLaunch& launch,
                                                      const KernelCode& code);
 
+/// Of ascending linear indices.
+[[nodiscard]] LinearRanges ranges_of_threads(const std::vector<std::uint32_t>& threads);
+
 /// "stopped", "at barrier", ...
 [[nodiscard]] const char* state_text(execution::ThreadState state);
 

@@ -244,6 +244,7 @@ void Adapter::stopped(Control& control, const StopNotice& notice) {
         for (const std::string& note : notice.notes) notes.push_back(json_text(note));
         more["notes"] = std::move(notes);
     }
+    if (notice.wait) more["waits"] = described(*notice.wait);
     if (!notice.watches.empty()) more["watches"] = described(notice.watches);
     if (!notice.writes.empty()) {
         more["writes"] = described_writes(control, notice.writes);
@@ -308,6 +309,7 @@ json::Value Adapter::initialize(const Arguments& arguments) {
                         {"supportsLoadedSourcesRequest", true},
                         {"supportsModulesRequest", true},
                         {"supportsStepBack", true},
+                        {"supportsSingleThreadExecutionRequests", true},
                         {"supportTerminateDebuggee", true},
                         {"exceptionBreakpointFilters",
                          json::Array{json::Object{{"filter", "errors"},

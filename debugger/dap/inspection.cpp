@@ -90,6 +90,10 @@ json::Value Inspection::stack(Control& control, ThreadRef thread, const Argument
     std::vector<std::pair<findings::SourceLocation, Frame>> all;
     for (const findings::SourceLocation& place : control.launch().location(thread))
         all.push_back({place, {thread, static_cast<std::uint32_t>(all.size()), false}});
+    if (all.empty() && control.launch().state(thread) == execution::ThreadState::not_started)
+        for (const KernelCode::Line* entry : control.code().entries("*"))
+            all.push_back({{entry->file, control.kernel() + " (not started)", entry->line, 0},
+                           {thread, static_cast<std::uint32_t>(all.size()), false}});
     if (Evaluator* evaluator = control.session().evaluator.load())
         for (const findings::SourceLocation& place : evaluator->host_frames())
             all.push_back({place, {thread, static_cast<std::uint32_t>(all.size()), true}});
@@ -283,8 +287,12 @@ std::optional<Inspection::Node> Inspection::place(Control& control, const Frame&
 
 Evaluation Inspection::front_end_value(Control& control, const Frame& frame, const std::string& expression) {
     Evaluator* evaluator = control.session().evaluator_for(control.launch());
-    if (evaluator != nullptr && !frame.is_host)
-        return evaluator->evaluate(control.launch(), frame.thread, frame.index, expression);
+    if (evaluator != nullptr && !frame.is_host) {
+        Evaluation value = evaluator->evaluate(control.launch(), frame.thread, frame.index, expression);
+        if (!value.ok && control.launch().state(frame.thread) == execution::ThreadState::not_started)
+            value.text = "the thread has not started; " + value.text;
+        return value;
+    }
     Evaluation none;
     none.text = frame.is_host ? "expressions are evaluated in frames of kernels only"
                               : "there is no variable '" + expression + "' here";

@@ -1,16 +1,19 @@
 // Adapter's requests for a launch that is stopped (adapter.h). They run on the launching thread.
+#include <algorithm>
+#include <array>
+
 #include "debugger/dap/adapter.h"
 
 namespace cudasim::debugger {
 
 using execution::ThreadRef;
 
-json::Value Adapter::continue_launch(Control& control, const Arguments& /*arguments*/) {
-    control.go_on();
-    return json::Object{{"allThreadsContinued", true}};
-}
-
 namespace {
+
+/// Whether nobody but the thread may run, not even where it must wait.
+bool is_locked(const Arguments& arguments) {
+    return arguments.flag("singleThread") || arguments.object("cudasim").flag("lock");
+}
 
 StepUnit unit_of(const Arguments& arguments) {
     const std::string unit = arguments.object("cudasim").text_or("unit", "thread");
@@ -28,10 +31,22 @@ void start(Control& control, Movement movement) {
 
 }  // namespace
 
+json::Value Adapter::continue_launch(Control& control, const Arguments& arguments) {
+    if (is_locked(arguments) || arguments.object("cudasim").find("unit") != nullptr) {
+        if (unit_of(arguments) != StepUnit::thread)
+            throw RequestError("continue moves one thread or all; its unit is thread, or is left out");
+        (void)move(control, arguments, MovementKind::go_on);
+        return json::Object{{"allThreadsContinued", false}};
+    }
+    control.go_on();
+    return json::Object{{"allThreadsContinued", true}};
+}
+
 json::Value Adapter::move(Control& control, const Arguments& arguments, MovementKind kind) {
     Movement movement;
     movement.kind = kind;
     movement.unit = unit_of(arguments);
+    movement.is_locked = is_locked(arguments);
     movement.thread = ids_.thread(control, arguments.count_or("threadId", ThreadIds::focus));
     start(control, std::move(movement));
     return nullptr;
@@ -86,6 +101,7 @@ json::Value Adapter::writes(Control& control, const Arguments& arguments) {
 json::Value Adapter::until(Control& control, const Arguments& arguments) {
     Movement movement;
     movement.kind = MovementKind::until;
+    movement.is_locked = is_locked(arguments);
     movement.thread = ids_.thread(control, arguments.count_or("threadId", ThreadIds::focus));
     if (const auto line = arguments.number_if_there("line")) {
         std::string file = arguments.text_or("file");
@@ -101,6 +117,15 @@ json::Value Adapter::until(Control& control, const Arguments& arguments) {
     }
     start(control, std::move(movement));
     return nullptr;
+}
+
+json::Object Adapter::described(const execution::ThreadWait& wait) {
+    constexpr std::array kinds{"none", "barrier", "named barrier", "warp", "grid barrier", "memory"};
+    json::Object body{{"kind", kinds[static_cast<std::size_t>(wait.kind)]}};
+    if (!wait.threads.empty()) body["threads"] = text_of(ranges_of_threads(wait.threads));
+    if (!wait.ended.empty()) body["ended"] = text_of(ranges_of_threads(wait.ended));
+    if (!wait.blocks.empty()) body["blocks"] = text_of(wait.blocks);
+    return body;
 }
 
 // Threads --------------------------------------------------------------------------------------------------
@@ -203,6 +228,9 @@ json::Value Adapter::kernel(Control& control, const Arguments& /*arguments*/) {
     const execution::Launch& launch = control.launch().launch();
     json::Array blocks;
     for (const std::uint64_t block : control.launch().blocks()) blocks.push_back(json_number(block));
+    const std::uint64_t started =
+        std::min(launch.next_block.load(), launch.block_count) + launch.started_before.size();
+    const std::uint64_t over = started - blocks.size();
     return json::Object{{"kernel", json_text(control.kernel())},
                         {"launch", json_number(control.number())},
                         {"grid", json_point(control.configuration().grid)},
@@ -210,7 +238,7 @@ json::Value Adapter::kernel(Control& control, const Arguments& /*arguments*/) {
                         {"sharedBytes", json_number(launch.shared_bytes)},
                         {"device", json_text(launch.profile != nullptr ? launch.profile->name : "")},
                         {"blocksOnDevice", std::move(blocks)},
-                        {"blocksDone", json_number(launch.blocks_run.load())}};
+                        {"blocksDone", json_number(over)}};
 }
 
 json::Value Adapter::exception_info(Control& control, const Arguments& /*arguments*/) {

@@ -16,8 +16,8 @@ std::string point_text(const findings::Dim3& point) {
 }
 
 bool has(const ThreadGroup& group, const Control& control, ThreadRef thread) {
-    if (!group.on_device || !contains(group.blocks, thread.block) || !contains(group.threads, thread.thread))
-        return false;
+    if (!contains(group.blocks, thread.block) || !contains(group.threads, thread.thread)) return false;
+    if (group.on_device != control.launch().is_on_device(thread.block)) return false;
     if (control.launch().state(thread) != group.state) return false;
     const auto site = control.launch().site(thread);
     return (site ? control.code().line_of(*site) : nullptr) == group.line;

@@ -147,6 +147,10 @@ void bind_stops(py::module_& module) {
             },
             py::arg("thread"), py::arg("address"), py::arg("value"))
         .def("run", &StopView::run, py::arg("thread"), "The thread goes on; its state afterwards.")
+        .def(
+            "start_block",
+            [](const StopView& self, std::uint64_t block) { return self.launch().start_block(block); },
+            py::arg("block"), "Begins a block before its turn. Why it does not, or an empty text.")
         .def("end", [](const StopView& self) { self.launch().end(); })
         .def("poll", [](const StopView& self) { return self.launch().poll(); })
         .def_property_readonly("over", [](const StopView& self) { return self.launch().over(); });

@@ -46,7 +46,7 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
                      std::byte* shared) {
     worker_ = &worker;
     launch_ = &launch;
-    began_ = false;
+    began_ = before_turn_ = false;
     block_ = block;
     turn_ = turn;
     store(context_.ctaid, unlinear(block, launch.configuration.grid));

@@ -53,6 +53,9 @@ class BlockRun {
     /// Where its threads are now, in groups by place.
     [[nodiscard]] std::vector<findings::WaitingGroup> places() const;
 
+    /// It was started before its turn; until the next start().
+    void set_before_turn() { before_turn_ = true; }
+    [[nodiscard]] bool is_before_turn() const { return before_turn_; }
     [[nodiscard]] bool is_at_grid() const { return at_grid_; }
     /// GridBarrier::generation() when it came there.
     [[nodiscard]] std::uint32_t grid_generation() const { return grid_generation_; }
@@ -88,6 +91,10 @@ class BlockRun {
     void set_steps(std::uint32_t thread, std::uint32_t steps);
     [[nodiscard]] bool accessible(std::uint32_t thread, std::uint64_t address, std::size_t bytes,
                                   bool write) const;
+    /// For whom the thread waits (block_waits.cpp). Other blocks are left out.
+    [[nodiscard]] ThreadWait wait_of(std::uint32_t thread) const;
+    /// All its threads that have not ended wait at a grid barrier.
+    [[nodiscard]] bool has_come_to_grid() const;
     /// Lets the thread, which can run, go on until it stops, waits, yields or ends. @throws std::bad_alloc
     void run_chosen(std::uint32_t thread);
     /// The thread for which the handler was called no longer goes on by itself.
@@ -123,6 +130,7 @@ class BlockRun {
     [[nodiscard]] bool turn_is_to_come(std::uint32_t thread) const;
     [[nodiscard]] std::span<Runner* const> rest_of_batch() const;
     [[nodiscard]] ThreadState state_of_coroutine(std::uint32_t thread) const;
+    void wait_in_warp(std::uint32_t thread, const std::vector<ThreadPlace>& places, ThreadWait& wait) const;
     [[nodiscard]] bool any_can_run();
     [[nodiscard]] Runner* take(std::uint32_t thread);
     void complete_what_all_have_come_to();
@@ -169,7 +177,8 @@ class BlockRun {
     std::uint32_t idle_rounds_ = 0;
     bool progress_ = false;
     bool at_grid_ = false, abandoned_ = false;
-    bool began_ = false;  ///< observers know
+    bool began_ = false;        ///< observers know
+    bool before_turn_ = false;  ///< started before its turn
     std::uint32_t grid_generation_ = 0;
     bool by_warp_ = false;             ///< ready_ is a phase; else threads that spun
     bool disordered_ = false;          ///< threads may have come to the barrier in another order than order_

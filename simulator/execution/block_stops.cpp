@@ -329,7 +329,8 @@ Runner* BlockRun::take(std::uint32_t thread) {
 void BlockRun::run_chosen(std::uint32_t thread) {
     Runner* runner = take(thread);
     progress_ = disordered_ = true;
-    runner->slices = 0;
+    // A turn lasts over stops, so that a thread that is stopped in every round of a loop gives it up, too.
+    if (runner->event != Event::stopped) runner->slices = 0;
     worker_->switch_to(runner);
     handle(runner, thread);
     complete_what_all_have_come_to();

@@ -4,6 +4,9 @@
 // A block keeps its worker, because its threads may be fibers on the worker's stacks. So once helpers have
 // been woken, nobody takes more than a fair share of the blocks, as long as the others can be expected to
 // take theirs.
+#include <algorithm>
+
+#include "simulator/execution/stop.h"
 #include "simulator/execution/worker.h"
 
 namespace cudasim::execution {
@@ -27,8 +30,17 @@ void pause() {
 
 }  // namespace
 
+/// On this worker's device, without those that were started before their turn: they take nobody's place.
+std::size_t Worker::blocks_in_their_turn() const {
+    const auto early = [](const auto& blocks) {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(blocks, [](const auto& block) { return block->is_before_turn(); }));
+    };
+    return resident_.size() + at_grid_.size() - early(resident_) - early(at_grid_);
+}
+
 bool Worker::may_start_block(const Launch& launch) {
-    const std::size_t held = resident_.size() + at_grid_.size();
+    const std::size_t held = launch.stops ? blocks_in_their_turn() : resident_.size() + at_grid_.size();
     if (held >= launch.resident_blocks) return false;
     if (!launch.all_resident || !launch.helpers_woken || held < launch.blocks_per_worker ||
         !launch.blocks_left())
@@ -60,7 +72,7 @@ void Worker::wait_for_grid(Launch& launch) {
             launch.grid.leave_unstarted(blocks);
     }
     const bool blocks_left = launch.blocks_left();
-    if (blocks_left && !launch.all_resident && at_grid_.size() >= launch.resident_blocks) {
+    if (blocks_left && !launch.all_resident && blocks_in_their_turn() >= launch.resident_blocks) {
         launch.request_stop(Stop::deadlock);  // a host kernel of which nobody knew that it is cooperative
         return;
     }

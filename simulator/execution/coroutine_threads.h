@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "simulator/execution/warp_operations.h"
@@ -42,6 +43,12 @@ class CoroutineThreads {
     [[nodiscard]] std::optional<std::uint32_t> site_of(std::uint32_t thread) const {
         const jit::ResumePoint* point = point_of(thread);
         return point != nullptr ? std::optional(point->site) : std::nullopt;
+    }
+    /// Of a thread that waits in a warp operation: its kind and its mask.
+    [[nodiscard]] std::pair<jit::WarpKind, std::uint32_t> operation_of(std::uint32_t thread) const {
+        const jit::ResumePoint* point = lanes_meet_ ? point_of(thread) : nullptr;
+        return point != nullptr ? std::pair(point->warp_kind, operations_[thread].mask)
+                                : std::pair(jit::WarpKind{}, std::uint32_t{0});
     }
     void set_over(std::uint32_t thread) { states_[thread] = jit::thread_over; }
     /// The thread spins on a fiber: nobody is to enter it (lanes_meet()).

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "simulator/execution/device.h"
@@ -93,6 +94,9 @@ struct Launch {
     // Progress.
     std::uint64_t block_count = 0;
     std::atomic<std::uint64_t> next_block{0};
+    /// Turns, which have not come yet, of blocks that a stop's handler has started (StoppedLaunch::
+    /// start_block()). A launch with stops has one worker.
+    std::set<std::uint64_t> started_before;
     std::atomic<std::uint64_t> blocks_run{0};
     std::atomic<Stop> stop{Stop::none};
     std::optional<findings::WaitingGroup>
@@ -116,20 +120,40 @@ struct Launch {
     /// been.
     [[nodiscard]] bool take_block(std::uint64_t& block, std::uint64_t& turn) {
         if (no_new_blocks.load(std::memory_order_relaxed)) return false;
-        turn = next_block.fetch_add(1, std::memory_order_relaxed);
+        do turn = next_block.fetch_add(1, std::memory_order_relaxed);
+        while (!started_before.empty() && started_before.erase(turn) != 0);
         if (turn >= block_count) return false;
+        block = block_of(turn);
+        return true;
+    }
+    /// The block whose turn it is. @param turn below block_count
+    [[nodiscard]] std::uint64_t block_of(std::uint64_t turn) const {
         switch (options.policy) {
             case Policy::forward:
-                block = turn;
                 break;
             case Policy::reverse:
-                block = block_count - 1 - turn;
-                break;
+                return block_count - 1 - turn;
             case Policy::random:
-                block = RandomOrder(options.seed, block_count)(turn);
-                break;
+                return RandomOrder(options.seed, block_count)(turn);
         }
-        return true;
+        return turn;
+    }
+    /// The turn of a block of the grid.
+    [[nodiscard]] std::uint64_t turn_of(std::uint64_t block) const {
+        switch (options.policy) {
+            case Policy::forward:
+                break;
+            case Policy::reverse:
+                return block_count - 1 - block;
+            case Policy::random:
+                return RandomOrder(options.seed, block_count).index_of(block);
+        }
+        return block;
+    }
+    /// In its turn or before.
+    [[nodiscard]] bool was_started(std::uint64_t block) const {
+        const std::uint64_t turn = turn_of(block);
+        return turn < next_block.load(std::memory_order_relaxed) || started_before.contains(turn);
     }
     /// Blocks wait for worker 0, so it needs those that they may wait for, too.
     void gather_for_orphans() {
@@ -139,7 +163,9 @@ struct Launch {
     /// None starts any more; how many have not.
     [[nodiscard]] std::uint64_t give_up_blocks() {
         const std::uint64_t next = next_block.exchange(block_count, std::memory_order_relaxed);
-        return next < block_count ? block_count - next : 0;
+        const std::uint64_t left = next < block_count ? block_count - next - started_before.size() : 0;
+        started_before.clear();
+        return left;
     }
     /// Serves the host: signals, progress, its wish to stop. Called on the launching thread.
     void poll_host(Clock::time_point now) {
@@ -154,7 +180,7 @@ struct Launch {
     }
     [[nodiscard]] bool blocks_left() const {
         return !no_new_blocks.load(std::memory_order_relaxed) &&
-               next_block.load(std::memory_order_relaxed) < block_count;
+               next_block.load(std::memory_order_relaxed) + started_before.size() < block_count;
     }
     [[nodiscard]] findings::CallChain location(std::uint32_t site) const {
         if (host_kernel) return host_kernel->location(site);

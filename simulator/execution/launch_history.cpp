@@ -39,6 +39,7 @@ LaunchHistory::Checkpoint LaunchHistory::state(std::uint64_t count) const {
     Checkpoint here;
     here.count = count;
     here.next_block = launch_.next_block.load();
+    here.started_before = launch_.started_before;
     here.blocks_run = launch_.blocks_run.load();
     here.no_new_blocks = launch_.no_new_blocks.load();
     here.findings = launch_.findings.state();
@@ -99,6 +100,7 @@ std::uint64_t LaunchHistory::restore(std::uint64_t count) {
     checkpoints_.resize(state + 1);
     const Checkpoint& there = checkpoints_.back();
     launch_.next_block = there.next_block;
+    launch_.started_before = there.started_before;
     launch_.blocks_run = there.blocks_run;
     launch_.no_new_blocks = there.no_new_blocks;
     launch_.findings.restore(there.findings);

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,7 +28,7 @@ namespace cudasim::execution {
 
 /// What the handler did in such a call.
 struct Choice {
-    enum class Kind : std::uint8_t { run, set_variable, write };
+    enum class Kind : std::uint8_t { run, set_variable, write, start_block };
     HandlerCall call;
     Kind kind{};
     ThreadRef thread;
@@ -82,6 +83,7 @@ class LaunchHistory {
   private:
     struct Checkpoint {
         std::uint64_t count = 0, next_block = 0, blocks_run = 0;
+        std::set<std::uint64_t> started_before;
         bool no_new_blocks = false;
         FindingCollector::State findings;
         std::vector<CountedWarning> warnings;

@@ -89,6 +89,13 @@ unsigned workers_with_memory(const Launch& launch, unsigned workers, const Threa
     return static_cast<unsigned>(std::min<std::uint64_t>(workers, blocks));
 }
 
+std::string shortage_for_block(const Launch& launch) {
+    const ThreadMemory block = memory_per_block(launch), there = memory_there();
+    if (block.address <= there.address && block.touched <= there.touched) return {};
+    return "its " + std::to_string(launch.configuration.block.volume()) + " threads take " +
+           memory::bytes_text(std::max(block.address, block.touched)) + "; " + memory::describe_host_memory();
+}
+
 void require_memory_to_compile() {
     const auto limit = memory::address_limit();
     if (!limit || limit->left >= compiler_need) return;

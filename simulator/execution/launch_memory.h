@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "simulator/findings/finding.h"
 
@@ -40,6 +41,9 @@ inline constexpr std::uint64_t address_reserve = 64 << 20;
 /// @throws CudaError 2 where the address space is limited and less of it is left than compiling may need:
 /// LLVM's locks and tables do not outlive an allocation that fails
 void require_memory_to_compile();
+
+/// Why there is no memory for one more block besides those that are on the device; empty: there is.
+[[nodiscard]] std::string shortage_for_block(const Launch& launch);
 
 /// The finding for a launch that was never started, or had to stop (Launch::shortage).
 [[nodiscard]] findings::Finding describe_shortage(const Launch& launch);

@@ -43,14 +43,30 @@ class RandomOrder {
         return index;
     }
 
+    /// The index for which operator() gives this.
+    [[nodiscard]] std::uint64_t index_of(std::uint64_t value) const {
+        if (count_ < 2) return value;
+        do value = back(value);
+        while (value >= count_);
+        return value;
+    }
+
   private:
+    static constexpr std::uint64_t rounds = 4;
+    [[nodiscard]] std::uint64_t mask() const { return (std::uint64_t{1} << half_bits_) - 1; }
+    [[nodiscard]] std::uint64_t mixed(std::uint64_t round, std::uint64_t half) const {
+        return RandomNumbers(seed_ ^ (round << 56) ^ half).next() & mask();
+    }
     [[nodiscard]] std::uint64_t once(std::uint64_t index) const {
-        const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
-        std::uint64_t left = index >> half_bits_, right = index & mask;
-        for (std::uint64_t round = 0; round < 4; ++round) {
-            const std::uint64_t mixed = RandomNumbers(seed_ ^ (round << 56) ^ right).next() & mask;
-            left = std::exchange(right, left ^ mixed);
-        }
+        std::uint64_t left = index >> half_bits_, right = index & mask();
+        for (std::uint64_t round = 0; round < rounds; ++round)
+            left = std::exchange(right, left ^ mixed(round, right));
+        return left << half_bits_ | right;
+    }
+    [[nodiscard]] std::uint64_t back(std::uint64_t value) const {
+        std::uint64_t left = value >> half_bits_, right = value & mask();
+        for (std::uint64_t round = rounds; round-- > 0;)
+            right = std::exchange(left, right ^ mixed(round, left));
         return left << half_bits_ | right;
     }
 

@@ -88,8 +88,7 @@ const findings::Finding* StoppedLaunch::fault(ThreadRef thread) const {
 }
 
 bool StoppedLaunch::stop_thread(ThreadRef thread, bool stops) {
-    const ThreadState where = state(thread);
-    if (where >= ThreadState::faulted) return false;
+    if (state(thread) >= ThreadState::faulted || !exists(thread)) return false;
     BlockRun& block = *find(thread.block);
     const std::uint32_t steps = block.stop_state(thread.thread).steps;
     block.set_steps(thread.thread, stops ? steps | jit::step_stops : steps & ~jit::step_stops);
@@ -187,7 +186,10 @@ std::uint32_t StoppedLaunch::threads_of_block() const {
 }
 
 ThreadState StoppedLaunch::state(ThreadRef thread) const {
-    return exists(thread) ? find(thread.block)->state(thread.thread) : ThreadState::absent;
+    if (thread.thread >= threads_of_block() || thread.block >= launch_.block_count)
+        return ThreadState::absent;
+    if (const BlockRun* block = find(thread.block)) return block->state(thread.thread);
+    return launch_.was_started(thread.block) ? ThreadState::over : ThreadState::not_started;
 }
 
 std::vector<ThreadPlace> StoppedLaunch::places(std::uint64_t block) const {
@@ -204,7 +206,14 @@ std::size_t StoppedLaunch::depth(ThreadRef thread) const {
 }
 
 findings::ThreadCoordinate StoppedLaunch::coordinate(ThreadRef thread) const {
-    return exists(thread) ? find(thread.block)->coordinate(thread.thread) : findings::ThreadCoordinate{};
+    if (state(thread) == ThreadState::absent) return {};
+    const auto point = [](std::uint64_t index, const findings::Dim3& extent) {
+        return findings::Dim3{static_cast<std::uint32_t>(index % extent.x),
+                              static_cast<std::uint32_t>(index / extent.x % extent.y),
+                              static_cast<std::uint32_t>(index / extent.x / extent.y)};
+    };
+    return {thread.block, thread.thread, point(thread.block, launch_.configuration.grid),
+            point(thread.thread, launch_.configuration.block)};
 }
 
 const jit::BlockContext* StoppedLaunch::context(std::uint64_t block) const {
@@ -377,6 +386,7 @@ ThreadState StoppedLaunch::run_held(ThreadRef thread) {
 ThreadState StoppedLaunch::run(ThreadRef thread) {
     const ThreadState before = state(thread);
     if (over() || repeats_ || before > ThreadState::spins) return before;
+    if (!start_block(thread.block).empty()) return before;
     const ThreadState after = run_held(thread);
     if (history_) {
         const bool is_inside = after == ThreadState::stopped && is_inside_statement();

@@ -23,6 +23,11 @@
 // signals are served and Ctrl-C ends the launch. It must not launch on the same device, which would wait for
 // itself, must not free what the kernel uses, and must not throw.
 //
+// **Blocks.** A thread whose block has not begun may be run, too: run() then starts the block, as
+// start_block() does, besides those that are on the device. When the handler returns, the block that has
+// stopped goes on, then the blocks that were started, and then those whose turn it is. What a block prints
+// keeps its place in the order.
+//
 // **Carriers (E1).** Where nobody chooses, a launch with stops runs in the same order as one without, on the
 // same carriers. A stop is no wait: a thread of a loop over threads, or of a coroutine between two of its
 // waits, keeps the fiber that it runs on while it is stopped, as a thread does that spins; when another
@@ -92,7 +97,28 @@ enum class ThreadState : std::uint8_t {
     in_warp,      ///< waits in a warp operation
     faulted,      ///< an error ended it, and nothing of it has been forgotten yet
     over,         ///< ended
-    absent        ///< there is no such thread, or its block is not on the device now
+    absent        ///< there is no such thread
+};
+
+/// For whom a thread waits.
+struct ThreadWait {
+    enum class Kind : std::uint8_t {
+        none,           ///< it can go on, or never will
+        barrier,        ///< of its block
+        named_barrier,  ///< for some threads of its block
+        warp,           ///< a warp operation
+        grid,           ///< a barrier of all blocks
+        memory          ///< it gave up its turn: it waits for what others write, or computes for long
+    };
+    Kind kind = Kind::none;
+    /// Of its block, ascending: those that have not come and can still come. Of a barrier for some threads:
+    /// any of them.
+    std::vector<std::uint32_t> threads;
+    std::vector<std::uint32_t> ended;  ///< warp: lanes that it names and that have ended
+    /// named_barrier: how many threads it is for, and as how many those that have come count.
+    std::uint32_t wanted = 0, arrived = 0;
+    /// grid: other blocks that have not come, as inclusive ranges, ascending.
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks;
 };
 
 class StoppedLaunch;
@@ -164,7 +190,7 @@ class StoppedLaunch {
     /// Every thread stops at every statement. Other host threads may call it, too, while the launch exists:
     /// the next statement of any thread stops.
     void stop_everywhere(bool stops = true);
-    /// The thread stops at its next statements. False when it is over or absent.
+    /// The thread stops at its next statements. False when it is over or absent, or its block has not begun.
     bool stop_thread(ThreadRef thread, bool stops = true);
 
     /// Tells StopHandler::passes() of the statements of one thread, which need not have begun yet; nullopt:
@@ -232,7 +258,11 @@ class StoppedLaunch {
     [[nodiscard]] std::vector<std::uint64_t> blocks() const;
     /// Of one block.
     [[nodiscard]] std::uint32_t threads_of_block() const;
+    /// Also of blocks that have not begun, and of those that are over.
     [[nodiscard]] ThreadState state(ThreadRef thread) const;
+    [[nodiscard]] bool is_on_device(std::uint64_t block) const { return find(block) != nullptr; }
+    /// For whom the thread waits: whom run() has to let run before it can go on.
+    [[nodiscard]] ThreadWait wait_of(ThreadRef thread) const;
     /// state() and site() of every thread of a block, at the cost of one. Empty for a block that is not on
     /// the device.
     [[nodiscard]] std::vector<ThreadPlace> places(std::uint64_t block) const;
@@ -269,8 +299,11 @@ class StoppedLaunch {
 
     /// The thread goes on until it stops again, waits, gives up its turn or ends; a barrier for
     /// which all have come then is complete. Where it is after that; where it was when it cannot
-    /// run, or when the launch is over.
+    /// run, when its block cannot be started, or when the launch is over.
     ThreadState run(ThreadRef thread);
+    /// A block whose turn has not come begins: its threads are there, and none of them has started.
+    /// @return why not; empty: it is on the device now, or was
+    [[nodiscard]] std::string start_block(std::uint64_t block);
     /// The launch ends, as when the host is interrupted, as soon as the handler returns.
     void end();
     /// Serves the host (LaunchOptions::poll_host). True: the launch is over, and the handler is to return.
@@ -346,6 +379,8 @@ class StoppedLaunch {
     template <typename Call>
     void call_handler(Worker& worker, BlockRun& block, StopEvent event, Call&& call);
     [[nodiscard]] ThreadState run_held(ThreadRef thread);
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks_not_at_grid(
+        std::uint64_t but) const;
     // Going back.
     [[nodiscard]] std::uint64_t left() const { return words_[0]; }
     void count_on(std::uint64_t statements);

@@ -169,6 +169,14 @@ void StoppedLaunch::repeat_choices() {
             case Choice::Kind::run:
                 if (!repeat_run(choice)) return;
                 break;
+            case Choice::Kind::start_block:
+                if (is_on_device(choice.thread.block)) break;
+                try {
+                    worker_->start_before_its_turn(launch_, choice.thread.block);
+                } catch (const std::bad_alloc&) {
+                    launch_.run_out_of_memory({}, worker_->runners().stacks());
+                }
+                break;
             case Choice::Kind::set_variable:
                 if (exists(choice.thread))
                     (void)set_in_record(launch_,

@@ -2,6 +2,7 @@
 #include "simulator/execution/worker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "simulator/execution/fault_report.h"
@@ -114,18 +115,41 @@ bool Worker::start_block(Launch& launch) {
         launch.stops->between_blocks(*this);
     std::uint64_t block = 0, turn = 0;
     if (!launch.take_block(block, turn)) return false;
-    if (spare_.empty()) {
-        spare_.reserve(resident_.size() + at_grid_.size() + 1);  // so that putting them back needs no memory
-        if (launch.kernel)
-            runners_.count(launch.configuration.block.volume() * launch.kernel->coroutine_frame_bytes);
-        spare_.push_back(std::make_unique<BlockRun>());
-    }
+    make_spare(launch);
     std::byte* shared = shared_slot(launch);
     resident_.push_back(std::move(spare_.back()));
     spare_.pop_back();
     fewest_spare_ = std::min(fewest_spare_, spare_.size());
     resident_.back()->start(*this, launch, block, turn, shared);
     return true;
+}
+
+void Worker::make_spare(const Launch& launch) {
+    if (!spare_.empty()) return;
+    // So that putting them back needs no memory.
+    spare_.reserve(resident_.size() + before_turn_.size() + at_grid_.size() + 1);
+    if (launch.kernel)
+        runners_.count(launch.configuration.block.volume() * launch.kernel->coroutine_frame_bytes);
+    spare_.push_back(std::make_unique<BlockRun>());
+}
+
+void Worker::start_before_its_turn(Launch& launch, std::uint64_t block) {
+    make_spare(launch);
+    before_turn_.reserve(before_turn_.size() + 1);
+    std::byte* shared = shared_slot(launch);
+    const std::uint64_t turn = launch.turn_of(block);
+    try {
+        launch.started_before.insert(turn);
+        spare_.back()->start(*this, launch, block, turn, shared);
+    } catch (const std::bad_alloc&) {
+        launch.started_before.erase(turn);
+        if (shared != nullptr) free_slots_.push_back(shared);
+        throw;
+    }
+    spare_.back()->set_before_turn();
+    before_turn_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+    fewest_spare_ = std::min(fewest_spare_, spare_.size());
 }
 
 void Worker::run_resident(Launch& launch) {
@@ -146,6 +170,10 @@ void Worker::run_resident(Launch& launch) {
         }
     }
     resident_.resize(kept);
+    if (!before_turn_.empty()) [[unlikely]] {
+        std::ranges::move(before_turn_, std::back_inserter(resident_));
+        before_turn_.clear();
+    }
     if (over != 0) launch.blocks_run.fetch_add(over, std::memory_order_relaxed);
     if (over + arrived != 0) spinning_ = false;
     if (arrived != 0) launch.grid.arrive(arrived);
@@ -230,7 +258,7 @@ void Worker::report_stop(Launch& launch, BlockRun& block, bool at_grid) {
 
 /// The launch is over before its threads are: says where they stand, then forgets them.
 void Worker::stop_all(Launch& launch) {
-    for (auto* blocks : {&at_grid_, &resident_}) {
+    for (auto* blocks : {&at_grid_, &resident_, &before_turn_}) {
         for (auto& block : *blocks) {
             if (!block) continue;  // moved away when memory ran out
             // What a launch that goes back has found is undone.
@@ -246,7 +274,7 @@ void Worker::stop_all(Launch& launch) {
 }
 
 BlockRun* Worker::block_on_device(std::uint64_t block) const {
-    for (const auto* blocks : {&resident_, &at_grid_})
+    for (const auto* blocks : {&resident_, &at_grid_, &before_turn_})
         for (const auto& each : *blocks)
             if (each && each->block() == block)
                 return each.get();  // null: moved while run_resident() is at work
@@ -255,7 +283,7 @@ BlockRun* Worker::block_on_device(std::uint64_t block) const {
 
 std::vector<std::uint64_t> Worker::blocks_on_device() const {
     std::vector<std::uint64_t> numbers;
-    for (const auto* blocks : {&resident_, &at_grid_})
+    for (const auto* blocks : {&resident_, &at_grid_, &before_turn_})
         for (const auto& each : *blocks)
             if (each) numbers.push_back(each->block());
     std::ranges::sort(numbers);
@@ -263,8 +291,9 @@ std::vector<std::uint64_t> Worker::blocks_on_device() const {
 }
 
 void Worker::let_held_threads_go() {
-    for (auto& block : resident_)
-        if (block) block->let_held_threads_go();
+    for (auto* blocks : {&resident_, &before_turn_})
+        for (auto& block : *blocks)
+            if (block) block->let_held_threads_go();
 }
 
 MemoryUse Worker::memory_use() const {

@@ -62,6 +62,9 @@ class Worker {
     [[nodiscard]] std::vector<std::uint64_t> blocks_on_device() const;
     /// Threads that are held get turns again.
     void let_held_threads_go();
+    /// A block whose turn has not come begins. It goes on behind those that are on the device already.
+    /// @throws std::bad_alloc: then it has not begun
+    void start_before_its_turn(Launch& launch, std::uint64_t block);
 
     /// The buffer for BlockContext::captured of its blocks. It is read as soon as a thread has faulted.
     [[nodiscard]] std::uint64_t* captured() { return captured_.data(); }
@@ -78,6 +81,8 @@ class Worker {
     void run_blocks(Launch& launch);
     void wake_helpers(Launch& launch);
     [[nodiscard]] bool start_block(Launch& launch);
+    void make_spare(const Launch& launch);
+    [[nodiscard]] std::size_t blocks_in_their_turn() const;
     void run_resident(Launch& launch);
     void finish(Launch& launch, std::unique_ptr<BlockRun> block);
     [[nodiscard]] bool may_start_block(const Launch& launch);
@@ -103,6 +108,8 @@ class Worker {
     Runner* running_ = nullptr;
     std::vector<Runner*> scratch_;
     std::vector<std::unique_ptr<BlockRun>> resident_, spare_;
+    std::vector<std::unique_ptr<BlockRun>>
+        before_turn_;  ///< begun by a handler while run_resident() is at work
     std::size_t fewest_spare_ =
         0;  ///< since start_counting_memory(): so many at the front of spare_ were not needed
     std::vector<std::unique_ptr<BlockRun>> at_grid_;  ///< blocks that wait at a grid barrier

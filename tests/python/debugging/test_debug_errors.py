@@ -397,7 +397,7 @@ def test_a_million_threads_are_a_handful_of_groups(tmp_path):
         (waiting,) = [group["threadId"] for group in groups if group["threads"] == f"{focus + 1}..255"]
         assert client.go("next", reason="step", threadId=waiting)["cudasim"]["thread"] == [14, 7, 0]
         assert client.focus()["thread"] == [14, 7, 0]
-        assert "not on the device" in client.refused("cudasim/focus", block=[0, 0, 0])
+        assert "block 0 is over" in client.refused("cudasim/focus", block=[0, 0, 0])
         assert "there is no such thread" in client.refused("cudasim/focus", thread=[16, 0, 0])
         client.break_at()
         assert client.go_to_end() == f"{sum(2 * i + j for i in range(1024) for j in range(1024))}\n"

@@ -378,6 +378,38 @@ def test_blocks_are_stopped_one_after_another():
     assert list(out) == [1, 1, 1]
 
 
+def test_blocks_are_started_before_their_turn():
+    @cuda.jit
+    def counts(out, order):
+        i = cuda.blockIdx.x
+        s = cuda.shared.array(2, np.int64)
+        s[cuda.threadIdx.x] = i  # here
+        order[0] += 1
+        order[order[0]] = i
+        cuda.syncthreads()
+        out[2 * i + cuda.threadIdx.x] += s[1 - cuda.threadIdx.x] + 1
+
+    def at_stop(launch):
+        if client.stops > 1:
+            return
+        assert launch.state((3, 1)) == "not started" and launch.blocks == [0]
+        assert launch.coordinate((3, 1)) == ((1, 0, 0), (3, 0, 0))
+        assert launch.start_block(3) == "" and launch.blocks == [0, 3]
+        assert launch.run((3, 1)) == "stopped"
+        assert stops.values(launch, (3, 1))[0]["i"] == 3
+        assert launch.run((3, 1)) == "at barrier"
+        assert launch.state((3, 0)) == "not started"
+        assert launch.run((4, 0)) == "stopped"  # starts its block
+        assert launch.start_block(5) == "there is no block 5: the grid has 5"
+
+    out, order = np.zeros(10, np.int64), np.zeros(11, np.int64)
+    client = Client(stop_at(counts, "here"), at_stop)
+    with stops.attached(client):
+        counts[5, 2](out, order)
+    assert list(order[1:]) == [3, 0, 0, 3, 4, 4, 1, 1, 2, 2]
+    assert list(out) == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+
+
 @cuda.jit
 def sums(out, factor):
     total = 0

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <filesystem>
 
+#include "simulator/execution/stop.h"
 #include "simulator/memory/host_memory.h"
 #include "tests/simulator/address_limits.h"
 #include "tests/simulator/execution/ir_kernel.h"
+#include "tests/simulator/execution/ir_lines.h"
 
 namespace cudasim::execution {
 namespace {
@@ -158,6 +160,48 @@ TEST(Workers, absurd_numbers_of_workers_start_no_more_threads_than_are_of_use) {
     const std::ptrdiff_t before = host_threads();
     EXPECT_EQ(messages(own.launch(kernel, {{200'000}, {32}}, options)), "");
     EXPECT_LE(host_threads() - before, std::max(8L, 4 * sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+/// Starts a block when there is no memory for it, and again when there is.
+class Starter final : public StopHandler {
+  public:
+    std::string refused, started = "not called";
+    void launch_begins(StoppedLaunch& launch) override { launch.stop_everywhere(); }
+    void stopped(StoppedLaunch& launch) override {
+        launch.stop_everywhere(false);
+        {
+            const AddressSpace limited(8 << 20);
+            refused = launch.start_block(2);
+            EXPECT_EQ(launch.run({2, 1}), ThreadState::not_started);
+        }
+        started = launch.start_block(2);
+    }
+};
+
+TEST(MemoryOfStartedBlocks, is_asked_for_before_they_start) {
+    if (!address_limits_are_kept()) GTEST_SKIP() << "the address space cannot be limited here";
+    const auto image = with_lines(ir_image(R"(
+define void @k(ptr %out) {
+  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  call void @llvm.nvvm.barrier0()
+  %p = getelementptr i32, ptr %out, i32 %c
+  %old = atomicrmw add ptr %p, i32 1 monotonic
+  ret void
+})"));
+    DeviceArray<int> out(4);
+    Starter starter;
+    LaunchOptions options;
+    options.carrier = Carrier::fiber;
+    options.stop_handler = &starter;
+    const auto loaded = device().load(image);
+    const std::uint64_t parameters[1] = {out.pointer()};
+    const auto result =
+        device().launch(*loaded, "k", {{4}, {8}, 0}, std::as_bytes(std::span(parameters)), options);
+    EXPECT_EQ(messages(result), "");
+    EXPECT_TRUE(starter.refused.starts_with("there is no memory for block 2 besides the 1 on the device: "))
+        << starter.refused;
+    EXPECT_EQ(starter.started, "");
+    EXPECT_EQ(out.read(), std::vector<int>(4, 8));
 }
 
 }  // namespace

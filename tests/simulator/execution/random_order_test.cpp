@@ -16,6 +16,7 @@ TEST(RandomOrderOfIndices, is_a_permutation_for_any_count) {
         for (std::uint64_t i = 0; i < count; ++i) {
             const std::uint64_t at = RandomOrder(count, count)(i);
             ASSERT_LT(at, count);
+            ASSERT_EQ(RandomOrder(count, count).index_of(at), i);
             ++seen[at];
         }
         EXPECT_EQ(seen, std::vector<std::uint64_t>(count, 1)) << count;

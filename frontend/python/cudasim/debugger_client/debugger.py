@@ -311,6 +311,8 @@ class Debugger:
         """The same without a report, for commands that go on several times; report() must follow."""
         focus = self.session.thread()
         self.console.flush()
+        if self.settings["lock"].value == "on":
+            arguments = {**arguments, "cudasim": {**arguments.get("cudasim", {}), "lock": True}}
         return self.session.resume(request, {"threadId": focus.thread_id, **arguments})
 
     def report(self, outcome: Stop | Ended | None) -> None:

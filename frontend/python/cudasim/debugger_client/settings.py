@@ -40,6 +40,9 @@ def table() -> dict[str, Setting]:
     every = [
         Setting("step", UNITS, "thread", "Step, next and finish move the {}.",
                 "What step, next and finish move: one thread, its warp, its block or the whole grid."),
+        Setting("lock", on_off, "off", "Whether no other thread runs while the one in focus goes on is {}.",
+                "Whether no other thread runs while the one in focus goes on, not even where it must wait for others: then it stops "
+                "and says for whom. Continue, too, moves that thread alone."),
         Setting("listsize", (), 10, "The number of source lines that list shows is {}.", "How many lines list shows."),
         Setting("confirm", on_off, "on", "Whether to confirm what cannot be undone is {}.",
                 "Whether run, kill, quit and delete ask before they end the program or remove all breakpoints. "

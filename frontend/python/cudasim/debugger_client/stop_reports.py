@@ -54,6 +54,10 @@ def tell_stop(debugger: Debugger, stop: Stop, hit: list[Breakpoint], silent: boo
         write(where)
     for note in stop.notes:
         write(f"[{note}]")
+    if stop.waits:
+        write(
+            "[Lock is on. cuda block and cuda thread choose another thread to move; set lock off lets all run]"
+        )
     tell_line(debugger, stop.focus)
     tell_displays(debugger)
 

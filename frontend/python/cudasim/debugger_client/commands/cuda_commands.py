@@ -35,7 +35,8 @@ def _cuda(debugger: Debugger, argument: str) -> None:
     """Choose the thread in focus by its coordinates, or show them.
 
     B and T are linear indices or coordinates: `cuda block 1 thread 3`, `cuda thread (3,0,0)`. What is not named stays; a
-    block without a thread means its first. `cuda block thread` without numbers shows where the focus is, `cuda kernel`
+    block without a thread means its first. Any block that is not over can be chosen; one that has not begun does so when a
+    thread of it is moved. `cuda block thread` without numbers shows where the focus is, `cuda kernel`
     and `cuda device` what it belongs to. W counts the warps of the block, L the lanes of a warp.
     """
     words: list[tuple[str, Any]] = []

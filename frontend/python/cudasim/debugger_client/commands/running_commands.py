@@ -71,7 +71,8 @@ def _start(debugger: Debugger, argument: str) -> None:
 def _continue(debugger: Debugger, argument: str) -> None:
     """Let the program run on.
 
-    With a number N the breakpoint that the program stopped at is passed N - 1 times more before it stops again.
+    With a number N the breakpoint that the program stopped at is passed N - 1 times more before it stops again. With
+    `set lock on` only the thread in focus goes on, until it stops, ends or must wait.
     """
     program = debugger.session.program
     if program is not None and program.is_attached and debugger.session.stop is None:
@@ -118,7 +119,9 @@ def repeat(
     outcome: Stop | Ended | None = None
     for _ in range(_count(argument)):
         outcome = debugger.resume_silently(request, **arguments)
-        if not isinstance(outcome, Stop) or outcome.reason != "step" or (note_ends and outcome.notes):
+        if not isinstance(outcome, Stop) or outcome.reason != "step" or outcome.waits:
+            break
+        if note_ends and outcome.notes:
             break
     if outcome is not None:
         debugger.report(outcome)
@@ -129,7 +132,8 @@ def _step(debugger: Debugger, argument: str) -> None:
     """Go on to the next line, into functions that are called.
 
     With a number N, that many times. Only the thread in focus moves; others move where it has to wait for them, as at a
-    barrier. `set step warp`, block or grid moves more threads at once.
+    barrier, unless `set lock on` forbids it. `set step warp`, block or grid moves more threads at once. A thread that has not
+    started does so, also one of a block whose turn has not come.
     """
     repeat(debugger, "stepIn", argument, _unit(debugger))
 
@@ -154,7 +158,7 @@ def _finish(debugger: Debugger, argument: str) -> None:
     )
     for level in range(index + 1):
         outcome = debugger.resume_silently("stepOut", **_unit(debugger))
-        if not isinstance(outcome, Stop) or outcome.reason != "step" or level == index:
+        if not isinstance(outcome, Stop) or outcome.reason != "step" or outcome.waits or level == index:
             break
     debugger.report(outcome)
 
@@ -181,7 +185,7 @@ def _until(debugger: Debugger, argument: str) -> None:
 def _advance(debugger: Debugger, argument: str) -> None:
     """Run until the thread in focus reaches LOCATION: a line or a function.
 
-    Other breakpoints stop the program as usual.
+    Only that thread moves, and others where it has to wait for them. Its other breakpoints stop it.
     """
     if not argument:
         raise CommandError("A location is missing: LINE, FILE:LINE or FUNCTION.")
@@ -192,7 +196,7 @@ def _advance(debugger: Debugger, argument: str) -> None:
     )  # fmt: skip
     try:
         debugger.send_breakpoints({added.key})
-        outcome = debugger.resume_silently("continue")
+        outcome = debugger.resume_silently("continue", cudasim={"unit": "thread"})
         if isinstance(outcome, Stop) and outcome.hit_ids == [added.number]:
             outcome.reason, outcome.hit_ids = "step", []
     finally:
