@@ -24,6 +24,7 @@ FRESH = {
     "import",
     "fiber",
     "false_condition",
+    "nothing_armed",
 }
 
 
@@ -82,6 +83,8 @@ def quantity(value, unit):
         return "-"
     if unit == "B":
         return f"{value / 1024:.1f} KiB"
+    if unit == "x":
+        return f"{value:.2f}x"
     for size, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= size:
             return f"{value / size:.3g} {name}"

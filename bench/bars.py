@@ -97,6 +97,13 @@ BARS = (
     Bar("python_barrier", "a barrier, per thread, Python mode, one core", "", 150e-9),
     Bar("empty_launch", "empty launch, 1 block of 1 thread, compiled", "", 6e-6),
     Bar("false_condition", "a breakpoint's false condition, each time it is passed, one core", "", 20e-9),
+    Bar(
+        "nothing_armed",
+        "a launch under the debugger without breakpoints, without its copy of memory, one core",
+        "",
+        1.2,
+        "x",
+    ),
     _beside_debugger("pdb", 100),
     _beside_debugger("gdb", 1_000),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),

@@ -291,6 +291,9 @@ class Kernels:
     def false_condition(self):
         return debuggers.cudasim()
 
+    def nothing_armed(self):
+        return debuggers.nothing_armed()
+
     def first_launch(self):
         return compiling.first_launch(self.kernels.twenty_lines, check_twenty_lines)
 

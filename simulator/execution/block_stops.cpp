@@ -17,13 +17,13 @@ namespace cudasim::execution {
 
 /// Code that is compiled for stops notes where its threads are, also where nobody looks.
 void BlockRun::start_stops() {
-    const bool notes = launch_->stops || (launch_->kernel && !launch_->kernel->stops.places.empty());
+    const bool notes = launch_->can_stop || (launch_->kernel && !launch_->kernel->stops.places.empty());
     const std::size_t threads = notes ? context_.thread_count : 0;
     thread_stops_.assign(threads, {});
     context_.thread_stops = thread_stops_.data();
     stopped_ = nullptr;
     context_.watch_low = context_.watch_bytes = 0;
-    if (!launch_->stops) {
+    if (!launch_->can_stop) {
         run_before_.clear();
         const std::size_t flags = launch_->kernel ? launch_->kernel->sites.size() + 1 : 1;
         no_stop_flags_.assign(words_of_stop_flags(flags), 0);
