@@ -180,9 +180,9 @@ class Control final : public execution::StopHandler {
     const CoreSource* core_source_ = nullptr;
     bool at_entry_ = false;  ///< its first statement stops
     // Of a launch that began in usual code.
-    std::vector<Breakpoint> found_;            ///< that lie in the kernel, which was not known before
+    std::vector<Breakpoint> found_;             ///< that lie in the kernel, which was not known before
     std::optional<findings::Finding> failure_;  ///< for which it has begun again, until that is told
-    bool paused_usual_code_ = false;           ///< it has begun again so that it can pause
+    bool paused_usual_code_ = false;            ///< it has begun again so that it can pause
 
     execution::ThreadRef focus_;
     StopNotice notice_;

@@ -1,5 +1,5 @@
-// Control's part for launches in which nothing can stop (control.h): they run their usual code, and begin again
-// in code with stops when they fail, or somebody sets a breakpoint in them or pauses them.
+// Control's part for launches in which nothing can stop (control.h): they run their usual code, and begin
+// again in code with stops when they fail, or somebody sets a breakpoint in them or pauses them.
 #include <algorithm>
 
 #include "debugger/control/control.h"
@@ -58,8 +58,8 @@ void Control::has_code_with_stops(StoppedLaunch& launch) {
     launch.stop_as_far_as_before();
 }
 
-/// The launch fails with stops. Of what ends early all threads are told of, so that it does not matter which one
-/// the finding names.
+/// The launch fails with stops. Of what ends early all threads are told of, so that it does not matter which
+/// one the finding names.
 void Control::compare_with_usual_code(const findings::Finding& failure, StopNotice& notice) {
     if (!failure_) return;
     const bool is_of_thread = launch_->fault(launch_->stopped_thread()) != nullptr;

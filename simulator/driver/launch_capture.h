@@ -14,8 +14,8 @@
 // lies between the two copies is this launch's doing; frees wait for its end.
 //
 // Costs one copy of the reachable memory, made while it is searched for addresses, and one pass of hashing
-// afterwards. A launch under a debugger keeps a copy of its own (LaunchBegin::memory): that one is used, and is
-// searched only when somebody wants the record.
+// afterwards. A launch under a debugger keeps a copy of its own (LaunchBegin::memory): that one is used, and
+// is searched only when somebody wants the record.
 #pragma once
 
 #include <memory>
@@ -75,7 +75,7 @@ class LaunchCapture final : public execution::LaunchObserver {
     CaptureOptions options_;
     std::shared_ptr<const execution::MemoryCopy> copy_;  ///< of the launch's own; null: there is none
     bool began_ = false, failed_ = false;
-    bool is_taken_ = false;  ///< the contents are in the record
+    bool is_taken_ = false;    ///< the contents are in the record
     bool handed_out_ = false;  ///< a record has its copies, which nobody may overwrite
     std::string error_;        ///< why there is no record
 };

@@ -408,7 +408,8 @@ void take_code(Launch& launch, const PreparedKernel& prepared) {
     for (auto& block : launch.early_exit_block) block.store(~std::uint64_t{0}, std::memory_order_relaxed);
 }
 
-/// Whether a kernel can write what the host program, or another device, sees meanwhile: that cannot be undone.
+/// Whether a kernel can write what the host program, or another device, sees meanwhile: that cannot be
+/// undone.
 bool others_see_memory(const Device::State& state) {
     const auto any = [](DeviceMemory& memory, auto&& is_meant) {
         const std::lock_guard lock(memory.mutex);

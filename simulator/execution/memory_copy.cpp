@@ -51,8 +51,8 @@ MemoryCopy::MemoryCopy(const memory::Arena& arena) {
     for (const Range& range : ranges_) std::memcpy(data_.get() + range.place, range.memory, range.bytes);
 }
 
-/// Its memory is kept for the next launch, unless a record still has a part of it: the host gives fresh memory
-/// ten times as slowly as it copies.
+/// Its memory is kept for the next launch, unless a record still has a part of it: the host gives fresh
+/// memory ten times as slowly as it copies.
 MemoryCopy::~MemoryCopy() {
     if (data_.use_count() != 1) return;
     Spare& known = spare();

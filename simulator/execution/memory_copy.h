@@ -1,6 +1,6 @@
-// A copy of all device memory that a kernel can write, as it was when a launch began. Whoever needs that memory
-// shares the copy: the history that lets the launch go back (memory_history.h), and records of the launch
-// (driver/launch_capture.h).
+// A copy of all device memory that a kernel can write, as it was when a launch began. Whoever needs that
+// memory shares the copy: the history that lets the launch go back (memory_history.h), and records of the
+// launch (driver/launch_capture.h).
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ class MemoryCopy {
     [[nodiscard]] const std::vector<Range>& ranges() const { return ranges_; }
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
     [[nodiscard]] const std::byte* data() const { return data_.get(); }
-    /// What the allocation contained, without another copy; null: a kernel cannot write it, and it is not here.
+    /// What the allocation contained, without another copy; null: a kernel cannot write it, and it is not
+    /// here.
     [[nodiscard]] std::shared_ptr<std::byte[]> content(std::uint64_t address, std::uint64_t bytes) const;
 
   private:

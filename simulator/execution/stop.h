@@ -114,11 +114,11 @@ class StopHandler {
     /// run code that can stop from its beginning. If not, it may run its usual code. That can be undone only
     /// with a history, so launch_begins() is to call keep_history().
     [[nodiscard]] virtual bool needs_stops(const KernelToStop& /*kernel*/) { return true; }
-    /// The launch runs its usual code, and a thread has failed, or the launch or a block ends early: whether it
-    /// is to be undone and to begin again with stops, so that faulted() or ends_early() can be called.
+    /// The launch runs its usual code, and a thread has failed, or the launch or a block ends early: whether
+    /// it is to be undone and to begin again with stops, so that faulted() or ends_early() can be called.
     [[nodiscard]] virtual bool begins_again_for(const findings::Finding& /*failure*/) { return true; }
-    /// The launch has been undone, or cannot run its usual code, and has code with stops now, of which nothing
-    /// has run. Says where it is to stop, as launch_begins() does.
+    /// The launch has been undone, or cannot run its usual code, and has code with stops now, of which
+    /// nothing has run. Says where it is to stop, as launch_begins() does.
     virtual void has_code_with_stops(StoppedLaunch& /*launch*/) {}
     /// Nothing of the launch has run. Says where it is to stop: without that, nowhere.
     virtual void launch_begins(StoppedLaunch& launch) = 0;
@@ -201,11 +201,11 @@ class StoppedLaunch {
 
     /// Whether it runs code in which nothing can stop. False once it has been undone.
     [[nodiscard]] bool runs_usual_code() const { return code_.load() == Code::usual; }
-    /// The next statement of any thread stops, as stop_everywhere() says. A launch that runs its usual code is
-    /// undone and begins again with stops. Other host threads may call it, too.
+    /// The next statement of any thread stops, as stop_everywhere() says. A launch that runs its usual code
+    /// is undone and begins again with stops. Other host threads may call it, too.
     void stop_soon();
-    /// To be called in has_code_with_stops(): every statement stops as soon as the launch is as far as it was in
-    /// its usual code: as many blocks have begun, and as much time is over; or after two seconds.
+    /// To be called in has_code_with_stops(): every statement stops as soon as the launch is as far as it was
+    /// in its usual code: as many blocks have begun, and as much time is over; or after two seconds.
     void stop_as_far_as_before();
     /// How many blocks had begun in usual code.
     [[nodiscard]] std::uint64_t blocks_before() const { return blocks_before_; }
@@ -321,7 +321,8 @@ class StoppedLaunch {
     // The engine's ------------------------------------------------------------------------------------------
 
     void begin();
-    /// No thread runs any more. True: the launch has been undone, has code with stops now, and is to run again.
+    /// No thread runs any more. True: the launch has been undone, has code with stops now, and is to run
+    /// again.
     [[nodiscard]] bool begins_again();
     /// What the kernel can write, as it was when the launch began; null: it is not kept.
     [[nodiscard]] std::shared_ptr<const MemoryCopy> memory_before() const;
@@ -431,8 +432,8 @@ class StoppedLaunch {
     // Usual code.
     enum class Code : std::uint8_t { usual, left, with_stops };
     std::atomic<Code> code_{Code::with_stops};
-    std::uint64_t blocks_before_ = 0;    ///< that had begun when it left its usual code
-    Clock::duration time_before_{};      ///< that it had run for
+    std::uint64_t blocks_before_ = 0;           ///< that had begun when it left its usual code
+    Clock::duration time_before_{};             ///< that it had run for
     Clock::time_point as_far_at_{}, latest_{};  ///< it is to stop: not before, and by then; or not at all
     // The clock: `left` of StatementCount runs from counting_ to 0.
     static constexpr std::uint64_t never = std::uint64_t{1} << 62;

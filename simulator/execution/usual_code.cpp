@@ -1,6 +1,6 @@
-// Stops: a launch with a handler that begins in its usual code, because nothing is to stop (stop.h). It keeps a
-// history from its beginning. When it fails there, or is wanted to stop, it ends, is undone, and begins again in
-// code with stops.
+// Stops: a launch with a handler that begins in its usual code, because nothing is to stop (stop.h). It keeps
+// a history from its beginning. When it fails there, or is wanted to stop, it ends, is undone, and begins
+// again in code with stops.
 #include <algorithm>
 
 #include "simulator/execution/launch_history.h"

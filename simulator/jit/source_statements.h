@@ -1,4 +1,5 @@
-// The statements of a kernel, read from its image without compiling it: a millisecond instead of a compilation.
+// The statements of a kernel, read from its image without compiling it: a millisecond instead of a
+// compilation.
 #pragma once
 
 #include <string_view>
@@ -23,8 +24,9 @@ struct SourceStatements {
     std::vector<SourceStatement> statements;
 };
 
-/// Of the kernel and all functions that it may reach, as debug information has them. Code that is compiled for
-/// stops (statement_stops.h) lacks those that the optimiser removes. @throws CompileError as compile_kernel()
+/// Of the kernel and all functions that it may reach, as debug information has them. Code that is compiled
+/// for stops (statement_stops.h) lacks those that the optimiser removes. @throws CompileError as
+/// compile_kernel()
 [[nodiscard]] SourceStatements source_statements(const image::KernelImage& image, std::string_view kernel);
 
 /// Puts a call of the hook `stop` where a statement begins, in all functions (statement_stops.cpp).

@@ -42,8 +42,8 @@ class NotingClient final : public QuietClient {
     }
 };
 
-/// Threads put their numbers into `order`, print them, add 1 to order[200], wait, and store 1 at `place`, whose
-/// first 20 bytes may be written, at their number. @append is on lines 101 to 106.
+/// Threads put their numbers into `order`, print them, add 1 to order[200], wait, and store 1 at `place`,
+/// whose first 20 bytes may be written, at their number. @append is on lines 101 to 106.
 image::KernelImage storing_image(On carrier) {
     return execution::with_lines(execution::ir_image(std::string(execution::append_function) + R"(
 @format = internal addrspace(4) constant [4 x i8] c"%d\0A\00"
