@@ -28,6 +28,7 @@ FRESH = {
     "debug_launch_matmul",
     "debug_launch_mandelbrot",
     "debug_launch_barriers",
+    "nothing_armed",
 }
 
 

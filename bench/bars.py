@@ -106,6 +106,13 @@ BARS = (
     _debug_launch("matmul", "naive matmul", 5),
     _debug_launch("mandelbrot", "Mandelbrot", 5),
     _debug_launch("barriers", "256-thread tree reduction", 15),
+    Bar(
+        "nothing_armed",
+        "a launch under the debugger without breakpoints, without its copy of memory, one core",
+        "",
+        1.2,
+        "x",
+    ),
     _beside_debugger("pdb", 100),
     _beside_debugger("gdb", 1_000),
     Bar("first_launch", "first launch of a 20-line kernel, cold", "", 80e-3),

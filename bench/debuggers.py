@@ -29,6 +29,8 @@ def add(x, y, out):
     if i < x.size:
         v = x[i] + y[i]
         out[i] = v
+        if v == -1:
+            out[i] = 0
 
 n = 1 << 20
 x = np.arange(n, dtype=np.float32)
@@ -165,6 +167,53 @@ for _ in range(8):
     times.append(time.process_time() - start)
 print("seconds", sorted(times[1:])[3])
 """
+#: Arguments: none. Prints what a launch costs, and a copy of the device's memory.
+NOTHING_ARMED = """
+import time
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def add(x, y, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] + y[i]
+
+@cuda.jit
+def escape(out):
+    i = cuda.grid(1)
+    if i < out.size:
+        c = complex(i % 1000 / 500 - 1.5, i // 1000 / 250 - 1)
+        z = c
+        n = 0
+        while n < 50 and z.real * z.real + z.imag * z.imag < 4:
+            z = z * z + c
+            n += 1
+        out[i] = n
+
+n = 1 << 22  # more than caches hold, which the copy empties
+x = np.arange(n, dtype=np.float32)
+arrays = [cuda.to_device(each) for each in (x, 2 * x, x)]
+numbers = cuda.device_array(1 << 18, dtype=np.int32)
+source = np.ones(3 * x.nbytes + 4 * numbers.size, np.uint8)
+target = source.copy()
+
+def cost(work):
+    times = []
+    for _ in range(20):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times[1:])
+
+found = (
+    cost(lambda: np.copyto(target, source)),
+    cost(lambda: add[n // 256, 256](*arrays)),
+    cost(lambda: escape[1 << 10, 256](numbers)),
+)
+assert (arrays[2].copy_to_host() == 3 * x).all()
+print("costs", *found)
+"""
 REPEATS = 3
 
 
@@ -200,7 +249,35 @@ def cudasim():
         pathlib.Path(folder, "add.py").write_text(text)
         command = [sys.executable, "-m", "cudasim", "debug", "-batch"]
         condition = ["-ex", f"break {_line(text, mark)} if i == -1", "-ex", "run", "add.py"]
-        return _cost([*command, *condition], [*command, "-ex", "run", "add.py"], folder)
+        # Nobody comes there; without it the launch would run its usual code.
+        never = ["-ex", f"break {_line(text, 'out[i] = 0')}", "-ex", "run", "add.py"]
+        return _cost([*command, *condition], [*command, *never], folder)
+
+
+def _costs(command, folder):
+    """Processor time of a copy, and of a launch of each kernel."""
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+        env={**os.environ, "CUDASIM_WORKERS": "1"},
+    )  # fmt: skip
+    found = re.search(r"^.*costs ([\d.e+ -]+)$", done.stdout, re.MULTILINE)
+    if not found:
+        raise SystemExit(f"bench: {' '.join(map(str, command))} gave no times\n{done.stdout}{done.stderr}")
+    return [float(each) for each in found[1].split()]
+
+
+def nothing_armed():
+    """What launches cost under cudasim's debugger where nothing can stop, without a copy of the device's memory, in parts of
+    what they cost without it; of the dearer kernel."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "launches.py").write_text(NOTHING_ARMED)
+        ratios = []
+        for _ in range(REPEATS):
+            copy, *usual = _costs([sys.executable, "launches.py"], folder)
+            debug = [sys.executable, "-m", "cudasim", "debug", "-batch", "-ex", "run", "launches.py"]
+            _, *debugged = _costs(debug, folder)
+            ratios.append(max((mine - copy) / plain for mine, plain in zip(debugged, usual)))
+        return statistics.median(ratios)
 
 
 def debug_launch(kernel):

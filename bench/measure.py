@@ -303,6 +303,9 @@ class Kernels:
     def debug_launch_barriers(self):
         return debuggers.debug_launch("barriers")
 
+    def nothing_armed(self):
+        return debuggers.nothing_armed()
+
     def first_launch(self):
         return compiling.first_launch(self.kernels.twenty_lines, check_twenty_lines)
 

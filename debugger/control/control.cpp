@@ -27,14 +27,20 @@ std::string Control::place_text(const findings::Finding& finding) {
 void Control::launch_begins(StoppedLaunch& launch) {
     launch_ = &launch;
     number_ = session_.next_launch_number();
-    code_ = session_.code_of(launch);
+    const bool is_usual = launch.runs_usual_code();
+    if (!is_usual) code_ = session_.code_of(launch.launch().kernel);
     no_history_ = launch.keep_history(session_.history_bytes);
-    session_.enter(*this);
-    const std::vector<Breakpoint> found = session_.breakpoints.resolve(code_);
-    session_.audience.launch_begins(*this);
-    for (const Breakpoint& breakpoint : found) session_.audience.breakpoint_changed(breakpoint);
-    arm(launch);
     core_source_ = CoreSource::of_this_thread();
+    session_.enter(*this);
+    if (!is_usual) {
+        const std::vector<Breakpoint> found = session_.breakpoints.resolve(code_);
+        found_.insert(found_.end(), found.begin(), found.end());
+    }
+    session_.audience.launch_begins(*this);
+    for (const Breakpoint& breakpoint : std::exchange(found_, {}))
+        session_.audience.breakpoint_changed(breakpoint);
+    if (is_usual) return look_soon();  // something may have changed since needs_stops()
+    arm(launch);
     at_entry_ = session_.stop_at_entry.exchange(false);
     if (at_entry_ || session_.pause_is_wanted()) look_soon();
 }
@@ -42,6 +48,7 @@ void Control::launch_begins(StoppedLaunch& launch) {
 void Control::launch_ends() {
     if (launch_ == nullptr) return;
     session_.leave(*this);
+    tell_of_lost_failure();
     forget_watches();
     session_.audience.launch_ends(*this);
     launch_ = nullptr;
@@ -51,7 +58,9 @@ void Control::launch_ends() {
 
 void Control::look_soon() {
     look_.store(true);
-    launch_->stop_everywhere(true);
+    const bool is_wanted = session_.pause_is_wanted() || session_.stop_at_entry;
+    if (launch_->runs_usual_code() && !is_wanted && !may_stop()) return;
+    launch_->stop_soon();
 }
 
 void Control::look(StoppedLaunch& launch) {
@@ -60,10 +69,18 @@ void Control::look(StoppedLaunch& launch) {
     if (look_.exchange(false)) arm(launch);
 }
 
-std::vector<const KernelCode::Line*> Control::places_of_call(const Breakpoint& call) const {
-    if (call.is_silent || !session_.calls_stop || !session_.client_is_there) return {};
-    for (const KernelCode::Line& each : code_->calls())
-        if (each.line == call.line && each.file == call.file) return {&each};
+/// Where it lies in the kernel; empty: nowhere, or nothing stops there.
+std::vector<const KernelCode::Line*> Control::places_of(const Breakpoint& breakpoint) const {
+    const BreakpointRequest& request = breakpoint.request;
+    if (breakpoint.refused) return {};
+    if (request.is_call) {
+        if (breakpoint.is_silent || !session_.calls_stop || !session_.client_is_there) return {};
+        for (const KernelCode::Line& each : code_->calls())
+            if (each.line == breakpoint.line && each.file == breakpoint.file) return {&each};
+        return {};
+    }
+    if (!request.function.empty()) return code_->entries(request.function);
+    if (const KernelCode::Line* line = code_->line(request.file, request.line)) return {line};
     return {};
 }
 
@@ -72,15 +89,8 @@ void Control::arm(StoppedLaunch& launch) {
     armed_at_.clear();
     std::set<std::pair<std::string, std::uint32_t>> lines;
     for (Breakpoint& breakpoint : session_.breakpoints.snapshot()) {
-        const BreakpointRequest& request = breakpoint.request;
-        std::vector<const KernelCode::Line*> places;
-        if (request.is_call)
-            places = places_of_call(breakpoint);
-        else if (!request.function.empty())
-            places = code_->entries(request.function);
-        else if (const KernelCode::Line* line = code_->line(request.file, request.line))
-            places.push_back(line);
-        if (places.empty() || breakpoint.refused) continue;
+        const std::vector<const KernelCode::Line*> places = places_of(breakpoint);
+        if (places.empty()) continue;
         const auto index = static_cast<std::uint32_t>(armed_.size());
         Armed armed;
         armed.breakpoint = std::move(breakpoint);
@@ -243,13 +253,17 @@ void Control::stop_for_all(ThreadRef thread, StopNotice notice) {
     serve(std::move(notice));
 }
 
-void Control::note_error(const findings::Finding& finding, StopNotice& notice) {
-    notice.reason = StopReason::exception;
-    notice.error_kind = findings::info(finding.kind).name;
+std::string Control::error_text(const findings::Finding& finding) {
     const std::string exception = finding.exception_type.empty()
                                       ? std::string(findings::info(finding.kind).python_exception)
                                       : finding.exception_type;
-    notice.error = (exception.empty() ? "" : exception + ": ") + finding.message;
+    return (exception.empty() ? "" : exception + ": ") + finding.message;
+}
+
+void Control::note_error(const findings::Finding& finding, StopNotice& notice) {
+    notice.reason = StopReason::exception;
+    notice.error_kind = findings::info(finding.kind).name;
+    notice.error = error_text(finding);
     if (error_.empty()) error_ = notice.error;
 }
 
@@ -260,6 +274,7 @@ void Control::faulted(StoppedLaunch& launch) {
     if (finding == nullptr) return;
     StopNotice notice;
     note_error(*finding, notice);
+    compare_with_usual_code(*finding, notice);
     const bool is_new = told_errors_.emplace(finding->kind, place_text(*finding)).second;
     if (!session_.errors_stop || !session_.client_is_there || !is_new) {
         if (pending_ && pending_->thread == launch.stopped_thread()) pending_.reset();
@@ -281,6 +296,7 @@ void Control::ends_early(StoppedLaunch& launch, const findings::Finding& reason)
     look(launch);
     StopNotice notice;
     note_error(reason, notice);
+    compare_with_usual_code(reason, notice);
     // One for each block; the first shows them all.
     if (!session_.errors_stop || !session_.client_is_there || !told_errors_.emplace(reason.kind, "").second)
         return;
@@ -327,6 +343,7 @@ void Control::serve(StopNotice notice) {
     if (!wait_for_turn()) return;
     const std::unique_lock turn(session_.serving, std::adopt_lock);
     called_for_ = launch_->stopped_thread();
+    note_pause_of_usual_code(notice);
     for (;;) {
         for (const auto& [id, count] : std::exchange(passed_, {}))
             notice.notes.push_back(std::to_string(count) + (count == 1 ? " other thread" : " other threads") +

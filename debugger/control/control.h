@@ -17,6 +17,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,6 +42,9 @@ class Control final : public execution::StopHandler {
     Control& operator=(const Control&) = delete;
     ~Control() override { launch_ends(); }
 
+    [[nodiscard]] bool needs_stops(const execution::KernelToStop& kernel) override;
+    [[nodiscard]] bool begins_again_for(const findings::Finding& failure) override;
+    void has_code_with_stops(execution::StoppedLaunch& launch) override;
     void launch_begins(execution::StoppedLaunch& launch) override;
     void launch_ends() override;
     void stopped(execution::StoppedLaunch& launch) override;
@@ -113,7 +117,7 @@ class Control final : public execution::StopHandler {
     // control.cpp
     void look(execution::StoppedLaunch& launch);
     void arm(execution::StoppedLaunch& launch);
-    [[nodiscard]] std::vector<const KernelCode::Line*> places_of_call(const Breakpoint& call) const;
+    [[nodiscard]] std::vector<const KernelCode::Line*> places_of(const Breakpoint& breakpoint) const;
     [[nodiscard]] bool compile_condition(Armed& armed, const std::vector<const KernelCode::Line*>& places);
     [[nodiscard]] bool matches(const Armed& armed, execution::ThreadRef thread) const;
     [[nodiscard]] ConditionResult condition_of(const Armed& armed, execution::ThreadRef thread) const;
@@ -125,8 +129,15 @@ class Control final : public execution::StopHandler {
     void serve(StopNotice notice);
     [[nodiscard]] bool wait_for_turn();
     void wait_for_request();
+    [[nodiscard]] static std::string error_text(const findings::Finding& finding);
     void note_error(const findings::Finding& finding, StopNotice& notice);
     [[nodiscard]] static std::string place_text(const findings::Finding& finding);
+
+    // usual_code.cpp
+    [[nodiscard]] bool may_stop() const;
+    void compare_with_usual_code(const findings::Finding& failure, StopNotice& notice);
+    void note_pause_of_usual_code(StopNotice& notice);
+    void tell_of_lost_failure();
 
     // watching.cpp
     void arm_watches(execution::StoppedLaunch& launch);
@@ -164,6 +175,7 @@ class Control final : public execution::StopHandler {
     Session& session_;
     execution::StoppedLaunch* launch_ = nullptr;  ///< while it runs
     std::shared_ptr<const KernelCode> code_;
+    mutable std::mutex code_mutex_;  ///< while it is replaced: other host threads read it in may_stop()
     std::uint64_t number_ = 0, stop_number_ = 0;
     std::vector<Armed> armed_;
     std::vector<std::vector<std::uint32_t>> armed_at_;  ///< by site: indices into armed_
@@ -173,6 +185,10 @@ class Control final : public execution::StopHandler {
     std::atomic<bool> look_{false};
     const CoreSource* core_source_ = nullptr;
     bool at_entry_ = false;  ///< its first statement stops
+    // Of a launch that began in usual code.
+    std::vector<Breakpoint> found_;             ///< that lie in the kernel, which was not known before
+    std::optional<findings::Finding> failure_;  ///< for which it has begun again, until that is told
+    bool paused_usual_code_ = false;            ///< it has begun again so that it can pause
 
     execution::ThreadRef focus_;
     execution::ThreadRef called_for_;  ///< the thread that goes on first when the handler returns

@@ -17,6 +17,8 @@ class CoreSource {
     /// @param errors that the launch has had until now
     /// @throws std::runtime_error that says why there is no file
     virtual void write(const std::string& path, const std::vector<findings::Finding>& errors) const = 0;
+    /// Whether the launch is one of a record: what it comes to is known, and people want to see it.
+    [[nodiscard]] virtual bool is_recorded() const { return false; }
 
     /// Of the launch that this host thread runs; null: nobody has kept its memory.
     [[nodiscard]] static const CoreSource* of_this_thread();

@@ -24,25 +24,53 @@ std::string normalised_path(const std::string& path) {
     return error ? absolute.lexically_normal().string() : canonical.string();
 }
 
-KernelCode::KernelCode(const execution::StoppedLaunch& launch) {
-    const auto& kernel = launch.launch().kernel;
-    if (kernel) name_ = kernel->head.function.empty() ? kernel->name : kernel->head.function;
-    std::map<std::pair<std::string, std::uint32_t>, std::vector<std::uint32_t>> calls;
-    for (const execution::Statement& statement : launch.statements()) {
+KernelCode::KernelCode(const jit::CompiledKernel& kernel)
+    : name_(kernel.head.function.empty() ? kernel.name : kernel.head.function) {
+    for (const execution::Statement& statement : execution::statements_of(kernel)) {
         const findings::SourceLocation& place = statement.place->front();
-        if (place.file.starts_with(findings::own_code)) continue;
-        if (statement.is_breakpoint) calls[{place.file, place.line}].push_back(statement.site);
-        Line& line = lines_[place.file][place.line];
-        line.file = place.file;
-        line.line = place.line;
-        line.sites.push_back(statement.site);
-        Function& function = functions_[place.file][place.function];
-        if (function.name.empty()) function = {place.function, place.line, place.line, false};
-        function.first = std::min(function.first, place.line);
-        function.last = std::max(function.last, place.line);
-        function.is_kernel |= statement.place->size() == 1 && place.function == name_;
+        add({place, statement.place->size() == 1 && place.function == name_, statement.is_breakpoint,
+             statement.site});
     }
-    for (auto& [place, sites] : calls) {
+    find_calls();
+    for (const findings::CallChain& site : kernel.sites) {
+        const findings::CallChain place = findings::without_own_code(site);
+        const Line* line = nullptr;
+        if (const auto file = place.empty() ? lines_.end() : lines_.find(place.front().file);
+            file != lines_.end())
+            if (const auto found = file->second.find(place.front().line); found != file->second.end())
+                line = &found->second;
+        line_of_site_.push_back(line);
+    }
+}
+
+KernelCode::KernelCode(const std::string& kernel, const jit::SourceStatements& source)
+    : name_(source.head.function.empty() ? kernel : source.head.function) {
+    for (const jit::SourceStatement& statement : source.statements)
+        add({statement.place, statement.place.function == name_, statement.is_breakpoint, std::nullopt});
+    find_calls();
+}
+
+void KernelCode::add(const PlaceOfStatement& statement) {
+    const findings::SourceLocation& place = statement.place;
+    if (place.file.starts_with(findings::own_code)) return;
+    Line& line = lines_[place.file][place.line];
+    line.file = place.file;
+    line.line = place.line;
+    if (statement.site) line.sites.push_back(*statement.site);
+    if (statement.is_breakpoint) {
+        std::vector<std::uint32_t>& sites = call_sites_[{place.file, place.line}];
+        if (statement.site) sites.push_back(*statement.site);
+    }
+    Function& function = functions_[place.file][place.function];
+    if (function.name.empty()) function = {place.function, place.line, place.line, false};
+    function.first = std::min(function.first, place.line);
+    function.last = std::max(function.last, place.line);
+    function.is_kernel |= statement.is_in_kernel;
+}
+
+/// All statements are known.
+void KernelCode::find_calls() {
+    for (auto& [place, sites] : std::exchange(call_sites_, {})) {
         // A breakpoint of the line stops where the line begins, once.
         std::vector<std::uint32_t>& all = lines_[place.first][place.second].sites;
         const auto is_call = [&](std::uint32_t site) {
@@ -52,16 +80,6 @@ KernelCode::KernelCode(const execution::StoppedLaunch& launch) {
         calls_.push_back({place.first, place.second, std::move(sites)});
     }
     for (const auto& [file, lines] : lines_) files_[normalised_path(file)] = file;
-    if (!kernel) return;
-    for (const findings::CallChain& site : kernel->sites) {
-        const findings::CallChain place = findings::without_own_code(site);
-        const Line* line = nullptr;
-        if (const auto file = place.empty() ? lines_.end() : lines_.find(place.front().file);
-            file != lines_.end())
-            if (const auto found = file->second.find(place.front().line); found != file->second.end())
-                line = &found->second;
-        line_of_site_.push_back(line);
-    }
 }
 
 std::optional<std::string> KernelCode::file(const std::string& path) const {

@@ -8,9 +8,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simulator/execution/stop.h"
+#include "simulator/jit/source_statements.h"
 
 namespace cudasim::debugger {
 
@@ -27,7 +29,10 @@ class KernelCode {
         std::vector<std::uint32_t> sites;
     };
 
-    explicit KernelCode(const execution::StoppedLaunch& launch);
+    /// Of a kernel that is compiled for stops.
+    explicit KernelCode(const jit::CompiledKernel& kernel);
+    /// Of one that is not. Threads stop nowhere in it: lines have no sites.
+    KernelCode(const std::string& kernel, const jit::SourceStatements& source);
 
     /// The kernel's function.
     [[nodiscard]] const std::string& name() const { return name_; }
@@ -55,12 +60,21 @@ class KernelCode {
         bool is_kernel = false;
     };
 
+    struct PlaceOfStatement {
+        const findings::SourceLocation& place;
+        bool is_in_kernel = false, is_breakpoint = false;
+        std::optional<std::uint32_t> site;
+    };
+    void add(const PlaceOfStatement& statement);
+    void find_calls();
+
     std::string name_;
     std::map<std::string, std::string> files_;  ///< normalised → as debug information names it
     std::map<std::string, std::map<std::uint32_t, Line>> lines_;        ///< by debug information's name
     std::map<std::string, std::map<std::string, Function>> functions_;  ///< by file and name
     std::vector<const Line*> line_of_site_;
     std::vector<Line> calls_;
+    std::map<std::pair<std::string, std::uint32_t>, std::vector<std::uint32_t>> call_sites_;
 };
 
 }  // namespace cudasim::debugger

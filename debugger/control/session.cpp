@@ -38,14 +38,22 @@ void Session::end() {
     });
 }
 
-std::shared_ptr<const KernelCode> Session::code_of(const execution::StoppedLaunch& launch) {
-    const auto& kernel = launch.launch().kernel;
+std::shared_ptr<const KernelCode> Session::code_of(const std::shared_ptr<const jit::CompiledKernel>& kernel) {
     const std::lock_guard lock(mutex_);
     auto& [known, code] = codes_[kernel.get()];
     if (!code || known.lock() != kernel) {
-        code = std::make_shared<const KernelCode>(launch);
+        code = std::make_shared<const KernelCode>(*kernel);
         known = kernel;
     }
+    return code;
+}
+
+std::shared_ptr<const KernelCode> Session::source_code_of(const image::KernelImage& image,
+                                                          std::string_view kernel) {
+    const std::string name(kernel);
+    const std::lock_guard lock(mutex_);
+    auto& code = source_codes_[{image.hash(), name}];
+    if (!code) code = std::make_shared<const KernelCode>(name, jit::source_statements(image, kernel));
     return code;
 }
 
@@ -92,13 +100,22 @@ std::vector<std::string> Session::source_paths() const {
     return paths;
 }
 
+/// Of all kernels that have been launched, of some twice.
+std::vector<std::shared_ptr<const KernelCode>> Session::codes() const {
+    std::vector<std::shared_ptr<const KernelCode>> found;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [kernel, known] : codes_)
+        if (known.second) found.push_back(known.second);
+    for (const auto& [kernel, code] : source_codes_)
+        if (code) found.push_back(code);
+    return found;
+}
+
 std::vector<std::pair<std::string, std::string>> Session::kernels() const {
     std::set<std::pair<std::string, std::string>> found;  // by file
-    const std::lock_guard lock(mutex_);
-    for (const auto& [kernel, known] : codes_) {
-        if (!known.second) continue;
-        const auto entries = known.second->entries("*");
-        found.emplace(entries.empty() ? "" : entries.front()->file, known.second->name());
+    for (const auto& code : codes()) {
+        const auto entries = code->entries("*");
+        found.emplace(entries.empty() ? "" : entries.front()->file, code->name());
     }
     std::vector<std::pair<std::string, std::string>> kernels;
     for (const auto& [file, name] : found) kernels.emplace_back(name, file);
@@ -107,10 +124,8 @@ std::vector<std::pair<std::string, std::string>> Session::kernels() const {
 
 std::vector<std::uint32_t> Session::lines_with_code(const std::string& path) const {
     std::set<std::uint32_t> lines;
-    const std::lock_guard lock(mutex_);
-    for (const auto& [kernel, known] : codes_)
-        if (known.second)
-            for (const std::uint32_t line : known.second->lines(path)) lines.insert(line);
+    for (const auto& code : codes())
+        for (const std::uint32_t line : code->lines(path)) lines.insert(line);
     return {lines.begin(), lines.end()};
 }
 

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "debugger/control/breakpoints.h"
@@ -104,11 +106,16 @@ class Session {
     /// The client is gone: nothing stops any more, and what is stopped goes on.
     void end();
 
-    [[nodiscard]] std::shared_ptr<const KernelCode> code_of(const execution::StoppedLaunch& launch);
+    [[nodiscard]] std::shared_ptr<const KernelCode> code_of(
+        const std::shared_ptr<const jit::CompiledKernel>& kernel);
 
     /// By the kernel's language; null where there is none.
     [[nodiscard]] Evaluator* evaluator_for(const execution::StoppedLaunch& launch) const;
     [[nodiscard]] ExpressionCompiler* compiler_for(const execution::StoppedLaunch& launch) const;
+
+    /// The same of a kernel that need not be compiled for stops.
+    [[nodiscard]] std::shared_ptr<const KernelCode> source_code_of(const image::KernelImage& image,
+                                                                   std::string_view kernel);
 
     // Texts that were compiled, by path.
     void keep_sources(const std::vector<image::SourceFile>& sources);
@@ -124,12 +131,16 @@ class Session {
     [[nodiscard]] std::uint64_t next_launch_number() { return ++launches_; }
 
   private:
+    [[nodiscard]] std::vector<std::shared_ptr<const KernelCode>> codes() const;
+
     mutable std::mutex mutex_;
     std::vector<Control*> controls_;  ///< of launches that run
     std::map<const jit::CompiledKernel*,
              std::pair<std::weak_ptr<const jit::CompiledKernel>, std::shared_ptr<const KernelCode>>>
         codes_;
     std::map<std::string, std::string> sources_;
+    /// By the image's hash and the kernel's name.
+    std::map<std::pair<std::string, std::string>, std::shared_ptr<const KernelCode>> source_codes_;
     std::atomic<bool> pause_{false};
     std::atomic<std::uint64_t> launches_{0};
 };

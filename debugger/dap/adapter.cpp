@@ -6,11 +6,19 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "debugger/dap/breakpoint_requests.h"
 #include "debugger/dap/framing.h"
 
 namespace cudasim::debugger {
+
+namespace {
+
+/// Of the process. A client that pauses it is told whether it may expect a stop.
+std::atomic<unsigned> launches_that_run{0};
+
+}  // namespace
 
 using AtOnce = json::Value (Adapter::*)(const Arguments&);
 using WhileStopped = json::Value (Adapter::*)(Control&, const Arguments&);
@@ -148,7 +156,8 @@ void Adapter::receive(const std::string& message) {
         });
         if (is_stopped) return;
         session_.pause();
-        return respond(request, nullptr);
+        return respond(request,
+                       json::Object{{"cudasim", json::Object{{"runs", launches_that_run.load() != 0}}}});
     }
     note_queued(request.sequence);
     const bool taken = session_.mailbox.post([this, request, found](Control* control) {
@@ -205,6 +214,7 @@ const char* reason_text(StopReason reason) {
 }  // namespace
 
 void Adapter::launch_begins(const Control& control) {
+    ++launches_that_run;
     json::Object body = launch_event(control, "begin");
     json::Array calls;
     for (const Breakpoint& each : session_.breakpoints.snapshot()) {
@@ -220,6 +230,7 @@ void Adapter::launch_begins(const Control& control) {
 }
 
 void Adapter::launch_ends(const Control& control) {
+    --launches_that_run;
     json::Object body = launch_event(control, "end");
     if (!control.error().empty()) body["error"] = json_text(control.error());
     event("cudasim/launch", std::move(body));

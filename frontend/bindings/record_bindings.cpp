@@ -94,6 +94,7 @@ class RecordAsCore final : public debugger::CoreSource {
     void write(const std::string& path, const std::vector<findings::Finding>& errors) const override {
         driver::write_core(path, record_, errors);
     }
+    [[nodiscard]] bool is_recorded() const override { return true; }
 
   private:
     const LaunchRecord& record_;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "simulator/execution/memory_copy.h"
 #include "simulator/findings/writers.h"
 #include "simulator/memory/host_memory.h"
 
@@ -91,11 +92,14 @@ SpareCopies& spare_copies() {
 }
 
 /// Copies and searches in one go, a piece that stays in the cache at a time.
-Content copied(const RecordedMemory& range, AddressSearch& search, std::optional<Content> spare) {
+/// @param known what it contained, where there is a copy already; else null
+Content copied(const RecordedMemory& range, AddressSearch& search, std::optional<Content> spare,
+               std::shared_ptr<std::byte[]> known) {
     constexpr std::uint64_t piece = 32 << 10;
-    Content content;
+    const bool is_known = known != nullptr;
+    Content content(std::move(known), range.bytes);
     try {
-        content = spare ? *std::move(spare) : Content(range.bytes);
+        if (!is_known) content = spare ? *std::move(spare) : Content(range.bytes);
     } catch (const std::bad_alloc&) {
         throw RecordError("the launch cannot be recorded: there is no memory for a copy of " +
                           memory::bytes_text(range.bytes) + " (" + memory::describe_host_memory() + ")");
@@ -106,7 +110,7 @@ Content copied(const RecordedMemory& range, AddressSearch& search, std::optional
     const std::uint64_t skew = (8 - range.address % 8) % 8;
     for (std::uint64_t at = 0; at < range.bytes; at += piece) {
         const std::uint64_t size = std::min(piece, range.bytes - at);
-        std::memcpy(content.data() + at, source + at, size);
+        if (!is_known) std::memcpy(content.data() + at, source + at, size);
         for (std::uint64_t word_at = at + skew; word_at + 8 <= at + size; word_at += 8) {
             std::uint64_t word = 0;
             std::memcpy(&word, content.data() + word_at, 8);
@@ -152,9 +156,13 @@ void LaunchCapture::attempt(Step&& step) {
     if (!error_.empty()) record_.memory.clear();
 }
 
-void LaunchCapture::launch_begins(const execution::LaunchBegin&) {
+void LaunchCapture::launch_begins(const execution::LaunchBegin& launch) {
     began_ = true;
-    attempt([this] { take_memory(); });
+    copy_ = launch.memory;
+    attempt([this] {
+        list_memory();
+        if (!copy_) take_memory();
+    });
 }
 
 void LaunchCapture::launch_ends(std::span<const findings::Finding> findings) {
@@ -162,17 +170,20 @@ void LaunchCapture::launch_ends(std::span<const findings::Finding> findings) {
         return finding.severity == findings::Severity::error;
     });
     if (wanted())
-        attempt([this] { take_results(); });
+        attempt([this] {
+            take_memory();
+            take_results();
+        });
     else
         forget_memory();
 }
 
 void LaunchCapture::forget_memory() {
-    if (options_.only_failures && !handed_out_) spare_copies().keep(record_.memory);
+    if (options_.only_failures && !handed_out_ && !copy_) spare_copies().keep(record_.memory);
     record_.memory.clear();
 }
 
-void LaunchCapture::take_memory() {
+void LaunchCapture::list_memory() {
     const std::uint64_t globals_base = image_ == nullptr ? 0 : device_.device.globals_base(*image_);
     const auto layout = device_.device.memory_layout();
     auto& memory = record_.memory;
@@ -189,6 +200,13 @@ void LaunchCapture::take_memory() {
                           .label = each.label,
                           .kind = MemoryKind::freed,
                           .read_only = each.read_only});
+}
+
+/// What a kernel cannot write is still as it was.
+void LaunchCapture::take_memory() {
+    if (std::exchange(is_taken_, true)) return;
+    const std::uint64_t globals_base = image_ == nullptr ? 0 : device_.device.globals_base(*image_);
+    auto& memory = record_.memory;
     AddressSearch search(memory);
     for (const std::uint64_t root : roots_) search.follow(root);
     if (globals_base != 0) search.follow(globals_base);
@@ -203,15 +221,17 @@ void LaunchCapture::take_memory() {
         if (options_.most_bytes != 0 && copied_bytes > options_.most_bytes)
             throw RecordError("the launch is not recorded: it reaches more than " +
                               memory::bytes_text(options_.most_bytes) + " of memory");
-        if (memory[index].bytes >= (64 << 20) &&
-            memory[index].bytes + memory::host_reserve > memory::host_memory_available())
+        const RecordedMemory& range = memory[index];
+        std::shared_ptr<std::byte[]> known = copy_ ? copy_->content(range.address, range.bytes) : nullptr;
+        if (!known && range.bytes >= (64 << 20) &&
+            range.bytes + memory::host_reserve > memory::host_memory_available())
             throw RecordError("the launch cannot be recorded: a copy of the memory that it reaches, " +
                               memory::bytes_text(copied_bytes) +
                               " or more, is more than this host can give (" + memory::describe_host_memory() +
                               ")");
-        memory[index].before =
-            copied(memory[index], search,
-                   options_.only_failures ? spare_copies().take(memory[index].bytes) : std::nullopt);
+        std::optional<Content> spare;
+        if (options_.only_failures && !known) spare = spare_copies().take(range.bytes);
+        memory[index].before = copied(range, search, std::move(spare), std::move(known));
     }
 }
 
@@ -232,6 +252,7 @@ void LaunchCapture::take_results() {
 
 LaunchRecord LaunchCapture::before_launch() {
     if (!began_) throw RecordError("the launch cannot be recorded: it has not begun");
+    attempt([this] { take_memory(); });
     if (!error_.empty()) throw RecordError(error_);
     handed_out_ = true;
     LaunchRecord record = record_;

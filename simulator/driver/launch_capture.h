@@ -14,9 +14,11 @@
 // lies between the two copies is this launch's doing; frees wait for its end.
 //
 // Costs one copy of the reachable memory, made while it is searched for addresses, and one pass of hashing
-// afterwards.
+// afterwards. A launch under a debugger keeps a copy of its own (LaunchBegin::memory): that one is used, and
+// is searched only when somebody wants the record.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +61,7 @@ class LaunchCapture final : public execution::LaunchObserver {
     [[nodiscard]] LaunchRecord finish(const execution::LaunchResult& result, bool finished);
 
   private:
+    void list_memory();
     void take_memory();
     void take_results();
     void forget_memory();
@@ -70,7 +73,9 @@ class LaunchCapture final : public execution::LaunchObserver {
     const execution::LoadedImage* image_;
     std::vector<std::uint64_t> roots_;
     CaptureOptions options_;
+    std::shared_ptr<const execution::MemoryCopy> copy_;  ///< of the launch's own; null: there is none
     bool began_ = false, failed_ = false;
+    bool is_taken_ = false;    ///< the contents are in the record
     bool handed_out_ = false;  ///< a record has its copies, which nobody may overwrite
     std::string error_;        ///< why there is no record
 };

@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simulator/driver/launch_plan.h"
@@ -38,6 +39,8 @@ class Content {
     /// Allocates `size` bytes without initialising them. @throws std::bad_alloc
     explicit Content(std::uint64_t size);
     explicit Content(std::string_view text);
+    /// Shares the bytes, which nobody changes any more.
+    Content(std::shared_ptr<std::byte[]> bytes, std::uint64_t size) : data_(std::move(bytes)), size_(size) {}
     [[nodiscard]] std::byte* data() { return data_.get(); }
     [[nodiscard]] const std::byte* data() const { return data_.get(); }
     [[nodiscard]] std::uint64_t size() const { return size_; }

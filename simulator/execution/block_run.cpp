@@ -61,10 +61,10 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     context_.captured = worker.captured();
     context_.check_state = nullptr;
     const bool is_compiled_for_stops = launch.kernel && !launch.kernel->stops.places.empty();
-    if (launch.stops || !thread_stops_.empty() || is_compiled_for_stops) [[unlikely]]
+    if (launch.can_stop || !thread_stops_.empty() || is_compiled_for_stops) [[unlikely]]
         start_stops();
     if (launch.shared_bytes != 0) memory::fill_poison(shared, launch.shared_bytes);
-    if (launch.stops) [[unlikely]]
+    if (launch.can_stop) [[unlikely]]
         launch.stops->block_begins(context_, block);
     coroutines_.start(launch.kernel.get(), context_.thread_count, context_);
     warps_.start(context_.thread_count, !coroutines_.active() && (!launch.kernel || launch.kernel->waits));
@@ -391,7 +391,7 @@ bool BlockRun::cut(Runner* runner) {
             ended(first, runner->end);
             progress_ = true;
             if (coroutines_.lanes_meet()) look_at_warp(runner->end - 1);
-            if (launch_->stops) [[unlikely]] {
+            if (launch_->can_stop) [[unlikely]] {
                 const std::uint32_t end = runner->end;
                 worker_->runners().release(runner);
                 tell_ends(first, end);

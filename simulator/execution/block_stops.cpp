@@ -18,11 +18,11 @@ namespace cudasim::execution {
 
 /// Code that is compiled for stops notes where its threads are, also where nobody looks.
 void BlockRun::start_stops() {
-    const bool notes = launch_->stops || (launch_->kernel && !launch_->kernel->stops.places.empty());
+    const bool notes = launch_->can_stop || (launch_->kernel && !launch_->kernel->stops.places.empty());
     const std::size_t threads = notes ? context_.thread_count : 0;
     stopped_ = nullptr;
     context_.watch_low = context_.watch_bytes = 0;
-    if (!launch_->stops) {
+    if (!launch_->can_stop) {
         run_before_.clear();
         no_stop_flags_ = stop_flag_words(launch_->kernel ? launch_->kernel->sites.size() : 0);
         context_.stop_flags = stop_flags_in(no_stop_flags_);

@@ -28,6 +28,36 @@
 
 namespace cudasim::execution {
 
+namespace {
+
+/// Of all devices of the process.
+class AllMemory {
+  public:
+    void add(const std::shared_ptr<DeviceMemory>& memory) {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(known_, [](const auto& each) { return each.expired(); });
+        known_.push_back(memory);
+    }
+    [[nodiscard]] std::vector<std::shared_ptr<DeviceMemory>> live() const {
+        std::vector<std::shared_ptr<DeviceMemory>> found;
+        const std::lock_guard lock(mutex_);
+        for (const auto& each : known_)
+            if (auto memory = each.lock()) found.push_back(std::move(memory));
+        return found;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::weak_ptr<DeviceMemory>> known_;
+};
+
+AllMemory& all_memory() {
+    static auto* all = new AllMemory;  // launches of finalizers may come late
+    return *all;
+}
+
+}  // namespace
+
 struct Device::State {
     State(const DeviceProfile& device_profile, DevicePointer memory_base)
         : profile(device_profile),
@@ -50,7 +80,9 @@ struct Device::State {
 };
 
 Device::Device(const DeviceProfile& profile, DevicePointer memory_base)
-    : state_(std::make_unique<State>(profile, memory_base)) {}
+    : state_(std::make_unique<State>(profile, memory_base)) {
+    all_memory().add(state_->memory);
+}
 Device::~Device() = default;
 
 const DeviceProfile& Device::profile() const {
@@ -327,26 +359,30 @@ LaunchResult run(Device::State& state, Launch& launch) {
     launch.blocks_per_worker = (launch.block_count + workers - 1) / workers;
     const LaunchTurns::Turn turn(state.turns, launch);
     if (!turn) return {};
+    launch.start = Clock::now();
+    if (launch.options.stop_handler) {
+        launch.stops = std::make_unique<StoppedLaunch>(launch, *launch.options.stop_handler);
+        launch.stops->begin();
+    }
     launch.options.observers.launch_begins(
         {launch.kernel_name, launch.configuration.grid, launch.configuration.block,
-         launch.configuration.dynamic_shared_bytes, launch.host_kernel != nullptr});
+         launch.configuration.dynamic_shared_bytes, launch.host_kernel != nullptr,
+         launch.stops ? launch.stops->memory_before() : nullptr});
     launch.start = Clock::now();
     launch.has_deadline = launch.options.time_limit_seconds > 0;
     if (launch.has_deadline)
         launch.deadline =
             launch.start + std::chrono::duration_cast<Clock::duration>(
                                std::chrono::duration<double>(launch.options.time_limit_seconds));
-    if (launch.options.stop_handler) {
-        launch.stops = std::make_unique<StoppedLaunch>(launch, *launch.options.stop_handler);
-        launch.stops->begin();
-    }
-    try {
-        FaultSignals signals;
-        HostKernelScope scope(launch.host_kernel);
-        state.pool.run(launch, workers);
-    } catch (const std::bad_alloc&) {  // before it began
-        launch.run_out_of_memory({}, 0);
-    }
+    do {
+        try {
+            FaultSignals signals;
+            HostKernelScope scope(launch.host_kernel);
+            state.pool.run(launch, workers);
+        } catch (const std::bad_alloc&) {  // before it began
+            launch.run_out_of_memory({}, 0);
+        }
+    } while (launch.stops && launch.stops->begins_again());
     if (launch.stop.load() == Stop::deadlock) launch.findings.add(describe_deadlock(launch));
     if (launch.stop.load() == Stop::out_of_memory) launch.findings.add(describe_shortage(launch));
     if (launch.output && !launch.output->write_rest()) launch.request_stop(Stop::interrupted);
@@ -355,7 +391,38 @@ LaunchResult run(Device::State& state, Launch& launch) {
     keep_global_arrays(launch, result.findings);
     launch.options.observers.launch_ends(result.findings);
     result.blocks_run = launch.blocks_run.load();
+    launch.stops.reset();  // the handler is told
     return result;
+}
+
+/// What a launch knows of the code that it runs. The same kernel may have other code later.
+void take_code(Launch& launch, const PreparedKernel& prepared) {
+    launch.kernel = prepared.kernel;
+    launch.entry = prepared.kernel->entry;
+    launch.shared_bytes = prepared.kernel->dynamic_shared_offset + launch.configuration.dynamic_shared_bytes;
+    launch.shared_layout =
+        (prepared.shared_layout_seed << 20) + launch.configuration.dynamic_shared_bytes + 1;
+    launch.barrier_place = prepared.barrier_place;
+    if (!prepared.kernel->waits) return;
+    launch.early_exit_block = std::vector<std::atomic<std::uint64_t>>(prepared.barrier_place.size());
+    for (auto& block : launch.early_exit_block) block.store(~std::uint64_t{0}, std::memory_order_relaxed);
+}
+
+/// Whether a kernel can write what the host program, or another device, sees meanwhile: that cannot be
+/// undone.
+bool others_see_memory(const Device::State& state) {
+    const auto any = [](DeviceMemory& memory, auto&& is_meant) {
+        const std::lock_guard lock(memory.mutex);
+        bool found = false;
+        memory.arena.for_each_live([&](const memory::Allocation& each) {
+            found = found || (!each.read_only && each.accessible && is_meant(each));
+        });
+        return found;
+    };
+    for (const auto& memory : all_memory().live())
+        if (memory != state.memory && any(*memory, [](const auto&) { return true; })) return true;
+    return any(*state.memory,
+               [](const memory::Allocation& each) { return each.adopted || each.shared || !each.counted; });
 }
 
 }  // namespace
@@ -371,8 +438,17 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
             cancelled = cancelled || options.poll_host({.seconds = seconds, .compiling = true});
             return cancelled;
         };
-    const PreparedKernel& prepared = image.prepare(kernel, options.compile_options(), poll);
-    if (cancelled) throw image::Cancelled{};  // the compilation ended before it noticed
+    const auto compiled = [&](const jit::CompileOptions& chosen) -> const PreparedKernel& {
+        const PreparedKernel& found = image.prepare(kernel, chosen, poll);
+        if (cancelled) throw image::Cancelled{};  // the compilation ended before it noticed
+        return found;
+    };
+    const jit::CompileOptions in_force = options.compile_options();
+    const bool runs_usual_code = options.stop_handler != nullptr &&
+                                 in_force != options.usual_compile_options() && !others_see_memory(*state_) &&
+                                 !options.stop_handler->needs_stops(
+                                     {image.image(), kernel, [&] { return compiled(in_force).kernel; }});
+    const PreparedKernel& prepared = compiled(runs_usual_code ? options.usual_compile_options() : in_force);
     check_shared_memory(state_->profile, prepared.kernel->static_shared_bytes,
                         configuration.dynamic_shared_bytes);
     if (prepared.kernel->uses_shadow && !memory::Shadow::instance().base())
@@ -384,25 +460,18 @@ LaunchResult Device::launch(LoadedImage& image, std::string_view kernel,
         throw invalid_value("the kernel takes " + std::to_string(prepared.kernel->parameter_bytes) +
                             " bytes of parameters, " + std::to_string(parameters.size()) + " were given");
     Launch launch;
-    launch.kernel = prepared.kernel;
-    launch.entry = prepared.kernel->entry;
     launch.kernel_name = prepared.kernel->name;
     launch.configuration = configuration;
     launch.parameters = parameters;
     launch.options = options;
     launch.globals_base = image.globals_base();
-    launch.shared_bytes = prepared.kernel->dynamic_shared_offset + configuration.dynamic_shared_bytes;
-    launch.shared_layout = (prepared.shared_layout_seed << 20) + configuration.dynamic_shared_bytes + 1;
-    launch.barrier_place = prepared.barrier_place;
+    take_code(launch, prepared);
+    if (runs_usual_code) launch.take_code_with_stops = [&] { take_code(launch, compiled(in_force)); };
     launch.cooperative = prepared.kernel->cooperative;
     if (launch.cooperative)
         check_cooperative(state_->profile, configuration,
                           occupancy(state_->profile, configuration.block.volume(), launch.shared_bytes));
     if (prepared.kernel->prints) launch.output = std::make_unique<PrintedOutput>(options.write_output);
-    if (prepared.kernel->waits) {
-        launch.early_exit_block = std::vector<std::atomic<std::uint64_t>>(prepared.barrier_place.size());
-        for (auto& block : launch.early_exit_block) block.store(~std::uint64_t{0}, std::memory_order_relaxed);
-    }
     return run(*state_, launch);
 }
 

@@ -116,12 +116,17 @@ struct LaunchOptions {
     std::function<bool(std::string_view)> write_output = {};
 
     [[nodiscard]] jit::CompileOptions compile_options() const {
+        jit::CompileOptions chosen = usual_compile_options();
+        if (stop_handler) chosen.instrumentations.add(jit::statement_stops());
+        return chosen;
+    }
+    /// The same for code in which nothing can stop.
+    [[nodiscard]] jit::CompileOptions usual_compile_options() const {
         jit::CompileOptions chosen = compile;
         chosen.wrap_checks = wrap != Wrap::allow;
         chosen.coroutines = chosen.coroutines && carrier == Carrier::automatic;
         // Their lanes take turns in one order only.
         chosen.lane_coroutines = chosen.lane_coroutines && chosen.coroutines && policy == Policy::forward;
-        if (stop_handler) chosen.instrumentations.add(jit::statement_stops());
         return chosen;
     }
 };

@@ -193,7 +193,7 @@ void cudasim_hook_local_end(ThreadContext* context, std::uint64_t address, std::
 void cudasim_hook_stop(ThreadContext* context, jit::FrameRecord* record, std::uint32_t place,
                        std::uint32_t site) {
     Runner& runner = runner_of(context);
-    if (!runner.launch->stops) return;  // a launch without a handler may have this instrumentation, too
+    if (!runner.launch->can_stop) return;  // a launch without a handler may have this instrumentation, too
     jit::ThreadStop& here = runner.block->thread_stops[runner.thread];
     here.innermost = record;
     here.site = site;
@@ -207,7 +207,7 @@ void cudasim_hook_stop(ThreadContext* context, jit::FrameRecord* record, std::ui
 void cudasim_hook_watched_access(ThreadContext* context, std::uint64_t address, std::uint64_t bytes,
                                  std::uint32_t flags, std::uint32_t site) {
     Runner& runner = runner_of(context);
-    if (!runner.launch->stops) return;
+    if (!runner.launch->can_stop) return;
     WatchHit access;
     access.address = address;
     access.bytes = bytes;
@@ -225,7 +225,7 @@ std::uint64_t cudasim_hook_clock(ThreadContext* context, std::uint64_t now, std:
 
 void cudasim_hook_enter(ThreadContext* context, jit::FrameRecord* record, std::uint32_t) {
     Runner& runner = runner_of(context);
-    if (!runner.launch->stops) return;
+    if (!runner.launch->can_stop) return;
     jit::ThreadStop& here = runner.block->thread_stops[runner.thread];
     record->caller = here.innermost;
     record->place = ~std::uint32_t{0};
@@ -234,7 +234,7 @@ void cudasim_hook_enter(ThreadContext* context, jit::FrameRecord* record, std::u
 
 void cudasim_hook_leave(ThreadContext* context, jit::FrameRecord* record, std::uint32_t) {
     Runner& runner = runner_of(context);
-    if (!runner.launch->stops) return;
+    if (!runner.launch->can_stop) return;
     runner.block->thread_stops[runner.thread].innermost = record->caller;
     runner.launch->stops->frame_left(record);
 }

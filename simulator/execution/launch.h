@@ -88,6 +88,10 @@ struct Launch {
     Shortage shortage;  ///< of the first that stopped the launch for it
 
     std::unique_ptr<StoppedLaunch> stops;  ///< null unless LaunchOptions::stop_handler is there
+    bool can_stop = false;                 ///< `stops` is there, and the launch runs code with stops
+    /// Puts the kernel's code with stops in the place of its usual code. Empty: it has that code, or has no
+    /// stops. @throws what compiling throws
+    std::function<void()> take_code_with_stops;
 
     std::unique_ptr<PrintedOutput> output;  ///< null when the kernel does not print
 

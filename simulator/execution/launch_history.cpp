@@ -25,7 +25,7 @@ constexpr std::uint64_t share_of_readings = 4, most_bytes_of_readings = 64 << 20
 LaunchHistory::LaunchHistory(Launch& launch, std::uint64_t limit)
     : launch_(launch),
       limit_(limit),
-      memory_(*launch.arena),
+      memory_(std::make_shared<const MemoryCopy>(*launch.arena)),
       // Where checkpoints would make a second copy of all memory too large there is the first state only.
       is_full_(2 * memory_.bytes() > limit) {
     checkpoints_.push_back(state(0));
@@ -82,6 +82,10 @@ void LaunchHistory::thin_out() {
             checkpoints_.erase(checkpoints_.begin() + static_cast<std::ptrdiff_t>(i));
         }
     }
+}
+
+void LaunchHistory::code_has_changed() {
+    checkpoints_.front().early_exits.assign(launch_.early_exit_block.size(), ~std::uint64_t{0});
 }
 
 std::size_t LaunchHistory::index_before(std::uint64_t count) const {

@@ -57,6 +57,11 @@ class LaunchHistory {
     /// After restore(), when the worker is ready to run.
     void restore_warnings(std::vector<CountedWarning>& warnings) const;
 
+    /// The launch is at its beginning and runs other code of its kernel from now on, which has other sites.
+    void code_has_changed();
+    /// Device memory as it was when the launch began.
+    [[nodiscard]] const std::shared_ptr<const MemoryCopy>& memory_before() const { return memory_.first(); }
+
     // Choices -----------------------------------------------------------------------------------------------
 
     void add(Choice choice);

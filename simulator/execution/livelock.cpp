@@ -96,7 +96,7 @@ void Worker::detect_livelock(Launch& launch) {
 }
 
 void Worker::report_livelock(Launch& launch) {
-    const BlockRun* lowest = resident_.front().get();
+    BlockRun* lowest = resident_.front().get();
     for (const auto& block : resident_)
         if (block->block() < lowest->block()) lowest = block.get();
     const Runner* spinner =
@@ -115,6 +115,7 @@ void Worker::report_livelock(Launch& launch) {
     finding.message =
         "no thread can ever go on: every thread left waits in a loop for a change that nothing can make: " +
         describe_groups(finding.waiting);
+    if (launch.stops) launch.stops->tell_early_end(*this, *lowest, finding);
     launch.findings.add(std::move(finding));
     launch.request_stop(Stop::livelock);
 }

@@ -3,65 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "simulator/memory/large_buffer.h"
 
 namespace cudasim::execution {
-
-namespace {
-
-/// Of all devices.
-struct Spare {
-    std::mutex mutex;
-    std::shared_ptr<std::byte[]> memory;
-    std::size_t bytes = 0;
-};
-
-Spare& spare() {
-    static auto* one = new Spare;  // launches of finalizers may come late
-    return *one;
-}
-
-}  // namespace
-
-bool MemoryHistory::is_writable(const memory::Allocation& allocation) {
-    return !allocation.read_only && allocation.accessible && allocation.bytes != 0;
-}
-
-std::uint64_t MemoryHistory::writable_bytes(const memory::Arena& arena) {
-    std::uint64_t bytes = 0;
-    arena.for_each_live([&](const memory::Allocation& each) { bytes += is_writable(each) ? each.bytes : 0; });
-    return bytes;
-}
-
-MemoryHistory::MemoryHistory(const memory::Arena& arena) {
-    arena.for_each_live([&](const memory::Allocation& each) {
-        if (!is_writable(each)) return;
-        ranges_.push_back({reinterpret_cast<std::byte*>(each.address), each.bytes, bytes_});
-        bytes_ += (each.bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
-    });
-    {
-        Spare& known = spare();
-        const std::lock_guard lock(known.mutex);
-        if (known.bytes == bytes_) first_ = std::move(known.memory);
-    }
-    if (!first_) first_ = memory::large_buffer(bytes_);
-    copy_out(first_.get());
-}
-
-/// Its memory is kept for the next launch: the host gives fresh memory ten times as slowly as it copies.
-MemoryHistory::~MemoryHistory() {
-    Spare& known = spare();
-    const std::lock_guard lock(known.mutex);
-    known.memory.swap(first_);
-    known.bytes = bytes_;
-}
-
-void MemoryHistory::copy_out(std::byte* target) const {
-    for (const Range& range : ranges_) std::memcpy(target + range.place, range.memory, range.bytes);
-}
 
 void MemoryHistory::apply(const Changes& changes, std::byte* target) {
     for (std::size_t i = 0; i < changes.places.size(); ++i)
@@ -70,11 +16,11 @@ void MemoryHistory::apply(const Changes& changes, std::byte* target) {
 
 std::size_t MemoryHistory::save() {
     if (!last_) {
-        last_ = memory::large_buffer(bytes_);
-        std::memcpy(last_.get(), first_.get(), bytes_);
+        last_ = memory::large_buffer(first_->bytes());
+        std::memcpy(last_.get(), first_->data(), first_->bytes());
     }
     Changes changes;
-    for (const Range& range : ranges_) {
+    for (const Range& range : first_->ranges()) {
         for (std::size_t at = 0; at < range.bytes; at += chunk_bytes) {
             const std::size_t bytes = std::min(chunk_bytes, range.bytes - at);
             std::byte* known = last_.get() + range.place + at;
@@ -94,13 +40,13 @@ void MemoryHistory::restore(std::size_t state) {
         changed_bytes_ -= changes_.back().contents.size();
         changes_.pop_back();
     }
-    const std::byte* source = first_.get();
+    const std::byte* source = first_->data();
     if (last_) {
-        std::memcpy(last_.get(), first_.get(), bytes_);
+        std::memcpy(last_.get(), first_->data(), first_->bytes());
         for (const Changes& changes : changes_) apply(changes, last_.get());
         source = last_.get();
     }
-    for (const Range& range : ranges_) std::memcpy(range.memory, source + range.place, range.bytes);
+    for (const Range& range : first_->ranges()) std::memcpy(range.memory, source + range.place, range.bytes);
 }
 
 /// What the state changed, and the next one did not change again, becomes part of the next one.

@@ -11,22 +11,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "simulator/memory/arena.h"
+#include "simulator/execution/memory_copy.h"
 
 namespace cudasim::execution {
 
 class MemoryHistory {
   public:
-    /// Saves state 0. @throws std::bad_alloc
-    explicit MemoryHistory(const memory::Arena& arena);
+    /// @param first state 0
+    explicit MemoryHistory(std::shared_ptr<const MemoryCopy> first) : first_(std::move(first)) {}
     MemoryHistory(const MemoryHistory&) = delete;
     MemoryHistory& operator=(const MemoryHistory&) = delete;
-    ~MemoryHistory();
 
-    /// Bytes that a kernel in this arena can write, which is what state 0 takes.
-    [[nodiscard]] static std::uint64_t writable_bytes(const memory::Arena& arena);
+    [[nodiscard]] const std::shared_ptr<const MemoryCopy>& first() const { return first_; }
 
     /// Saves the contents as they are now. @return the number of the state. @throws std::bad_alloc
     std::size_t save();
@@ -37,28 +36,21 @@ class MemoryHistory {
 
     [[nodiscard]] std::size_t states() const { return changes_.size() + 1; }
     /// Memory that all states take.
-    [[nodiscard]] std::uint64_t bytes() const { return copies() * bytes_ + changed_bytes_; }
+    [[nodiscard]] std::uint64_t bytes() const { return copies() * first_->bytes() + changed_bytes_; }
 
   private:
-    static constexpr std::size_t chunk_bytes = 4096;
-    struct Range {
-        std::byte* memory;
-        std::size_t bytes, place;  ///< place: of its first byte in a copy, a multiple of chunk_bytes
-    };
+    using Range = MemoryCopy::Range;
+    static constexpr std::size_t chunk_bytes = MemoryCopy::chunk_bytes;
     /// The chunks of one state that differ from the state before.
     struct Changes {
         std::vector<std::size_t> places;  ///< ascending
         std::vector<std::byte> contents;  ///< chunk_bytes each
     };
 
-    [[nodiscard]] static bool is_writable(const memory::Allocation& allocation);
     [[nodiscard]] std::uint64_t copies() const { return last_ ? 2 : 1; }
-    void copy_out(std::byte* target) const;
     static void apply(const Changes& changes, std::byte* target);
 
-    std::vector<Range> ranges_;
-    std::size_t bytes_ = 0;  ///< of a copy
-    std::shared_ptr<std::byte[]> first_;
+    std::shared_ptr<const MemoryCopy> first_;
     std::shared_ptr<std::byte[]> last_;  ///< the last state, once there is a second one
     std::vector<Changes> changes_;       ///< of state n at n - 1
     std::uint64_t changed_bytes_ = 0;

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -29,11 +30,16 @@ namespace cudasim::execution {
 
 using findings::Dim3;
 
+class MemoryCopy;
+
 struct LaunchBegin {
     std::string_view kernel;
     Dim3 grid, block;
     std::uint64_t dynamic_shared_bytes = 0;
     bool host_kernel = false;  ///< C++ or Python code, not a compiled kernel
+    /// What it can write, as it is now, where the launch keeps that anyhow (StoppedLaunch::keep_history());
+    /// else null.
+    std::shared_ptr<const MemoryCopy> memory = nullptr;
 };
 
 /// A block from its first thread on. The references are good until block_ends has returned.

@@ -20,11 +20,20 @@ std::vector<std::uint64_t> stop_flag_words(std::size_t flags) {
 
 StoppedLaunch::StoppedLaunch(Launch& launch, StopHandler& handler)
     : launch_(launch), handler_(handler), watches_(launch) {
+    if (launch.take_code_with_stops) code_ = Code::usual;
+    launch.can_stop = !launch.take_code_with_stops;
+    make_flags();
+}
+
+/// For the code that the launch runs now.
+void StoppedLaunch::make_flags() {
+    const Launch& launch = launch_;
     const std::size_t flags = launch.kernel ? launch.kernel->sites.size() : 0;
     words_ = stop_flag_words(flags);
     armed_ = {stop_flags_in(words_), flags};
     words_[0] = never;
     arm();
+    depths_.clear();
     if (!launch.kernel) return;
     for (const findings::CallChain& chain : launch.kernel->sites)
         depths_.push_back(static_cast<std::uint32_t>(findings::without_own_code(chain).size()));
@@ -38,7 +47,7 @@ void StoppedLaunch::begin() {
     began_ = true;
     held_since_ = Clock::now();
     handler_.launch_begins(*this);
-    launch_.deadline += Clock::now() - held_since_;
+    if (runs_usual_code() && !history_) take_code_with_stops();
 }
 
 // Where to stop --------------------------------------------------------------------------------------------
@@ -72,11 +81,10 @@ void StoppedLaunch::arm() {
     }
 }
 
-std::vector<Statement> StoppedLaunch::statements() const {
+std::vector<Statement> statements_of(const jit::CompiledKernel& kernel) {
     std::vector<Statement> found;
-    if (!launch_.kernel) return found;
-    const std::vector<findings::CallChain>& sites = launch_.kernel->sites;
-    for (const jit::StopPlace& place : launch_.kernel->stops.places)
+    const std::vector<findings::CallChain>& sites = kernel.sites;
+    for (const jit::StopPlace& place : kernel.stops.places)
         if (place.site < sites.size() && !sites[place.site].empty())
             found.push_back({place.site, &sites[place.site], place.is_breakpoint});
     return found;
@@ -347,6 +355,10 @@ void StoppedLaunch::tell(Worker& worker, BlockRun& block, std::uint32_t thread) 
 
 void StoppedLaunch::tell_fault(Worker& worker, BlockRun& block, std::uint32_t thread,
                                const findings::Finding& finding) {
+    if (!launch_.can_stop) {
+        if (runs_usual_code() && handler_.begins_again_for(finding)) stop_soon();
+        return;
+    }
     last_stopped_ = {block.block(), thread};
     watches_.take();
     faults_.emplace_back(last_stopped_, finding);
@@ -364,6 +376,10 @@ void StoppedLaunch::tell_end(Worker& worker, BlockRun& block, std::uint32_t thre
 
 void StoppedLaunch::tell_early_end(Worker& worker, BlockRun& block, const findings::Finding& reason) {
     if (worker_ != nullptr || is_to_go_back()) return;
+    if (!launch_.can_stop) {
+        if (handler_.begins_again_for(reason)) stop_soon();
+        return;
+    }
     last_stopped_ = {block.block(), reason.thread.block == block.block() ? reason.thread.thread : 0};
     call_handler(worker, block, StopEvent::ends_early, [&] { handler_.ends_early(*this, reason); });
 }

@@ -41,7 +41,9 @@
 // meanwhile is not repeated. docs/architecture.md tells how.
 //
 // **What is compiled.** Launches with a handler run code that has the instrumentation statement_stops
-// (jit/statement_stops.h). Everybody else's code knows nothing of stops.
+// (jit/statement_stops.h). Everybody else's code knows nothing of stops. A launch whose handler says that
+// nothing is to stop, needs_stops(), begins in its usual code all the same. Where it then fails, or somebody
+// wants it to stop, it is undone and begins again in code with stops (usual_code.cpp).
 #pragma once
 
 #include <atomic>
@@ -64,6 +66,7 @@
 namespace cudasim::execution {
 
 class LaunchHistory;
+class MemoryCopy;
 class Worker;
 struct Choice;
 struct CountedWarning;
@@ -123,9 +126,27 @@ struct ThreadWait {
 
 class StoppedLaunch;
 
+/// A kernel that is to be launched, before anything of it is compiled for the launch.
+struct KernelToStop {
+    const image::KernelImage& image;
+    std::string_view kernel;
+    /// Compiles it with stops, or has done so before. @throws what compiling throws
+    std::function<std::shared_ptr<const jit::CompiledKernel>()> compile_with_stops;
+};
+
 class StopHandler {
   public:
     virtual ~StopHandler() = default;
+    /// Called before launch_begins(), for compiled kernels, on the launching thread: whether the launch is to
+    /// run code that can stop from its beginning. If not, it may run its usual code. That can be undone only
+    /// with a history, so launch_begins() is to call keep_history().
+    [[nodiscard]] virtual bool needs_stops(const KernelToStop& /*kernel*/) { return true; }
+    /// The launch runs its usual code, and a thread has failed, or the launch or a block ends early: whether
+    /// it is to be undone and to begin again with stops, so that faulted() or ends_early() can be called.
+    [[nodiscard]] virtual bool begins_again_for(const findings::Finding& /*failure*/) { return true; }
+    /// The launch has been undone, or cannot run its usual code, and has code with stops now, of which
+    /// nothing has run. Says where it is to stop, as launch_begins() does.
+    virtual void has_code_with_stops(StoppedLaunch& /*launch*/) {}
     /// Nothing of the launch has run. Says where it is to stop: without that, nowhere.
     virtual void launch_begins(StoppedLaunch& launch) = 0;
     /// The launch has ended, also with an error; the StoppedLaunch is no more when this returns. On the
@@ -176,6 +197,9 @@ struct Statement {
     bool is_breakpoint = false;                  ///< the program's own call of a debugger
 };
 
+/// Where threads of the kernel can stop, in no order; empty where it is not compiled for stops.
+[[nodiscard]] std::vector<Statement> statements_of(const jit::CompiledKernel& kernel);
+
 class StoppedLaunch {
   public:
     StoppedLaunch(Launch& launch, StopHandler& handler);
@@ -196,6 +220,19 @@ class StoppedLaunch {
     /// Tells StopHandler::passes() of the statements of one thread, which need not have begun yet; nullopt:
     /// of none any more.
     void follow(std::optional<ThreadRef> thread);
+
+    // Usual code (usual_code.cpp) ---------------------------------------------------------------------------
+
+    /// Whether it runs code in which nothing can stop. False once it has been undone.
+    [[nodiscard]] bool runs_usual_code() const { return code_.load() == Code::usual; }
+    /// The next statement of any thread stops, as stop_everywhere() says. A launch that runs its usual code
+    /// is undone and begins again with stops. Other host threads may call it, too.
+    void stop_soon();
+    /// To be called in has_code_with_stops(): every statement stops as soon as the launch is as far as it was
+    /// in its usual code: as many blocks have begun, and as much time is over; or after two seconds.
+    void stop_as_far_as_before();
+    /// How many blocks had begun in usual code.
+    [[nodiscard]] std::uint64_t blocks_before() const { return blocks_before_; }
 
     // What to watch (watches.h) -----------------------------------------------------------------------------
 
@@ -248,7 +285,9 @@ class StoppedLaunch {
 
     [[nodiscard]] const Launch& launch() const { return launch_; }
     /// Where threads can stop, of a compiled kernel, in no order.
-    [[nodiscard]] std::vector<Statement> statements() const;
+    [[nodiscard]] std::vector<Statement> statements() const {
+        return launch_.kernel ? statements_of(*launch_.kernel) : std::vector<Statement>();
+    }
     /// The error of a thread that is in the state `faulted`; null for others.
     [[nodiscard]] const findings::Finding* fault(ThreadRef thread) const;
 
@@ -313,6 +352,14 @@ class StoppedLaunch {
     // The engine's ------------------------------------------------------------------------------------------
 
     void begin();
+    /// No thread runs any more. True: the launch has been undone, has code with stops now, and is to run
+    /// again.
+    [[nodiscard]] bool begins_again();
+    /// What the kernel can write, as it was when the launch began; null: it is not kept.
+    [[nodiscard]] std::shared_ptr<const MemoryCopy> memory_before() const;
+    void look_at_clock(Clock::time_point now) {
+        if (as_far_at_ != Clock::time_point()) stop_if_as_far(now);
+    }
     [[nodiscard]] const std::uint8_t* flags() const { return armed_.data(); }
     /// On simulated stacks: is the thread to stop at this site?
     [[nodiscard]] bool wants(const jit::ThreadStop& here, const jit::BlockContext& block,
@@ -338,7 +385,10 @@ class StoppedLaunch {
     [[nodiscard]] bool touched(const jit::BlockContext& block, std::uint32_t thread, const WatchHit& access,
                                std::uint32_t flags) noexcept;
     void frame_left(const jit::FrameRecord* record) noexcept { watches_.frame_left(record); }
-    void block_begins(jit::BlockContext& block, std::uint64_t index) { watches_.block_begins(block, index); }
+    void block_begins(jit::BlockContext& block, std::uint64_t index) {
+        watches_.block_begins(block, index);
+        if (as_far_at_ != Clock::time_point()) stop_if_as_far(Clock::now());
+    }
     /// A thread has stopped. Calls the handler, unless the handler is what let it run.
     void tell(Worker& worker, BlockRun& block, std::uint32_t thread);
     /// The same for a thread that an error has ended.
@@ -356,7 +406,7 @@ class StoppedLaunch {
     /// No thread of the launch is on the device.
     void between_blocks(Worker& worker);
     /// What the launch does until it ends is to be undone.
-    [[nodiscard]] bool is_to_go_back() const { return goes_back_.has_value(); }
+    [[nodiscard]] bool is_to_go_back() const { return goes_back_.has_value() || is_to_begin_again(); }
     /// No thread runs any more. True: everything is as at the checkpoint, and the launch is to run again.
     [[nodiscard]] bool goes_back();
     /// The worker is ready to run.
@@ -372,6 +422,11 @@ class StoppedLaunch {
                                   bool write) const;
     void arm();
     void put(ThreadRef thread, std::uint64_t address, std::span<const std::byte> bytes);
+    void make_flags();
+    [[nodiscard]] bool is_to_begin_again() const;
+    void take_code_with_stops();
+    void stop_if_as_far(Clock::time_point now);
+    void renew_deadline();
     [[nodiscard]] bool wants_hits(const jit::BlockContext& block, std::uint32_t thread) noexcept;
     [[nodiscard]] bool variables_changed(const jit::ThreadStop& here, const jit::BlockContext& block,
                                          std::uint32_t thread) noexcept;
@@ -410,6 +465,12 @@ class StoppedLaunch {
     std::span<std::uint8_t> armed_;     ///< those of stop_at() and stop_everywhere()
     std::mutex arming_;                 ///< held while they change
 
+    // Usual code.
+    enum class Code : std::uint8_t { usual, left, with_stops };
+    std::atomic<Code> code_{Code::with_stops};
+    std::uint64_t blocks_before_ = 0;           ///< that had begun when it left its usual code
+    Clock::duration time_before_{};             ///< that it had run for
+    Clock::time_point as_far_at_{}, latest_{};  ///< it is to stop: not before, and by then; or not at all
     // The clock: `left` of StatementCount runs from counting_ to 0.
     static constexpr std::uint64_t never = std::uint64_t{1} << 62;
     std::uint64_t counted_ = 0;          ///< statements that had begun when it was set

@@ -16,7 +16,7 @@ std::string StoppedLaunch::keep_history(std::uint64_t limit) {
     if (launch_.host_kernel != nullptr) return "kernels in Python mode cannot go back";
     if (limit == 0) return "it is switched off";
     const std::lock_guard lock(*launch_.arena_mutex);
-    const std::uint64_t needed = MemoryHistory::writable_bytes(*launch_.arena);
+    const std::uint64_t needed = MemoryCopy::writable_bytes(*launch_.arena);
     if (needed > limit)
         return "a copy of the device's memory takes " + std::to_string(needed) + " bytes, and only " +
                std::to_string(limit) + " may be used";
@@ -76,10 +76,7 @@ bool StoppedLaunch::goes_back() {
     differs_ = is_at_count_ = false;
     faults_.clear();
     launch_.stop = Stop::none;
-    if (launch_.has_deadline)
-        launch_.deadline =
-            Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                               std::chrono::duration<double>(launch_.options.time_limit_seconds));
+    renew_deadline();
     count_to_next();
     return true;
 }

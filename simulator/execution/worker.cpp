@@ -213,6 +213,7 @@ void Worker::poll(Launch& launch) {
     if (launch.has_deadline && now >= launch.deadline) launch.request_stop(Stop::time_limit);
     if (index_ != 0 || now - last_poll_ < host_poll_interval) return;
     last_poll_ = now;
+    if (launch.stops) launch.stops->look_at_clock(now);
     if (launch.output && !launch.output->write()) launch.request_stop(Stop::interrupted);
     launch.poll_host(now);
 }

@@ -13,6 +13,7 @@
 
 #include "simulator/jit/hook_calls.h"
 #include "simulator/jit/source_places.h"
+#include "simulator/jit/source_statements.h"
 #include "simulator/jit/watched_accesses.h"
 
 namespace cudasim::jit {
@@ -146,11 +147,7 @@ class StatementStops final : public Instrumentation {
     [[nodiscard]] std::string_view name() const override { return "statement_stops"; }
     [[nodiscard]] std::uint32_t version() const override { return 6; }
 
-    void early(Compilation& compilation) const override {
-        for (Function& function : *compilation.module) {
-            if (!function.isDeclaration()) Statements(function).mark();
-        }
-    }
+    void early(Compilation& compilation) const override { mark_statements(*compilation.module); }
     void values(Compilation& compilation) const override { lay_out_records(compilation); }
     void late(Compilation& compilation) const override { test_watched_accesses(compilation); }
 };
@@ -160,6 +157,11 @@ class StatementStops final : public Instrumentation {
 CallInst* insert_stop(IRBuilderBase& builder) {
     return call_hook(builder, Hook::stop,
                      {ConstantPointerNull::get(builder.getPtrTy()), builder.getInt32(0)});
+}
+
+void mark_statements(Module& module) {
+    for (Function& function : module)
+        if (!function.isDeclaration()) Statements(function).mark();
 }
 
 const Instrumentation& statement_stops() {

@@ -12,6 +12,8 @@
 #include <optional>
 
 #include "simulator/driver/record_file.h"
+#include "simulator/execution/memory_copy.h"
+#include "simulator/execution/stop.h"
 #include "tests/simulator/driver/recording.h"
 
 namespace cudasim::driver {
@@ -89,6 +91,57 @@ TEST_F(CoreFilesTest, ALaunchAsItWasIsThereWhileItRuns) {
     std::int32_t first = 0;
     std::memcpy(&first, out->before->data(), 4);
     EXPECT_LT(first, 0);
+}
+
+/// A launch that can go back.
+class KeepsHistory final : public execution::StopHandler {
+  public:
+    void launch_begins(execution::StoppedLaunch& launch) override {
+        EXPECT_EQ(launch.keep_history(std::uint64_t{1} << 30), "");
+    }
+    void stopped(execution::StoppedLaunch&) override {}
+};
+
+class KnowsCopy final : public execution::LaunchObserver {
+  public:
+    void launch_begins(const execution::LaunchBegin& launch) override { copy = launch.memory; }
+    std::shared_ptr<const execution::MemoryCopy> copy;
+};
+
+TEST_F(CoreFilesTest, ALaunchThatCanGoBackIsCopiedOnce) {
+    for (const bool fails : {false, true}) {
+        Recording recording(8, fails);
+        LaunchCapture capture = capture_of(recording, {.only_failures = true});
+        KeepsHistory handler;
+        KnowsCopy knows;
+        execution::LaunchOptions options = recording.plan.options;
+        options.stop_handler = &handler;
+        options.observers.add(capture);
+        options.observers.add(knows);
+        std::optional<LaunchRecord> standing;
+        options.write_output = [&](std::string_view) {
+            standing = capture.before_launch();
+            return true;
+        };
+        const auto result = run(recording.plan, recording.parameters, options);
+        std::vector<LaunchRecord> records;
+        if (standing) records.push_back(*standing);
+        if (fails) records.push_back(capture.finish(result, true));
+        ASSERT_FALSE(records.empty());
+        ASSERT_NE(knows.copy, nullptr);
+        for (const LaunchRecord& record : records) {
+            for (const char* label : {"out", "target"}) {
+                const auto range = std::ranges::find(record.memory, label, &RecordedMemory::label);
+                ASSERT_TRUE(range != record.memory.end() && range->before) << label;
+                EXPECT_EQ(range->before->data(), knows.copy->content(range->address, range->bytes).get());
+            }
+            const auto out = std::ranges::find(record.memory, "out", &RecordedMemory::label);
+            std::int32_t first = 0;  // poison, not what the kernel has written
+            std::memcpy(&first, out->before->data(), 4);
+            EXPECT_LT(first, 0);
+            EXPECT_FALSE(std::ranges::find(record.memory, "unreachable", &RecordedMemory::label)->before);
+        }
+    }
 }
 
 TEST_F(CoreFilesTest, CopiesAreUsedAgainButNotThoseOfARecord) {

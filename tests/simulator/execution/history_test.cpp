@@ -270,7 +270,7 @@ TEST(MemoryHistory, restores_and_forgets) {
     std::vector<std::vector<std::uint32_t>> states;
     const auto keep = [&] { states.emplace_back(words, words + count); };
     for (std::uint32_t i = 0; i < count; ++i) words[i] = i;
-    MemoryHistory history(arena);
+    MemoryHistory history(std::make_shared<const MemoryCopy>(arena));
     keep();
     for (std::uint32_t round = 1; round <= 5; ++round) {
         words[round * 900] = round;

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Seconds within which a kernel that runs stops when it is asked to, and a process ends that is asked to.
 _TIME_TO_PAUSE, _TIME_TO_END = 0.5, 5.0
+#: A launch that runs its usual code is compiled anew, and runs again for up to two seconds, before it stops.
+_TIME_TO_BEGIN_AGAIN = 10.0
 
 
 class _Notices(queue.SimpleQueue):
@@ -59,8 +61,9 @@ class Attached:
 
     def interrupt(self) -> float | None:
         """A kernel that runs stops; returns how many seconds that may take. Where none runs the next one will."""
-        self.connection.send("pause", {"threadId": 1})
-        return _TIME_TO_PAUSE
+        body = self.connection.request("pause", {"threadId": 1}) or {}
+        runs = body.get("cudasim", {}).get("runs", False)
+        return _TIME_TO_BEGIN_AGAIN if runs else _TIME_TO_PAUSE
 
     def suspend_with(self) -> None:
         """Nothing: nobody is told when it is suspended."""
