@@ -103,6 +103,10 @@ class Rows(ScrollView, can_focus=True):
         if not top <= index < top + height:
             self.scroll_to(y=max(index - height // 3, 0), animate=False, force=True)
 
+    def on_resize(self) -> None:
+        """The row under the cursor stays visible."""
+        self.call_after_refresh(self.show_row, self.cursor)
+
     # Keys and the mouse
 
     def action_move(self, rows: int) -> None:
@@ -349,8 +353,9 @@ class Output(Rows):
             self.scroll_end(animate=False, force=True)
 
     def on_resize(self) -> None:
-        """Lines are broken elsewhere."""
+        """Lines are broken elsewhere, and the last ones stay visible."""
         self.look()
+        self.call_after_refresh(self.scroll_end, animate=False, force=True)
 
     def row_count(self) -> int:
         """As many as the lines need."""
