@@ -6,6 +6,7 @@ an assignment writes back the bytes that have changed.
 
 from __future__ import annotations
 
+import builtins
 import json
 import math
 import operator
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cudasim.debugging.names_around import Registers, names_around
 from cudasim.launch import stops
 from cudasim.reports.captured_variables import Unavailable
 
@@ -64,10 +66,13 @@ class Evaluator:
         code = compile(f"{target.strip()} = {value.strip()}", "<debugger>", "exec")
         names, variables = _namespace(launch, thread, frame, code)
         before = {name: (names[name], _contents(variable)) for name, variable in variables.items()}
-        known = set(names)
+        others = {name: value for name, value in names.items() if name not in variables}
         exec(code, names)  # noqa: S102
-        for name in set(names) - known - {"__builtins__"}:
-            raise ValueError(f"there is no variable {name!r} here")
+        for name in set(names) - set(variables) - {"__builtins__"}:
+            if name not in others:
+                raise ValueError(f"there is no variable {name!r} here")
+            if names[name] is not others[name]:
+                raise ValueError(f"{name} is no variable of the kernel's, and cannot be set")
         for name, variable in variables.items():
             _write_back(launch, thread, frame, variable, names[name], *before[name])
         shown = eval(read_target, names)  # noqa: S307
@@ -97,13 +102,12 @@ def _namespace(launch, thread, frame, code):
     """({name: value}, {name: variable}) of what the code names."""
     wanted = set(_names_in(code))
     variables = stops.variables_in(launch, thread, frame, wanted)
-    names = {
-        "math": math,
-        "np": np,
-        "numpy": np,
-        **_special_registers(launch, thread),
-        **stops.values_of(variables, frame),
-    }
+    registers = _special_registers(launch, thread)
+    names = {"math": math, "np": np, "numpy": np, **registers, **stops.values_of(variables, frame)}
+    unknown = wanted - set(names) - set(vars(builtins))
+    places = stops.location(launch, thread) if unknown else []
+    if frame < len(places):
+        names.update(names_around(places[frame], unknown, registers["cuda"]))
     return names, {variable["name"]: variable for variable in variables}
 
 
@@ -118,7 +122,7 @@ def _special_registers(launch, thread):
         "laneid": thread[1] % _WARP_SIZE,
         "warpsize": _WARP_SIZE,
     }
-    return {**registers, "cuda": namedtuple("cuda", registers)(**registers)}
+    return {**registers, "cuda": Registers(**registers)}
 
 
 # -- assignment -------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import contextlib
 import operator
 import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -217,6 +218,14 @@ class ForAll(_native.FramelessCall):
         self.dispatcher[blocks, threads, self.stream, self.sharedmem](*args)
 
 
+_dispatchers: weakref.WeakSet[CUDADispatcher] = weakref.WeakSet()
+
+
+def dispatchers() -> list[CUDADispatcher]:
+    """All kernels and device functions of the process."""
+    return list(_dispatchers)
+
+
 class CUDADispatcher(InspectedFunction):
     """A kernel or device function. `dispatcher.py_func` is the Python function."""
 
@@ -253,6 +262,7 @@ class CUDADispatcher(InspectedFunction):
         for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
             setattr(self, attribute, getattr(py_func, attribute, None))
         self.__wrapped__ = py_func
+        _dispatchers.add(self)
         if not device:
             for argument_types, _ in signatures:
                 self._check_count(len(argument_types))

@@ -1,0 +1,115 @@
+"""What expressions of the debugger know besides the variables of the stopped thread: the names that its function sees around it.
+
+    TILE                module-level constants, modules, and variables of enclosing functions
+    distance(x, y)      device functions: Python runs their source, with NumPy's arithmetic
+    cuda.grid(1)        what a thread knows of itself
+
+Where a kernel is not that of a `@cuda.jit` function of this process, a core file's say, there are none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import types
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cudasim.launch.dispatcher import CUDADispatcher, dispatchers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from cudasim.findings import SourceLocation
+
+
+class Registers(types.SimpleNamespace):
+    """`cuda` in expressions: the special registers of a thread, and what follows from them."""
+
+    def grid(self, ndim: int) -> int | tuple[int, ...]:
+        """The thread's position in the grid, as in kernels."""
+        return _of_axes(ndim, lambda axis: self.blockIdx[axis] * self.blockDim[axis] + self.threadIdx[axis])
+
+    def gridsize(self, ndim: int) -> int | tuple[int, ...]:
+        """The grid's size in threads, as in kernels."""
+        return _of_axes(ndim, lambda axis: self.gridDim[axis] * self.blockDim[axis])
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"cuda.{name} is for kernels: expressions of the debugger do not have it")
+
+
+def _of_axes(ndim, position):
+    if ndim not in (1, 2, 3):
+        raise ValueError(f"the number of dimensions is 1, 2 or 3, not {ndim!r}")
+    return position(0) if ndim == 1 else tuple(position(axis) for axis in range(ndim))
+
+
+def names_around(place: SourceLocation, wanted: Iterable[str], cuda: Registers) -> dict[str, Any]:
+    """Those of the names that the function at `place` sees around it.
+
+    :param cuda: what the names of numba.cuda mean in device functions
+    """
+    function = _function_at(place)
+    if function is None:
+        return {}
+    known = {**function.__globals__, **_closure(function)}
+    return {name: _usable(known[name], cuda) for name in wanted if name in known}
+
+
+def _function_at(place):
+    """The Python function of a kernel or device function, by its file, name and line; None where there is none."""
+    found = None
+    for dispatcher in dispatchers():
+        function = dispatcher.py_func
+        code = getattr(function, "__code__", None)
+        if code is None or code.co_name != place.function.rpartition(".")[2]:
+            continue
+        if (
+            os.path.realpath(code.co_filename) != os.path.realpath(place.file)
+            or code.co_firstlineno > place.line
+        ):
+            continue
+        if found is None or code.co_firstlineno >= found.__code__.co_firstlineno:
+            found = function
+    return found
+
+
+def _closure(function):
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # the enclosing function has not assigned it yet
+            found[name] = cell.cell_contents
+    return found
+
+
+def _usable(value, cuda):
+    if isinstance(value, CUDADispatcher) and value.device:
+        return _DeviceFunction(value, cuda)
+    if inspect.ismodule(value) and value.__name__ in ("numba.cuda", "cudasim.cuda"):
+        return cuda
+    if isinstance(value, np.ndarray):  # a constant for the kernel
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+class _DeviceFunction:
+    """A device function that Python calls."""
+
+    def __init__(self, dispatcher: CUDADispatcher, cuda: Registers) -> None:
+        self._dispatcher, self._cuda = dispatcher, cuda
+
+    def __repr__(self) -> str:
+        return f"<device function {self._dispatcher.__name__}>"
+
+    def __call__(self, *arguments: Any) -> Any:
+        function = self._dispatcher.py_func
+        around = {name: _usable(value, self._cuda) for name, value in function.__globals__.items()}
+        cells = tuple(
+            types.CellType(_usable(cell.cell_contents, self._cuda)) for cell in function.__closure__ or ()
+        )
+        made = types.FunctionType(function.__code__, around, function.__name__, function.__defaults__, cells)
+        return made(*arguments)
