@@ -181,8 +181,8 @@ class EntryBuilder {
     /// The first thread of the loop stores the kernel's parameters in its record.
     void begin_record(AllocaInst& record) {
         IRBuilder<> builder(start_->getTerminator());
-        Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), &record,
-                                                  offsetof(FrameRecord, keeps_parameters));
+        Value* place =
+            builder.CreateConstGEP1_64(builder.getInt8Ty(), &record, offsetof(FrameRecord, keeps_parameters));
         mark_internal(*builder.CreateStore(builder.getInt32(0), place));
     }
 

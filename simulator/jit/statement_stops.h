@@ -36,8 +36,8 @@ void take_stop_flags(llvm::IRBuilderBase& builder, llvm::Value* context, llvm::V
 /// What values() does (stop_variables.cpp).
 void lay_out_records(Compilation& compilation);
 
-/// Whether the instruction gives a frame record to the engine, by a call of a hook or in ThreadStop::innermost.
-/// The engine accesses nothing of it but variables.
+/// Whether the instruction gives a frame record to the engine, by a call of a hook or in
+/// ThreadStop::innermost. The engine accesses nothing of it but variables.
 [[nodiscard]] bool takes_record(const llvm::Instruction& instruction);
 
 /// Moves variables that values() has given a place into their functions' records. Without
@@ -47,9 +47,9 @@ void merge_variables(Compilation& compilation);
 /// After site_numbering.h: tells the table the sites of the calls that are left.
 void number_stop_places(Compilation& compilation);
 
-/// When nothing optimises the code any more: notes in line where the thread is (FrameRecord::place), counts the
-/// statement (StatementCount), and calls the hook where a flag says so (ThreadContext::flags) or the count has
-/// come to its end. Until then the calls keep variables in memory.
+/// When nothing optimises the code any more: notes in line where the thread is (FrameRecord::place), counts
+/// the statement (StatementCount), and calls the hook where a flag says so (ThreadContext::flags) or the count
+/// has come to its end. Until then the calls keep variables in memory.
 void test_stops_in_line(Compilation& compilation);
 
 }  // namespace cudasim::jit

@@ -118,8 +118,8 @@ class RecordLayout {
         mark_internal(*builder.CreateStore(builder.getInt32(1), place));
     }
 
-    /// What every thread runs in front of its first statement, that statement's call last. Where a branch comes
-    /// first: that.
+    /// What every thread runs in front of its first statement, that statement's call last. Where a branch
+    /// comes first: that.
     [[nodiscard]] std::vector<Instruction*> code_before_first_stop() const {
         std::vector<Instruction*> code;
         for (BasicBlock* block = &function_.getEntryBlock();;) {
@@ -133,8 +133,8 @@ class RecordLayout {
         }
     }
 
-    /// Whether the variable is a parameter that gets its value in front of the kernel's first statement, and no
-    /// other afterwards.
+    /// Whether the variable is a parameter that gets its value in front of the kernel's first statement, and
+    /// no other afterwards.
     [[nodiscard]] static bool is_stored_once(const Slot& slot,
                                              const SmallPtrSetImpl<const Instruction*>& before) {
         if (slot.variable->getArg() == 0 || slot.inlined_at != nullptr || !slot.simple) return false;
@@ -153,8 +153,8 @@ class RecordLayout {
         });
     }
 
-    /// What gives the parameter its value: what new memory is filled with, the stores, and that it has one. That
-    /// it has none is not to be stored.
+    /// What gives the parameter its value: what new memory is filled with, the stores, and that it has one.
+    /// That it has none is not to be stored.
     void take_stores(unsigned slot, std::vector<Instruction*>& prologue,
                      std::vector<Instruction*>& kept) const {
         const Slot& parameter = variables_.slots()[slot];

@@ -1,8 +1,8 @@
 // See statement_stops.h: what compiled code does at a statement before it calls the hook.
 //
 //   record.place = place         where the thread is
-//   left -= 1                    in a register; StatementCount::left has it while a hook is called, and when the
-//                                function returns
+//   left -= 1                    in a register; StatementCount::left has it while a hook is called, and when
+//                                the function returns
 //   left == 0, or flags[site]    ── no: the statement runs
 //            │ yes
 //            ▼ hook `stop`

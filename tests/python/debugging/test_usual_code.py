@@ -153,7 +153,9 @@ def test_a_pause_comes_back_to_where_the_launch_was(tmp_path):
         time.sleep(0.5)
         client.ask("pause", threadId=1)
         stop = client.wait(reason="pause")
-        assert stop["cudasim"]["block"] == [6, 0, 0], stop
+        assert stop["cudasim"]["block"] in ([6, 0, 0], [7, 0, 0]), (
+            stop
+        )  # a block that spins lets others begin
         assert client.value("x[1]") == "60"
         frame = client.frames()[0]["id"]
         client.ask("setExpression", expression="x[0]", value="1", frameId=frame)
