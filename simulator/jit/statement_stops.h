@@ -48,8 +48,8 @@ void merge_variables(Compilation& compilation);
 void number_stop_places(Compilation& compilation);
 
 /// When nothing optimises the code any more: notes in line where the thread is (FrameRecord::place), counts
-/// the statement (StatementCount), and calls the hook where a flag says so (ThreadContext::flags) or the count
-/// has come to its end. Until then the calls keep variables in memory.
+/// the statement (StatementCount), and calls the hook where a flag says so (ThreadContext::flags) or the
+/// count has come to its end. Until then the calls keep variables in memory.
 void test_stops_in_line(Compilation& compilation);
 
 }  // namespace cudasim::jit

@@ -52,8 +52,8 @@ class CommandLine(Input):
         )
 
     async def _on_key(self, event: events.Key) -> None:
-        # The application looks at bindings after it has handed keys on, so that what is typed fast would come out of
-        # order.
+        # The application looks at bindings after it has handed keys on, so that what is typed fast would come
+        # out of order.
         action = self._actions.get(event.key)
         if action is not None:
             event.stop()
