@@ -295,3 +295,30 @@ def test_results_after_continue_are_those_without_a_debugger(tmp_path, policy, c
         env=clean_environment(ENABLE_CUDASIM="1", CUDASIM_WORKERS="1", **variables),
     )  # fmt: skip
     assert plain.stdout == with_debugger
+
+
+PARAMETERS = """
+    import numpy as np
+    from numba import cuda
+
+    @cuda.jit
+    def kernel(n, pair, out):
+        i = cuda.grid(1)
+        out[i] = n + pair[1]  # use
+
+    out = np.zeros(8)
+    kernel[2, 4](3, (10, 20), out)
+    print(*out)
+"""
+
+
+def test_a_parameter_that_is_set_keeps_its_value_in_other_threads(tmp_path):
+    with debugging(tmp_path, PARAMETERS) as client:
+        client.break_at("use", cudasim={"threads": "1"})
+        client.run()
+        client.wait("use")
+        frame = client.frames()[0]["id"]
+        client.ask("setExpression", expression="n", value="100", frameId=frame)
+        client.go("continue", "use")
+        assert client.value("n") == "3"  # of the next block
+        assert client.go_to_end() == "23.0 120.0 23.0 23.0 23.0 23.0 23.0 23.0\n"
