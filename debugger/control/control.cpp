@@ -342,7 +342,6 @@ void Control::serve(StopNotice notice) {
     pending_.reset();
     if (!wait_for_turn()) return;
     const std::unique_lock turn(session_.serving, std::adopt_lock);
-    called_for_ = launch_->stopped_thread();
     note_pause_of_usual_code(notice);
     for (;;) {
         for (const auto& [id, count] : std::exchange(passed_, {}))

@@ -191,7 +191,6 @@ class Control final : public execution::StopHandler {
     bool paused_usual_code_ = false;            ///< it has begun again so that it can pause
 
     execution::ThreadRef focus_;
-    execution::ThreadRef called_for_;  ///< the thread that goes on first when the handler returns
     std::chrono::steady_clock::time_point polled_;
     StopNotice notice_;
     bool goes_on_ = false;

@@ -205,7 +205,7 @@ Control::Outcome Control::let_block_help(Movement& movement, StopNotice& notice)
     for (;;) {
         const Outcome outcome = advance(movement, notice);
         if (outcome != Outcome::waits || movement.is_locked) return outcome;
-        if (movement.thread.block == called_for_.block) return outcome;
+        if (movement.thread.block == launch_->called_for().block) return outcome;
         std::vector<Movement> others = those_it_waits_for(movement);
         bool moved = false;
         if (const Outcome rest = move_companions(others, notice, moved); rest != Outcome::waits) return rest;

@@ -335,6 +335,7 @@ template <typename Call>
 void StoppedLaunch::call_handler(Worker& worker, BlockRun& block, StopEvent event, Call&& call) {
     worker_ = &worker;
     stopped_block_ = &block;
+    called_for_ = last_stopped_;
     hold(true);
     if (history_)
         repeat_or_call(event, call);

@@ -293,6 +293,8 @@ class StoppedLaunch {
 
     /// Who has stopped last: the thread that the handler was called for, or the last one that run() stopped.
     [[nodiscard]] ThreadRef stopped_thread() const { return last_stopped_; }
+    /// The thread for which the handler was called. It goes on first when the handler returns.
+    [[nodiscard]] ThreadRef called_for() const { return called_for_; }
     /// Linear indices of the blocks that are on the device, ascending.
     [[nodiscard]] std::vector<std::uint64_t> blocks() const;
     /// Of one block.
@@ -455,7 +457,7 @@ class StoppedLaunch {
     bool began_ = false;                 ///< the handler knows of it
     Worker* worker_ = nullptr;           ///< while the handler is at work
     BlockRun* stopped_block_ = nullptr;  ///< of the thread that the handler was called for
-    ThreadRef last_stopped_;
+    ThreadRef last_stopped_, called_for_;
     Clock::time_point held_since_;  ///< the time limit stands still since then
     std::atomic<bool> everywhere_{false};
     std::vector<std::pair<ThreadRef, findings::Finding>> faults_;  ///< of threads in the state `faulted`

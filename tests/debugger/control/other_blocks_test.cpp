@@ -171,6 +171,34 @@ TEST_P(OtherBlocks, go_back_as_any_other) {
                                    "step 7:101", "step 7:202", "step 7:101"}));
 }
 
+TEST_P(OtherBlocks, still_let_their_own_threads_run_after_going_back) {
+    client.session.breakpoints.set_lines(kernel_file, {at_line(202, "0")});
+    const auto next = [](Control& control, const StopNotice&) { move(control, MovementKind::next); };
+    at_stops({[&](Control& control, const StopNotice&) {
+                  forget_breakpoints();
+                  EXPECT_EQ(control.set_focus({3, 5}), "");
+                  Movement movement;
+                  movement.kind = MovementKind::until;
+                  movement.thread = control.focus();
+                  movement.line = 203;
+                  EXPECT_EQ(control.start(movement), "");
+              },
+              [](Control& control, const StopNotice&) {
+                  EXPECT_EQ(control.start_backward(BackwardKind::step, control.focus()), "");
+              },
+              next, next,
+              [&](Control& control, const StopNotice&) {
+                  EXPECT_EQ(control.launch().called_for(), (ThreadRef{0, 0}));
+                  EXPECT_EQ(control.launch().state({0, 0}), ThreadState::stopped);
+                  expect_not_started_but(control, 0, 0);
+                  EXPECT_EQ(control.launch().blocks(), (std::vector<std::uint64_t>{0, 3}));
+                  control.go_on();
+              }});
+    EXPECT_EQ(sorted(run(5, 40)), sorted(plain(5, 40)));
+    EXPECT_EQ(client.stops,
+              (Stops{"breakpoint 0:202", "step 5:203", "step 5:102", "step 5:203", "step 5:204"}));
+}
+
 // With lock -------------------------------------------------------------------------------------------------
 
 TEST_P(OtherBlocks, may_not_run_under_lock_and_a_step_says_for_whom_it_waits) {

@@ -59,6 +59,15 @@ def test_records_show_their_fields(many):
     assert many.value("bodies[1].mass") == "2.5"
 
 
+def test_members_of_records_are_part_of_expressions(many):
+    assert many.value("body.mass * 2, bodies[1].mass + body.place[0]") == "(7.0, 3.5)"
+    assert many.value("bodies.mass.sum()") == "12.0"
+    assert many.value("(lambda: bodies[1])()") == "(2.5, [0.0, 0.0, 0.0], b'sun')"
+    frame = many.frames()[0]["id"]
+    many.ask("setExpression", expression="bodies[3].mass", value="body.mass * 2", frameId=frame)
+    assert many.value("bodies[3].mass") == "7.0"
+
+
 def test_numbers_of_every_size_are_there(many):
     locals_ = many.scope("Locals")
     assert {name: (locals_[name]["value"], locals_[name]["type"]) for name in ("half", "byte", "none")} == {

@@ -66,6 +66,19 @@ def test_device_functions_are_called_with_the_threads_registers(stopped):
     assert stopped.value("distance") == "<device function distance>"
 
 
+def test_device_functions_of_modules_are_called(tmp_path):
+    (tmp_path / "helpers.py").write_text(
+        "from numba import cuda\n\n@cuda.jit(device=True)\ndef plus(x, y):\n    return x + y\n"
+    )
+    program = PROGRAM.replace("TILE = 16", "import helpers").replace("scale = 10", "scale = helpers")
+    program = program.replace("* scale  # use", "+ scale.plus(x[i], 1)  # use")
+    with debugging(tmp_path, program) as client:
+        client.break_at("use")
+        client.run()
+        client.wait("use")
+        assert client.value("helpers.plus(2, 3) + scale.plus(1, 1)") == "7"
+
+
 def test_positions_in_the_grid_are_those_of_the_thread(stopped):
     assert stopped.value("cuda.grid(1), cuda.gridsize(1)") == "(5, 8)"
     assert stopped.value("cuda.grid(2)") == "(5, 0)"

@@ -103,12 +103,22 @@ def _namespace(launch, thread, frame, code):
     wanted = set(_names_in(code))
     variables = stops.variables_in(launch, thread, frame, wanted)
     registers = _special_registers(launch, thread)
-    names = {"math": math, "np": np, "numpy": np, **registers, **stops.values_of(variables, frame)}
+    values = {name: _with_members(value) for name, value in stops.values_of(variables, frame).items()}
+    names = {"math": math, "np": np, "numpy": np, **registers, **values}
     unknown = wanted - set(names) - set(vars(builtins))
     places = stops.location(launch, thread) if unknown else []
     if frame < len(places):
         names.update(names_around(places[frame], unknown, registers["cuda"]))
     return names, {variable["name"]: variable for variable in variables}
+
+
+def _with_members(value):
+    """Records whose fields are attributes, as in kernels."""
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return value.view(np.recarray)
+    if isinstance(value, np.void) and value.dtype.names:
+        return value.view((np.record, value.dtype))
+    return value
 
 
 def _special_registers(launch, thread):
@@ -187,6 +197,8 @@ def _text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         text = np.array2string(value, separator=", ", threshold=_MOST_ELEMENTS, edgeitems=3)
         text = " ".join(text.split())
+    elif isinstance(value, np.void):
+        text = str(value.view(_plain_dtype(value)))
     elif isinstance(value, np.generic):
         text = repr(value.item()) if value.dtype.kind in "SUMm" else str(value)
     elif isinstance(value, tuple) and type(value) is tuple:
@@ -202,5 +214,9 @@ def _type_name(value):
     if isinstance(value, Unavailable):
         return "unknown"
     if isinstance(value, np.ndarray):
-        return f"array({value.dtype}, {value.ndim}d) shape {value.shape}"
-    return str(value.dtype) if isinstance(value, np.generic) else type(value).__name__
+        return f"array({_plain_dtype(value)}, {value.ndim}d) shape {value.shape}"
+    return str(_plain_dtype(value)) if isinstance(value, np.generic) else type(value).__name__
+
+
+def _plain_dtype(value):
+    return np.dtype((np.void, value.dtype)) if value.dtype.names else value.dtype

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 import os
 import types
 from typing import TYPE_CHECKING
@@ -88,12 +89,27 @@ def _closure(function):
 def _usable(value, cuda):
     if isinstance(value, CUDADispatcher) and value.device:
         return _DeviceFunction(value, cuda)
-    if inspect.ismodule(value) and value.__name__ in ("numba.cuda", "cudasim.cuda"):
-        return cuda
+    if inspect.ismodule(value):
+        if value.__name__ in ("numba.cuda", "cudasim.cuda"):
+            return cuda
+        return value if value in (math, np) else _Module(value, cuda)
     if isinstance(value, np.ndarray):  # a constant for the kernel
         value = value.view()
         value.flags.writeable = False
     return value
+
+
+class _Module:
+    """A module: what is in it is as usable as what is beside the kernel."""
+
+    def __init__(self, module: types.ModuleType, cuda: Registers) -> None:
+        self._module, self._cuda = module, cuda
+
+    def __repr__(self) -> str:
+        return repr(self._module)
+
+    def __getattr__(self, name: str) -> Any:
+        return _usable(getattr(self._module, name), self._cuda)
 
 
 class _DeviceFunction:
