@@ -132,6 +132,13 @@ void bind_stops(py::module_& module) {
             py::arg("thread"))
         .def("variables", &StopView::variables, py::arg("thread"))
         .def(
+            "declares",
+            [](const StopView& self, Thread thread, std::uint32_t frame, const std::string& name) {
+                return self.launch().declares({ref(thread), frame}, name);
+            },
+            py::arg("thread"), py::arg("frame"), py::arg("name"),
+            "Whether the function has such a variable, assigned or not.")
+        .def(
             "set_variable",
             [](const StopView& self, Thread thread, std::uint32_t frame, const std::string& name,
                const py::bytes& value) {

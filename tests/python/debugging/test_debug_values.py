@@ -21,7 +21,7 @@ MANY = """
         local = cuda.local.array(5, np.int16)
         for k in range(5):
             local[k] = k * 10
-        half = np.float16(0.1)
+        half = np.float16(0.1)  # half
         byte = np.uint8(255)
         none = i == 100
         out[i] = body.mass + cube[1, 2, 3] + local[2]  # use
@@ -57,6 +57,21 @@ def test_records_show_their_fields(many):
     assert many.value("body.mass") == "3.5"
     assert many.value("body.place[2]") == "3.0"
     assert many.value("bodies[1].mass") == "2.5"
+
+
+def test_a_variable_that_has_no_value_yet_says_so(tmp_path):
+    with debugging(tmp_path, MANY) as client:
+        client.break_at("half")
+        client.run()
+        client.wait("half")
+        frame = client.frames()[0]["id"]
+        for expression in ("half", "half * 2 + body.mass"):
+            assert "'half' is not assigned yet" in client.refused(
+                "evaluate", expression=expression, frameId=frame
+            )
+        assert "name 'nothing' is not defined" in client.refused(
+            "evaluate", expression="nothing", frameId=frame
+        )
 
 
 def test_members_of_records_are_part_of_expressions(many):

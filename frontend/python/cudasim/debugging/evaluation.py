@@ -7,6 +7,7 @@ an assignment writes back the bytes that have changed.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import math
 import operator
@@ -47,7 +48,8 @@ class Evaluator:
         """The value's text and type, whether it counts as true, and why that cannot be said ("" where it can)."""
         code = compile(expression.strip(), "<debugger>", "eval")
         names = _namespace(launch, thread, frame, code)[0]
-        value = eval(code, names)  # noqa: S307 - the user of a debugger evaluates expressions
+        with _unassigned_names_told(launch, thread, frame):
+            value = eval(code, names)  # noqa: S307 - the user of a debugger evaluates expressions
         try:
             truth, doubt = bool(value), ""
         except ValueError as error:  # an array's
@@ -67,7 +69,8 @@ class Evaluator:
         names, variables = _namespace(launch, thread, frame, code)
         before = {name: (names[name], _contents(variable)) for name, variable in variables.items()}
         others = {name: value for name, value in names.items() if name not in variables}
-        exec(code, names)  # noqa: S102
+        with _unassigned_names_told(launch, thread, frame):
+            exec(code, names)  # noqa: S102
         for name in set(names) - set(variables) - {"__builtins__"}:
             if name not in others:
                 raise ValueError(f"there is no variable {name!r} here")
@@ -88,6 +91,19 @@ class Evaluator:
                 frames.append((frame.f_code.co_name, file, frame.f_lineno or 0))
             frame = frame.f_back
         return frames
+
+
+@contextlib.contextmanager
+def _unassigned_names_told(launch, thread, frame):
+    """A NameError says so where the name is a variable that has no value yet."""
+    try:
+        yield
+    except NameError as error:
+        if error.name is None or not launch.declares(thread, frame, error.name):
+            raise
+        raise NameError(
+            f"{error.name!r} is not assigned yet: go on to a statement behind its assignment"
+        ) from None
 
 
 def _names_in(code: CodeType) -> Iterator[str]:
