@@ -196,7 +196,7 @@ TEST_P(OtherBlocks, still_let_their_own_threads_run_after_going_back) {
               }});
     EXPECT_EQ(sorted(run(5, 40)), sorted(plain(5, 40)));
     EXPECT_EQ(client.stops,
-              (Stops{"breakpoint 0:202", "step 5:203", "step 5:102", "step 5:203", "step 5:204"}));
+              (Stops{"breakpoint 0:202", "step 5:203", "step 5:106", "step 5:203", "step 5:204"}));
 }
 
 // With lock -------------------------------------------------------------------------------------------------
