@@ -257,6 +257,7 @@ def test_a_socket_that_an_ended_process_has_left_is_removed(listening, tmp_path)
 
 FORKING = """\
 import os
+import warnings
 import numpy as np
 from numba import cuda
 
@@ -268,6 +269,7 @@ def one(x):
 
 
 x = np.zeros(1)
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork() beside threads, from 3.12 on
 child = os.fork()
 if child == 0:
     one[1, 1](x)
@@ -290,7 +292,7 @@ def test_a_forked_child_has_no_debugger_and_leaves_its_parents(tmp_path):
             terminal.expect("(cudasim) ")
             program.launch("")
             time.sleep(1)
-            assert "at k.py:8" in terminal.ask("info line", "> ")
+            assert "at k.py:9" in terminal.ask("info line", "> ")
             terminal.ask("detach", "(cudasim) ")
         assert program.finish() == (0, "x 1.0\n")
     finally:
