@@ -225,15 +225,21 @@ def _line(text, mark):
     return next(n for n, each in enumerate(text.splitlines(), 1) if each.strip() == mark)
 
 
-def _seconds(command, folder, **variables):
+def _numbers(mark, command, folder, **variables):
+    """What a program says behind this word, on a line of its own."""
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
         env={**os.environ, **variables},
     )  # fmt: skip
-    found = re.search(r"^.*seconds ([\d.e+-]+)$", done.stdout, re.MULTILINE)
+    found = re.search(rf"^.*{mark} ([\d.e+ -]+)$", done.stdout, re.MULTILINE)
     if not found:
-        raise SystemExit(f"bench: {' '.join(map(str, command))} gave no time\n{done.stdout}{done.stderr}")
-    return float(found[1])
+        raise SystemExit(f"bench: {' '.join(map(str, command))} gave no {mark}\n{done.stdout}{done.stderr}")
+    return [float(each) for each in found[1].split()]
+
+
+def _seconds(command, folder, **variables):
+    (seconds,) = _numbers("seconds", command, folder, **variables)
+    return seconds
 
 
 def _cost(with_breakpoint, without, folder):
@@ -256,14 +262,7 @@ def cudasim():
 
 def _costs(command, folder):
     """Processor time of a copy, and of a launch of each kernel."""
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
-        env={**os.environ, "CUDASIM_WORKERS": "1"},
-    )  # fmt: skip
-    found = re.search(r"^.*costs ([\d.e+ -]+)$", done.stdout, re.MULTILINE)
-    if not found:
-        raise SystemExit(f"bench: {' '.join(map(str, command))} gave no times\n{done.stdout}{done.stderr}")
-    return [float(each) for each in found[1].split()]
+    return _numbers("costs", command, folder, CUDASIM_WORKERS="1")
 
 
 def nothing_armed():
