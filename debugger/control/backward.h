@@ -36,7 +36,7 @@ class BackwardSteps {
     /// @param depth functions that the thread is in now. @param stands it stands at its last statement, which
     ///     does not count
     BackwardSteps(BackwardKind kind, std::size_t depth, bool stands)
-        : kind_(kind), depth_(depth), stands_(stands) {}
+        : kind_(kind), depth_(depth), stood_(stands), stands_(stands) {}
 
     void pass(std::uint64_t count, std::size_t depth) noexcept {
         settle();
@@ -51,6 +51,9 @@ class BackwardSteps {
         settle();
         return found_;
     }
+
+    /// The same is looked for again, in a pass that tells more statements.
+    void begin_again() noexcept { *this = BackwardSteps(kind_, depth_, stood_); }
 
   private:
     struct Place {
@@ -74,7 +77,7 @@ class BackwardSteps {
 
     BackwardKind kind_;
     std::size_t depth_;
-    bool stands_;
+    bool stood_, stands_;  ///< when it was made, and now
     std::optional<Place> last_;
     std::optional<std::uint64_t> found_;
 };
@@ -87,6 +90,7 @@ struct Backward {
     std::uint64_t end = 0;    ///< the statement must come before this one
     std::uint64_t begin = 0;  ///< how many statements had begun where this pass began
     BackwardSteps steps;
+    std::uint64_t followed_from = 0;     ///< in the first pass: of earlier statements nobody is told
     std::optional<std::uint64_t> found;  ///< go_on: the last statement at which one stops
     std::optional<WatchTarget> target;   ///< writes
     std::deque<WatchReport> writes;      ///< the last ones

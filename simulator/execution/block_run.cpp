@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <utility>
 
 #include "simulator/execution/device_printf.h"
 #include "simulator/execution/worker.h"
@@ -77,13 +78,19 @@ void BlockRun::start(Worker& worker, Launch& launch, std::uint64_t block, std::u
     start_phase();
     if (!coroutines_.lanes_meet()) not_started_ = context_.thread_count;
     over_ = faulted_ = idle_rounds_ = 0;
+    in_turns_ = false;
+    next_in_batch_ = 0;
     at_grid_ = abandoned_ = disordered_ = by_warp_ = false;
-    if (!launch.options.observers.empty()) [[unlikely]] {
-        began_ = true;
-        ObservedBlock block_seen = observed();
-        launch.options.observers.block_begins(block_seen);
-        context_.check_state = block_seen.check_state;
-    }
+    tell_beginning();
+}
+
+void BlockRun::tell_beginning() {
+    if (launch_->options.observers.empty()) [[likely]]
+        return;
+    began_ = true;
+    ObservedBlock block_seen = observed();
+    launch_->options.observers.block_begins(block_seen);
+    context_.check_state = block_seen.check_state;
 }
 
 ObservedBlock BlockRun::observed() const {
@@ -184,27 +191,39 @@ void BlockRun::collect_runners() {
 }
 
 BlockRun::State BlockRun::run_threads() {
-    progress_ = false;
-    const std::size_t waiting_before = waiting_.size();
-    if (ready_.empty()) {
-        ready_.swap(spinning_);
-        by_warp_ = false;
+    std::size_t first = 0;
+    if (in_turns_) [[unlikely]] {
+        in_turns_ = false;
+        first = std::exchange(next_in_batch_, 0);
+    } else {
+        progress_ = false;
+        waiting_before_ = waiting_.size();
+        if (ready_.empty()) {
+            ready_.swap(spinning_);
+            by_warp_ = false;
+        }
     }
     for (;;) {
-        if (launch_->stopped()) return State::spinning;
-        if (!ready_.empty()) {
+        if (launch_->stopped() && first == 0) return State::spinning;
+        if (launch_->can_stop && first == 0) [[unlikely]]
+            offer_checkpoint(0);
+        if (!ready_.empty() || first != 0) {
             std::vector<Runner*>& batch = worker_->scratch();
-            batch.swap(ready_);
-            // While nothing but spinning happens the order stays, so that a livelock is seen to repeat
-            // itself.
-            if (!by_warp_ && launch_->options.policy == Policy::random && idle_rounds_ == 0)
-                random_.shuffle(batch);
-            for (std::size_t i = 0; i < batch.size(); ++i) {
+            if (first == 0) {
+                batch.swap(ready_);
+                // While nothing but spinning happens the order stays, so that a livelock is seen to repeat
+                // itself.
+                if (!by_warp_ && launch_->options.policy == Policy::random && idle_rounds_ == 0)
+                    random_.shuffle(batch);
+            }
+            for (std::size_t i = std::exchange(first, 0); i < batch.size(); ++i) {
                 prefetch(batch, i + 2);
                 if (launch_->stopped()) {
                     ready_.push_back(batch[i]);
                     continue;
                 }
+                if (launch_->can_stop && i != 0) [[unlikely]]
+                    offer_checkpoint(i);
                 const std::uint32_t warp = batch[i]->thread / jit::warp_size;
                 resume(batch[i], i + 1);
                 if (by_warp_ && warps_.any_free() &&
@@ -245,7 +264,7 @@ BlockRun::State BlockRun::run_threads() {
         }
     }
     if (spinning_.empty()) return State::over;
-    if (waiting_.size() != waiting_before) progress_ = true;
+    if (waiting_.size() != waiting_before_) progress_ = true;
     idle_rounds_ = progress_ ? 0 : idle_rounds_ + 1;
     return State::spinning;
 }

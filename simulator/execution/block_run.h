@@ -48,6 +48,17 @@ class BlockRun {
     void tell_end();
     /// Gives the block to another worker, which runs it from now on.
     void move_to(Worker& worker);
+    // Checkpoints in the middle of a block (saved_device.h), between the turns of two of its threads.
+    /// The runners of its threads that have begun and are not over.
+    [[nodiscard]] std::vector<Runner*> carriers() const;
+    /// What a copy of this object takes.
+    [[nodiscard]] std::uint64_t bytes_of_copy() const;
+    /// Everything but the contents of its runners and of shared memory becomes what it was in this same
+    /// object, earlier in the launch: copies keep their places in memory.
+    void restore(const BlockRun& saved) { *this = saved; }
+    /// Runners, shared memory and the worker's scratch() are restored, too: what only holds for the future
+    /// that is undone is forgotten.
+    void is_restored();
     /// Forgets every thread that is not over; `state` says why in the finding's groups.
     void abandon();
     /// Where its threads are now, in groups by place.
@@ -103,7 +114,9 @@ class BlockRun {
 
   private:
     [[nodiscard]] State run_threads();
+    void offer_checkpoint(std::size_t next_in_batch);
     void collect_runners();
+    void tell_beginning();
     [[nodiscard]] ObservedBlock observed() const;
     void start_phase();
     [[nodiscard]] bool has_threads_to_start() const { return not_started_ != 0 || !lanes_to_run_.empty(); }
@@ -176,6 +189,10 @@ class BlockRun {
     std::uint32_t faulted_ = 0;
     std::uint32_t idle_rounds_ = 0;
     bool progress_ = false;
+    bool in_turns_ = false;  ///< in a checkpoint: run_threads() is at work, and goes on
+    std::size_t next_in_batch_ =
+        0;  ///< in a checkpoint: whose turn in the worker's batch is next; 0: there is none
+    std::size_t waiting_before_ = 0;  ///< when run_threads() began
     bool at_grid_ = false, abandoned_ = false;
     bool began_ = false;        ///< observers know
     bool before_turn_ = false;  ///< started before its turn

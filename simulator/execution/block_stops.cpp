@@ -91,6 +91,50 @@ void BlockRun::let_held_threads_go() {
     held_.clear();
 }
 
+// Checkpoints ----------------------------------------------------------------------------------------------
+
+/// No thread runs, and all that the block's future depends on is in its members, its runners, memory, and the
+/// worker's batch.
+void BlockRun::offer_checkpoint(std::size_t next_in_batch) {
+    StoppedLaunch& stops = *launch_->stops;
+    if (!stops.checkpoint_is_due()) return;
+    in_turns_ = true;
+    next_in_batch_ = next_in_batch;
+    stops.between_turns(*worker_);
+    in_turns_ = false;
+    next_in_batch_ = 0;
+}
+
+std::vector<Runner*> BlockRun::carriers() const {
+    std::vector<Runner*> all;
+    for (const auto* list : {&ready_, &spinning_, &waiting_, &held_})
+        all.insert(all.end(), list->begin(), list->end());
+    if (next_in_batch_ != 0) {
+        const std::vector<Runner*>& batch = worker_->scratch();
+        all.insert(all.end(), batch.begin() + static_cast<std::ptrdiff_t>(next_in_batch_), batch.end());
+    }
+    if (!warps_.tracks()) return all;
+    for (const std::vector<Runner*>& list :
+         {warps_.free(), warps_.waiting(), named_.free(), named_.waiting()})
+        all.insert(all.end(), list.begin(), list.end());
+    return all;
+}
+
+std::uint64_t BlockRun::bytes_of_copy() const {
+    const std::uint64_t of_each =
+        sizeof(jit::ThreadStop) + sizeof(jit::LaneOperation) + sizeof(std::uint64_t);
+    return sizeof(BlockRun) + coroutines_.frames().size() + of_each * context_.thread_count;
+}
+
+void BlockRun::is_restored() {
+    for (std::uint32_t thread = 0; thread < context_.thread_count; ++thread)
+        if (thread_stops_[thread].steps != 0) set_steps(thread, 0);
+    if (const auto followed = launch_->stops->followed(); followed && followed->block == block_)
+        set_steps(followed->thread, jit::step_followed);
+    launch_->stops->block_begins(context_, block_);
+    tell_beginning();
+}
+
 // What ends early
 // ----------------------------------------------------------------------------------------------
 

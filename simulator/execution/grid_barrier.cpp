@@ -20,11 +20,17 @@ void GridBarrier::leave(std::uint64_t block, bool broken) {
     settle(std::move(lock));
 }
 
-void GridBarrier::restart(std::uint64_t blocks) {
-    std::lock_guard lock(mutex_);
-    blocks_ = blocks;
-    arrived_ = broken_ = 0;
-    ended_.clear();
+GridBarrier::State GridBarrier::state() const {
+    const std::lock_guard lock(mutex_);
+    return {arrived_, broken_, ended_, generation()};
+}
+
+void GridBarrier::restore(const State& state) {
+    const std::lock_guard lock(mutex_);
+    arrived_ = state.arrived;
+    broken_ = state.broken;
+    ended_ = state.ended;
+    generation_ = state.generation;
     waiting_.clear();
     deadlocked_ = false;
 }

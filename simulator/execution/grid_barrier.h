@@ -21,8 +21,15 @@ namespace cudasim::execution {
 class GridBarrier {
   public:
     void start(std::uint64_t blocks) { blocks_ = blocks; }
-    /// The launch begins anew: nobody has come, or left. No worker may be at work.
-    void restart(std::uint64_t blocks);
+    /// Who has come, for a launch that goes back to an earlier point.
+    struct State {
+        std::uint64_t arrived = 0, broken = 0;
+        std::vector<std::uint32_t> ended;
+        std::uint32_t generation = 0;
+    };
+    [[nodiscard]] State state() const;
+    /// No worker may be at work.
+    void restore(const State& state);
 
     /// So many of a worker's blocks have come.
     void arrive(std::uint64_t blocks);
@@ -48,7 +55,7 @@ class GridBarrier {
   private:
     void settle(std::unique_lock<std::mutex> lock);
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::uint64_t blocks_ = 0, arrived_ = 0, broken_ = 0;
     std::vector<std::uint32_t> ended_;

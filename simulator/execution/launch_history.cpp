@@ -12,8 +12,6 @@ namespace cudasim::execution {
 
 namespace {
 
-/// Going back costs what the launch did since the checkpoint, twice, and is to take less than 250 ms.
-constexpr auto shortest_interval = std::chrono::milliseconds(50);
 /// Saving takes at most this part of the time.
 constexpr int largest_share = 20;
 constexpr std::size_t most_checkpoints = 64;
@@ -22,17 +20,18 @@ constexpr std::uint64_t share_of_readings = 4, most_bytes_of_readings = 64 << 20
 
 }  // namespace
 
-LaunchHistory::LaunchHistory(Launch& launch, std::uint64_t limit)
+LaunchHistory::LaunchHistory(Launch& launch, std::uint64_t limit, Clock::duration interval)
     : launch_(launch),
       limit_(limit),
       memory_(std::make_shared<const MemoryCopy>(*launch.arena)),
+      interval_(interval),
       // Where checkpoints would make a second copy of all memory too large there is the first state only.
       is_full_(2 * memory_.bytes() > limit) {
     checkpoints_.push_back(state(0));
     if (launch.kernel && launch.kernel->reads_clock)
         readings_.reserve(std::min(limit / share_of_readings, most_bytes_of_readings) /
                           sizeof(std::uint64_t));
-    next_look_ = Clock::now() + shortest_interval;
+    next_look_ = Clock::now() + interval_;
 }
 
 LaunchHistory::Checkpoint LaunchHistory::state(std::uint64_t count) const {
@@ -48,16 +47,22 @@ LaunchHistory::Checkpoint LaunchHistory::state(std::uint64_t count) const {
     here.choices = next_choice_;
     here.readings = next_reading_;
     here.prints = next_print_;
+    here.grid = launch_.grid.state();
     return here;
 }
 
-void LaunchHistory::look(Worker& worker, std::uint64_t count) {
+void LaunchHistory::look(Worker& worker, std::uint64_t count, bool in_block) {
+    last_look_ = count;
     if (is_full_ || count == checkpoints_.back().count) return;
     const Clock::time_point begin = Clock::now();
     if (begin < next_look_) return;
     try {
         Checkpoint here = state(count);
         here.warnings = worker.warnings();
+        if (in_block) {
+            here.device = worker.save(launch_);
+            if (!here.device) return;
+        }
         checkpoints_.reserve(checkpoints_.size() + 1);
         (void)memory_.save();
         checkpoints_.push_back(std::move(here));
@@ -66,15 +71,23 @@ void LaunchHistory::look(Worker& worker, std::uint64_t count) {
         is_full_ = true;
     }
     const Clock::time_point end = Clock::now();
-    next_look_ = end + std::max<Clock::duration>(shortest_interval, largest_share * (end - begin));
+    next_look_ =
+        interval_ == Clock::duration() ? end : end + std::max(interval_, largest_share * (end - begin));
+}
+
+std::uint64_t LaunchHistory::bytes() const {
+    std::uint64_t bytes = memory_.bytes();
+    for (const Checkpoint& each : checkpoints_)
+        if (each.device) bytes += each.device->bytes();
+    return bytes;
 }
 
 /// Every second one of the older half goes: the way back to a late statement stays short, and there is still
 /// one in the neighbourhood of every other.
 void LaunchHistory::thin_out() {
-    while (checkpoints_.size() > most_checkpoints || memory_.bytes() > limit_) {
+    while (checkpoints_.size() > most_checkpoints || bytes() > limit_) {
         if (checkpoints_.size() < 4) {
-            if (memory_.bytes() > limit_) is_full_ = true;
+            if (bytes() > limit_) is_full_ = true;
             return;
         }
         for (std::size_t i = 1; i <= checkpoints_.size() / 2 && i + 1 < checkpoints_.size(); ++i) {
@@ -110,18 +123,19 @@ std::uint64_t LaunchHistory::restore(std::uint64_t count) {
     launch_.findings.restore(there.findings);
     for (std::size_t i = 0; i < there.early_exits.size(); ++i)
         launch_.early_exit_block[i] = there.early_exits[i];
-    launch_.grid.restart(launch_.block_count);
+    launch_.grid.restore(there.grid);
     next_choice_ = there.choices;
     next_reading_ = there.readings;
     next_print_ = there.prints;
     partial_ = false;
-    next_look_ = Clock::now() + shortest_interval;
+    next_look_ = Clock::now() + interval_;
+    last_look_ = there.count;
     return there.count;
 }
 
-void LaunchHistory::restore_warnings(std::vector<CountedWarning>& warnings) const {
-    const std::vector<CountedWarning>& known = checkpoints_.back().warnings;
-    std::ranges::copy(known, warnings.begin());
+const SavedDevice* LaunchHistory::restore_warnings(std::vector<CountedWarning>& warnings) const {
+    std::ranges::copy(checkpoints_.back().warnings, warnings.begin());
+    return checkpoints_.back().device.get();
 }
 
 void LaunchHistory::add(Choice choice) {

@@ -1,7 +1,8 @@
 // What a launch with stops (stop.h) keeps so that it can go back and come to the same statement again.
 //
 //   checkpoints   device memory and the state of the scheduler: at the beginning, and from time to time
-//                 between two blocks, when no thread is on the device
+//                 between two blocks, when no thread is on the device, or between the turns of two threads,
+//                 with the threads' stacks (saved_device.h)
 //   choices       what the handler did to the launch: threads that it let run, values that it set
 //   readings      values of clocks
 //   prints        texts; what a repeated thread prints is not printed again
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,8 +22,10 @@
 #include <vector>
 
 #include "simulator/execution/finding_collector.h"
+#include "simulator/execution/grid_barrier.h"
 #include "simulator/execution/memory_history.h"
 #include "simulator/execution/runner.h"
+#include "simulator/execution/saved_device.h"
 #include "simulator/execution/stop.h"
 
 namespace cudasim::execution {
@@ -43,19 +47,29 @@ struct Choice {
 
 class LaunchHistory {
   public:
-    /// Saves the launch's beginning. @param limit bytes that the history may take. @throws std::bad_alloc
-    LaunchHistory(Launch& launch, std::uint64_t limit);
+    using Clock = std::chrono::steady_clock;
 
-    /// Between two blocks: saves a checkpoint when the last one is long ago.
+    /// Saves the launch's beginning. @param limit bytes that the history may take
+    /// @param interval between two checkpoints, at least; 0: there is one wherever there can be one
+    /// @throws std::bad_alloc
+    LaunchHistory(Launch& launch, std::uint64_t limit, Clock::duration interval);
+
+    /// Whether so much has happened that look() is worth a call.
+    [[nodiscard]] bool is_due(std::uint64_t count) const {
+        return !is_full_ && (count - last_look_ >= statements_per_look || interval_ == Clock::duration());
+    }
+    /// Between two blocks, or two threads' turns: saves a checkpoint when the last one is long ago.
     /// @param count statements that have begun
-    void look(Worker& worker, std::uint64_t count);
+    /// @param in_block threads are on the device
+    void look(Worker& worker, std::uint64_t count, bool in_block);
     /// How many statements had begun at the last checkpoint before statement `count`.
     [[nodiscard]] std::uint64_t checkpoint_before(std::uint64_t count) const;
     /// Forgets what came after the last checkpoint before statement `count`, and makes the launch ready to
     /// begin there. @return how many statements had begun at that checkpoint
     std::uint64_t restore(std::uint64_t count);
     /// After restore(), when the worker is ready to run.
-    void restore_warnings(std::vector<CountedWarning>& warnings) const;
+    /// @return what was on the device; null: nothing
+    const SavedDevice* restore_warnings(std::vector<CountedWarning>& warnings) const;
 
     /// The launch is at its beginning and runs other code of its kernel from now on, which has other sites.
     void code_has_changed();
@@ -94,19 +108,25 @@ class LaunchHistory {
         std::vector<CountedWarning> warnings;
         std::vector<std::uint64_t> early_exits;
         std::size_t choices = 0, readings = 0, prints = 0;
+        GridBarrier::State grid;
+        std::unique_ptr<const SavedDevice> device;  ///< null: nothing was on it
     };
-    using Clock = std::chrono::steady_clock;
+    /// The clock is read once for so many statements: some microseconds.
+    static constexpr std::uint64_t statements_per_look = 4096;
 
     [[nodiscard]] Checkpoint state(std::uint64_t count) const;
     [[nodiscard]] std::size_t index_before(std::uint64_t count) const;
+    [[nodiscard]] std::uint64_t bytes() const;
     void thin_out();
 
     Launch& launch_;
     std::uint64_t limit_;
     MemoryHistory memory_;
     std::vector<Checkpoint> checkpoints_;  ///< as many as memory_ has states
+    Clock::duration interval_;
     Clock::time_point next_look_;
-    bool is_full_ = false;  ///< no checkpoint fits any more
+    std::uint64_t last_look_ = 0;  ///< count
+    bool is_full_ = false;         ///< no checkpoint fits any more
     std::vector<Choice> choices_;
     std::size_t next_choice_ = 0;
     bool partial_ = false;

@@ -90,6 +90,12 @@ Runner* RunnerPool::acquire(Launch& launch, const jit::BlockContext* block) {
     return runner;
 }
 
+void RunnerPool::take_back(std::vector<Runner*>& runners) {
+    std::ranges::sort(runners);
+    std::erase_if(class_->idle, [&](Runner* idle) { return std::ranges::binary_search(runners, idle); });
+    class_->low = std::min(class_->low, class_->idle.size());
+}
+
 void RunnerPool::discard(Runner* runner) {
     clear_locals(*runner);
     prepare_fiber(*runner);

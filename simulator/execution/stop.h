@@ -66,6 +66,7 @@
 namespace cudasim::execution {
 
 class LaunchHistory;
+struct SavedDevice;
 class MemoryCopy;
 class Worker;
 struct Choice;
@@ -219,7 +220,9 @@ class StoppedLaunch {
 
     /// Tells StopHandler::passes() of the statements of one thread, which need not have begun yet; nullopt:
     /// of none any more.
-    void follow(std::optional<ThreadRef> thread);
+    /// @param from where the launch is about to go back (run_again()): only of those behind this one. Each that
+    /// is told costs some 10 ns.
+    void follow(std::optional<ThreadRef> thread, std::uint64_t from = 0);
 
     // Usual code (usual_code.cpp) ---------------------------------------------------------------------------
 
@@ -261,8 +264,11 @@ class StoppedLaunch {
 
     /// To be called in launch_begins(): what going back needs is kept.
     /// @param limit bytes that this may take
+    /// @param interval between two checkpoints, at least. Going back costs what the launch did since the last
+    /// one, twice or three times. 0: there is one wherever there can be one, for tests
     /// @return why it is not; empty: it is
-    [[nodiscard]] std::string keep_history(std::uint64_t limit);
+    [[nodiscard]] std::string keep_history(std::uint64_t limit,
+                                           Clock::duration interval = std::chrono::milliseconds(20));
     [[nodiscard]] bool keeps_history() const { return history_ != nullptr; }
     /// How many statements have begun, on all threads together; the number, from 1, of the one that began
     /// last.
@@ -407,12 +413,16 @@ class StoppedLaunch {
     [[nodiscard]] bool repeats_an_end() const;
     /// No thread of the launch is on the device.
     void between_blocks(Worker& worker);
+    /// None of those that are on the device runs.
+    void between_turns(Worker& worker);
+    /// Whether between_turns() is worth a call.
+    [[nodiscard]] bool checkpoint_is_due() const;
     /// What the launch does until it ends is to be undone.
     [[nodiscard]] bool is_to_go_back() const { return goes_back_.has_value() || is_to_begin_again(); }
     /// No thread runs any more. True: everything is as at the checkpoint, and the launch is to run again.
     [[nodiscard]] bool goes_back();
-    /// The worker is ready to run.
-    void begin_again(std::vector<CountedWarning>& warnings) const;
+    /// The worker is ready to run. @return what is to be on the device; null: nothing
+    const SavedDevice* begin_again(std::vector<CountedWarning>& warnings) const;
     /// On a simulated stack. @return what the thread is told that the clock says
     [[nodiscard]] std::uint64_t clock(std::uint64_t now) const;
     [[nodiscard]] bool was_printed(std::uint64_t turn, std::string_view text) const;
@@ -451,6 +461,8 @@ class StoppedLaunch {
     [[nodiscard]] bool repeat_run(const Choice& choice);
     void arrive();
     void count_to_next();
+    void count_to_place(std::uint64_t count);
+    bool begins_to_follow();
 
     Launch& launch_;
     StopHandler& handler_;
@@ -481,7 +493,8 @@ class StoppedLaunch {
     std::vector<std::uint32_t> depths_;  ///< by site: functions of its call chain
     // Going back.
     std::unique_ptr<LaunchHistory> history_;
-    std::optional<ThreadRef> followed_;
+    std::optional<ThreadRef> followed_, follows_later_;
+    std::uint64_t follows_from_ = 0;                                    ///< with follows_later_: a statement
     std::optional<std::pair<std::uint64_t, std::uint64_t>> goes_back_;  ///< arguments of run_again()
     AccessPlace access_;                 ///< where a thread has stopped for a watch last
     std::optional<HandlerCall> awaits_;  ///< it stops there, as it did before

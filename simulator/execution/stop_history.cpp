@@ -1,6 +1,7 @@
 // Stops: going back (stop.h). The launch returns to a checkpoint and runs again. Statements are counted down
 // to the next one at which something is to be done: where the handler did something (Choice), or where the
 // launch is to stop.
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -12,7 +13,7 @@
 
 namespace cudasim::execution {
 
-std::string StoppedLaunch::keep_history(std::uint64_t limit) {
+std::string StoppedLaunch::keep_history(std::uint64_t limit, Clock::duration interval) {
     if (launch_.host_kernel != nullptr) return "kernels in Python mode cannot go back";
     if (limit == 0) return "it is switched off";
     const std::lock_guard lock(*launch_.arena_mutex);
@@ -21,20 +22,27 @@ std::string StoppedLaunch::keep_history(std::uint64_t limit) {
         return "a copy of the device's memory takes " + std::to_string(needed) + " bytes, and only " +
                std::to_string(limit) + " may be used";
     try {
-        history_ = std::make_unique<LaunchHistory>(launch_, limit);
+        history_ = std::make_unique<LaunchHistory>(launch_, limit, interval);
     } catch (const std::bad_alloc&) {
         return "there is no memory for a copy of the device's memory, " + std::to_string(needed) + " bytes";
     }
     return {};
 }
 
-void StoppedLaunch::follow(std::optional<ThreadRef> thread) {
+void StoppedLaunch::follow(std::optional<ThreadRef> thread, std::uint64_t from) {
     const auto set = [&](ThreadRef which, std::uint32_t bit) {
         if (!exists(which)) return;
         BlockRun& block = *find(which.block);
         block.set_steps(which.thread, (block.stop_state(which.thread).steps & ~jit::step_followed) | bit);
     };
     if (followed_) set(*followed_, 0);
+    followed_.reset();
+    follows_later_.reset();
+    if (from != 0) {
+        follows_later_ = thread;
+        follows_from_ = from;
+        return;
+    }
     followed_ = thread;
     if (followed_) set(*followed_, jit::step_followed);
 }
@@ -71,6 +79,7 @@ bool StoppedLaunch::goes_back() {
     counted_ = history_->restore(from);
     watches_.go_back();
     counting_ = words_[0] = never;
+    (void)begins_to_follow();
     target_ = to;
     repeats_ = true;
     differs_ = is_at_count_ = false;
@@ -81,12 +90,21 @@ bool StoppedLaunch::goes_back() {
     return true;
 }
 
-void StoppedLaunch::begin_again(std::vector<CountedWarning>& warnings) const {
-    if (history_) history_->restore_warnings(warnings);
+const SavedDevice* StoppedLaunch::begin_again(std::vector<CountedWarning>& warnings) const {
+    return history_ ? history_->restore_warnings(warnings) : nullptr;
 }
 
 void StoppedLaunch::between_blocks(Worker& worker) {
-    if (history_) history_->look(worker, count());
+    if (history_) history_->look(worker, count(), false);
+}
+
+bool StoppedLaunch::checkpoint_is_due() const {
+    return fiber::Fiber::can_be_copied && history_ != nullptr && worker_ == nullptr &&
+           history_->is_due(count());
+}
+
+void StoppedLaunch::between_turns(Worker& worker) {
+    history_->look(worker, count(), true);
 }
 
 std::uint64_t StoppedLaunch::clock(std::uint64_t now) const {
@@ -99,13 +117,24 @@ bool StoppedLaunch::was_printed(std::uint64_t turn, std::string_view text) const
 
 // And forwards again ---------------------------------------------------------------------------------------
 
+/// Whether the thread of follow() is followed from here on.
+bool StoppedLaunch::begins_to_follow() {
+    if (!follows_later_ || count() < follows_from_) return false;
+    follow(ThreadRef(*follows_later_));
+    return true;
+}
+
+void StoppedLaunch::count_to_place(std::uint64_t count) {
+    count_to(follows_later_ ? std::min(count, follows_from_) : count);
+}
+
 /// The next statement at which something is to be done.
 void StoppedLaunch::count_to_next() {
     const Choice* choice = history_->next_choice();
     const bool is_stop =
         choice != nullptr && choice->call.event == StopEvent::stopped && choice->call.count < target_;
     const bool is_statement = is_stop && choice->call.access == AccessPlace{};
-    count_to(is_statement ? choice->call.count : target_);
+    count_to_place(is_statement ? choice->call.count : target_);
     awaits_.reset();
     if (is_stop && !is_statement) awaits_ = choice->call;
 }
@@ -149,8 +178,10 @@ void StoppedLaunch::repeat_or_call(StopEvent event, const std::function<void()>&
     if (is_stop && is_at_count && count() == target_) return arrive();
     if (is_stop && !is_silent_) handler_.stopped(*this);
     if (is_to_go_back()) return;
+    const bool follows = is_at_count && begins_to_follow();
     const Choice* choice = history_->next_choice();
     if (choice != nullptr && choice->call == call_) return repeat_choices();
+    if (follows) return count_to_next();
     if (is_at_count) {  // another thread was to come here
         differs_ = true;
         return arrive();
@@ -193,7 +224,8 @@ void StoppedLaunch::repeat_choices() {
 bool StoppedLaunch::repeat_run(const Choice& choice) {
     if (state(choice.thread) > ThreadState::spins) return true;
     const bool ends_at_statement = choice.at_statement && choice.end < target_;
-    count_to(ends_at_statement ? choice.end : target_);
+    const std::uint64_t end = ends_at_statement ? choice.end : target_;
+    count_to_place(end);
     awaits_.reset();
     if (choice.end_access != AccessPlace{})
         awaits_ = {choice.end, StopEvent::stopped, choice.thread, choice.end_access};
@@ -206,6 +238,10 @@ bool StoppedLaunch::repeat_run(const Choice& choice) {
         }
         if (!is_silent_) handler_.stopped(*this);
         if (is_to_go_back()) return false;
+        if (is_at_count && begins_to_follow() && count() != end) {
+            count_to_place(end);
+            continue;
+        }
         if (is_at_count || (awaits_ && call_for(StopEvent::stopped) == *awaits_)) break;
     }
     return true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "simulator/execution/fault_report.h"
 #include "simulator/execution/shared_memory.h"
@@ -55,7 +56,7 @@ void Worker::prepare(Launch& launch) {
     last_poll_ = last_look_ = launch.start;
     blocks_per_look_ = 1;
     blocks_since_look_ = 0;
-    spinning_ = false;
+    spinning_ = round_goes_on_ = false;
     grid_generation_ = launch.grid.generation();
     left_to_helpers_ = {};
 }
@@ -79,7 +80,8 @@ void Worker::run(Launch& launch) {
 
 void Worker::run_blocks(Launch& launch) {
     prepare(launch);
-    if (launch.stops) launch.stops->begin_again(warnings_);
+    if (launch.stops)
+        if (const SavedDevice* saved = launch.stops->begin_again(warnings_)) restore(launch, *saved);
     adopt_orphans(launch);
     while (!launch.stopped()) {
         pass_grid_barrier(launch);
@@ -153,13 +155,13 @@ void Worker::start_before_its_turn(Launch& launch, std::uint64_t block) {
 }
 
 void Worker::run_resident(Launch& launch) {
-    std::uint64_t over = 0, arrived = 0;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < resident_.size(); ++i) {
-        std::unique_ptr<BlockRun>& block = resident_[i];
+    if (!std::exchange(round_goes_on_, false)) round_ = {};
+    auto& [next, kept, over, arrived] = round_;
+    for (; next < resident_.size(); ++next) {
+        std::unique_ptr<BlockRun>& block = resident_[next];
         const BlockRun::State state = launch.stopped() ? BlockRun::State::spinning : block->advance();
         if (state == BlockRun::State::spinning) {
-            if (kept != i) resident_[kept] = std::move(block);
+            if (kept != next) resident_[kept] = std::move(block);
             ++kept;
         } else if (state == BlockRun::State::at_grid) {
             at_grid_.push_back(std::move(block));

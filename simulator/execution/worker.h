@@ -15,6 +15,7 @@
 #include "simulator/execution/block_run.h"
 #include "simulator/execution/launch.h"
 #include "simulator/execution/runner_pool.h"
+#include "simulator/execution/saved_device.h"
 
 namespace cudasim::execution {
 
@@ -48,6 +49,9 @@ class Worker {
     void poll(Launch& launch);
     void print(Launch& launch, std::uint64_t turn, std::string_view text);
 
+    /// What is on the device, between the turns of two threads; null where checkers keep notes on blocks, which
+    /// nobody copies. @throws std::bad_alloc
+    [[nodiscard]] std::unique_ptr<const SavedDevice> save(const Launch& launch) const;
     /// By site; of launches with stops, which have no other worker.
     [[nodiscard]] const std::vector<CountedWarning>& warnings() const { return warnings_; }
 
@@ -84,6 +88,7 @@ class Worker {
     void make_spare(const Launch& launch);
     [[nodiscard]] std::size_t blocks_in_their_turn() const;
     void run_resident(Launch& launch);
+    void restore(Launch& launch, const SavedDevice& saved);
     void finish(Launch& launch, std::unique_ptr<BlockRun> block);
     [[nodiscard]] bool may_start_block(const Launch& launch);
     void pass_grid_barrier(Launch& launch);
@@ -108,6 +113,8 @@ class Worker {
     Runner* running_ = nullptr;
     std::vector<Runner*> scratch_;
     std::vector<std::unique_ptr<BlockRun>> resident_, spare_;
+    Round round_;
+    bool round_goes_on_ = false;  ///< round_ is what a checkpoint says
     std::vector<std::unique_ptr<BlockRun>>
         before_turn_;  ///< begun by a handler while run_resident() is at work
     std::size_t fewest_spare_ =

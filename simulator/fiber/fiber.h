@@ -30,6 +30,11 @@ namespace cudasim::fiber {
 class Fiber {
   public:
     using Entry = void (*)(void* argument);
+#ifdef CUDASIM_ADDRESS_SANITIZER
+    static constexpr bool can_be_copied = false;
+#else
+    static constexpr bool can_be_copied = true;
+#endif
 
     /// Forgets whatever the fiber was doing; the next resume() calls entry(argument) on [low, top).
     /// When entry returns the fiber suspends, and the resume() after that calls entry(argument) again.
@@ -52,7 +57,8 @@ class Fiber {
     }
 
     /// The lowest address that a suspended fiber uses; [saved_position(), top) is all that its future
-    /// depends on.
+    /// depends on. These bytes, and the Fiber, can be saved and put back later at the same addresses, where
+    /// can_be_copied says so: address sanitizers keep notes on stacks elsewhere.
     [[nodiscard]] const void* saved_position() const { return context_; }
 
   private:

@@ -59,6 +59,14 @@ void Shadow::set(std::uint64_t address, std::uint64_t bytes, Access access) {
     if (bytes % 8 != 0) first[whole] = static_cast<std::int8_t>(static_cast<int>(bytes % 8) * sign);
 }
 
+void Shadow::save(std::uint64_t address, std::span<std::int8_t> marks) const {
+    if (base_ != nullptr && !marks.empty()) std::memcpy(marks.data(), base_ + (address >> 3), marks.size());
+}
+
+void Shadow::restore(std::uint64_t address, std::span<const std::int8_t> marks) {
+    if (base_ != nullptr && !marks.empty()) std::memcpy(base_ + (address >> 3), marks.data(), marks.size());
+}
+
 bool Shadow::allows(std::uint64_t address, std::uint64_t bytes, bool write) const {
     if (!base_) return true;
     if (bytes == 0) return true;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace cudasim::memory {
 
@@ -22,6 +23,11 @@ class Shadow {
     /// Marks [address, address + bytes); address is 8-byte aligned. The rest of the last granule becomes
     /// inaccessible.
     void set(std::uint64_t address, std::uint64_t bytes, Access access);
+
+    /// What is marked for [address, address + 8 * marks.size()), to be put back later. Address is 8-byte
+    /// aligned.
+    void save(std::uint64_t address, std::span<std::int8_t> marks) const;
+    void restore(std::uint64_t address, std::span<const std::int8_t> marks);
 
     /// The exact rule behind the inline test.
     [[nodiscard]] bool allows(std::uint64_t address, std::uint64_t bytes, bool write) const;

@@ -21,8 +21,10 @@ class Handler final : public StopHandler {
     std::function<void(StoppedLaunch&)> at_fault = [](StoppedLaunch&) {};
     std::function<void(std::uint64_t, std::uint32_t, std::size_t)> at_pass;
 
+    bool has_every_checkpoint = false;
+
     void launch_begins(StoppedLaunch& launch) override {
-        EXPECT_EQ(launch.keep_history(plenty), "");
+        EXPECT_EQ(has_every_checkpoint ? launch.keep_history(plenty, {}) : launch.keep_history(plenty), "");
         begins(launch);
     }
     void stopped(StoppedLaunch& launch) override { at_stop(launch); }
@@ -32,7 +34,10 @@ class Handler final : public StopHandler {
     }
 };
 
-using Case = std::tuple<On, Policy>;
+/// With checkpoints wherever there can be one, between the turns of two threads too, or with the first only:
+/// these launches are short.
+enum class Checkpoints : std::uint8_t { first, all };
+using Case = std::tuple<On, Policy, Checkpoints>;
 
 /// What can be seen at a statement.
 struct Seen {
@@ -48,7 +53,8 @@ class History : public ::testing::TestWithParam<Case> {
     static constexpr std::uint32_t threads = 40;
 
     [[nodiscard]] LaunchOptions options() {
-        const auto [carrier, policy] = GetParam();
+        const auto [carrier, policy, checkpoints] = GetParam();
+        handler.has_every_checkpoint = checkpoints == Checkpoints::all;
         LaunchOptions options = options_on(carrier);
         options.policy = policy;
         options.seed = 7;
@@ -70,9 +76,13 @@ define void @k(ptr %order) {
 })"));
     }
     std::vector<std::uint32_t> run(std::uint32_t blocks, const LaunchOptions& options) {
+        return run(kernel(), blocks, options);
+    }
+    std::vector<std::uint32_t> run(const image::KernelImage& image, std::uint32_t blocks,
+                                   const LaunchOptions& options) {
         DeviceArray<std::uint32_t> array(201);
         array_ = array.pointer();
-        image_ = device().load(kernel());
+        image_ = device().load(image);
         const std::uint64_t parameters[1] = {array.pointer()};
         result = device().launch(*image_, "k", {{blocks}, {threads}, 0}, std::as_bytes(std::span(parameters)),
                                  options);
@@ -95,12 +105,14 @@ define void @k(ptr %order) {
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {
     constexpr std::array policies = {"forward", "reverse", "random"};
     return name_of(std::get<0>(info.param)) + "_" +
-           policies[static_cast<std::size_t>(std::get<1>(info.param))];
+           policies[static_cast<std::size_t>(std::get<1>(info.param))] +
+           (std::get<2>(info.param) == Checkpoints::all ? "_all_checkpoints" : "");
 }
-INSTANTIATE_TEST_SUITE_P(Cases, History,
-                         ::testing::Combine(all_carriers, ::testing::Values(Policy::forward, Policy::reverse,
-                                                                            Policy::random)),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Cases, History,
+    ::testing::Combine(all_carriers, ::testing::Values(Policy::forward, Policy::reverse, Policy::random),
+                       ::testing::Values(Checkpoints::first, Checkpoints::all)),
+    case_name);
 
 TEST_P(History, comes_to_every_statement_of_the_past_again) {
     LaunchOptions plain = options();
@@ -193,11 +205,84 @@ TEST_P(History, leads_to_the_same_end_when_the_launch_goes_on_from_the_past) {
     EXPECT_EQ(stops, 31U);
 }
 
+/// Threads give up their turns in the middle of a loop, with local arrays and shared memory in use.
+TEST_P(History, comes_back_into_the_middle_of_a_block) {
+    const image::KernelImage image = with_lines(ir_image(std::string(append_function) + R"(
+@sums = internal addrspace(3) global [64 x i32] undef
+define void @k(ptr %order) {
+entry:
+  %local = alloca [4 x i32]
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store [4 x i32] zeroinitializer, ptr %local
+  %own = getelementptr [64 x i32], ptr addrspace(3) @sums, i32 0, i32 %t
+  store i32 0, ptr addrspace(3) %own
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %slot = and i32 %i, 3
+  %place = getelementptr [4 x i32], ptr %local, i32 0, i32 %slot
+  %known = load i32, ptr %place
+  %more = add i32 %known, %t
+  store i32 %more, ptr %place
+  %sum = load i32, ptr addrspace(3) %own
+  %larger = add i32 %sum, %more
+  store i32 %larger, ptr addrspace(3) %own
+  call void @llvm.nvvm.nanosleep(i32 1)
+  %next = add i32 %i, 1
+  %again = icmp ult i32 %next, 12
+  br i1 %again, label %loop, label %end
+end:
+  )" + wait_on(std::get<0>(GetParam())) + R"(
+  %last = load i32, ptr addrspace(3) %own
+  call void @append(ptr %order, i32 %last)
+  ret void
+})"));
+    LaunchOptions plain = options();
+    plain.stop_handler = nullptr;
+    plain.workers = 1;
+    const std::vector<std::uint32_t> expected = run(image, 2, plain);
+    struct Place {
+        std::uint64_t count = 0;
+        ThreadRef thread;
+        findings::CallChain place;
+        std::vector<std::byte> shared;
+        bool operator==(const Place&) const = default;
+    };
+    std::vector<Place> trace;
+    std::size_t back = 0;
+    bool is_over = false;
+    std::uint64_t begins = 0;
+    handler.begins = [](StoppedLaunch& launch) { launch.stop_everywhere(); };
+    handler.at_stop = [&](StoppedLaunch& launch) {
+        constexpr std::size_t most = 4000;
+        const ThreadRef thread = launch.stopped_thread();
+        const std::span<std::byte> shared = launch.shared(thread.block);
+        Place here{launch.count(), thread, launch.location(thread), {shared.begin(), shared.end()}};
+        if (!is_over) {
+            trace.push_back(std::move(here));
+            if (trace.size() < most) return;
+            is_over = true;
+        } else {
+            EXPECT_FALSE(launch.differs());
+            ASSERT_EQ(here, trace[trace.size() - 1 - back]);
+        }
+        back += 37;
+        if (back >= most) return launch.stop_everywhere(false);
+        const std::uint64_t count = trace.size() - back;
+        begins += launch.run_again(count, count, StoppedLaunch::Repetition::silent) != 0;
+    };
+    EXPECT_EQ(run(image, 2, options()), expected);
+    EXPECT_EQ(messages(result), "");
+    ASSERT_EQ(trace.size(), 4000U);
+    // Both blocks are long enough that most ways back end within one.
+    EXPECT_EQ(begins > 80, handler.has_every_checkpoint) << begins;
+}
+
 TEST_P(History, tells_of_the_statements_of_one_thread) {
     std::vector<std::uint64_t> stopped, passed;
     const ThreadRef thread{1, 5};
     std::vector<std::size_t> depths, passed_depths;
-    std::uint64_t now = 0;
+    std::uint64_t now = 0, from = 0;
     handler.begins = [](StoppedLaunch& launch) { launch.stop_everywhere(); };
     handler.at_pass = [&](std::uint64_t count, std::uint32_t, std::size_t depth) {
         passed.push_back(count);
@@ -214,7 +299,7 @@ TEST_P(History, tells_of_the_statements_of_one_thread) {
         }
         if (stopped.size() < 8) return;
         launch.stop_everywhere(false);
-        launch.follow(thread);
+        launch.follow(thread, from);
         now = launch.count();
         launch.run_again(1, now, StoppedLaunch::Repetition::observed);
     };
@@ -222,6 +307,14 @@ TEST_P(History, tells_of_the_statements_of_one_thread) {
     EXPECT_EQ(passed, stopped);
     EXPECT_EQ(passed_depths, depths);
     EXPECT_EQ(stopped.size(), 8U);
+    // Of those behind the third one only.
+    from = stopped[2];
+    const std::vector<std::uint64_t> later(stopped.begin() + 3, stopped.end());
+    now = 0;
+    stopped.clear();
+    passed.clear();
+    (void)run(2, options());
+    EXPECT_EQ(passed, later);
 }
 
 TEST_P(History, of_an_error_is_told_again) {
