@@ -71,7 +71,9 @@ void Control::compare_with_usual_code(const findings::Finding& failure, StopNoti
 
 void Control::note_pause_of_usual_code(StopNotice& notice) {
     if (!std::exchange(paused_usual_code_, false) || notice.reason != StopReason::pause) return;
-    const std::uint64_t begun = launch_->launch().next_block.load(), before = launch_->blocks_before();
+    const execution::Launch& launch = launch_->launch();
+    const std::uint64_t begun = std::min(launch.next_block.load(), launch.block_count);
+    const std::uint64_t before = launch_->blocks_before();
     if (begun < before) {
         notice.notes.push_back(
             "the launch has begun again so that it can stop, and is not as far as it was: " +

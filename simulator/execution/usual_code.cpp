@@ -63,7 +63,7 @@ void StoppedLaunch::stop_as_far_as_before() {
 }
 
 void StoppedLaunch::stop_if_as_far(Clock::time_point now) {
-    const std::uint64_t begun = launch_.next_block.load();
+    const std::uint64_t begun = std::min(launch_.next_block.load(), launch_.block_count);
     const bool is_as_far = begun > blocks_before_ || (begun == blocks_before_ && slices_ >= slices_before_);
     if (now < as_far_at_ || (now < latest_ && !is_as_far)) return;
     as_far_at_ = {};

@@ -23,7 +23,8 @@ KINDS = """
 
     @cuda.jit(device=True)
     def part(x, v):
-        return x[v:]  # part
+        x[v] += 0  # part
+        return x
 
     @cuda.jit(device=True)
     def nothing(x, v):
@@ -53,7 +54,7 @@ KINDS = """
         nothing(x, i)
         e = factorial(i)
         f = outer(i)
-        out[i] = a + b.real + c[1] + d[0] + e + f  # sum
+        out[i] = a + b.real + c[1] + d[i] + e + f  # sum
         out[i] += inner(i)
 
     x, out = np.arange(1.0, 9.0), np.zeros(8)
@@ -112,9 +113,9 @@ def test_the_value_is_told_by_the_stop_and_among_the_locals(client, mark, functi
 def test_parts_of_the_value_are_shown(client):
     finish(client, "part")
     array = client.scope("Locals")["(return) part"]
-    assert array["indexedVariables"] == 3
+    assert array["indexedVariables"] == 8
     parts = client.children(array["variablesReference"])
-    assert [part["value"] for part in parts.values()] == ["6.0", "7.0", "8.0"]
+    assert [part["value"] for part in parts.values()] == [f"{number}.0" for number in range(1, 9)]
 
 
 def test_a_function_that_calls_itself_is_left_once(client):
