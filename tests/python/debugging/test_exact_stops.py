@@ -278,7 +278,7 @@ LONG = """
 """
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(0.3, "about as far"), (4.0, "not as far")])
+@pytest.mark.parametrize(("seconds", "said"), [(0.1, "about as far"), (4.0, "not as far")])
 def test_a_pause_within_a_long_block_says_whether_it_is_as_far(tmp_path, seconds, said):
     with debugging(tmp_path, LONG) as client:
         client.run()
